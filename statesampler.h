@@ -1,0 +1,2012 @@
+/* statesampler.h - v0.1.0 - shuffled sample indices for training runs, one
+   header, no table. Public domain or MIT, see the end of the file.
+
+   Do this:
+
+       #define STATESAMPLER_IMPLEMENTATION
+
+   before you include this file in *one* C or C++ file. Everywhere else
+   include it without.
+
+
+WHY
+
+   A training run over n samples needs, at every step and on every rank, the
+   next batch of shuffled indices: every sample exactly once, a new order each
+   epoch and, after a crash or on another number of GPUs, the very next batch
+   at once. The usual samplers hold a permutation of all n on every rank and
+   resume by skipping for hours. This one computes any index from its position
+   with a keyed bijection, so that the position is the whole state: `next`,
+   `seek`, `at`, resuming and a change of the number of ranks are one function
+   of (description, position). It allocates nothing, calls nothing, keeps no
+   globals and uses no floating point.
+
+
+EXAMPLE
+
+       #define STATESAMPLER_IMPLEMENTATION
+       #include "statesampler.h"
+       #include <stdio.h>
+
+       int main(void)
+       {
+           unsigned char state[STATESAMPLER_STATE_BYTES];
+           uint64_t batch[4];
+           size_t count, i;
+           statesampler sampler;
+           static statesampler_desc desc;
+
+           desc.num_samples = 30;
+           desc.seed = 42;
+           desc.batch_size = 4;
+           desc.world_size = 3;
+           if (statesampler_init(&sampler, &desc) != 0)
+               return 1;
+           statesampler_next(&sampler, batch);
+           statesampler_save(&sampler, state);
+
+           desc.world_size = 1;
+           if (statesampler_init(&sampler, &desc) != 0 ||
+               statesampler_load(&sampler, state, sizeof state) != 0)
+               return 1;
+           while (statesampler_epoch(&sampler) < 2) {
+               printf("epoch %d:", (int)statesampler_epoch(&sampler));
+               while ((count = statesampler_next(&sampler, batch)) > 0)
+                   for (i = 0; i < count; i++)
+                       printf(" %d", (int)batch[i]);
+               printf("\n");
+           }
+           return 0;
+       }
+
+   Rank 0 of 3 takes a step, and a run on one rank goes on with the rest: the
+   first line has the 18 of 30 samples that the three ranks left, the second
+   all 30 in a new order.
+
+
+GUARANTEES
+
+   - Every sample is served exactly once in an epoch, over all ranks, whatever
+     the saves, loads, kills and changes of world size and batch size in it,
+     beyond what the tail rule you chose adds or leaves out.
+   - The order is a function of (num_samples, seed, epoch, stream, order,
+     partition, tail) and the algorithm number. It is the same on every
+     compiler, flag, word size and byte order, and an algorithm number never
+     changes its output (from version 1.0.0 on).
+   - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
+     machine and, but for one case of UNEVEN below, on every rank.
+   - Bad input gets a named error and leaves the object as it was.
+   - Constant time and memory: no call depends on num_samples, the position or
+     the epoch, but for a cycle walk that takes one step nearly always. A
+     sampler is at most 512 bytes; stack below 1 KiB.
+   - Functions with a const sampler may be called from any number of threads
+     at once. A sampler holds no pointers and may be copied with `=`.
+
+   It is not cryptographic: seeds are not secrets, and indices are not proof.
+   It is not a loader: it says which samples, you read them.
+
+
+THE PARTS
+
+   1. perm      a keyed bijection on [0, n) and its inverse
+   2. order     position in the epoch -> sample: shuffled, sequential,
+                shuffled in windows of chunks, or with replacement
+   3. sampler   a rank's share of the positions in batches; cursor, epoch,
+                state
+   4. audit     proof in 32 bytes that an epoch was served exactly once
+   5. hosted    rank and world size from the environment, checkpoint files
+                that a crash cannot tear (STATESAMPLER_HOSTED)
+
+
+OPTIONS
+
+   In the one file with the implementation, before the include:
+   STATESAMPLER_IMPLEMENTATION  makes the implementation.
+   STATESAMPLER_ASSERT(x)       checks what only a programmer gets wrong (a
+                                null pointer, a sampler never initialised).
+                                Nothing unless you define it.
+
+   Wherever you include this file, the same everywhere:
+   STATESAMPLER_STATIC          makes every function static, for a private
+                                copy; with the implementation.
+   STATESAMPLER_API             stands before every public declaration: an
+                                export attribute, say. A CUDA or HIP build
+                                defines it as __host__ __device__ together
+                                with STATESAMPLER_STATIC; there it stands
+                                before private functions too.
+   STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
+                                and POSIX or Windows.
+
+   None of them changes a struct or an order.
+
+
+SAMPLERS
+
+   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
+   pair (W, B) is the shape.
+
+   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
+   slot j in it is position tG + jW + r. When another shape goes on at
+   position c, the same holds from there: its steps are c + uG' ..
+   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
+   as long as G stays, every global batch holds the same samples whatever W
+   is. The position and step at which the present shape began is the base: 0
+   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
+   position in any other. Steps count through all shapes. at, seek, padding
+   and locate reach back to the base, not before it.
+
+   Order: what position p of an epoch holds.
+   SHUFFLE      (default) perm(p).
+   SEQUENTIAL   p.
+   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
+                samples come in a permuted order, a short last one stays last;
+                each `window` chunks of that order are a window, the last one
+                what is left, and positions inside a window are permuted. Who
+                reads positions in order has at most `window` chunks open.
+   REPLACEMENT  independent uniform draws. Has no locate.
+
+   Partition: what positions count.
+   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
+                D = num_samples.
+   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
+                neighbours, P = world_size of the run that began the epoch;
+                the first num_samples mod P of them have one sample more.
+                Position p is place p / P of block p mod P, and each block has
+                an order of its own. While W = P, rank r reads block r only;
+                after a change, positions still say who reads what.
+                D = num_samples, with PAD rounded up and with DROP down to a
+                multiple of P (with DROP all blocks have num_samples / P).
+
+   Tail: where the epoch ends, for a shape with base c.
+   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
+                position p >= num_samples repeats: position p mod num_samples
+                or, if BLOCKED, the first place of block p mod P where that
+                block is not empty.
+   DROP         at c + W * floor(max(D - c, 0) / W).
+   UNEVEN       at num_samples. Ranks differ by at most one sample, for exact
+                evaluation. A rank without a sample in the last step reports
+                the end one call before the others (and its state is then a
+                step ahead of theirs): ranks that must stay in step count to
+                num_steps and then call set_epoch with the next epoch.
+   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
+                the rest of an epoch opens the next one, inside the same batch
+                if need be, and next never ends. Steps count from the run's
+                start; epoch and position are those of the next sample.
+                When 2^62 positions lie behind, the base moves up to the
+                present.
+
+   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
+                tail DROP) the last step is left out on all ranks unless all
+                its positions exist, padding included. A load may differ in
+                it.
+
+   Epochs advance by themselves: next returns 0 once at the end and has then
+   already moved to step 0 of the next epoch, in a new order. A state saved
+   before that 0 holds the end of this epoch, after it the start of the next;
+   either goes on with exactly what would have come. Epochs count modulo 2^64.
+
+   What makes no sense is STATESAMPLER_EINVAL from init:
+   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
+   - an order, partition or tail that is not one of the above, drop_last
+     other than 0 or 1;
+   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
+     other orders ignore both);
+   - CARRY with no samples, with BLOCKED or with drop_last.
+   An empty dataset is a valid, empty epoch otherwise, and W may be larger
+   than num_samples.
+
+   A prefetching loader works on a copy, or by `at`; the training loop moves
+   its own sampler with next(s, NULL), so that what is saved is what was
+   trained on.
+
+
+STATE FORMAT 1
+
+   14 words of 64 bits, little-endian, written byte by byte.
+
+   bytes     field
+   0 .. 3    magic "SSMP"
+   4 .. 5    format version, 1
+   6 .. 7    algorithm number, 1
+   8 .. 15   num_samples      *
+   16 .. 23  seed             *
+   24 .. 31  stream           *
+   32 .. 39  chunk_size       *  0 unless the order is WINDOW
+   40 .. 47  window           *  0 unless the order is WINDOW
+   48        order            *
+   49        partition        *
+   50        tail             *
+   51        0
+   52 .. 55  blocks P            1 if INTERLEAVED
+   56 .. 59  world_size          of the run that saved
+   60 .. 63  batch_size          of the run that saved
+   64 .. 71  epoch
+   72 .. 79  position
+   80 .. 87  base epoch          differs from the epoch with CARRY only
+   88 .. 95  base position
+   96 .. 103 base step
+   104 .. 111 check word: h = 0; for each word w before it, h = (h xor w) *
+              0x9e3779b97f4a7c15, h = h xor (h >> 32)
+
+   Fields marked * must match the loading sampler's. Read in this order:
+   magic, version (a newer format may be longer), size, check word, algorithm,
+   every field's range, the match.
+
+
+ALGORITHM 1
+
+   All words are unsigned and wrap around; >> shifts in zeros. GOLDEN is
+   0x9e3779b97f4a7c15.
+
+   mix(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, Fast
+   splittable pseudorandom number generators, 2014; Stafford's variant 13):
+       x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9
+       x = (x xor (x >> 27)) * 0x94d049bb133111eb
+       x xor (x >> 31)
+   derive(k, v) = mix(k + v + GOLDEN).
+   K = derive(derive(derive(0, seed), epoch), stream).
+
+   perm(n, K), a generalised Feistel network (Black and Rogaway, Ciphers with
+   arbitrary finite domains, 2002) with cycle walking:
+   - a = the ceiling of the square root of n, rounded up to even; b =
+     ceil(n / a). Position i is the pair l = i div b, r = i mod b.
+   - rounds: 24 for n < 4096, 8 to 2^28, 10 to 2^30, 8 to 2^60, 12 above.
+   - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
+     S = derive(K, n). Up to n = 2^30 ("narrow") a word holds the keys of two
+     rounds, the low 32 bits first: add = the low 16 bits, mul = the high 16
+     bits with bit 0 set. Above ("wide") a word is one round's key: add = the
+     low 32 bits, mul = the high 32 bits with bit 0 set.
+   - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
+     r = (r - F(l, b)) mod b.
+     Narrow F(h, m): p = ((h + add) mod 2^16) * mul; x = (p xor (p >> 16)) mod
+     2^16; x = (x * 0x9e37) mod 2^16; (x * m) >> 16.
+     Wide F(h, m): p = ((h + add) mod 2^32) * mul; x = (p xor (p >> 32)) mod
+     2^32; x = (x * 0x9e3779b1) mod 2^32; (x * m) >> 32.
+   - the result is l * b + r; while it is n or more, all rounds are applied
+     to it again.
+
+   Orders over n samples with key k; k = K or, if BLOCKED, each block has
+   k = derive(K, 2^63 + block) and its own number of samples as n:
+   SHUFFLE      perm(n, k).
+   WINDOW       chunks by perm(number of full chunks, k); the m positions of
+                window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
+                is sample q mod chunk_size of the window's chunk
+                q div chunk_size.
+   REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
+                mix(S + j * GOLDEN), j = 1, 2, ..., that is below n once ANDed
+                with the smallest 2^e - 1 that is n - 1 or more.
+
+
+CHANGES
+
+   0.1.0  First version: perm, order, sampler, audit, hosted. Orders may still
+          change until algorithm 1 is frozen in version 1.0.0.
+*/
+
+#ifndef STATESAMPLER_H
+#define STATESAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STATESAMPLER_VERSION "0.1.0"
+#define STATESAMPLER_ALGORITHM 1
+
+#define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
+#define STATESAMPLER_NONE UINT64_MAX
+#define STATESAMPLER_STATE_BYTES 112
+
+/* order */
+#define STATESAMPLER_SHUFFLE 0
+#define STATESAMPLER_SEQUENTIAL 1
+#define STATESAMPLER_WINDOW 2
+#define STATESAMPLER_REPLACEMENT 3
+
+/* partition */
+#define STATESAMPLER_INTERLEAVED 0
+#define STATESAMPLER_BLOCKED 1
+
+/* tail */
+#define STATESAMPLER_PAD 0
+#define STATESAMPLER_DROP 1
+#define STATESAMPLER_UNEVEN 2
+#define STATESAMPLER_CARRY 3
+
+/* What functions that return int return: 0, or one of these. */
+#define STATESAMPLER_OK 0
+#define STATESAMPLER_EINVAL (-1)    /* impossible description or argument */
+#define STATESAMPLER_ERANGE (-2)    /* no such step; a sample not served */
+#define STATESAMPLER_ECORRUPT (-3)  /* wrong size, magic or check word, or
+                                       fields that no run can have saved */
+#define STATESAMPLER_EVERSION (-4)  /* newer format or unknown algorithm */
+#define STATESAMPLER_EMISMATCH (-5) /* another dataset, seed or order */
+#define STATESAMPLER_EENV (-6)      /* half-set or malformed variables */
+#define STATESAMPLER_EIO (-7)       /* a file could not be read or written */
+#define STATESAMPLER_ENOFILE (-8)   /* there is no such file */
+#define STATESAMPLER_ECAPACITY (-9) /* the file is larger than the buffer */
+
+#ifndef STATESAMPLER_API
+#define STATESAMPLER_API
+#endif
+
+/* Before every public function. In CUDA the hosted ones stay on the host,
+   whatever STATESAMPLER_API says. */
+#ifdef STATESAMPLER_STATIC
+#define STATESAMPLER_DEF static inline STATESAMPLER_API
+#else
+#define STATESAMPLER_DEF STATESAMPLER_API
+#endif
+#if !defined(__CUDACC__) && !defined(__HIPCC__)
+#define STATESAMPLER_DEF_HOSTED STATESAMPLER_DEF
+#elif defined(STATESAMPLER_STATIC)
+#define STATESAMPLER_DEF_HOSTED static inline
+#else
+#define STATESAMPLER_DEF_HOSTED
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- perm: a keyed bijection on [0, n) ------------------------------------ */
+
+/* In the caller's memory; all fields are private. May be copied. */
+typedef struct statesampler_perm {
+    uint64_t n, key;
+    uint32_t left, right; /* sizes of the halves: left * right >= n */
+    uint32_t rounds;
+    uint32_t wide;        /* 1: n > 2^30, 32-bit rounds */
+    uint32_t keys[24];
+} statesampler_perm;
+
+/* Sets up the permutation of [0, n) for these numbers; each of them, and
+   swapping two, gives another one. It is the order of the SHUFFLE sampler
+   with the same num_samples, seed, epoch and stream.
+   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. */
+STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
+                                            uint64_t n, uint64_t seed,
+                                            uint64_t epoch, uint64_t stream);
+
+/* The index at a position; position and index are in [0, n). */
+STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
+                                               uint64_t position);
+
+/* The position of an index; both are in [0, n). The inverse of perm_at. */
+STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
+    const statesampler_perm *perm, uint64_t index);
+
+/* The indices at positions first, first + stride, ..., count of them, all
+   below n; stride 0 repeats the first. The same as count calls of perm_at,
+   faster. out holds count indices. */
+STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
+                                             uint64_t first, uint64_t stride,
+                                             uint64_t *out, size_t count);
+
+/* --- sampler -------------------------------------------------------------- */
+
+/* What to sample. All zero but num_samples is a shuffle on one rank. */
+typedef struct statesampler_desc {
+    uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
+    uint64_t seed;
+    uint64_t epoch;       /* first epoch */
+    uint64_t stream;      /* tells datasets with the same seed apart */
+    uint32_t rank;        /* below world_size */
+    uint32_t world_size;  /* 0 means 1 */
+    uint32_t batch_size;  /* 0 means 1; samples per rank and step */
+    uint32_t order;       /* STATESAMPLER_SHUFFLE */
+    uint32_t partition;   /* STATESAMPLER_INTERLEAVED */
+    uint32_t tail;        /* STATESAMPLER_PAD */
+    uint32_t drop_last;   /* 0; BatchSampler's, not DistributedSampler's */
+    uint64_t chunk_size;  /* WINDOW: samples per chunk */
+    uint64_t window;      /* WINDOW: chunks per window */
+} statesampler_desc;
+
+/* The order of one epoch and block, set up. Private. */
+typedef struct statesampler_priv_order {
+    uint64_t epoch;
+    uint64_t key;
+    uint64_t size, start;     /* samples start .. start + size - 1 */
+    statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
+    statesampler_perm inside; /* WINDOW: of the last window used */
+    uint32_t block;
+    uint32_t set;             /* 0: nothing is set up but `inside` */
+} statesampler_priv_order;
+
+/* In the caller's memory; all fields are private. May be copied. */
+typedef struct statesampler {
+    uint64_t num_samples, seed, stream, chunk_size, window;
+    uint32_t rank, world_size, batch_size;
+    uint32_t order, partition, tail, drop_last;
+    uint32_t blocks; /* BLOCKED: how many; INTERLEAVED: 1 */
+    uint64_t global; /* world_size * batch_size */
+    uint64_t epoch, position, step;
+    uint64_t base_epoch, base_position, base_step;
+    uint64_t end;    /* where the epoch ends; CARRY: num_samples */
+    statesampler_priv_order ready;
+} statesampler;
+
+/* Where a sample is served, in the present shape. */
+typedef struct statesampler_place {
+    uint64_t position, step;
+    uint32_t rank, slot;
+} statesampler_place;
+
+/* An epoch in numbers, known before it is served. With CARRY positions is
+   num_samples, and what has no end is STATESAMPLER_NONE. */
+typedef struct statesampler_counts {
+    uint64_t positions;    /* served, all ranks and shapes, with padding */
+    uint64_t padded;       /* of these, repeats */
+    uint64_t dropped;      /* samples in no position served */
+    uint64_t steps;        /* of the rank with the most, all shapes */
+    uint64_t rank_samples; /* this rank's, in the present shape */
+    uint64_t rank_batches; /* this rank's, in the present shape */
+} statesampler_counts;
+
+/* Starts a sampler at step 0 of desc->epoch. EINVAL for what the manual
+   lists, and *s is unchanged. */
+STATESAMPLER_DEF int statesampler_init(statesampler *s,
+                                       const statesampler_desc *desc);
+
+/* This rank's next batch: its number of indices, at most batch_size, written
+   to out, which holds batch_size; out may be NULL to move only. Returns 0
+   once at the end of an epoch and has then begun the next (at an empty epoch
+   every time; with CARRY never). */
+STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out);
+
+/* This rank's batch of any step of this epoch (with CARRY of the run), from
+   the base on; 0 if there is none. Moves nothing. out as in next. */
+STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
+                                        uint64_t *out);
+
+/* Makes `step` the next one: the base's step .. num_steps, with CARRY at most
+   2^62 positions after the base; else ERANGE. seek(s, 0) rewinds an epoch
+   that was not loaded in another shape. VISSL's start_iter. */
+STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
+
+/* Begins another epoch at step 0 (with CARRY, the run anew). To the epoch one
+   is in it changes nothing, so that calling it before every epoch does not
+   undo a resume. Returns STATESAMPLER_OK. */
+STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch);
+
+/* The epoch of the next sample. */
+STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
+
+/* Steps done in this epoch, all shapes counted; with CARRY since the run's
+   start. */
+STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s);
+
+/* Steps of this epoch, those done included, of the rank with the most; with
+   CARRY STATESAMPLER_NONE. */
+STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
+
+/* Positions served in this epoch by all ranks together. */
+STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s);
+
+STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
+                                              statesampler_counts *counts);
+
+/* How many of this rank's samples in a step are padding: the last ones. 0
+   for a step that `at` does not serve. */
+STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
+                                               uint64_t step);
+
+/* The first place in this epoch at which a sample is served. ERANGE: index
+   >= num_samples, dropped, or served before the base. EINVAL: REPLACEMENT.
+   *place is then unchanged. */
+STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
+                                         uint64_t index,
+                                         statesampler_place *place);
+
+/* Writes the state, STATESAMPLER_STATE_BYTES bytes. */
+STATESAMPLER_DEF void statesampler_save(
+    const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES]);
+
+/* Goes on where a state was saved, on an initialised sampler of the same
+   num_samples, seed, stream, order (with chunk_size and window), partition
+   and tail. Takes over epoch, position, base and blocks; rank, world_size,
+   batch_size and drop_last stay the sampler's own, whatever the saving run
+   had. A state at position 0 begins its epoch in the sampler's own shape. If
+   drop_last leaves out the step at whose end the state was saved, its
+   position becomes the base.
+   ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
+STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
+                                       size_t size);
+
+/* --- audit ---------------------------------------------------------------- */
+
+/* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts
+   as {0, 0, 0, 0}. */
+typedef struct statesampler_audit {
+    uint64_t count, sum1, sum2, sum3;
+} statesampler_audit;
+
+/* Adds indices, in any order. */
+STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
+                                             const uint64_t *indices,
+                                             size_t count);
+
+/* Adds what another rank, thread or run has served. */
+STATESAMPLER_DEF void statesampler_audit_merge(
+    statesampler_audit *audit, const statesampler_audit *other);
+
+/* 1: what was added can be each of [0, num_samples) exactly once, by the
+   closed forms of the sums; 0: it is not. Any one sample lost, doubled or
+   put in another's place shows. */
+STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
+                                              uint64_t num_samples);
+
+/* --- errors --------------------------------------------------------------- */
+
+/* An error in words, a constant string, for any code. */
+STATESAMPLER_DEF const char *statesampler_error(int code);
+
+/* --- hosted --------------------------------------------------------------- */
+
+#ifdef STATESAMPLER_HOSTED
+
+/* Sets desc->rank and desc->world_size from the first of these pairs of which
+   a variable is set:
+       "torchrun"  RANK, WORLD_SIZE
+       "openmpi"   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
+       "pmi"       PMI_RANK, PMI_SIZE
+       "slurm"     SLURM_PROCID, SLURM_NTASKS
+   and *launcher, which may be NULL, to its name; with none set to rank 0 of 1
+   and "none". EENV: one of the pair is not set, is not a decimal number of 32
+   bits, or rank >= world size; *launcher says whose and *desc is unchanged. */
+STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
+                                                  const char **launcher);
+
+/* Writes size bytes to a file so that a crash at any instant leaves the old
+   file or the new one whole: to a temporary file beside it, flushed to disk
+   and renamed over path (POSIX: and the folder flushed). The temporary
+   file's name is path and ".tmp" with numbers between; one that a crash left
+   may be deleted. path: below 4,096 bytes, else EINVAL. EIO: the old file is
+   as it was. */
+STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
+                                                   const void *bytes,
+                                                   size_t size);
+
+/* Reads a whole file of at most capacity bytes and sets *size. ENOFILE,
+   ECAPACITY, EIO: *size is unchanged, bytes may hold a part. */
+STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
+                                                   void *bytes,
+                                                   size_t capacity,
+                                                   size_t *size);
+
+#endif /* STATESAMPLER_HOSTED */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* STATESAMPLER_H */
+
+/* ---------------------------------------------------------------------------
+   If you only want to use the library, stop here: the rest is how it works.
+   ------------------------------------------------------------------------ */
+
+#if defined(STATESAMPLER_IMPLEMENTATION) && \
+    !defined(STATESAMPLER_IMPLEMENTATION_INCLUDED)
+#define STATESAMPLER_IMPLEMENTATION_INCLUDED
+
+#ifndef STATESAMPLER_ASSERT
+#define STATESAMPLER_ASSERT(condition) ((void)0)
+#endif
+
+/* Private functions are static, and in CUDA they run wherever the public ones
+   do. Elsewhere STATESAMPLER_API may be an export attribute, which a static
+   function must not carry. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STATESAMPLER_PRIV static inline STATESAMPLER_API
+#else
+#define STATESAMPLER_PRIV static inline
+#endif
+#define STATESAMPLER_PRIV_HOSTED static inline
+
+/* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
+#define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
+
+/* 2^64 divided by the golden ratio: the increment of SplitMix64. */
+#define STATESAMPLER_PRIV_GOLDEN \
+    STATESAMPLER_PRIV_U64(0x9e3779b9u, 0x7f4a7c15u)
+
+/* The four things a key is derived for. Sizes, positions, blocks and windows
+   are all below 2^62, so the top two bits are free to tell them apart. */
+#define STATESAMPLER_PRIV_DRAW ((uint64_t)1 << 62)
+#define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
+#define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
+
+STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+STATESAMPLER_PRIV uint64_t statesampler_priv_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* SplitMix64's finaliser (Steele, Lea and Flood 2014; the constants are
+   Stafford's variant 13). A bijection. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * STATESAMPLER_PRIV_U64(0xbf58476du, 0x1ce4e5b9u);
+    x = (x ^ (x >> 27)) * STATESAMPLER_PRIV_U64(0x94d049bbu, 0x133111ebu);
+    return x ^ (x >> 31);
+}
+
+/* A bijection of each argument for a fixed other one, and not symmetric in
+   them once chained: (seed 0, epoch 1) and (seed 1, epoch 0) part ways. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_derive(uint64_t key,
+                                                    uint64_t value)
+{
+    return statesampler_priv_mix(key + value + STATESAMPLER_PRIV_GOLDEN);
+}
+
+STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_key(uint64_t seed,
+                                                       uint64_t epoch,
+                                                       uint64_t stream)
+{
+    uint64_t key = statesampler_priv_derive(0, seed);
+    key = statesampler_priv_derive(key, epoch);
+    return statesampler_priv_derive(key, stream);
+}
+
+/* --- perm ------------------------------------------------------------------
+   Both halves are at most 2^15 for n <= 2^30 and at most 2^31 for n <= 2^62,
+   so that a sum of two values of one half fits the 16 or 32 bits of a lane. */
+
+/* The smallest root with root * root >= n, for 1 <= n <= 2^62: bit by bit,
+   keeping root * root < n. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
+{
+    uint32_t root = 0;
+    uint32_t bit = n > (uint32_t)1 << 30 ? (uint32_t)1 << 30
+                                         : (uint32_t)1 << 14;
+    for (; bit != 0; bit >>= 1) {
+        uint64_t t = root | bit;
+        if (t * t < n) {
+            root = (uint32_t)t;
+        }
+    }
+    return root + 1;
+}
+
+/* Makes perm the permutation of [0, n) under this key, unless it is already:
+   a permutation is a function of its size and key. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
+                                                  uint64_t n, uint64_t key)
+{
+    uint64_t state = statesampler_priv_derive(key, n);
+    uint32_t root = statesampler_priv_sqrt_ceil(n);
+    uint32_t i, words;
+    perm->n = n;
+    perm->key = key;
+    /* With both halves odd every round would be an even permutation. */
+    perm->left = root + (root & 1);
+    perm->right = (uint32_t)statesampler_priv_ceil_div(n, perm->left);
+    perm->wide = n > (uint32_t)1 << 30;
+    /* A small domain mixes less in a round, and a half larger than a quarter
+       of the hash's range makes multiply-high uneven: both take more. */
+    perm->rounds = n < 4096                     ? 24
+                   : n > (uint64_t)1 << 60      ? 12
+                   : perm->wide                 ? 8
+                   : n > (uint32_t)1 << 28      ? 10
+                                                : 8;
+    words = perm->wide ? perm->rounds : perm->rounds / 2;
+    for (i = 0; i < words; i++) {
+        uint64_t word;
+        state += STATESAMPLER_PRIV_GOLDEN;
+        word = statesampler_priv_mix(state);
+        perm->keys[2 * i] = (uint32_t)word;
+        perm->keys[2 * i + 1] = (uint32_t)(word >> 32);
+    }
+}
+
+/* The keyed function of one half: a value below size. The multiplication
+   moves low bits up, the fold moves high bits down, and multiply-high maps
+   the result to the range without a division. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_narrow(uint32_t half,
+                                                    uint32_t key,
+                                                    uint32_t size)
+{
+    uint32_t x = (half + key) & 0xffffu;
+    x *= (key >> 16) | 1;
+    x = ((x ^ (x >> 16)) * 0x9e37u) & 0xffffu;
+    return (x * size) >> 16;
+}
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_wide(uint32_t half,
+                                                  const uint32_t *keys,
+                                                  uint32_t size)
+{
+    uint64_t product = (uint64_t)(uint32_t)(half + keys[0]) * (keys[1] | 1);
+    uint32_t x = (uint32_t)product ^ (uint32_t)(product >> 32);
+    x *= 0x9e3779b1u;
+    return (uint32_t)(((uint64_t)x * size) >> 32);
+}
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
+    const statesampler_perm *perm, uint32_t round, uint32_t half,
+    uint32_t size)
+{
+    return perm->wide
+               ? statesampler_priv_wide(half, perm->keys + 2 * round, size)
+               : statesampler_priv_narrow(half, perm->keys[round], size);
+}
+
+/* The network on [0, left * right), applied until the result is below n.
+   The loop ends: the network is a bijection, so the walk from an index below
+   n runs on a cycle that comes back to it. It runs once on average but for a
+   share of less than left / n, as left * right - n < left. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
+    const statesampler_perm *perm, uint32_t l, uint32_t r)
+{
+    uint32_t left = perm->left, right = perm->right, i, v;
+    uint64_t index;
+    do {
+        for (i = 0; i < perm->rounds; i += 2) {
+            v = statesampler_priv_hash(perm, i, r, left);
+            l = l < v ? l - v + left : l - v;
+            v = statesampler_priv_hash(perm, i + 1, l, right);
+            r = r < v ? r - v + right : r - v;
+        }
+        index = (uint64_t)l * right + r;
+    } while (index >= perm->n);
+    return index;
+}
+
+STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
+                                            uint64_t n, uint64_t seed,
+                                            uint64_t epoch, uint64_t stream)
+{
+    STATESAMPLER_ASSERT(perm);
+    if (n > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_EINVAL;
+    }
+    statesampler_priv_perm_set(
+        perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
+                                               uint64_t position)
+{
+    uint32_t l;
+    STATESAMPLER_ASSERT(perm && position < perm->n);
+    /* A 32-bit division where it does: it is several times cheaper. */
+    l = perm->wide ? (uint32_t)(position / perm->right)
+                   : (uint32_t)position / perm->right;
+    return statesampler_priv_walk(
+        perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
+}
+
+STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
+    const statesampler_perm *perm, uint64_t index)
+{
+    uint32_t left, right, l, r, i, v;
+    STATESAMPLER_ASSERT(perm && index < perm->n);
+    left = perm->left;
+    right = perm->right;
+    l = (uint32_t)(index / right);
+    r = (uint32_t)(index % right);
+    /* The same cycle walked backwards, so the same bound. */
+    do {
+        for (i = perm->rounds; i != 0; i -= 2) {
+            v = statesampler_priv_hash(perm, i - 1, l, right);
+            r = r + v < right ? r + v : r + v - right;
+            v = statesampler_priv_hash(perm, i - 2, r, left);
+            l = l + v < left ? l + v : l + v - left;
+        }
+        index = (uint64_t)l * right + r;
+    } while (index >= perm->n);
+    return index;
+}
+
+STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
+                                             uint64_t first, uint64_t stride,
+                                             uint64_t *out, size_t count)
+{
+    uint32_t l, r, step_l, step_r;
+    size_t i;
+    STATESAMPLER_ASSERT(perm && (out || count == 0));
+    if (count == 0) {
+        return;
+    }
+    STATESAMPLER_ASSERT(first < perm->n);
+    STATESAMPLER_ASSERT(stride == 0 ||
+                        count - 1 <= (perm->n - 1 - first) / stride);
+    /* Carry (l, r) along instead of dividing every position. Where a stride
+       is n or more there is one index only, and the sums are not used. */
+    l = (uint32_t)(first / perm->right);
+    r = (uint32_t)(first % perm->right);
+    step_l = (uint32_t)(stride / perm->right);
+    step_r = (uint32_t)(stride % perm->right);
+    for (i = 0; i < count; i++) {
+        out[i] = statesampler_priv_walk(perm, l, r);
+        l += step_l;
+        r += step_r;
+        if (r >= perm->right) {
+            r -= perm->right;
+            l++;
+        }
+    }
+}
+
+/* --- order -----------------------------------------------------------------
+   A place is a position inside the samples that are ordered together: all of
+   them, or one block. */
+
+STATESAMPLER_PRIV void statesampler_priv_order_clear(
+    statesampler_priv_order *order)
+{
+    order->set = 0;
+    order->inside.n = 0; /* no window is empty, so this fits none */
+    order->inside.key = 0;
+}
+
+/* Makes order the one of this epoch and block. */
+STATESAMPLER_PRIV void statesampler_priv_order_set(
+    const statesampler *s, statesampler_priv_order *order, uint64_t epoch,
+    uint32_t block)
+{
+    uint64_t key =
+        statesampler_priv_epoch_key(s->seed, epoch, s->stream);
+    uint64_t size = s->num_samples, start = 0;
+    if (s->partition == STATESAMPLER_BLOCKED) {
+        uint64_t quota = size / s->blocks;
+        uint64_t extra =
+            s->tail == STATESAMPLER_DROP ? 0 : size % s->blocks;
+        key = statesampler_priv_derive(key, STATESAMPLER_PRIV_BLOCK + block);
+        start = block * quota + statesampler_priv_min(block, extra);
+        size = quota + (block < extra);
+    }
+    order->set = 1;
+    order->epoch = epoch;
+    order->block = block;
+    order->key = key;
+    order->size = size;
+    order->start = start;
+    if (s->order == STATESAMPLER_SHUFFLE) {
+        statesampler_priv_perm_set(&order->perm, size, key);
+    } else if (s->order == STATESAMPLER_WINDOW) {
+        statesampler_priv_perm_set(&order->perm, size / s->chunk_size, key);
+    }
+}
+
+/* The order of this epoch and block: the one at hand if it is that, otherwise
+   one set up in spare. next passes the sampler's own as both. */
+STATESAMPLER_PRIV const statesampler_priv_order *statesampler_priv_order_for(
+    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+    uint32_t block)
+{
+    const statesampler_priv_order *have = &s->ready;
+    if (have->set && have->epoch == epoch && have->block == block) {
+        return have;
+    }
+    if (!spare->set || spare->epoch != epoch || spare->block != block) {
+        statesampler_priv_order_set(s, spare, epoch, block);
+    }
+    return spare;
+}
+
+/* The permutation inside one window, from the order or set up in spare. */
+STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_window_for(
+    const statesampler *s, const statesampler_priv_order *order,
+    statesampler_priv_order *spare, uint64_t window)
+{
+    uint64_t span = s->chunk_size * s->window;
+    uint64_t size =
+        statesampler_priv_min(span, order->size - window * span);
+    uint64_t key = statesampler_priv_derive(
+        order->key, STATESAMPLER_PRIV_WINDOW + window);
+    if (order->inside.n == size && order->inside.key == key) {
+        return &order->inside;
+    }
+    if (spare->inside.n != size || spare->inside.key != key) {
+        statesampler_priv_perm_set(&spare->inside, size, key);
+    }
+    return &spare->inside;
+}
+
+/* A uniform value below n. The loop ends: the sums run through all 2^64
+   values before one repeats, mix is a bijection, and one of its values is 0.
+   It runs twice on average at most, as mask < 2 * n. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_draw(uint64_t n, uint64_t state)
+{
+    uint64_t mask = n - 1, x;
+    int shift;
+    for (shift = 1; shift < 64; shift *= 2) {
+        mask |= mask >> shift;
+    }
+    do {
+        state += STATESAMPLER_PRIV_GOLDEN;
+        x = statesampler_priv_mix(state) & mask;
+    } while (x >= n);
+    return x;
+}
+
+/* The samples at places first, first + stride, ..., all below order->size. */
+STATESAMPLER_PRIV void statesampler_priv_order_fill(
+    const statesampler *s, const statesampler_priv_order *order,
+    statesampler_priv_order *spare, uint64_t first, uint64_t stride,
+    uint64_t *out, size_t count)
+{
+    uint64_t start = order->start, chunk = s->chunk_size;
+    size_t i;
+    if (s->order == STATESAMPLER_SHUFFLE) {
+        statesampler_perm_fill(&order->perm, first, stride, out, count);
+        for (i = 0; start != 0 && i < count; i++) {
+            out[i] += start;
+        }
+    } else if (s->order == STATESAMPLER_SEQUENTIAL) {
+        for (i = 0; i < count; i++) {
+            out[i] = start + first + i * stride;
+        }
+    } else if (s->order == STATESAMPLER_REPLACEMENT) {
+        for (i = 0; i < count; i++) {
+            uint64_t place = first + i * stride;
+            out[i] = start + statesampler_priv_draw(
+                                 order->size,
+                                 statesampler_priv_derive(
+                                     order->key,
+                                     STATESAMPLER_PRIV_DRAW + place));
+        }
+    } else {
+        /* Each turn fills at least one index: first is inside its window. */
+        while (count != 0) {
+            uint64_t window = first / (chunk * s->window);
+            uint64_t inside = first - window * (chunk * s->window);
+            const statesampler_perm *perm =
+                statesampler_priv_window_for(s, order, spare, window);
+            size_t run = count;
+            if (stride != 0) {
+                run = (size_t)statesampler_priv_min(
+                    count, (perm->n - 1 - inside) / stride + 1);
+            }
+            statesampler_perm_fill(perm, inside, stride, out, run);
+            for (i = 0; i < run; i++) {
+                uint64_t slot = out[i] / chunk;
+                uint64_t rest = out[i] - slot * chunk;
+                slot += window * s->window;
+                /* The short chunk comes after the full ones. */
+                if (slot < order->perm.n) {
+                    slot = statesampler_perm_at(&order->perm, slot);
+                }
+                out[i] = start + slot * chunk + rest;
+            }
+            out += run;
+            count -= run;
+            first += run * stride;
+        }
+    }
+}
+
+/* The place of a sample, counted from the order's start; not for
+   REPLACEMENT. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
+    const statesampler *s, const statesampler_priv_order *order,
+    statesampler_priv_order *spare, uint64_t sample)
+{
+    uint64_t slot, window;
+    if (s->order == STATESAMPLER_SEQUENTIAL) {
+        return sample;
+    }
+    if (s->order == STATESAMPLER_SHUFFLE) {
+        return statesampler_perm_inverse(&order->perm, sample);
+    }
+    slot = sample / s->chunk_size;
+    sample %= s->chunk_size;
+    if (slot < order->perm.n) {
+        slot = statesampler_perm_inverse(&order->perm, slot);
+    }
+    window = slot / s->window;
+    sample += (slot - window * s->window) * s->chunk_size;
+    return window * (s->chunk_size * s->window) +
+           statesampler_perm_inverse(
+               statesampler_priv_window_for(s, order, spare, window), sample);
+}
+
+/* --- sampler ---------------------------------------------------------------
+   Bounds that keep every sum below 2^64: num_samples <= 2^62, the global
+   batch < 2^62, world_size < 2^32. A position is below 2^62 + 2^33, as
+   padding adds less than blocks + world_size to num_samples. */
+
+#define STATESAMPLER_PRIV_MAGIC 0x504d5353u /* "SSMP" */
+#define STATESAMPLER_PRIV_FORMAT 1
+#define STATESAMPLER_PRIV_WORDS (STATESAMPLER_STATE_BYTES / 8)
+
+/* The state's 14 words but the last, its check word; the manual's byte table
+   says what they are. */
+STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
+                                               uint64_t *words)
+{
+    words[0] = (uint64_t)STATESAMPLER_ALGORITHM << 48 |
+               (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 |
+               STATESAMPLER_PRIV_MAGIC;
+    words[1] = s->num_samples;
+    words[2] = s->seed;
+    words[3] = s->stream;
+    words[4] = s->chunk_size;
+    words[5] = s->window;
+    words[6] = (uint64_t)s->blocks << 32 | s->tail << 16 |
+               s->partition << 8 | s->order;
+    words[7] = (uint64_t)s->batch_size << 32 | s->world_size;
+    words[8] = s->epoch;
+    words[9] = s->position;
+    words[10] = s->base_epoch;
+    words[11] = s->base_position;
+    words[12] = s->base_step;
+}
+
+/* Where the epoch of such words ends, before drop_last; CARRY is not asked.
+   *share is D of the manual: where it ends for one rank from position 0. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
+                                                 uint64_t *share)
+{
+    uint32_t blocks = (uint32_t)(words[6] >> 32);
+    uint32_t world_size = (uint32_t)words[7];
+    uint32_t tail = (uint32_t)words[6] >> 16;
+    uint64_t last = words[1], base = words[11];
+    uint32_t extra = (uint32_t)(last % blocks);
+    if (tail == STATESAMPLER_DROP) {
+        last -= extra;
+    } else if (tail == STATESAMPLER_PAD && extra != 0) {
+        last += blocks - extra;
+    }
+    *share = last;
+    if (last < base) {
+        return base;
+    }
+    extra = (uint32_t)((last - base) % world_size);
+    if (tail == STATESAMPLER_DROP) {
+        last -= extra;
+    } else if (tail == STATESAMPLER_PAD && extra != 0) {
+        last += world_size - extra;
+    }
+    return last;
+}
+
+/* Makes the rest fit the epoch, the position and the base. */
+STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
+                                                uint32_t blocks)
+{
+    if (s->blocks != blocks) {
+        s->blocks = blocks;
+        s->ready.set = 0;
+    }
+    s->end = s->num_samples;
+    if (s->tail != STATESAMPLER_CARRY) {
+        uint64_t words[STATESAMPLER_PRIV_WORDS], share;
+        statesampler_priv_words(s, words);
+        s->end = statesampler_priv_end(words, &share);
+        if (s->drop_last) {
+            s->end -= (s->end - s->base_position) % s->global;
+        }
+    }
+    statesampler_priv_order_for(
+        s, &s->ready, s->epoch,
+        (uint32_t)((s->position + s->rank) % blocks));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_rebase(statesampler *s)
+{
+    s->base_epoch = s->epoch;
+    s->base_position = s->position;
+    s->base_step = s->step;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
+                                               uint64_t epoch)
+{
+    s->epoch = epoch;
+    s->position = 0;
+    s->step = 0;
+    statesampler_priv_rebase(s);
+    statesampler_priv_settle(
+        s, s->partition == STATESAMPLER_BLOCKED ? s->world_size : 1);
+}
+
+/* How many of the positions first, first + W, ... (count of them) are below
+   bound. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
+                                                   uint64_t bound,
+                                                   uint64_t first,
+                                                   uint64_t count)
+{
+    if (count == 0 || first + (count - 1) * s->world_size < bound) {
+        return count; /* nearly always, and without a division */
+    }
+    return first < bound ? (bound - 1 - first) / s->world_size + 1 : 0;
+}
+
+/* How many samples this rank has in the step that begins at position. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_rank_count(const statesampler *s,
+                                                        uint64_t position)
+{
+    uint64_t count = s->batch_size;
+    if (s->tail == STATESAMPLER_CARRY ||
+        s->end - position >= s->global) {
+        return count;
+    }
+    return statesampler_priv_below(s, s->end, position + s->rank, count);
+}
+
+/* Steps from the base to the end; with CARRY, to where the base must move. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
+{
+    if (s->tail == STATESAMPLER_CARRY) {
+        return STATESAMPLER_MAX_SAMPLES / s->global;
+    }
+    return statesampler_priv_ceil_div(s->end - s->base_position, s->global);
+}
+
+/* Where a step begins. Returns 0 if it is before the base or past the end. */
+STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
+                                             uint64_t step, uint64_t *epoch,
+                                             uint64_t *position)
+{
+    uint64_t past;
+    if (step < s->base_step ||
+        step - s->base_step > statesampler_priv_reach(s)) {
+        return 0;
+    }
+    past = s->base_position +
+           (step - s->base_step) * s->global;
+    *epoch = s->base_epoch;
+    if (s->tail == STATESAMPLER_CARRY) {
+        *epoch += past / s->num_samples;
+        *position = past % s->num_samples;
+    } else {
+        *position = statesampler_priv_min(past, s->end);
+    }
+    return 1;
+}
+
+/* The sample at one position of an epoch. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_sample(
+    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+    uint64_t position)
+{
+    uint64_t index;
+    if (position >= s->num_samples) {
+        /* Padding: the first place of this block (whose position is the
+           block's number), or, where there is none, from the start again. */
+        uint64_t block = position % s->blocks;
+        position = s->partition == STATESAMPLER_BLOCKED &&
+                           block < s->num_samples
+                       ? block
+                       : position % s->num_samples;
+    }
+    statesampler_priv_order_fill(
+        s,
+        statesampler_priv_order_for(s, spare, epoch,
+                                    (uint32_t)(position % s->blocks)),
+        spare, position / s->blocks, 0, &index, 1);
+    return index;
+}
+
+/* The samples at positions first, first + W, ... of one epoch. */
+STATESAMPLER_PRIV void statesampler_priv_serve(
+    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+    uint64_t first, uint64_t *out, size_t count)
+{
+    uint64_t stride = s->world_size;
+    size_t i = 0;
+    if (stride % s->blocks == 0) {
+        i = (size_t)statesampler_priv_below(s, s->num_samples, first, count);
+        statesampler_priv_order_fill(
+            s,
+            statesampler_priv_order_for(s, spare, epoch,
+                                        (uint32_t)(first % s->blocks)),
+            spare, first / s->blocks, stride / s->blocks, out, i);
+    }
+    /* Padding; and blocks after a change of world size, where every slot is
+       in another one. */
+    for (; i < count; i++) {
+        out[i] = statesampler_priv_sample(s, spare, epoch,
+                                          first + i * stride);
+    }
+}
+
+/* This rank's count samples of the step at a position. With CARRY they may
+   run through several epochs; each turn serves at least one. */
+STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
+                                              statesampler_priv_order *spare,
+                                              uint64_t epoch,
+                                              uint64_t position,
+                                              uint64_t *out, size_t count)
+{
+    uint64_t first = position + s->rank;
+    if (s->tail != STATESAMPLER_CARRY) {
+        statesampler_priv_serve(s, spare, epoch, first, out, count);
+        return;
+    }
+    while (count != 0) {
+        size_t run;
+        if (first >= s->num_samples) {
+            epoch += first / s->num_samples;
+            first %= s->num_samples;
+        }
+        run = (size_t)statesampler_priv_below(s, s->num_samples, first,
+                                              count);
+        statesampler_priv_serve(s, spare, epoch, first, out, run);
+        out += run;
+        count -= run;
+        first += run * (uint64_t)s->world_size;
+    }
+}
+
+/* What init accepts; load too, as a state may hold nothing else. */
+STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
+{
+    if (d->num_samples > STATESAMPLER_MAX_SAMPLES ||
+        d->rank >= d->world_size || d->batch_size == 0 ||
+        (uint64_t)d->world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
+        d->order > STATESAMPLER_REPLACEMENT ||
+        d->partition > STATESAMPLER_BLOCKED ||
+        d->tail > STATESAMPLER_CARRY || d->drop_last > 1) {
+        return 0;
+    }
+    if (d->order == STATESAMPLER_WINDOW &&
+        (d->chunk_size == 0 || d->window == 0 ||
+         d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size)) {
+        return 0;
+    }
+    return d->tail != STATESAMPLER_CARRY ||
+           (d->num_samples != 0 && !d->drop_last &&
+            d->partition == STATESAMPLER_INTERLEAVED);
+}
+
+STATESAMPLER_DEF int statesampler_init(statesampler *s,
+                                       const statesampler_desc *desc)
+{
+    statesampler_desc d;
+    STATESAMPLER_ASSERT(s && desc);
+    /* Field by field: a copy of the struct would become a call of memcpy. */
+    d.num_samples = desc->num_samples;
+    d.rank = desc->rank;
+    d.world_size = desc->world_size ? desc->world_size : 1;
+    d.batch_size = desc->batch_size ? desc->batch_size : 1;
+    d.order = desc->order;
+    d.partition = desc->partition;
+    d.tail = desc->tail;
+    d.drop_last = desc->drop_last;
+    d.chunk_size = desc->chunk_size;
+    d.window = desc->window;
+    if (!statesampler_priv_valid(&d)) {
+        return STATESAMPLER_EINVAL;
+    }
+    s->num_samples = d.num_samples;
+    s->seed = desc->seed;
+    s->stream = desc->stream;
+    s->chunk_size = d.order == STATESAMPLER_WINDOW ? d.chunk_size : 0;
+    s->window = d.order == STATESAMPLER_WINDOW ? d.window : 0;
+    s->rank = d.rank;
+    s->world_size = d.world_size;
+    s->batch_size = d.batch_size;
+    s->order = d.order;
+    s->partition = d.partition;
+    s->tail = d.tail;
+    s->drop_last = d.drop_last;
+    s->global = (uint64_t)d.world_size * d.batch_size;
+    s->blocks = 0; /* none yet, so that begin sets up everything */
+    statesampler_priv_order_clear(&s->ready);
+    statesampler_priv_begin(s, desc->epoch);
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+{
+    uint64_t count;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    count = statesampler_priv_rank_count(s, s->position);
+    if (count == 0) {
+        statesampler_priv_begin(s, s->epoch + 1);
+        return 0;
+    }
+    if (out) {
+        statesampler_priv_step(s, &s->ready, s->epoch, s->position, out,
+                               (size_t)count);
+    }
+    s->step++;
+    s->position += s->global;
+    if (s->tail != STATESAMPLER_CARRY) {
+        s->position = statesampler_priv_min(s->position, s->end);
+        return (size_t)count;
+    }
+    if (s->position >= s->num_samples) {
+        s->epoch += s->position / s->num_samples;
+        s->position %= s->num_samples;
+    }
+    if ((s->step - s->base_step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
+        statesampler_priv_rebase(s); /* so that the product never overflows */
+    }
+    return (size_t)count;
+}
+
+STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
+                                        uint64_t *out)
+{
+    statesampler_priv_order spare;
+    uint64_t epoch, position, count;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    if (!statesampler_priv_find(s, step, &epoch, &position)) {
+        return 0;
+    }
+    count = statesampler_priv_rank_count(s, position);
+    if (out) {
+        statesampler_priv_order_clear(&spare);
+        statesampler_priv_step(s, &spare, epoch, position, out,
+                               (size_t)count);
+    }
+    return (size_t)count;
+}
+
+STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
+{
+    uint64_t epoch, position;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    if (!statesampler_priv_find(s, step, &epoch, &position)) {
+        return STATESAMPLER_ERANGE;
+    }
+    s->epoch = epoch;
+    s->position = position;
+    s->step = step;
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    if (epoch != s->epoch) {
+        statesampler_priv_begin(s, epoch);
+    }
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    return s->epoch;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    return s->step;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    return s->tail == STATESAMPLER_CARRY
+               ? STATESAMPLER_NONE
+               : s->base_step + statesampler_priv_reach(s);
+}
+
+STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    return s->position;
+}
+
+STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
+                                              statesampler_counts *counts)
+{
+    uint64_t n;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && counts);
+    n = s->num_samples;
+    counts->positions = s->end;
+    counts->padded = s->end > n ? s->end - n : 0;
+    counts->dropped = s->end < n ? n - s->end : 0;
+    counts->steps = statesampler_num_steps(s);
+    if (s->tail == STATESAMPLER_CARRY) {
+        counts->rank_samples = STATESAMPLER_NONE;
+        counts->rank_batches = STATESAMPLER_NONE;
+    } else {
+        uint64_t rest = s->end - s->base_position;
+        counts->rank_samples = rest / s->world_size +
+                               (s->rank < rest % s->world_size);
+        counts->rank_batches =
+            statesampler_priv_ceil_div(counts->rank_samples, s->batch_size);
+    }
+}
+
+STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
+                                               uint64_t step)
+{
+    uint64_t epoch, position, count;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    if (s->tail == STATESAMPLER_CARRY ||
+        !statesampler_priv_find(s, step, &epoch, &position)) {
+        return 0;
+    }
+    count = statesampler_priv_rank_count(s, position);
+    return count - statesampler_priv_below(s, s->num_samples,
+                                           position + s->rank, count);
+}
+
+STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
+                                         uint64_t index,
+                                         statesampler_place *place)
+{
+    statesampler_priv_order spare;
+    const statesampler_priv_order *order;
+    uint64_t n, block = 0, position, past;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && place);
+    n = s->num_samples;
+    if (s->order == STATESAMPLER_REPLACEMENT) {
+        return STATESAMPLER_EINVAL;
+    }
+    if (index >= n) {
+        return STATESAMPLER_ERANGE;
+    }
+    if (s->partition == STATESAMPLER_BLOCKED) {
+        /* The first `extra` blocks have one sample more. */
+        uint64_t quota = n / s->blocks;
+        uint64_t extra = s->tail == STATESAMPLER_DROP ? 0 : n % s->blocks;
+        uint64_t longer = extra * (quota + 1);
+        if (index >= longer + (s->blocks - extra) * quota) {
+            return STATESAMPLER_ERANGE; /* DROP leaves it out */
+        }
+        block = index < longer ? index / (quota + 1)
+                               : (index - extra) / quota;
+    }
+    statesampler_priv_order_clear(&spare);
+    order = statesampler_priv_order_for(s, &spare, s->epoch, (uint32_t)block);
+    position = statesampler_priv_order_inverse(s, order, &spare,
+                                               index - order->start) *
+                   s->blocks +
+               block;
+    if (position >= s->end) {
+        return STATESAMPLER_ERANGE;
+    }
+    /* Positions since the first of the base's epoch: with CARRY below
+       2^62 + 2 * num_samples, otherwise the position itself. */
+    past = (s->epoch - s->base_epoch) * n + position;
+    if (past < s->base_position) {
+        return STATESAMPLER_ERANGE;
+    }
+    past -= s->base_position;
+    place->position = position;
+    place->step = s->base_step + past / s->global;
+    place->slot = (uint32_t)(past % s->global / s->world_size);
+    place->rank = (uint32_t)(past % s->world_size);
+    return STATESAMPLER_OK;
+}
+
+/* --- state -----------------------------------------------------------------
+   The state is 14 words of 64 bits, each written byte by byte. */
+
+/* The check word over the words before it. Every turn is a bijection of the
+   hash for a fixed word and of the word for a fixed hash, so that a change
+   inside one word always shows. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_check(const uint64_t *words)
+{
+    uint64_t hash = 0;
+    int i;
+    for (i = 0; i < STATESAMPLER_PRIV_WORDS - 1; i++) {
+        hash = (hash ^ words[i]) * STATESAMPLER_PRIV_GOLDEN;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+STATESAMPLER_DEF void statesampler_save(
+    const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES])
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    int i;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && out);
+    statesampler_priv_words(s, words);
+    words[13] = statesampler_priv_check(words);
+    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
+        out[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
+    }
+}
+
+/* Whether a run could have saved these words, and how many positions it had
+   served since its base. */
+STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
+                                                 uint64_t *served)
+{
+    uint64_t blocks = words[6] >> 32, epochs = words[8] - words[10];
+    uint64_t position = words[9], base = words[11], base_step = words[12];
+    uint64_t n = words[1], global, end;
+    statesampler_desc d;
+    d.num_samples = n;
+    d.rank = 0;
+    d.world_size = (uint32_t)words[7];
+    d.batch_size = (uint32_t)(words[7] >> 32);
+    d.order = (uint32_t)words[6] & 255;
+    d.partition = (uint32_t)words[6] >> 8 & 255;
+    d.tail = (uint32_t)words[6] >> 16 & 255;
+    d.drop_last = (uint32_t)words[6] >> 24 & 255; /* nothing else stands here */
+    d.chunk_size = words[4];
+    d.window = words[5];
+    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || blocks == 0 ||
+        (d.partition == STATESAMPLER_INTERLEAVED && blocks != 1) ||
+        (d.order != STATESAMPLER_WINDOW && (words[4] | words[5]) != 0) ||
+        (base_step == 0 && base != 0)) {
+        return 0;
+    }
+    global = (uint64_t)d.world_size * d.batch_size;
+    if (d.tail == STATESAMPLER_CARRY) {
+        if (position >= n || base >= n || base_step > STATESAMPLER_NONE / 2 ||
+            epochs > STATESAMPLER_MAX_SAMPLES / n + 1) {
+            return 0;
+        }
+        position += epochs * n;
+        end = base + STATESAMPLER_MAX_SAMPLES / global * global;
+    } else {
+        /* A base is where another shape stopped: at most its padding, which
+           is less than its world size, after the last sample. And a step
+           serves one position or more. */
+        uint64_t most;
+        end = statesampler_priv_end(words, &most);
+        if (d.tail == STATESAMPLER_PAD) {
+            most += UINT32_MAX - 1;
+        }
+        if (epochs != 0 || base > most || base_step > base ||
+            (base == 0 && d.partition == STATESAMPLER_BLOCKED &&
+             blocks != d.world_size)) {
+            return 0;
+        }
+    }
+    *served = position - base;
+    return position >= base && position <= end &&
+           (position == end || *served % global == 0);
+}
+
+STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
+                                       size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
+    uint64_t served, global;
+    uint32_t version;
+    size_t i;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
+    statesampler_priv_words(s, own);
+    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
+        uint64_t byte = i < size ? bytes[i] : 0;
+        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
+    }
+    version = (uint32_t)(words[0] >> 32) & 0xffffu;
+    if (size < 8 || (uint32_t)words[0] != STATESAMPLER_PRIV_MAGIC ||
+        version == 0) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (version > STATESAMPLER_PRIV_FORMAT) {
+        return STATESAMPLER_EVERSION;
+    }
+    if (size != STATESAMPLER_STATE_BYTES ||
+        words[13] != statesampler_priv_check(words)) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (words[0] != own[0]) {
+        return STATESAMPLER_EVERSION;
+    }
+    if (!statesampler_priv_possible(words, &served)) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    /* Number of samples to tail must match; blocks are taken over. */
+    for (i = 1; i < 6; i++) {
+        if (words[i] != own[i]) {
+            return STATESAMPLER_EMISMATCH;
+        }
+    }
+    if ((uint32_t)words[6] != (uint32_t)own[6]) {
+        return STATESAMPLER_EMISMATCH;
+    }
+
+    if (words[9] == 0 && s->tail != STATESAMPLER_CARRY) {
+        statesampler_priv_begin(s, words[8]);
+        return STATESAMPLER_OK;
+    }
+    global = (words[7] >> 32) * (uint32_t)words[7];
+    s->epoch = words[8];
+    s->position = words[9];
+    s->base_epoch = words[10];
+    s->base_position = words[11];
+    s->base_step = words[12];
+    s->step = words[12] + statesampler_priv_ceil_div(served, global);
+    if (words[7] != own[7]) {
+        statesampler_priv_rebase(s);
+    }
+    statesampler_priv_settle(s, (uint32_t)(words[6] >> 32));
+    if (s->position > s->end) {
+        /* Saved after a step that this loader's drop_last leaves out. */
+        statesampler_priv_rebase(s);
+        statesampler_priv_settle(s, s->blocks);
+    }
+    return STATESAMPLER_OK;
+}
+
+/* --- audit --------------------------------------------------------------- */
+
+STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
+                                             const uint64_t *indices,
+                                             size_t count)
+{
+    size_t i;
+    STATESAMPLER_ASSERT(audit && (indices || count == 0));
+    audit->count += count;
+    for (i = 0; i < count; i++) {
+        uint64_t x = indices[i];
+        audit->sum1 += x;
+        audit->sum2 += x * x;
+        audit->sum3 += x * x * x;
+    }
+}
+
+STATESAMPLER_DEF void statesampler_audit_merge(
+    statesampler_audit *audit, const statesampler_audit *other)
+{
+    STATESAMPLER_ASSERT(audit && other);
+    audit->count += other->count;
+    audit->sum1 += other->sum1;
+    audit->sum2 += other->sum2;
+    audit->sum3 += other->sum3;
+}
+
+STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
+                                              uint64_t num_samples)
+{
+    uint64_t n = num_samples, a, b, sum1, sum2;
+    STATESAMPLER_ASSERT(audit);
+    /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. The division by two comes
+       first, on the even factor; the one by three is exact, so that it is
+       the product with the inverse of 3 modulo 2^64. */
+    a = n % 2 == 0 ? n / 2 : n;
+    b = n % 2 == 0 ? n - 1 : (n - 1) / 2;
+    sum1 = a * b;
+    sum2 = sum1 * (2 * n - 1) *
+           STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
+    return audit->count == n && audit->sum1 == sum1 &&
+           audit->sum2 == sum2 && audit->sum3 == sum1 * sum1;
+}
+
+/* --- errors -------------------------------------------------------------- */
+
+STATESAMPLER_DEF const char *statesampler_error(int code)
+{
+    switch (code) {
+    case STATESAMPLER_OK: return "no error";
+    case STATESAMPLER_EINVAL: return "the description is impossible";
+    case STATESAMPLER_ERANGE: return "no such step, or not served here";
+    case STATESAMPLER_ECORRUPT: return "the state is damaged";
+    case STATESAMPLER_EVERSION: return "the state is of a newer version";
+    case STATESAMPLER_EMISMATCH:
+        return "the state is of another dataset, seed or order";
+    case STATESAMPLER_EENV:
+        return "a rank or world size in the environment is malformed";
+    case STATESAMPLER_EIO: return "the file could not be read or written";
+    case STATESAMPLER_ENOFILE: return "there is no such file";
+    case STATESAMPLER_ECAPACITY: return "the file is larger than the buffer";
+    default: return "unknown error";
+    }
+}
+
+/* --- hosted -------------------------------------------------------------- */
+
+#ifdef STATESAMPLER_HOSTED
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <sys/stat.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+/* As windows.h declares it, which is too large to include for one function. */
+__declspec(dllimport) int __stdcall MoveFileExA(const char *from,
+                                                const char *to,
+                                                unsigned long flags);
+#else
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+/* POSIX, but hidden by -std=c99 unless the file that includes this header
+   asked for POSIX before its first include. */
+extern int fsync(int file);
+#endif
+#endif
+
+/* Sets *value from a variable. Returns 0 if it is not there, 1 if it is a
+   decimal number of 32 bits, -1 otherwise. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_env(const char *name,
+                                                   uint32_t *value)
+{
+    const char *text = getenv(name);
+    uint64_t number = 0;
+    if (!text) {
+        return 0;
+    }
+    if (*text == 0) {
+        return -1;
+    }
+    for (; *text != 0; text++) { /* ends with the text */
+        if (*text < '0' || *text > '9') {
+            return -1;
+        }
+        number = 10 * number + (uint64_t)(*text - '0');
+        if (number > UINT32_MAX) {
+            return -1;
+        }
+    }
+    *value = (uint32_t)number;
+    return 1;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
+                                                  const char **launcher)
+{
+    static const char *const names[4][3] = {
+        {"torchrun", "RANK", "WORLD_SIZE"},
+        {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"pmi", "PMI_RANK", "PMI_SIZE"},
+        {"slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+    };
+    const char *found = "none";
+    uint32_t rank = 0, world_size = 1;
+    int i, code = STATESAMPLER_OK;
+    STATESAMPLER_ASSERT(desc);
+    for (i = 0; i < 4; i++) {
+        int has_rank = statesampler_priv_env(names[i][1], &rank);
+        int has_size = statesampler_priv_env(names[i][2], &world_size);
+        if (has_rank == 0 && has_size == 0) {
+            continue;
+        }
+        found = names[i][0];
+        if (has_rank != 1 || has_size != 1 || rank >= world_size) {
+            code = STATESAMPLER_EENV;
+        }
+        break;
+    }
+    if (launcher) {
+        *launcher = found;
+    }
+    if (code == STATESAMPLER_OK) {
+        desc->rank = rank;
+        desc->world_size = world_size;
+    }
+    return code;
+}
+
+/* Longer paths than this are refused; the temporary file's suffix is shorter
+   than the 32 bytes kept for it. */
+#define STATESAMPLER_PRIV_PATH 4096
+
+#ifdef _WIN32
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
+{
+    return _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY,
+                 _S_IREAD | _S_IWRITE);
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
+                                                     const char *bytes,
+                                                     size_t size)
+{
+    return _write(file, bytes,
+                  (unsigned)statesampler_priv_min(size, 1u << 30));
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+{
+    return _commit(file);
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_close(int file)
+{
+    return _close(file);
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_replace(const char *from,
+                                                       const char *to)
+{
+    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
+    return MoveFileExA(from, to, 1 | 8) ? 0 : -1;
+}
+
+STATESAMPLER_PRIV_HOSTED long statesampler_priv_process(void)
+{
+    return (long)_getpid();
+}
+
+#else
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
+                                                     const char *bytes,
+                                                     size_t size)
+{
+    return (int)write(file, bytes,
+                      (size_t)statesampler_priv_min(size, 1u << 30));
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+{
+    return fsync(file);
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_close(int file)
+{
+    return close(file);
+}
+
+/* A rename lasts through a power cut once its folder is on disk. A folder
+   that may not be opened, or a file system that cannot flush one, is no
+   error: the file itself is already whole. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_replace(const char *from,
+                                                       const char *to)
+{
+    char folder[STATESAMPLER_PRIV_PATH];
+    size_t i, length = 0;
+    int file;
+    if (rename(from, to) != 0) {
+        return -1;
+    }
+    for (i = 0; to[i] != 0; i++) {
+        folder[i] = to[i];
+        if (to[i] == '/') {
+            length = i + 1;
+        }
+    }
+    if (length == 0) {
+        folder[length++] = '.';
+    }
+    folder[length] = 0;
+    file = open(folder, O_RDONLY);
+    if (file >= 0) {
+        (void)fsync(file);
+        (void)close(file);
+    }
+    return 0;
+}
+
+STATESAMPLER_PRIV_HOSTED long statesampler_priv_process(void)
+{
+    return (long)getpid();
+}
+
+#endif
+
+STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
+                                                   const void *bytes,
+                                                   size_t size)
+{
+    char temporary[STATESAMPLER_PRIV_PATH + 32];
+    const char *from = (const char *)bytes;
+    size_t length = 0;
+    int file = -1, attempt, good;
+    STATESAMPLER_ASSERT(path && (bytes || size == 0));
+    while (path[length] != 0) {
+        if (++length >= STATESAMPLER_PRIV_PATH) {
+            return STATESAMPLER_EINVAL;
+        }
+    }
+    if (length == 0) {
+        return STATESAMPLER_EINVAL;
+    }
+    /* A name of its own for every process and thread, so that two writers
+       cannot mix their bytes. What a crash left behind is stepped over. */
+    for (attempt = 0; file < 0 && attempt < 1000; attempt++) {
+        sprintf(temporary, "%s.%lx.%d.tmp", path,
+                (unsigned long)statesampler_priv_process(), attempt);
+        file = statesampler_priv_create(temporary);
+        if (file < 0 && errno != EEXIST && errno != EINTR) {
+            return STATESAMPLER_EIO;
+        }
+    }
+    if (file < 0) {
+        return STATESAMPLER_EIO;
+    }
+    good = 1;
+    while (good && size != 0) { /* a turn writes one byte or more, or fails */
+        int wrote = statesampler_priv_write(file, from, size);
+        if (wrote > 0) {
+            from += wrote;
+            size -= (size_t)wrote;
+        } else if (wrote == 0 || errno != EINTR) {
+            good = 0;
+        }
+    }
+    good = good && statesampler_priv_flush(file) == 0;
+    good = statesampler_priv_close(file) == 0 && good;
+    good = good && statesampler_priv_replace(temporary, path) == 0;
+    if (!good) {
+        (void)remove(temporary);
+        return STATESAMPLER_EIO;
+    }
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
+                                                   void *bytes,
+                                                   size_t capacity,
+                                                   size_t *size)
+{
+    FILE *file;
+    size_t got;
+    int code = STATESAMPLER_OK;
+    STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
+    file = fopen(path, "rb");
+    if (!file) {
+        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    }
+    got = capacity ? fread(bytes, 1, capacity, file) : 0;
+    if (got == capacity && fgetc(file) != EOF) {
+        code = STATESAMPLER_ECAPACITY;
+    } else if (ferror(file)) {
+        code = STATESAMPLER_EIO;
+    } else {
+        *size = got;
+    }
+    (void)fclose(file);
+    return code;
+}
+
+#endif /* STATESAMPLER_HOSTED */
+
+#endif /* STATESAMPLER_IMPLEMENTATION */
+
+/* This software is available under two licences: choose the one you prefer.
+
+   ALTERNATIVE A - MIT License
+
+   Copyright (c) 2026 the statesampler.h authors
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy
+   of this software and associated documentation files (the "Software"), to
+   deal in the Software without restriction, including without limitation the
+   rights to use, copy, modify, merge, publish, distribute, sublicense, and/or
+   sell copies of the Software, and to permit persons to whom the Software is
+   furnished to do so, subject to the following conditions:
+
+   The above copyright notice and this permission notice shall be included in
+   all copies or substantial portions of the Software.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+   IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+   FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+   AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+   LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING
+   FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS
+   IN THE SOFTWARE.
+
+   ALTERNATIVE B - Public domain (www.unlicense.org)
+
+   This is free and unencumbered software released into the public domain.
+
+   Anyone is free to copy, modify, publish, use, compile, sell, or distribute
+   this software, either in source code form or as a compiled binary, for any
+   purpose, commercial or non-commercial, and by any means.
+
+   In jurisdictions that recognize copyright laws, the author or authors of
+   this software dedicate any and all copyright interest in the software to the
+   public domain. We make this dedication for the benefit of the public at
+   large and to the detriment of our heirs and successors. We intend this
+   dedication to be an overt act of relinquishment in perpetuity of all present
+   and future rights to this software under copyright law.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+   IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+   FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+   AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
+   ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
+   WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+*/

@@ -1,0 +1,50 @@
+/* check.h - what every test shares: one macro, one counter, one argument.
+
+   CHECK stops at the first failure, because a mutant needs only one and a
+   person reads only the first. */
+#ifndef STATESAMPLER_TESTS_CHECK_H
+#define STATESAMPLER_TESTS_CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned long check_count;
+
+#define CHECK(condition)                                                  \
+    do {                                                                  \
+        check_count++;                                                    \
+        if (!(condition)) {                                               \
+            printf("%s:%d: not true: %s\n", __FILE__, __LINE__,           \
+                   #condition);                                           \
+            exit(1);                                                      \
+        }                                                                 \
+    } while (0)
+
+/* Emulators, sanitizers and mutants pass "reduced": the same questions on
+   fewer inputs. */
+static inline int check_reduced(int argc, char **argv)
+{
+    return argc > 1 && strcmp(argv[1], "reduced") == 0;
+}
+
+/* A test that checked nothing has not passed. */
+static inline int check_done(const char *name)
+{
+    printf("%s: %lu checks\n", name, check_count);
+    return check_count == 0;
+}
+
+/* Marsaglia's xorshift64 (2003): inputs that are the same on every run and
+   share nothing with the header's own hash. Uniform enough to pick cases. */
+static inline uint64_t check_random(uint64_t bound)
+{
+    static uint64_t x = 88172645463325252u;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return (x >> 11) % bound;
+}
+
+#endif
