@@ -249,8 +249,9 @@ ALGORITHM 1
    perm(n, K), a generalised Feistel network (Black and Rogaway, Ciphers with
    arbitrary finite domains, 2002) with cycle walking:
    - a = the ceiling of the square root of n, rounded up to even; b =
-     ceil(n / a). Position i is the pair l = i div b, r = i mod b.
-   - rounds: 24 for n < 4096, 8 to 2^28, 10 to 2^30, 8 to 2^60, 12 above.
+     ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
+   - rounds: 24 for n < 2^12, 12 for n < 2^24, 8 for n <= 2^28, 10 for
+     n <= 2^30, 8 for n <= 2^60, 12 above.
    - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
      S = derive(K, n). Up to n = 2^30 ("narrow") a word holds the keys of two
      rounds, the low 32 bits first: add = the low 16 bits, mul = the high 16
@@ -557,17 +558,19 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
 /* Writes size bytes to a file so that a crash at any instant leaves the old
-   file or the new one whole: to a temporary file beside it, flushed to disk
-   and renamed over path (POSIX: and the folder flushed). The temporary
-   file's name is path and ".tmp" with numbers between; one that a crash left
-   may be deleted. path: below 4,096 bytes, else EINVAL. EIO: the old file is
-   as it was. */
+   file or the new one whole: to path with ".tmp" behind it, flushed to disk
+   and renamed over path (POSIX: and the folder flushed). A temporary file
+   that a crash left is used again by the next save. Writers of the same path
+   wait for one another, a minute at most (Windows: all but one fail). path:
+   1 .. 4,095 bytes, else EINVAL. EIO: the old file is as it was. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
 
-/* Reads a whole file of at most capacity bytes and sets *size. ENOFILE,
-   ECAPACITY, EIO: *size is unchanged, bytes may hold a part. */
+/* Reads a whole file of at most capacity bytes and sets *size. ECAPACITY: it
+   is larger, *size says how large, and bytes hold its beginning; so capacity
+   0 asks for the size. ENOFILE, EIO: *size is unchanged, bytes may hold a
+   part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -685,14 +688,17 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     /* With both halves odd every round would be an even permutation. */
     perm->left = root + (root & 1);
     perm->right = (uint32_t)statesampler_priv_ceil_div(n, perm->left);
+    /* With a half of 2 a round mixes a single bit. */
+    perm->right = perm->right < 3 ? 3 : perm->right;
     perm->wide = n > (uint32_t)1 << 30;
     /* A small domain mixes less in a round, and a half larger than a quarter
        of the hash's range makes multiply-high uneven: both take more. */
-    perm->rounds = n < 4096                     ? 24
-                   : n > (uint64_t)1 << 60      ? 12
-                   : perm->wide                 ? 8
-                   : n > (uint32_t)1 << 28      ? 10
-                                                : 8;
+    perm->rounds = n < (uint32_t)1 << 12        ? 24
+                   : n < (uint32_t)1 << 24      ? 12
+                   : n <= (uint32_t)1 << 28     ? 8
+                   : !perm->wide                ? 10
+                   : n <= (uint64_t)1 << 60     ? 8
+                                                : 12;
     words = perm->wide ? perm->rounds : perm->rounds / 2;
     for (i = 0; i < words; i++) {
         uint64_t word;
@@ -737,8 +743,9 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
 
 /* The network on [0, left * right), applied until the result is below n.
    The loop ends: the network is a bijection, so the walk from an index below
-   n runs on a cycle that comes back to it. It runs once on average but for a
-   share of less than left / n, as left * right - n < left. */
+   n runs on a cycle that comes back to it. It runs left * right / n times on
+   average: six at n = 1, and hardly more than once from there on, as
+   left * right - n < left for n > 8. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
@@ -803,6 +810,370 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     return index;
 }
 
+/* --- perm, in bulk ---------------------------------------------------------
+   The same network on a vector of positions at once, and round by round on
+   many vectors, as one alone would wait for its own multiplications. Written
+   in the vector extensions of GCC and Clang, so that a target adds only the
+   operations that they lack.
+
+   STATESAMPLER_PRIV_LANES is the number of 16-bit lanes, 0 for plain C: other
+   compilers, device code, and freestanding builds, because the headers of
+   x86's intrinsics may include those of a C library. */
+
+#if defined(__CUDACC__) || defined(__HIPCC__) || !__STDC_HOSTED__ || \
+    !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
+#define STATESAMPLER_PRIV_LANES 0
+#elif defined(__AVX512BW__)
+#define STATESAMPLER_PRIV_LANES 32
+#elif defined(__AVX2__)
+#define STATESAMPLER_PRIV_LANES 16
+#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
+#define STATESAMPLER_PRIV_LANES 8
+#else
+#define STATESAMPLER_PRIV_LANES 0
+#endif
+
+#if STATESAMPLER_PRIV_LANES != 0
+
+/* Vectors in turn: 256 lanes of AVX2. More are no faster, and x and y of both
+   kernels then stay below 2 KiB. */
+#define STATESAMPLER_PRIV_TURNS 16
+
+/* v16, v32 and v64 fill a register; m64 is v64 in memory. */
+typedef uint16_t statesampler_priv_v16
+    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
+typedef uint32_t statesampler_priv_v32
+    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
+typedef uint64_t statesampler_priv_v64
+    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
+typedef uint64_t statesampler_priv_m64 __attribute__((
+    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+
+/* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
+   even 32-bit lanes; only targets that have it have a wide kernel. */
+#ifdef __SSE2__
+#if STATESAMPLER_PRIV_LANES == 8
+#include <emmintrin.h>
+#define STATESAMPLER_PRIV_X86(type, op, a, b) \
+    ((statesampler_priv_##type)_mm_##op((__m128i)(a), (__m128i)(b)))
+#else
+#include <immintrin.h>
+#endif
+#if STATESAMPLER_PRIV_LANES == 16
+#define STATESAMPLER_PRIV_X86(type, op, a, b) \
+    ((statesampler_priv_##type)_mm256_##op((__m256i)(a), (__m256i)(b)))
+#elif STATESAMPLER_PRIV_LANES == 32
+#define STATESAMPLER_PRIV_X86(type, op, a, b) \
+    ((statesampler_priv_##type)_mm512_##op((__m512i)(a), (__m512i)(b)))
+#endif
+#define STATESAMPLER_PRIV_HIGH(a, b) \
+    STATESAMPLER_PRIV_X86(v16, mulhi_epu16, a, b)
+#define STATESAMPLER_PRIV_EVEN(a, b) \
+    STATESAMPLER_PRIV_X86(v64, mul_epu32, a, b)
+#else
+typedef uint32_t statesampler_priv_w32
+    __attribute__((vector_size(4 * STATESAMPLER_PRIV_LANES)));
+typedef uint64_t statesampler_priv_w64
+    __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
+typedef uint64_t statesampler_priv_mw64 __attribute__((
+    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+#define STATESAMPLER_PRIV_HIGH(a, b)                         \
+    __builtin_convertvector(                                 \
+        (__builtin_convertvector(a, statesampler_priv_w32) * \
+         __builtin_convertvector(b, statesampler_priv_w32)) >> \
+            16,                                              \
+        statesampler_priv_v16)
+#endif
+
+/* The smaller of two lanes, unsigned. SSE2 has neither the minimum nor the
+   comparison, but a subtraction that stops at 0. */
+#if STATESAMPLER_PRIV_LANES > 8
+#define STATESAMPLER_PRIV_MIN16(a, b) \
+    STATESAMPLER_PRIV_X86(v16, min_epu16, a, b)
+#define STATESAMPLER_PRIV_MIN32(a, b) \
+    STATESAMPLER_PRIV_X86(v32, min_epu32, a, b)
+#else
+#ifdef __SSE2__
+#define STATESAMPLER_PRIV_MIN16(a, b) \
+    ((a)-STATESAMPLER_PRIV_X86(v16, subs_epu16, a, b))
+#else
+#define STATESAMPLER_PRIV_MIN16(a, b) \
+    (((a) & (statesampler_priv_v16)((a) < (b))) | \
+     ((b) & (statesampler_priv_v16)((a) >= (b))))
+#endif
+#define STATESAMPLER_PRIV_MIN32(a, b) \
+    (((a) & (statesampler_priv_v32)((a) < (b))) | \
+     ((b) & (statesampler_priv_v32)((a) >= (b))))
+#endif
+
+/* Goes on with the walk where it is not at its end; few are not. */
+STATESAMPLER_PRIV void statesampler_priv_walk_on(const statesampler_perm *perm,
+                                                 uint64_t *out, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        if (out[i] >= perm->n) {
+            out[i] = statesampler_priv_walk(perm,
+                                            (uint32_t)(out[i] / perm->right),
+                                            (uint32_t)(out[i] % perm->right));
+        }
+    }
+}
+
+/* Each lane's half after a round: half - value, modulo size. Of the
+   difference and the difference + size, one has wrapped round and is the
+   larger. */
+STATESAMPLER_PRIV void statesampler_priv_round16(
+    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
+    uint32_t key, uint32_t size)
+{
+    const statesampler_priv_v16 zero = {0};
+    statesampler_priv_v16 sizes = zero + (uint16_t)size;
+    statesampler_priv_v16 multiplier = zero + (uint16_t)(key >> 16 | 1);
+    statesampler_priv_v16 x = *other + (uint16_t)key, reduced;
+    x = (x * multiplier) ^ STATESAMPLER_PRIV_HIGH(x, multiplier);
+    x *= (uint16_t)0x9e37;
+    x = *half - STATESAMPLER_PRIV_HIGH(x, sizes);
+    reduced = x + sizes;
+    *half = STATESAMPLER_PRIV_MIN16(x, reduced);
+}
+
+/* Writes l * right + r of every lane. A lane of the result has its top bit
+   set where that is larger than last. */
+#ifdef STATESAMPLER_PRIV_X86
+typedef statesampler_priv_v32 statesampler_priv_beyond;
+STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
+    const statesampler_priv_v16 *l, const statesampler_priv_v16 *r,
+    uint32_t right, uint32_t last, uint64_t *out)
+{
+    /* The multiply-add takes signed lanes, and right may be 2^15; -2^15 fits,
+       so this is -(l * right + r). */
+    const statesampler_priv_v32 zero = {0};
+    statesampler_priv_v32 factors = zero - right;
+    statesampler_priv_v32 a, b, beyond;
+    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
+    factors = (factors & 0xffffu) | 0xffff0000u;
+    a = STATESAMPLER_PRIV_X86(v32, unpacklo_epi16, *l, *r);
+    b = STATESAMPLER_PRIV_X86(v32, unpackhi_epi16, *l, *r);
+    a = STATESAMPLER_PRIV_X86(v32, madd_epi16, a, factors);
+    b = STATESAMPLER_PRIV_X86(v32, madd_epi16, b, factors);
+    beyond = (a + last) | (b + last);
+    a = zero - a;
+    b = zero - b;
+    to[0] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, a, zero);
+    to[1] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, a, zero);
+    to[2] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, b, zero);
+    to[3] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, b, zero);
+    return beyond;
+}
+#else
+typedef statesampler_priv_w32 statesampler_priv_beyond;
+STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
+    const statesampler_priv_v16 *l, const statesampler_priv_v16 *r,
+    uint32_t right, uint32_t last, uint64_t *out)
+{
+    statesampler_priv_w32 index =
+        __builtin_convertvector(*l, statesampler_priv_w32) * right +
+        __builtin_convertvector(*r, statesampler_priv_w32);
+    *(statesampler_priv_mw64 *)out =
+        __builtin_convertvector(index, statesampler_priv_w64);
+    return last - index;
+}
+#endif
+
+/* The lane that join16 writes to out[i]: x86 interleaves inside 128 bits. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_lane16(uint32_t i)
+{
+    const uint32_t quarter = STATESAMPLER_PRIV_LANES / 4;
+    return i % quarter / 2 * 8 + i / quarter * 2 + i % 2;
+}
+
+/* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
+   last position are computed and not used. */
+STATESAMPLER_PRIV void statesampler_priv_fill16(
+    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
+    uint32_t step_r, uint64_t *out, size_t count)
+{
+    const uint32_t lanes = STATESAMPLER_PRIV_LANES, right = perm->right;
+    const uint32_t last = (uint32_t)perm->n - 1;
+    /* How far a whole vector moves. */
+    uint16_t jump_l = (uint16_t)(step_l * lanes + step_r * lanes / right);
+    uint16_t jump_r = (uint16_t)(step_r * lanes % right);
+    statesampler_priv_v16 x[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v16 next_l = {0}, next_r = {0};
+    uint32_t i, j;
+    for (i = 0; i < lanes; i++) {
+        next_l[statesampler_priv_lane16(i)] = (uint16_t)l;
+        next_r[statesampler_priv_lane16(i)] = (uint16_t)r;
+        l += step_l;
+        r += step_r;
+        if (r >= right) {
+            r -= right;
+            l++;
+        }
+    }
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t turns = (uint32_t)statesampler_priv_min(
+            (count - 1) / lanes + 1, STATESAMPLER_PRIV_TURNS);
+        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
+        uint32_t beyond = 0;
+        statesampler_priv_beyond beyonds = {0};
+        for (j = 0; j < turns; j++) {
+            statesampler_priv_v16 sum = next_r + jump_r;
+            statesampler_priv_v16 reduced = sum - (uint16_t)right;
+            x[j] = next_l;
+            y[j] = next_r;
+            next_r = STATESAMPLER_PRIV_MIN16(sum, reduced);
+            /* Where nothing is carried: a comparison that holds is -1. */
+            next_l += (uint16_t)(jump_l + 1);
+            next_l += (statesampler_priv_v16)(next_r == sum);
+        }
+        for (i = 0; i < perm->rounds; i += 2) {
+            for (j = 0; j < turns; j++) {
+                statesampler_priv_round16(&x[j], &y[j], perm->keys[i],
+                                          perm->left);
+            }
+            for (j = 0; j < turns; j++) {
+                statesampler_priv_round16(&y[j], &x[j], perm->keys[i + 1],
+                                          right);
+            }
+        }
+        for (j = 0; (j + 1) * lanes <= done; j++) {
+            beyonds |= statesampler_priv_join16(&x[j], &y[j], right, last,
+                                                out + j * lanes);
+        }
+        for (i = j * lanes; i < done; i++) {
+            uint32_t lane = statesampler_priv_lane16(i % lanes);
+            out[i] = (uint64_t)x[j][lane] * right + y[j][lane];
+            beyond |= last - (uint32_t)out[i];
+        }
+        for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
+            beyond |= beyonds[i];
+        }
+        if (beyond >> 31) {
+            statesampler_priv_walk_on(perm, out, done);
+        }
+        out += done;
+        count -= done;
+    }
+}
+
+#ifdef STATESAMPLER_PRIV_EVEN
+
+/* As round16. The even lanes' products and the odd lanes' are two vectors. */
+STATESAMPLER_PRIV void statesampler_priv_round32(
+    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
+    const uint32_t *keys, uint32_t size)
+{
+    const statesampler_priv_v32 zero = {0};
+    const uint64_t low = 0xffffffffu;
+    statesampler_priv_v32 sizes = zero + size, value, reduced;
+    statesampler_priv_v32 multiplier = zero + (keys[1] | 1);
+    statesampler_priv_v32 constant = zero + 0x9e3779b1u;
+    statesampler_priv_v64 even = (statesampler_priv_v64)(*other + keys[0]);
+    statesampler_priv_v64 odd = even >> 32;
+    even = STATESAMPLER_PRIV_EVEN(even, multiplier);
+    odd = STATESAMPLER_PRIV_EVEN(odd, multiplier);
+    even = STATESAMPLER_PRIV_EVEN(even ^ even >> 32, constant);
+    odd = STATESAMPLER_PRIV_EVEN(odd ^ odd >> 32, constant);
+    even = STATESAMPLER_PRIV_EVEN(even, sizes) >> 32;
+    odd = STATESAMPLER_PRIV_EVEN(odd, sizes) & ~low;
+    value = *half - (statesampler_priv_v32)(even | odd);
+    reduced = value + sizes;
+    *half = STATESAMPLER_PRIV_MIN32(value, reduced);
+}
+
+/* The first half of a vector's positions is in its even lanes, the second in
+   its odd ones. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_lane32(uint32_t i)
+{
+    return i < STATESAMPLER_PRIV_LANES / 4
+               ? 2 * i
+               : 2 * i + 1 - STATESAMPLER_PRIV_LANES / 2;
+}
+
+/* As fill16, for n > 2^30, with half as many lanes. */
+STATESAMPLER_PRIV void statesampler_priv_fill32(
+    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
+    uint32_t step_r, uint64_t *out, size_t count)
+{
+    const uint32_t lanes = STATESAMPLER_PRIV_LANES / 2, right = perm->right;
+    const uint64_t last = perm->n - 1, low = 0xffffffffu;
+    uint32_t jump_l =
+        step_l * lanes + (uint32_t)((uint64_t)step_r * lanes / right);
+    uint32_t jump_r = (uint32_t)((uint64_t)step_r * lanes % right);
+    statesampler_priv_v32 x[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v32 y[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v32 next_l = {0}, next_r = {0}, rights = {0};
+    uint32_t i, j;
+    rights += right;
+    for (i = 0; i < lanes; i++) {
+        uint32_t lane = statesampler_priv_lane32(i);
+        next_l[lane] = l;
+        next_r[lane] = r;
+        l += step_l;
+        r += step_r;
+        if (r >= right) {
+            r -= right;
+            l++;
+        }
+    }
+    while (count != 0) {
+        uint32_t turns = (uint32_t)statesampler_priv_min(
+            (count - 1) / lanes + 1, STATESAMPLER_PRIV_TURNS);
+        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
+        uint64_t beyond = 0;
+        statesampler_priv_v64 beyonds = {0};
+        for (j = 0; j < turns; j++) {
+            statesampler_priv_v32 sum = next_r + jump_r;
+            statesampler_priv_v32 reduced = sum - right;
+            x[j] = next_l;
+            y[j] = next_r;
+            next_r = STATESAMPLER_PRIV_MIN32(sum, reduced);
+            next_l += jump_l + 1;
+            next_l += (statesampler_priv_v32)(next_r == sum);
+        }
+        for (i = 0; i < perm->rounds; i += 2) {
+            for (j = 0; j < turns; j++) {
+                statesampler_priv_round32(&x[j], &y[j], perm->keys + 2 * i,
+                                          perm->left);
+            }
+            for (j = 0; j < turns; j++) {
+                statesampler_priv_round32(&y[j], &x[j],
+                                          perm->keys + 2 * i + 2, right);
+            }
+        }
+        for (j = 0; (j + 1) * lanes <= done; j++) {
+            statesampler_priv_v64 even = (statesampler_priv_v64)x[j];
+            statesampler_priv_v64 odd = even >> 32;
+            even = STATESAMPLER_PRIV_EVEN(even, rights);
+            odd = STATESAMPLER_PRIV_EVEN(odd, rights);
+            even += (statesampler_priv_v64)y[j] & low;
+            odd += (statesampler_priv_v64)y[j] >> 32;
+            *(statesampler_priv_m64 *)(out + j * lanes) = even;
+            *(statesampler_priv_m64 *)(out + j * lanes + lanes / 2) = odd;
+            beyonds |= (last - even) | (last - odd);
+        }
+        for (i = j * lanes; i < done; i++) {
+            uint32_t lane = statesampler_priv_lane32(i % lanes);
+            out[i] = (uint64_t)x[j][lane] * right + y[j][lane];
+            beyond |= last - out[i];
+        }
+        for (i = 0; i < lanes / 2; i++) {
+            beyond |= beyonds[i];
+        }
+        if (beyond >> 63) {
+            statesampler_priv_walk_on(perm, out, done);
+        }
+        out += done;
+        count -= done;
+    }
+}
+
+#endif /* STATESAMPLER_PRIV_EVEN */
+#endif /* STATESAMPLER_PRIV_LANES */
+
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count)
@@ -822,6 +1193,19 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     r = (uint32_t)(first % perm->right);
     step_l = (uint32_t)(stride / perm->right);
     step_r = (uint32_t)(stride % perm->right);
+#if STATESAMPLER_PRIV_LANES != 0
+    /* A vector takes as long as two or three calls. */
+    if (count > 2 && !perm->wide) {
+        statesampler_priv_fill16(perm, l, r, step_l, step_r, out, count);
+        return;
+    }
+#endif
+#ifdef STATESAMPLER_PRIV_EVEN
+    if (count > 2) {
+        statesampler_priv_fill32(perm, l, r, step_l, step_r, out, count);
+        return;
+    }
+#endif
     for (i = 0; i < count; i++) {
         out[i] = statesampler_priv_walk(perm, l, r);
         l += step_l;
@@ -1533,7 +1917,7 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
     }
     global = (uint64_t)d.world_size * d.batch_size;
     if (d.tail == STATESAMPLER_CARRY) {
-        if (position >= n || base >= n || base_step > STATESAMPLER_NONE / 2 ||
+        if (position >= n || base >= n ||
             epochs > STATESAMPLER_MAX_SAMPLES / n + 1) {
             return 0;
         }
@@ -1674,7 +2058,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 {
     switch (code) {
     case STATESAMPLER_OK: return "no error";
-    case STATESAMPLER_EINVAL: return "the description is impossible";
+    case STATESAMPLER_EINVAL: return "an impossible description or argument";
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
     case STATESAMPLER_EVERSION: return "the state is of a newer version";
@@ -1700,7 +2084,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
-#include <process.h>
+#include <share.h>
 #include <sys/stat.h>
 #ifdef __cplusplus
 extern "C"
@@ -1711,7 +2095,9 @@ __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
                                                 unsigned long flags);
 #else
 #include <fcntl.h>
-#include <sys/types.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 /* POSIX, but hidden by -std=c99 unless the file that includes this header
@@ -1781,16 +2167,17 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* Longer paths than this are refused; the temporary file's suffix is shorter
-   than the 32 bytes kept for it. */
+/* Longer paths than this are refused. */
 #define STATESAMPLER_PRIV_PATH 4096
 
 #ifdef _WIN32
 
+/* Opens the temporary file, empty, for this writer alone: another writer's is
+   shared with nobody, and fails; one that a crash left is taken over. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
 {
-    return _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY,
-                 _S_IREAD | _S_IWRITE);
+    return _sopen(path, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY,
+                  _SH_DENYRW, _S_IREAD | _S_IWRITE);
 }
 
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
@@ -1806,28 +2193,60 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
     return _commit(file);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_close(int file)
+/* An open file can be neither removed nor moved; and where another writer
+   opens it between the two calls, the second one fails. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
+                                                        const char *path)
 {
-    return _close(file);
+    (void)_close(file);
+    (void)remove(path);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_replace(const char *from,
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
+                                                       const char *from,
                                                        const char *to)
 {
     /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-    return MoveFileExA(from, to, 1 | 8) ? 0 : -1;
-}
-
-STATESAMPLER_PRIV_HOSTED long statesampler_priv_process(void)
-{
-    return (long)_getpid();
+    if (_close(file) == 0 && MoveFileExA(from, to, 1 | 8)) {
+        return 0;
+    }
+    (void)remove(from);
+    return -1;
 }
 
 #else
 
+/* Opens the temporary file, empty, for this writer alone. One that a crash
+   left is taken over. One that another writer holds is waited for, a minute
+   at most, as a process forked in mid-save may hold on to it; it has then been
+   renamed, so that the name is looked up again. Where the file system has no
+   locks, two writers at once are the user's to avoid. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    int attempt;
+    for (attempt = 0; attempt < 6000; attempt++) {
+        struct stat named, opened;
+        int file = open(path, O_WRONLY | O_CREAT, 0666);
+        if (file < 0) {
+            return -1;
+        }
+        if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            (void)close(file);
+            (void)poll(NULL, 0, 10); /* sleeps for 10 ms */
+            continue;
+        }
+        if (fstat(file, &opened) == 0 && stat(path, &named) == 0 &&
+            opened.st_ino == named.st_ino &&
+            opened.st_dev == named.st_dev) {
+            int emptied = open(path, O_WRONLY | O_TRUNC);
+            if (emptied >= 0) {
+                (void)close(emptied);
+                return file;
+            }
+        }
+        (void)close(file);
+    }
+    return -1;
 }
 
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
@@ -1843,44 +2262,46 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
     return fsync(file);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_close(int file)
+/* Removed or renamed before it is closed, because closing gives up the
+   lock, and the name may then be another writer's. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
+                                                        const char *path)
 {
-    return close(file);
+    (void)remove(path);
+    (void)close(file);
 }
 
-/* A rename lasts through a power cut once its folder is on disk. A folder
-   that may not be opened, or a file system that cannot flush one, is no
-   error: the file itself is already whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_replace(const char *from,
+/* A rename lasts through a power cut once its folder is on disk. A folder that
+   may not be opened, or a file system that cannot flush one, is no error: the
+   file itself is already whole. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
+                                                       const char *from,
                                                        const char *to)
 {
-    char folder[STATESAMPLER_PRIV_PATH];
+    char path[STATESAMPLER_PRIV_PATH];
     size_t i, length = 0;
-    int file;
+    int folder;
     if (rename(from, to) != 0) {
+        statesampler_priv_abandon(file, from);
         return -1;
     }
+    (void)close(file);
     for (i = 0; to[i] != 0; i++) {
-        folder[i] = to[i];
+        path[i] = to[i];
         if (to[i] == '/') {
             length = i + 1;
         }
     }
     if (length == 0) {
-        folder[length++] = '.';
+        path[length++] = '.';
     }
-    folder[length] = 0;
-    file = open(folder, O_RDONLY);
-    if (file >= 0) {
-        (void)fsync(file);
-        (void)close(file);
+    path[length] = 0;
+    folder = open(path, O_RDONLY);
+    if (folder >= 0) {
+        (void)fsync(folder);
+        (void)close(folder);
     }
     return 0;
-}
-
-STATESAMPLER_PRIV_HOSTED long statesampler_priv_process(void)
-{
-    return (long)getpid();
 }
 
 #endif
@@ -1889,33 +2310,28 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
-    char temporary[STATESAMPLER_PRIV_PATH + 32];
+    static const char suffix[5] = ".tmp";
+    char temporary[STATESAMPLER_PRIV_PATH + sizeof suffix];
     const char *from = (const char *)bytes;
-    size_t length = 0;
-    int file = -1, attempt, good;
+    size_t length, i;
+    int file, good = 1;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    while (path[length] != 0) {
-        if (++length >= STATESAMPLER_PRIV_PATH) {
+    for (length = 0; path[length] != 0; length++) {
+        if (length + 1 >= STATESAMPLER_PRIV_PATH) {
             return STATESAMPLER_EINVAL;
         }
+        temporary[length] = path[length];
     }
     if (length == 0) {
         return STATESAMPLER_EINVAL;
     }
-    /* A name of its own for every process and thread, so that two writers
-       cannot mix their bytes. What a crash left behind is stepped over. */
-    for (attempt = 0; file < 0 && attempt < 1000; attempt++) {
-        sprintf(temporary, "%s.%lx.%d.tmp", path,
-                (unsigned long)statesampler_priv_process(), attempt);
-        file = statesampler_priv_create(temporary);
-        if (file < 0 && errno != EEXIST && errno != EINTR) {
-            return STATESAMPLER_EIO;
-        }
+    for (i = 0; i < sizeof suffix; i++) {
+        temporary[length + i] = suffix[i];
     }
+    file = statesampler_priv_create(temporary);
     if (file < 0) {
         return STATESAMPLER_EIO;
     }
-    good = 1;
     while (good && size != 0) { /* a turn writes one byte or more, or fails */
         int wrote = statesampler_priv_write(file, from, size);
         if (wrote > 0) {
@@ -1925,14 +2341,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
             good = 0;
         }
     }
-    good = good && statesampler_priv_flush(file) == 0;
-    good = statesampler_priv_close(file) == 0 && good;
-    good = good && statesampler_priv_replace(temporary, path) == 0;
-    if (!good) {
-        (void)remove(temporary);
+    if (!good || statesampler_priv_flush(file) != 0) {
+        statesampler_priv_abandon(file, temporary);
         return STATESAMPLER_EIO;
     }
-    return STATESAMPLER_OK;
+    return statesampler_priv_publish(file, temporary, path) == 0
+               ? STATESAMPLER_OK
+               : STATESAMPLER_EIO;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
@@ -1940,8 +2355,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    size_t capacity,
                                                    size_t *size)
 {
+    char rest[1024];
     FILE *file;
-    size_t got;
+    size_t got, part, more = 0;
     int code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
     file = fopen(path, "rb");
@@ -1949,12 +2365,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
         return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     }
     got = capacity ? fread(bytes, 1, capacity, file) : 0;
-    if (got == capacity && fgetc(file) != EOF) {
-        code = STATESAMPLER_ECAPACITY;
-    } else if (ferror(file)) {
+    while (got == capacity && /* ends with the file */
+           (part = fread(rest, 1, sizeof rest, file)) != 0) {
+        more += part;
+    }
+    if (ferror(file)) {
         code = STATESAMPLER_EIO;
     } else {
-        *size = got;
+        *size = got + more;
+        code = more ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
     }
     (void)fclose(file);
     return code;

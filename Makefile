@@ -1,0 +1,101 @@
+# statesampler.h needs no building: copy it. This file builds the demo, the
+# examples, the tests and the figures around it, all of them under build/.
+
+CFLAGS ?= -O2
+FILES ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
+STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
+    $(shell pkg-config --cflags stb 2>/dev/null)))
+export CC CFLAGS JOBS STB_FLAGS
+
+help:
+	@echo 'make demo      train, kill, resume on other ranks, compare: C only'
+	@echo 'make deps      install what the tests need (Debian packages)'
+	@echo 'make test      ask every question, one line each'
+	@echo 'make mutants   break the header in many ways: the tests must notice'
+	@echo 'make examples  build/quickstart, build/indices and the others'
+	@echo 'make figures   state, memory, resume and code size, measured'
+	@echo 'make clean     remove build/'
+	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
+
+demo: build/train_text
+	sh examples/demo.sh build/train_text $(FILES)
+
+examples: $(patsubst examples/%.c,build/%,$(wildcard examples/*.c))
+
+# After deps, where both are asked for, also under make -j.
+test: | $(filter deps,$(MAKECMDGOALS))
+	@MAKEFLAGS= sh tests/run.sh
+
+mutants: | $(filter deps test,$(MAKECMDGOALS))
+	@MAKEFLAGS= sh tests/run.sh mutants
+
+figures: build/figures
+	build/figures
+	@MAKEFLAGS= sh tests/run.sh sizes
+
+clean:
+	rm -rf build
+
+build/%: examples/%.c statesampler.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@ $< -lm -pthread
+
+# The design's flags for figures, as far as this compiler knows them.
+FIGURES_FLAGS ?= -std=c99 -O3 $(shell $(CC) -mavx2 -E -x c /dev/null \
+    >/dev/null 2>&1 && grep -qs ' avx2' /proc/cpuinfo && echo -mavx2)
+build/figures: bench/figures.c statesampler.h
+	@mkdir -p $(@D)
+	$(CC) $(FIGURES_FLAGS) '-DFIGURES_FLAGS="$(FIGURES_FLAGS)"' -I. \
+	    $(LDFLAGS) -o $@ $<
+
+# build/test/WITH/NAME is tests/NAME.c compiled in one of these ways.
+STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
+    -Wcast-qual -Wundef -Werror
+C99 = -std=c99 $(STRICT) -Wmissing-prototypes
+SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+with_cc = $(CC) -std=c99 $(CFLAGS)
+with_gcc-O0 = gcc -O0 $(C99)
+with_gcc-O3 = gcc -O3 $(C99)
+with_gcc-Os = gcc -Os $(C99)
+with_gcc-plain = gcc -O2 $(C99) -ffreestanding
+with_gcc-avx2 = gcc -O3 $(C99) -mavx2
+with_gcc-avx512bw = gcc -O3 $(C99) -mavx512bw
+with_gcc-sanitize = gcc $(C99) $(SANITIZE)
+with_clang = clang -O2 $(C99)
+with_clang-avx2 = clang -O3 $(C99) -mavx2
+with_clang-avx512bw = clang -O3 $(C99) -mavx512bw
+with_clang-sanitize = clang $(C99) $(SANITIZE)
+with_c++98 = g++ -O2 -std=c++98 $(STRICT)
+with_c++11 = g++ -O2 -std=c++11 $(STRICT)
+with_c++20 = g++ -O2 -std=c++20 $(STRICT)
+with_tcc = tcc
+# The emulator passes on 64-bit places in folders, too large for 32 bits.
+with_arm = arm-linux-gnueabihf-gcc -O2 $(C99) -static -D_FILE_OFFSET_BITS=64
+with_arm-neon = $(with_arm) -mfpu=neon
+with_aarch64 = aarch64-linux-gnu-gcc -O2 $(C99) -static
+with_s390x = s390x-linux-gnu-gcc -O2 $(C99) -static
+with_windows = x86_64-w64-mingw32-gcc -O2 $(C99) -static
+
+.SECONDEXPANSION:
+build/test/%: tests/$$(*F).c statesampler.h $(wildcard tests/*.h)
+	@mkdir -p $(@D)
+	$(with_$(*D)) -I. $(STB_FLAGS) -o $@ $< -lm
+build/test/windows/%.exe: tests/%.c statesampler.h $(wildcard tests/*.h)
+	@mkdir -p $(@D)
+	$(with_windows) -I. $(STB_FLAGS) -o $@ $< -lm
+
+# What deps installs, and for which question of tests/run.sh.
+PACKAGES = g++ clang lld libclang-rt-dev tcc \
+    qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+    gcc-s390x-linux-gnu libc6-dev-s390x-cross \
+    gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
+    pkg-config libstb-dev python3-numpy strace
+
+deps:
+	@sh tests/deps.sh $(PACKAGES)
+
+.PHONY: help demo examples test mutants figures clean deps

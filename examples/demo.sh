@@ -1,0 +1,157 @@
+#!/bin/sh
+# demo.sh - a training run is killed, and nobody can tell from the result.
+#
+#     sh examples/demo.sh build/train_text [FILE...]
+#
+# Trains the same model twice. One run is left alone. The other gets a SIGKILL
+# in mid-epoch, and goes on from its checkpoint with 3 ranks instead of 4. Both
+# must end in the same weights, bit for bit, and beat a bigram model. Without
+# files, the text is this project's own. Everything lands in build/demo/.
+
+set -u
+LC_ALL=C
+export LC_ALL
+
+root=$(dirname "$0")/..
+out=$root/build/demo
+
+if [ $# -eq 0 ]; then
+    echo "usage: sh examples/demo.sh PROGRAM [FILE...]" >&2
+    exit 2
+fi
+program=$1
+shift
+if [ $# -eq 0 ]; then
+    for file in "$root"/statesampler.h "$root"/README.md \
+        "$root"/examples/*.c "$root"/examples/*.sh "$root"/tests/*.[ch] \
+        "$root"/tests/*.sh "$root"/bench/*.c; do
+        [ -f "$file" ] && set -- "$@" "$file"
+    done
+fi
+
+whole=
+killed=
+stop_children() {
+    for child in $whole $killed; do
+        kill -9 "$child" 2>/dev/null
+    done
+}
+trap stop_children EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+fail() {
+    printf '\ndemo: %s\n' "$*" >&2
+    exit 1
+}
+
+[ -x "$program" ] || fail "there is no program $program"
+for file in "$@"; do
+    [ -f "$file" ] || fail "there is no file $file"
+done
+rm -rf "$out"
+mkdir -p "$out" || fail "cannot write to $out"
+# A copy, lest someone edits a file between the kill and the resume, and of
+# 300 kB at most, so that any text takes less than a minute.
+cat -- "$@" >"$out/all" || fail "the text cannot be read"
+dd if="$out/all" of="$out/text" bs=1000 count=300 2>/dev/null ||
+    fail "the text cannot be copied"
+bytes=$(($(wc -c <"$out/text")))
+echo "text: $(($(wc -c <"$out/all"))) bytes in $# file(s), $bytes of them used"
+[ "$bytes" -ge 20000 ] ||
+    echo "      so little that the model may not beat a bigram model"
+
+# About as much work for any text: more epochs of a short one. A dozen
+# checkpoints per epoch; the kill comes in the epoch after the first half.
+epochs=$((1000000 / (bytes + 1)))
+[ "$epochs" -lt 2 ] && epochs=2
+[ "$epochs" -gt 6 ] && epochs=6
+target=$((epochs / 2 + 1))
+every=$((bytes / 640 + 1))
+
+train() { # NAME RANKS OPTION...
+    name=$1
+    ranks=$2
+    shift 2
+    exec "$program" --ranks "$ranks" --global-batch 48 --epochs "$epochs" \
+        --every "$every" --log "$out/$name.log" \
+        --weights "$out/$name.weights" "$@" "$out/text"
+}
+
+echo
+echo "--- 1. In the background: 4 ranks, never interrupted"
+train whole 4 --checkpoint "$out/whole.checkpoint" \
+    >"$out/whole.out" 2>&1 </dev/null &
+whole=$!
+
+echo "--- 2. The same again, until it is killed in epoch $target of $epochs"
+train killed 4 --checkpoint "$out/checkpoint" \
+    --hold-at "$((target - 1)).9" </dev/null &
+killed=$!
+
+# Waits for a checkpoint a good way into the epoch, then lets the run go on a
+# little, so that there is work to lose. It cannot slip away: at nine tenths
+# of the epoch it waits for its end.
+until awk -v epoch="$target," '
+    $1 == "checkpoint:" && $5 == epoch && $7 > 0.3 * $9 { found = 1 }
+    END { exit !found }' "$out/killed.log" 2>/dev/null; do
+    kill -0 "$killed" 2>/dev/null || fail "the run ended by itself"
+    sleep 0.1 2>/dev/null || sleep 1
+done
+sleep 0.2 2>/dev/null || sleep 1
+kill -9 "$killed" || fail "the run ended by itself"
+wait "$killed" 2>/dev/null
+status=$?
+killed=
+[ "$(kill -l "$status")" = KILL ] || fail "the run ended with status $status"
+[ ! -e "$out/killed.weights" ] || fail "the run had finished"
+printf '\n    killed by SIGKILL, in mid-epoch\n'
+
+echo "--- 3. The killed run goes on from its checkpoint, on 3 ranks"
+(train resumed 3 --checkpoint "$out/checkpoint" --resume) ||
+    fail "the resumed run failed"
+
+kill -0 "$whole" 2>/dev/null && echo "--- waiting for the first run"
+wait "$whole" || fail "the first run failed: see $out/whole.out"
+whole=
+
+# What the resumed run says of itself, and what must be true of it.
+value() { # LINE'S-FIRST-WORDS FIELD
+    sed -n "s/^$1//p" "$out/resumed.log" | awk -v field="$2" '{ print $field }'
+}
+wrong=0
+claim() { # NAME TEXT CONDITION, for awk
+    verdict=NO
+    awk "BEGIN { exit !($3) }" </dev/null && verdict=yes
+    [ "$verdict" = yes ] || wrong=$((wrong + 1))
+    printf '    %-15s %-51s %s\n' "$1" "$2" "$verdict"
+}
+first=$(value 'training loss: from ' 1)
+last=$(value 'training loss: from ' 3)
+first_held=$(value 'held-out loss: from ' 1)
+held=$(value 'held-out loss: from ' 7)
+bigram=$(value 'bigram model on the same held-out text: ' 1)
+position=$(value 'resumed: .*position ' 1)
+samples=$(value 'resumed: .*position ' 3)
+samples=${samples%,}
+audits=$(value 'audit: ' 1)
+state=$(value 'sampler: ' 1)
+digest=$(value 'weights: digest ' 1)
+same=0
+cmp "$out/whole.weights" "$out/resumed.weights" && same=1
+
+printf '\nthe run that was killed:\n'
+claim "resumed in" "epoch $target of $epochs, sample $position of $samples" \
+    "0 < $position && $position < $samples"
+claim "loss falls" "$first -> $last bits per byte in training" "$last < $first"
+claim "held-out loss" "$held; after the first epoch $first_held" \
+    "$held < $first_held"
+claim "beats a bigram" "$held against $bigram bits per byte" "$held < $bigram"
+claim "audit" "$audits of $epochs epochs: every sample exactly once" \
+    "$audits == $epochs"
+claim "bit-identical" "digest $digest, compared byte for byte" "$same"
+claim "sampler state" "$state bytes per rank, for any size of text" \
+    "$state <= 128"
+echo
+[ "$wrong" -eq 0 ] || fail "$wrong of these are not as they should be"
+echo "demo: ok"

@@ -1,0 +1,107 @@
+/* evaluate.c - an exact metric, whatever the number of ranks.
+
+       make examples && build/evaluate
+
+   With the tail rule PAD some samples are repeated to make the ranks equal,
+   and an accuracy counted over all ranks changes with their number. UNEVEN
+   repeats nothing: ranks differ by at most one sample. In its last step some
+   ranks may have no sample, so every rank loops to num_steps, adds nothing
+   there, and is still in step for the sum over ranks. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+#define SAMPLES 1009u
+#define BATCH 8u
+
+/* Stands for the model: its answer to a sample is right or wrong, the same
+   way every time, and right about three times in four. */
+static uint64_t is_right(uint64_t index)
+{
+    return (index * 2654435761u >> 7) % 4 != 0;
+}
+
+/* Two epochs over `world` ranks: *right of *seen. Returns 0 if the ranks
+   would have waited for each other in vain. */
+static int evaluate(uint32_t world, uint32_t tail, uint64_t *right,
+                    uint64_t *seen)
+{
+    static statesampler_desc desc;
+    uint64_t batch[BATCH], epoch, step, steps = 0;
+    uint32_t r;
+    size_t i, count;
+
+    *right = *seen = 0;
+    for (r = 0; r < world; r++) {
+        statesampler s;
+
+        desc.num_samples = SAMPLES;
+        desc.seed = 3;
+        desc.rank = r;
+        desc.world_size = world;
+        desc.batch_size = BATCH;
+        desc.tail = tail;
+        if (statesampler_init(&s, &desc) != STATESAMPLER_OK) {
+            return 0;
+        }
+        for (epoch = 0; epoch < 2; epoch++) {
+            if (r == 0 && epoch == 0) {
+                steps = statesampler_num_steps(&s);
+            }
+            if (statesampler_num_steps(&s) != steps ||
+                statesampler_epoch(&s) != epoch || statesampler_step(&s) != 0) {
+                return 0;
+            }
+            for (step = 0; step < steps; step++) {
+                count = statesampler_next(&s, batch);
+                for (i = 0; i < count; i++) {
+                    *right += is_right(batch[i]);
+                }
+                *seen += count;
+                /* Here all ranks would sum what they have (a collective call
+                   that each must make, with or without samples). */
+            }
+            /* A rank without a sample in the last step is in the next epoch
+               by now. For it this changes nothing; the others follow. */
+            statesampler_set_epoch(&s, epoch + 1);
+        }
+    }
+    return 1;
+}
+
+int main(void)
+{
+    static const uint32_t worlds[] = {1, 2, 3, 8, 17, 64, 1200};
+    uint64_t i, right, seen, truth = 0, off = 0, wrong = 0;
+
+    for (i = 0; i < SAMPLES; i++) {
+        truth += is_right(i);
+    }
+    printf("the truth: %" PRIu64 " of %u are right, %.4f %%\n\n", truth,
+           SAMPLES, 100.0 * (double)truth / SAMPLES);
+    printf("ranks    UNEVEN                  PAD\n");
+    for (i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+        if (!evaluate(worlds[i], STATESAMPLER_UNEVEN, &right, &seen)) {
+            wrong++;
+        }
+        wrong += right != 2 * truth || seen != 2 * SAMPLES;
+        printf("%5" PRIu32 "    %4" PRIu64 " of %4" PRIu64 " %8.4f %%",
+               worlds[i], right / 2, seen / 2,
+               100.0 * (double)right / (double)seen);
+        if (!evaluate(worlds[i], STATESAMPLER_PAD, &right, &seen)) {
+            wrong++;
+        }
+        off += right * SAMPLES != truth * seen;
+        printf("    %4" PRIu64 " of %4" PRIu64 " %8.4f %%\n", right / 2,
+               seen / 2, 100.0 * (double)right / (double)seen);
+    }
+    if (wrong > 0 || off == 0) {
+        printf("evaluate: FAILED\n");
+        return 1;
+    }
+    printf("\nevaluate: UNEVEN is exact for every number of ranks; PAD is off "
+           "for %" PRIu64 " of them\n", off);
+    return 0;
+}

@@ -1,0 +1,150 @@
+/* locate.c - which step saw this sample, and which samples did this step see?
+
+       make examples && build/locate [INDEX ...]
+
+   A run of two epochs on 8 ranks logs the mean loss of each step, as runs do.
+   One sample of the data is broken. From the step whose loss stands out the
+   program lists the 256 samples that the step saw, finds the broken one, and
+   asks the sampler where that sample comes in every epoch, past or still to
+   come. No log of indices was kept. With indices on the command line it
+   prints their places instead. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+#define SAMPLES 100003u
+#define RANKS 8u
+#define BATCH 32u
+#define EPOCHS 2u
+#define BROKEN 31337u
+
+/* The sampler of one rank at the start of one epoch. */
+static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
+{
+    static statesampler_desc desc;
+
+    desc.num_samples = SAMPLES;
+    desc.seed = 99;
+    desc.epoch = epoch;
+    desc.rank = rank;
+    desc.world_size = RANKS;
+    desc.batch_size = BATCH;
+    if (statesampler_init(s, &desc) != STATESAMPLER_OK) {
+        abort();
+    }
+}
+
+/* Prints where a sample is served in an epoch, and checks it against what is
+   served there. */
+static int show(uint64_t index, uint64_t epoch)
+{
+    statesampler s;
+    statesampler_place place;
+    uint64_t batch[BATCH];
+    size_t count;
+
+    at_epoch(&s, epoch, 0);
+    if (statesampler_locate(&s, index, &place) != STATESAMPLER_OK) {
+        return 0;
+    }
+    printf("sample %6" PRIu64 "  epoch %" PRIu64 "  step %3" PRIu64
+           "  rank %" PRIu32 "  slot %2" PRIu32 "\n", index, epoch, place.step,
+           place.rank, place.slot);
+    at_epoch(&s, epoch, place.rank);
+    count = statesampler_at(&s, place.step, batch);
+    return place.slot < count && batch[place.slot] == index;
+}
+
+static double loss_of(uint64_t index)
+{
+    return index == BROKEN ? 500.0 : 2.0 + (double)(index % 17) * 0.01;
+}
+
+/* The mean loss of a step over all ranks; with `culprit`, also the sample that
+   had most of it. */
+static double loss_of_step(uint64_t epoch, uint64_t step, uint64_t *culprit)
+{
+    statesampler s;
+    uint64_t batch[BATCH], samples = 0;
+    uint32_t rank;
+    size_t i, count;
+    double sum = 0.0, worst = -1.0;
+
+    for (rank = 0; rank < RANKS; rank++) {
+        at_epoch(&s, epoch, rank);
+        count = statesampler_at(&s, step, batch);
+        samples += count;
+        for (i = 0; i < count; i++) {
+            double loss = loss_of(batch[i]);
+
+            sum += loss;
+            if (culprit != NULL && loss > worst) {
+                worst = loss;
+                *culprit = batch[i];
+            }
+        }
+    }
+    return sum / (double)samples;
+}
+
+static int hunt(void)
+{
+    statesampler s;
+    uint64_t epoch, step, spike_epoch = 0, spike_step = 0, culprit = 0;
+    double loss, spike = 0.0;
+    int found = 1;
+
+    for (epoch = 0; epoch < EPOCHS; epoch++) {
+        at_epoch(&s, epoch, 0);
+        for (step = 0; step < statesampler_num_steps(&s); step++) {
+            loss = loss_of_step(epoch, step, NULL);
+            if (loss > spike) {
+                spike = loss;
+                spike_epoch = epoch;
+                spike_step = step;
+            }
+        }
+    }
+    printf("the loss stands out in epoch %" PRIu64 ", step %" PRIu64
+           ": %.3f\n", spike_epoch, spike_step, spike);
+    loss_of_step(spike_epoch, spike_step, &culprit);
+    printf("of its %u samples, sample %" PRIu64 " is the cause\n\n",
+           RANKS * BATCH, culprit);
+    for (epoch = 0; epoch < EPOCHS + 2; epoch++) {
+        found = show(culprit, epoch) && found;
+    }
+    return found && culprit == BROKEN;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t epoch;
+    int i, found = 1;
+
+    for (i = 1; i < argc; i++) {
+        char *end;
+        unsigned long index;
+
+        errno = 0;
+        index = strtoul(argv[i], &end, 10);
+        if (argv[i][0] < '0' || argv[i][0] > '9' || *end != '\0' ||
+            errno != 0 || index >= SAMPLES) {
+            fprintf(stderr, "locate: '%s' is not an index below %u\n", argv[i],
+                    SAMPLES);
+            return 2;
+        }
+        for (epoch = 0; epoch < EPOCHS; epoch++) {
+            found = show(index, epoch) && found;
+        }
+    }
+    if (argc == 1) {
+        found = hunt();
+    }
+    printf("%s\n", found ? "locate: found, and served where it was found"
+                         : "locate: FAILED");
+    return found ? 0 : 1;
+}

@@ -1,0 +1,741 @@
+#!/bin/sh
+# Runs every example but train_text, which is the demo's, and asks of what it
+# prints whether it is true. From the root of the repository:
+#
+#     make examples && sh tests/examples.sh build
+#
+# One line per question; scratch files are kept in FOLDER/examples.
+set -u
+
+bin=${1:?usage: sh tests/examples.sh FOLDER-OF-THE-EXAMPLES}
+case $bin in /*) ;; *) bin=$PWD/$bin ;; esac
+root=$PWD
+work=$bin/examples
+mkdir -p "$work" && cd "$work" && rm -rf ./* || exit 1
+passed=0
+failed=0
+LC_ALL=C
+export LC_ALL
+
+# check WHAT COMMAND...: the command, usually a function below, runs in a
+# subshell that stops at its first failure; what it printed explains a FAIL.
+check() {
+    what=$1
+    shift
+    detail=$(set -e; "$@" 2>&1)
+    if [ $? -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok   $what"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what"
+        printf '%s\n' "$detail" | tail -n 12 | sed 's/^/    /'
+    fi
+}
+
+skip() {
+    echo "skip $1"
+}
+
+# finds [OPTION] PATTERN FILE, as grep.
+finds() {
+    grep -q "$@" || {
+        echo "not found: $*"
+        for last; do :; done
+        head -n 20 "$last"
+        return 1
+    }
+}
+
+# has FILE TEXT: a line of the file is this text.
+has() {
+    grep -qxF -e "$2" "$1" || {
+        echo "no line '$2' in:"
+        cat "$1"
+        return 1
+    }
+}
+
+same() {
+    cmp "$1" "$2" || {
+        diff "$1" "$2" | head -n 6
+        return 1
+    }
+}
+
+equal() {
+    [ "$1" = "$2" ] || {
+        echo "'$1' is not '$2'"
+        return 1
+    }
+}
+
+# status WANTED COMMAND...: into the files out and err.
+status() {
+    wanted=$1
+    shift
+    code=0
+    "$@" >out 2>err || code=$?
+    [ "$code" -eq "$wanted" ] || {
+        echo "exit status $code, not $wanted: $*"
+        tail -n 5 out err
+        return 1
+    }
+}
+
+# What does not end has failed too, where there is a timeout to say so.
+limit=
+if timeout 20 true 2>/dev/null; then
+    limit="timeout 20"
+fi
+
+indices() {
+    $limit "$bin/indices" "$@"
+}
+
+# numbers FIRST LAST, a line each. (seq is not everywhere.)
+numbers() {
+    awk -v i="$1" -v n="$2" 'BEGIN { for (; i <= n; i++) print i }'
+}
+
+# Little-endian numbers of $1 bytes below 2^53, as text.
+decode() {
+    od -A n -v -t u1 | awk -v size="$1" '
+        { for (i = 1; i <= NF; i++) {
+            value += $i * 256 ^ k
+            if (++k == size) { printf "%.0f\n", value; value = 0; k = 0 }
+        } }'
+}
+
+# --- the short examples -------------------------------------------------------
+
+quickstart() {
+    status 0 $limit "$bin/quickstart"
+    sed -n 's/^epoch 0://p' out | tr ' ' '\n' | sed '/^$/d' | sort -nu >left
+    equal "$(wc -l <left | tr -d ' ')" 18
+    sed -n 's/^epoch 1://p' out | tr ' ' '\n' | sed '/^$/d' | sort -n >all
+    numbers 0 29 | same - all
+    equal "$(wc -l <out | tr -d ' ')" 2
+}
+
+# The example in the header's opening comment, whatever its indentation there.
+word_for_word() {
+    sed 's/^ *//; s/ *$//' "$root/examples/quickstart.c" >example
+    sed 's/^ *//; s/ *$//' "$root/statesampler.h" | awk '
+        NR == FNR { example[++n] = $0; next }
+        { line[++m] = $0 }
+        END {
+            for (i = 1; i + n - 1 <= m; i++) {
+                for (k = 1; k <= n && line[i + k - 1] == example[k]; k++);
+                if (k > n) exit 0
+                if (k > best) { best = k; at = i }
+            }
+            if (best)
+                print "line " best " of the example: " example[best] \
+                      "\nin the header: " line[at + best - 1]
+            exit 1
+        }' example -
+}
+
+resume() {
+    mkdir -p tmp
+    TMPDIR=$work/tmp
+    export TMPDIR
+    status 0 $limit "$bin/resume"
+    finds 'killed$' out
+    equal "$(sed -n 's/.*times killed: *//p' out)" \
+          "$(sed -n 's/^never killed: *//p' out)"
+    has out "resume: after each kill the very next batch, and the same model"
+    equal "$(ls tmp)" ""
+    # Each run begins where the one before it was, or at the next step.
+    awk '/ \.\. / { first = $2 * 33 + $4; last = $7 * 33 + $9
+                    if (NR > 1 && first != before && first != before + 1) {
+                        print "after " before " came " first; exit 1 }
+                    before = last }' out
+}
+
+elastic() {
+    status 0 $limit "$bin/elastic"
+    has out "elastic: each of 1003 samples exactly once"
+    equal "$(awk 'NF == 8 && $5 == ".." { print $1; n += $7; p += $6 - $4 + 1
+                  if (p != n + $8) exit 1 } END { print n }' out |
+             tr '\n' ' ')" "8 3 5 1003 "
+}
+
+workers() {
+    status 0 $limit "$bin/workers"
+    equal "$(sed -n 's/^no workers: *//p' out)" \
+          "$(sed -n 's/^3 workers, resume with 5: *//p' out)"
+    has out "workers: every batch in order, nothing locked but the ring"
+}
+
+evaluate() {
+    status 0 $limit "$bin/evaluate"
+    truth=$(sed -n 's/^the truth: \([0-9]* of [0-9]*\) .*/\1/p' out)
+    equal "$(awk '$3 == "of" && $1 != "the" { print $2, $3, $4 }' out |
+             sort -u)" "$truth"
+    equal "$(awk '$3 == "of" && $1 > 1 && $7 " of " $9 == t' t="$truth" out)" ""
+    finds '^evaluate: UNEVEN is exact for every number of ranks' out
+}
+
+window() {
+    status 0 $limit "$bin/window"
+    equal "$(awk '$1 == "WINDOW" { print $2, $3 }' out)" "101 4"
+    equal "$(awk '$1 == "SHUFFLE" { print ($2 > 5000), $3 }' out)" "1 101"
+    has out "window: each chunk read once, at most 4 open"
+}
+
+locate() {
+    status 0 $limit "$bin/locate"
+    has out "of its 256 samples, sample 31337 is the cause"
+    has out "locate: found, and served where it was found"
+    spike=$(sed -n 's/^the loss stands out in \(.*\): .*/\1/p' out | tr -d ,)
+    tr -s ' ' <out >squeezed
+    finds "^sample 31337 $spike " squeezed
+    grep '^sample' out | head -n 2 >places
+    status 0 $limit "$bin/locate" 31337
+    grep '^sample' out | same - places
+    status 0 $limit "$bin/locate" 0 100002
+    equal "$(grep -c '^sample' out)" 4
+    for bad in 100003 -1 x '' 99999999999999999999; do
+        status 2 $limit "$bin/locate" "$bad"
+        finds -F "'$bad'" err
+    done
+}
+
+check "quickstart.c serves the rest of one epoch and the whole next" quickstart
+check "quickstart.c stands word for word in the header" word_for_word
+check "resume.c is killed and loses nothing" resume
+check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
+check "workers.c: threads without a lock, the same model" workers
+check "evaluate.c: UNEVEN is exact, PAD is not" evaluate
+check "window.c: each chunk once, 4 open" window
+check "locate.c finds the broken sample, and any other" locate
+
+# --- indices: what is printed -------------------------------------------------
+
+ranks() {
+    for order in shuffle sequential "window --chunk-size 9 --window 3"; do
+        for partition in interleaved blocked; do
+            set -- --num-samples 1003 --world-size 4 --batch-size 8 \
+                   --order $order --partition $partition
+            for tail in uneven pad drop; do
+                for r in 0 1 2 3; do
+                    indices "$@" --tail $tail --rank $r
+                done | sort -n >$tail
+            done
+            numbers 0 1002 | same - uneven
+            uniq pad | same - uneven
+            uniq drop | same - drop
+            equal "$(wc -l <pad | tr -d ' ')" 1004
+            equal "$(wc -l <drop | tr -d ' ')" 1000
+        done
+    done
+}
+
+interleave() {
+    indices --num-samples 1002 --seed 5 >one
+    for r in 0 1 2; do
+        indices --num-samples 1002 --seed 5 --rank $r --world-size 3 \
+                --batch-size 7 >rank$r
+    done
+    paste -d '\n' rank0 rank1 rank2 | same - one
+    indices --num-samples 50 --order sequential >in_order
+    numbers 0 49 | same - in_order
+}
+
+differ() {
+    indices --num-samples 1000 >base
+    for option in "--seed 1" "--epoch 1" "--stream 1" "--order replacement"; do
+        indices --num-samples 1000 $option >other
+        if cmp -s base other; then
+            echo "the same with $option"
+            return 1
+        fi
+        equal "$(wc -l <other | tr -d ' ')" 1000
+    done
+}
+
+binary() {
+    set -- --num-samples 70000 --seed 9 --world-size 3 --rank 1
+    indices "$@" >text
+    indices "$@" --format u32 | decode 4 | same - text
+    indices "$@" --format u64 >u64
+    decode 8 <u64 | same - text
+    indices "$@" --format npy >npy
+    equal "$(head -c 10 npy | od -A n -v -t u1 | tr -s ' ')" \
+          " 147 78 85 77 80 89 1 0 118 0"
+    head -c 128 npy | tail -c 118 | sed 's/ *$//' >header
+    has header "{'descr': '<u8', 'fortran_order': False, 'shape': (23334,), }"
+    equal "$(head -c 128 npy | tail -c 1 | decode 1)" 10
+    tail -c +129 npy | same - u64
+}
+
+npy_lengths() {
+    for n in 0 2 37; do
+        for tail in uneven pad drop "drop --drop-last"; do
+            for rank in 0 3; do
+                for some in "" "--epochs 3" "--steps 4" "--steps 11" \
+                            "--steps 5 --epochs 2" "--steps 0"; do
+                    set -- --num-samples $n --tail $tail --rank $rank \
+                           --world-size 4 --batch-size 3 $some
+                    indices "$@" --format npy >npy
+                    count=$(indices "$@" | wc -l | tr -d ' ')
+                    grep -aqF "($count,)" npy || {
+                        echo "$* has $count:"
+                        head -c 128 npy
+                        return 1
+                    }
+                    equal "$(wc -c <npy | tr -d ' ')" $((128 + 8 * count))
+                done
+            done
+        done
+    done
+}
+
+numpy() {
+    indices --num-samples 2^40 --steps 1000 --batch-size 3 >text
+    indices --num-samples 2^40 --steps 1000 --batch-size 3 --format npy >npy
+    "$python" -c 'import numpy
+for i in numpy.load("npy"): print(i)' | same - text
+}
+
+written() {
+    for n in " 1000" " 1e3" " 0001000" " 10e2" =1000 =1e3; do
+        equal "$(indices --num-samples$n | cksum)" \
+              "$(indices --num-samples 1000 | cksum)"
+    done
+    equal "$(indices --num-samples 2^10 | wc -l | tr -d ' ')" 1024
+    equal "$(indices --num-samples 0e99999999999 --seed 2^63 | wc -c |
+             tr -d ' ')" 0
+}
+
+extremes() {
+    status 0 indices --num-samples 0
+    equal "$(wc -c <out | tr -d ' ')" 0
+    status 0 indices --num-samples 0 --steps 10
+    status 0 indices --num-samples 3 --tail drop --world-size 4 --epochs 1e18
+    equal "$(wc -c <out | tr -d ' ')" 0
+    for r in 0 1 2 3 4 5 6; do
+        status 0 indices --num-samples 3 --world-size 7 --rank $r
+        equal "$(wc -l <out | tr -d ' ')" 1
+        cat out
+    done | sort -nu >all
+    numbers 0 2 | same - all
+    status 0 indices --num-samples 3 --world-size 4294967295 --rank 4294967294
+    status 0 indices --num-samples 2^62 --steps 1000
+    equal "$(sort -u out | wc -l | tr -d ' ')" 1000
+    equal "$(awk 'length > 19 || ! /^[0-9]+$/' out)" ""
+    status 0 indices --num-samples 2^62 --rank 4294967294 --batch-size 1000 \
+        --world-size 4294967295 --steps 2 --tail carry
+    equal "$(wc -l <out | tr -d ' ')" 2000
+}
+
+little_memory() {
+    ulimit -v 65536
+    status 0 indices --num-samples 2^50 --steps 1e5 --batch-size 100 \
+        --format npy
+    equal "$(wc -c <out | tr -d ' ')" 80000128
+    status 1 indices --num-samples 10 --batch-size 1e9
+    finds 'no memory for a batch of 1000000000' err
+}
+
+check "indices: all ranks together give each sample once" ranks
+check "indices: ranks take turns in one order" interleave
+check "indices: seed, epoch, stream and order each matter" differ
+check "indices: u32, u64 and npy hold what text says" binary
+check "indices: npy knows its length beforehand" npy_lengths
+# Debian's numpy belongs to Debian's Python, which may not be the first.
+python=none
+for candidate in python3 /usr/bin/python3; do
+    "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
+done
+if [ $python != none ]; then
+    check "indices: numpy.load reads npy" numpy
+else
+    skip "indices: numpy.load reads npy: numpy is not here"
+fi
+check "indices: numbers as 1000, 1e3 and 2^10, options with = or without" \
+    written
+check "indices: no samples, 2^62 samples, more ranks than samples" extremes
+if (ulimit -v 65536 && "$bin/indices" --help >/dev/null) 2>/dev/null; then
+    check "indices: 64 MiB of memory are plenty" little_memory
+else
+    skip "indices: 64 MiB of memory are plenty: no ulimit -v that it can run in"
+fi
+
+# --- indices: state -----------------------------------------------------------
+
+in_pieces() {
+    for tail in pad drop uneven "drop --drop-last" "uneven --partition blocked"
+    do
+        rm -f state
+        set -- --num-samples 103 --seed 3 --world-size 4 --rank 3 \
+               --batch-size 4 --tail $tail
+        for piece in 1 2 3 4 5 6 7 8 9 10 11 12; do
+            indices "$@" --steps 3 --state state
+        done >pieces
+        indices "$@" --steps 36 | same - pieces
+    done
+    rm -f state
+    set -- --num-samples 103 --tail carry --batch-size 7 --world-size 3
+    for piece in 1 2 3 4 5; do
+        indices "$@" --steps 11 --state state
+    done >pieces
+    indices "$@" --steps 55 | same - pieces
+}
+
+# With 97 samples ranks 1 to 3 have none in the seventh step of a batch of 4:
+# it is a step all the same, and all ranks stop at the same one.
+in_step() {
+    set -- --num-samples 97 --world-size 4 --batch-size 4 --tail uneven
+    for r in 0 1 2 3; do
+        for epoch_ends in 1 2 3; do
+            indices "$@" --rank $r --steps $((7 * epoch_ends)) >steps
+            indices "$@" --rank $r --epochs $epoch_ends | same - steps
+        done
+    done
+}
+
+by_epochs() {
+    rm -f state
+    set -- --num-samples 103 --batch-size 10
+    indices "$@" --state state --steps 4 >first
+    indices "$@" --state state >>first
+    indices "$@" | same - first
+    indices "$@" --state state >second
+    indices "$@" --epoch 1 | same - second
+    indices "$@" --epochs 2 --epoch 2 >third
+    indices "$@" --epochs 2 --state state | same - third
+}
+
+other_shape() {
+    rm -f state
+    set -- --num-samples 1000 --seed 8 --tail uneven
+    for r in 3 2 1 0; do
+        rm -f state
+        indices "$@" --world-size 4 --batch-size 10 --rank $r --steps 7 \
+                --state state
+    done >all
+    cp state kept
+    for r in 0 1 2; do
+        cp kept state
+        indices "$@" --world-size 3 --batch-size 9 --rank $r --state state
+    done >>all
+    sort -n all >sorted
+    numbers 0 999 | same - sorted
+    cp kept state
+    indices "$@" --world-size 3 --state state --info >info
+    finds -x 'steps done  *7' info
+    finds -x 'positions done  *280' info
+    same state kept
+    status 1 indices "$@" --world-size 3 --state state --audit
+    finds 'another shape' err
+}
+
+killed() {
+    rm -f state pipe
+    mkfifo pipe
+    set -- --num-samples 1e9 --seed 4 --state state
+    indices "$@" --steps 1000 >before
+    cp state kept
+    "$bin/indices" "$@" >pipe &
+    pid=$!
+    exec 3<pipe
+    head -n 1 <&3 >/dev/null
+    kill -9 $pid
+    wait $pid || code=$?
+    exec 3<&-
+    equal "${code:-0}" 137
+    same state kept
+    indices "$@" --steps 1000 >after
+    indices --num-samples 1e9 --seed 4 --steps 2000 >whole
+    cat before after | same - whole
+}
+
+closed_pipe() {
+    rm -f state
+    for signal in default ignored; do
+        if [ $signal = ignored ]; then
+            trap '' PIPE
+        fi
+        "$bin/indices" --num-samples 1e9 --state state 2>err | head -n 1 >line
+        equal "$(wc -l <line | tr -d ' ')" 1
+        equal "$(cat err)" ""
+        equal "$(find . -name state)" ""
+    done
+}
+
+full_disk() {
+    rm -f state
+    indices --num-samples 100 --steps 5 --state state >/dev/null
+    cp state kept
+    code=0
+    indices --num-samples 100 --state state >/dev/full 2>err || code=$?
+    equal $code 1
+    finds 'cannot write the output' err
+    same state kept
+    for answer in --info --audit "--locate 3" --help; do
+        code=0
+        indices --num-samples 100 $answer >/dev/full 2>err || code=$?
+        equal $code 1
+    done
+}
+
+# refused MESSAGE OPTION...: by name, before anything is printed, with the file
+# left as it is.
+refused() {
+    message=$1
+    shift
+    cp damaged kept
+    status 1 indices --num-samples 100 --seed 1 --state damaged "$@"
+    finds -F "$message" err
+    equal "$(wc -c <out | tr -d ' ')" 0
+    same damaged kept
+}
+
+damaged_state() {
+    rm -f state
+    indices --num-samples 100 --seed 1 --steps 5 --state state >/dev/null
+    equal "$(wc -c <state | tr -d ' ')" 112
+    : >damaged
+    refused "the state is damaged"
+    head -c 111 state >damaged
+    refused "the state is damaged"
+    { head -c 70 state; printf X; tail -c 41 state; } >damaged
+    refused "the state is damaged"
+    { cat state; printf X; } >damaged
+    refused "the state is damaged"
+    numbers 1 10000 >damaged
+    refused "larger than"
+    { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
+    refused "newer version"
+    cp state damaged
+    refused "another dataset, seed or order" --seed 2
+    refused "another dataset, seed or order" --num-samples 101
+    refused "another dataset, seed or order" --stream 1
+    refused "another dataset, seed or order" --order sequential
+    refused "another dataset, seed or order" --partition blocked
+    refused "another dataset, seed or order" --tail drop
+    for answer in --info --audit "--locate 3"; do
+        refused "another dataset, seed or order" --seed 2 $answer
+    done
+    mkdir -p folder
+    status 1 indices --num-samples 100 --state folder
+    finds '^indices: folder: ' err
+    status 1 indices --num-samples 100 --state nowhere/state
+    finds '^indices: nowhere/state: ' err
+    status 0 indices --num-samples 100 --seed 1 --state state --world-size 2
+}
+
+check "indices: a run in pieces is the run in one" in_pieces
+check "indices: uneven ranks stop at the same step" in_step
+check "indices: a state goes on to the epoch's end, then to the next" by_epochs
+check "indices: a state of 4 ranks goes on with 3" other_shape
+if command -v mkfifo >/dev/null; then
+    check "indices: killed, it says the same again" killed
+else
+    skip "indices: killed, it says the same again: mkfifo is not here"
+fi
+check "indices: a closed pipe is quiet, and the state stays" closed_pipe
+if [ -c /dev/full ]; then
+    check "indices: a full disk is said, and the state stays" full_disk
+else
+    skip "indices: a full disk is said: /dev/full is not here"
+fi
+check "indices: a state that does not fit is refused by name" damaged_state
+
+# --- indices: questions -------------------------------------------------------
+
+locate_option() {
+    for order in shuffle sequential "window --chunk-size 10 --window 2"; do
+        set -- --num-samples 500 --world-size 3 --batch-size 4 --order $order
+        for r in 0 2; do
+            indices "$@" --rank $r >rank$r
+            for line in 1 9 83 160; do
+                index=$(sed -n "${line}p" rank$r)
+                k=$((line - 1))
+                echo "$index: epoch 0 step $((k / 4)) rank $r slot $((k % 4))" \
+                     "position $((k * 3 + r))" >wanted
+                indices "$@" --locate $index | same - wanted
+            done
+        done
+    done
+    status 0 indices "$@" --locate 0 --locate 499
+    equal "$(wc -l <out | tr -d ' ')" 2
+    # Two samples of 500 are dropped, and those two have no place.
+    set -- --num-samples 500 --world-size 3 --tail drop
+    numbers 0 499 | while read -r index; do
+        indices "$@" --locate "$index" >>places || echo "$index"
+    done >dropped
+    for r in 0 1 2; do
+        indices "$@" --rank $r
+    done | sort -n - dropped >sorted
+    numbers 0 499 | same - sorted
+    equal "$(wc -l <dropped | tr -d ' ')" 2
+}
+
+audit_option() {
+    for order in shuffle sequential "window --chunk-size 10 --window 2"; do
+        for partition in interleaved blocked; do
+            for tail in pad drop uneven carry "pad --drop-last" \
+                        "drop --drop-last" "uneven --drop-last"; do
+                case $tail$partition in carryblocked) continue ;; esac
+                for shape in "1 1" "3 4" "8 16" "7 100"; do
+                    status 0 indices --num-samples 1003 --audit --order $order \
+                        --partition $partition --tail $tail \
+                        --world-size ${shape% *} --batch-size ${shape#* }
+                    if grep -qx 'dropped  *0' out; then
+                        finds -x 'each exactly once  *yes' out
+                    else
+                        finds -x 'all others once  *yes' out
+                    fi
+                done
+            done
+        done
+    done
+    status 0 indices --num-samples 1003 --audit --world-size 4
+    finds -x 'samples served  *1003' out
+    finds -x 'repeats  *1' out
+    status 0 indices --num-samples 1003 --audit --world-size 4 --tail drop
+    finds -x 'samples served  *1000' out
+    finds -x 'dropped  *3' out
+}
+
+info_option() {
+    rm -f state
+    set -- --num-samples 1003 --world-size 4 --batch-size 10 --rank 3 \
+           --state state
+    status 0 indices "$@" --info
+    finds 'state file .* (not there yet)' out
+    equal "$(find . -name state)" ""
+    indices "$@" --steps 9 --epoch 6 >/dev/null
+    status 0 indices "$@" --info
+    for line in "samples 1003" "rank 3 of 4" "epoch 6" "steps done 9" \
+                "steps in all 26" "positions done 360" "positions in all 1004" \
+                "repeats in all 1" "dropped in all 0" \
+                "this rank's samples 251" "this rank's batches 26" \
+                "bytes of a state 112" \
+                "order and sharing shuffle, interleaved, pad"; do
+        tr -s ' ' <out >squeezed
+        has squeezed "$line"
+    done
+    status 0 indices --num-samples 10 --tail carry --info
+    finds -x 'steps in all  *without end' out
+}
+
+from_env() {
+    set -- --num-samples 100 --from-env
+    indices --num-samples 100 --rank 2 --world-size 3 >rank2
+    env -i RANK=2 WORLD_SIZE=3 "$bin/indices" "$@" | same - rank2
+    env -i SLURM_PROCID=2 SLURM_NTASKS=3 "$bin/indices" "$@" | same - rank2
+    indices --num-samples 100 >alone
+    env -i "$bin/indices" "$@" | same - alone
+    status 2 env -i RANK=2 "$bin/indices" "$@"
+    finds -e '--from-env.*torchrun' err
+    status 2 env -i PMI_RANK=x PMI_SIZE=3 "$bin/indices" "$@"
+    finds -e '--from-env.*pmi' err
+}
+
+help_text() {
+    status 0 indices --help
+    equal "$(cat err)" ""
+    cp out help
+    for option in $(grep -o '"--[a-z-]*"' "$root/examples/indices.c" |
+                    tr -d '"' | sort -u); do
+        grep -qF -e "$option" help || {
+            echo "$option is not in the help"
+            return 1
+        }
+    done
+    for option in $(grep -o -e '^  --[a-z-]*' help); do
+        grep -qF -e "\"$option\"" "$root/examples/indices.c" || {
+            echo "$option is in the help only"
+            return 1
+        }
+    done
+    equal "$(awk 'length > 79' help)" ""
+}
+
+# bad TEXT OPTION...: refused, nothing printed, and the message has the text.
+bad() {
+    text=$1
+    shift
+    status 2 indices "$@"
+    equal "$(wc -c <out | tr -d ' ')" 0
+    grep -qF -e "$text" err || {
+        echo "no '$text' for $*:"
+        cat err
+        return 1
+    }
+    equal "$(sed -n 2p err)" "Try 'indices --help'."
+    equal "$(wc -l <err | tr -d ' ')" 2
+}
+
+bad_options() {
+    bad "--num-samples is needed"
+    bad "unknown option '--sed'" --num-samples 10 --sed 3
+    bad "unknown option '10'" 10
+    bad "unknown option '-n'" -n 10
+    bad "unknown option ''" --num-samples 10 ''
+    bad "unknown option '--seeds=3'" --num-samples 10 --seeds=3
+    bad "--info takes no value" --num-samples 10 --info=1
+    bad "--seed: ''" --num-samples 10 --seed=
+    n="--num-samples 10"
+    for option in --num-samples --seed --stream --epoch --rank --world-size \
+                  --batch-size --chunk-size --window --epochs --steps --locate
+    do
+        bad "$option needs a value" $n $option
+        bad "$option: '-1' is not a number from " $n $option -1
+    done
+    for value in '' x +1 ' 1' 1x 0x10 1.5 1e 1e99 2^64 3^2 '2^' \
+                 18446744073709551616 99999999999999999999999; do
+        bad "--seed: '$value' is not a number from 0 to 18446744073709551615" \
+            $n --seed "$value"
+    done
+    for option in --order --partition --tail --format --state; do
+        bad "$option needs a value" $n $option
+    done
+    bad "'random' is not shuffle, sequential, window or replacement" \
+        $n --order random
+    bad "'' is not interleaved or blocked" $n --partition ''
+    bad "'PAD' is not pad, drop, uneven or carry" $n --tail PAD
+    bad "'csv' is not text, u32, u64 or npy" $n --format csv
+    bad "--num-samples: '2^63'" --num-samples 2^63
+    bad "--num-samples: '4611686018427387905'" --num-samples 4611686018427387905
+    bad "--world-size: '0'" $n --world-size 0
+    bad "--batch-size: '0'" $n --batch-size 0
+    bad "--rank: '4294967296'" $n --rank 4294967296
+    bad "--rank 1 is not below --world-size 1" $n --rank 1
+    bad "--rank 8 is not below --world-size 8" $n --rank 8 --world-size 8
+    bad "--world-size times --batch-size" $n --world-size 2^31 \
+        --batch-size 2^31
+    bad "go together" $n --order window
+    bad "go together" $n --order window --window 3
+    bad "go together" $n --order window --chunk-size 3
+    bad "go together" $n --window 3 --chunk-size 3
+    bad "--chunk-size times --window" $n --order window --chunk-size 2^31 \
+        --window 2^31
+    bad "--tail carry does not go with" --num-samples 0 --tail carry
+    bad "--tail carry does not go with" $n --tail carry --drop-last
+    bad "--tail carry does not go with" $n --tail carry --partition blocked
+    bad "--tail carry has no end" $n --tail carry
+    bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
+    bad "--format u32" --num-samples 4294967297 --format u32
+    bad "--order replacement" $n --order replacement --audit
+    bad "--order replacement" $n --order replacement --locate 1
+    bad "--locate 10 is not below --num-samples 10" $n --locate 10
+    bad "--from-env does not go with" $n --from-env --rank 0
+    bad "--from-env does not go with" $n --from-env --world-size 2
+}
+
+check "indices: --locate agrees with what is printed" locate_option
+check "indices: --audit holds in every combination" audit_option
+check "indices: --info has the sizes and where a state stands" info_option
+check "indices: --from-env takes rank and world size, or says why not" from_env
+check "indices: --help has every option, and no other" help_text
+check "indices: a bad option has status 2 and a message that names it" \
+    bad_options
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

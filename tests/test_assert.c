@@ -1,0 +1,153 @@
+/* test_assert.c - is STATESAMPLER_ASSERT called wherever a programmer can go
+   wrong, before any harm is done, and nowhere else? */
+#include <setjmp.h>
+
+static jmp_buf caught;
+static unsigned long asserted;
+
+#define STATESAMPLER_ASSERT(condition) \
+    (asserted++, (condition) ? (void)0 : longjmp(caught, 1))
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "check.h"
+
+static statesampler_desc desc;
+static statesampler sampler, blank;
+static statesampler_perm perm;
+static statesampler_audit audit;
+static statesampler_counts counts;
+static statesampler_place place;
+static unsigned char state[STATESAMPLER_STATE_BYTES];
+static uint64_t out[100];
+static size_t size;
+
+static int came_back;
+
+#define CALL(call)             \
+    do {                       \
+        asserted = 0;          \
+        came_back = 0;         \
+        if (!setjmp(caught)) { \
+            (void)(call);      \
+            came_back = 1;     \
+        }                      \
+        CHECK(asserted != 0);  \
+    } while (0)
+
+/* A call that its assertion must stop, and one that it must let pass. */
+#define WRONG(call)        \
+    do {                   \
+        CALL(call);        \
+        CHECK(!came_back); \
+    } while (0)
+#define RIGHT(call)       \
+    do {                  \
+        CALL(call);       \
+        CHECK(came_back); \
+    } while (0)
+
+/* For functions that return nothing: the comma operator gives them a value. */
+#define VOID(call) ((call), 0)
+
+static void check_perm(void)
+{
+    RIGHT(statesampler_perm_init(&perm, 100, 1, 2, 3));
+    WRONG(statesampler_perm_init(NULL, 100, 1, 2, 3));
+    RIGHT(statesampler_perm_at(&perm, 99));
+    WRONG(statesampler_perm_at(NULL, 0));
+    WRONG(statesampler_perm_at(&perm, 100));
+    RIGHT(statesampler_perm_inverse(&perm, 99));
+    WRONG(statesampler_perm_inverse(NULL, 0));
+    WRONG(statesampler_perm_inverse(&perm, 100));
+    RIGHT(VOID(statesampler_perm_fill(&perm, 0, 1, out, 100)));
+    RIGHT(VOID(statesampler_perm_fill(&perm, 99, 1, out, 1)));
+    RIGHT(VOID(statesampler_perm_fill(&perm, 99, 0, out, 100)));
+    RIGHT(VOID(statesampler_perm_fill(&perm, 0, 1, NULL, 0)));
+    WRONG(VOID(statesampler_perm_fill(NULL, 0, 1, out, 1)));
+    WRONG(VOID(statesampler_perm_fill(&perm, 0, 1, NULL, 1)));
+    WRONG(VOID(statesampler_perm_fill(&perm, 100, 1, out, 1)));
+    WRONG(VOID(statesampler_perm_fill(&perm, 1, 1, out, 100)));
+    WRONG(VOID(statesampler_perm_fill(&perm, 0, UINT64_MAX, out, 2)));
+}
+
+static void check_sampler(void)
+{
+    RIGHT(statesampler_init(&sampler, &desc));
+    WRONG(statesampler_init(NULL, &desc));
+    WRONG(statesampler_init(&sampler, NULL));
+    RIGHT(statesampler_next(&sampler, NULL));
+    WRONG(statesampler_next(NULL, out));
+    WRONG(statesampler_next(&blank, out));
+    RIGHT(statesampler_at(&sampler, 0, NULL));
+    WRONG(statesampler_at(NULL, 0, out));
+    WRONG(statesampler_at(&blank, 0, out));
+    RIGHT(statesampler_seek(&sampler, 0));
+    WRONG(statesampler_seek(NULL, 0));
+    WRONG(statesampler_seek(&blank, 0));
+    RIGHT(statesampler_set_epoch(&sampler, 1));
+    WRONG(statesampler_set_epoch(NULL, 1));
+    WRONG(statesampler_set_epoch(&blank, 1));
+    RIGHT(statesampler_epoch(&sampler));
+    WRONG(statesampler_epoch(NULL));
+    WRONG(statesampler_epoch(&blank));
+    RIGHT(statesampler_step(&sampler));
+    WRONG(statesampler_step(NULL));
+    WRONG(statesampler_step(&blank));
+    RIGHT(statesampler_num_steps(&sampler));
+    WRONG(statesampler_num_steps(NULL));
+    WRONG(statesampler_num_steps(&blank));
+    RIGHT(statesampler_position(&sampler));
+    WRONG(statesampler_position(NULL));
+    WRONG(statesampler_position(&blank));
+    RIGHT(VOID(statesampler_get_counts(&sampler, &counts)));
+    WRONG(VOID(statesampler_get_counts(NULL, &counts)));
+    WRONG(VOID(statesampler_get_counts(&blank, &counts)));
+    WRONG(VOID(statesampler_get_counts(&sampler, NULL)));
+    RIGHT(statesampler_padding(&sampler, 0));
+    WRONG(statesampler_padding(NULL, 0));
+    WRONG(statesampler_padding(&blank, 0));
+    RIGHT(statesampler_locate(&sampler, 0, &place));
+    WRONG(statesampler_locate(NULL, 0, &place));
+    WRONG(statesampler_locate(&blank, 0, &place));
+    WRONG(statesampler_locate(&sampler, 0, NULL));
+    RIGHT(VOID(statesampler_save(&sampler, state)));
+    WRONG(VOID(statesampler_save(NULL, state)));
+    WRONG(VOID(statesampler_save(&blank, state)));
+    WRONG(VOID(statesampler_save(&sampler, NULL)));
+    RIGHT(statesampler_load(&sampler, state, sizeof state));
+    RIGHT(statesampler_load(&sampler, NULL, 0));
+    WRONG(statesampler_load(NULL, state, sizeof state));
+    WRONG(statesampler_load(&blank, state, sizeof state));
+    WRONG(statesampler_load(&sampler, NULL, sizeof state));
+}
+
+static void check_rest(void)
+{
+    RIGHT(VOID(statesampler_audit_add(&audit, out, 1)));
+    RIGHT(VOID(statesampler_audit_add(&audit, NULL, 0)));
+    WRONG(VOID(statesampler_audit_add(NULL, out, 1)));
+    WRONG(VOID(statesampler_audit_add(&audit, NULL, 1)));
+    RIGHT(VOID(statesampler_audit_merge(&audit, &audit)));
+    WRONG(VOID(statesampler_audit_merge(NULL, &audit)));
+    WRONG(VOID(statesampler_audit_merge(&audit, NULL)));
+    RIGHT(statesampler_audit_check(&audit, 1));
+    WRONG(statesampler_audit_check(NULL, 1));
+
+    RIGHT(statesampler_from_env(&desc, NULL));
+    WRONG(statesampler_from_env(NULL, NULL));
+    WRONG(statesampler_save_file(NULL, state, 1));
+    WRONG(statesampler_save_file("", NULL, 1));
+    WRONG(statesampler_load_file(NULL, state, 1, &size));
+    WRONG(statesampler_load_file("", NULL, 1, &size));
+    WRONG(statesampler_load_file("", state, 1, NULL));
+}
+
+int main(void)
+{
+    desc.num_samples = 100;
+    check_perm();
+    check_sampler();
+    check_rest();
+    return check_done("test_assert");
+}

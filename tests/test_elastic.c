@@ -1,0 +1,558 @@
+/* Does a run that changes its shape, or is saved and loaded at any time, go
+   on exactly? */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "check.h"
+#include "model.h"
+
+/* A sampler that takes over a state: new, with the epoch of its description
+   right or wrong, or one that has been elsewhere before. It must not
+   matter. */
+static void take_over(statesampler *s, const statesampler_desc *given,
+                      uint32_t rank, const unsigned char *state, int how)
+{
+    statesampler_desc d = *given;
+    d.rank = rank;
+    d.epoch = how % 3 == 1 ? given->epoch : given->epoch + 77;
+    CHECK(statesampler_init(s, &d) == STATESAMPLER_OK);
+    if (how % 3 == 2) {
+        statesampler_next(s, NULL);
+        CHECK(statesampler_set_epoch(s, given->epoch + (how & 1)) ==
+              STATESAMPLER_OK);
+        statesampler_next(s, NULL);
+        statesampler_next(s, NULL);
+    }
+    CHECK(statesampler_load(s, state, STATESAMPLER_STATE_BYTES) ==
+          STATESAMPLER_OK);
+}
+
+static int same_bytes(const unsigned char *a, const unsigned char *b)
+{
+    return memcmp(a, b, STATESAMPLER_STATE_BYTES) == 0;
+}
+
+/* Everything that two samplers of one rank can be asked. */
+static void check_alike(const statesampler *a, const statesampler *b,
+                        uint64_t num_samples)
+{
+    uint64_t x[MODEL_BATCH], y[MODEL_BATCH], step = statesampler_step(a), t, i;
+    statesampler_counts c, d;
+    CHECK(model_same_state(a, b));
+    CHECK(statesampler_epoch(a) == statesampler_epoch(b));
+    CHECK(step == statesampler_step(b));
+    CHECK(statesampler_position(a) == statesampler_position(b));
+    CHECK(statesampler_num_steps(a) == statesampler_num_steps(b));
+    statesampler_get_counts(a, &c);
+    statesampler_get_counts(b, &d);
+    CHECK(c.positions == d.positions && c.padded == d.padded);
+    CHECK(c.dropped == d.dropped && c.steps == d.steps);
+    CHECK(c.rank_samples == d.rank_samples);
+    CHECK(c.rank_batches == d.rank_batches);
+    for (t = 0; t < step + 3; t++) {
+        size_t count = statesampler_at(a, t, x);
+        CHECK(statesampler_at(b, t, y) == count);
+        CHECK(model_same(x, y, count));
+        CHECK(statesampler_padding(a, t) == statesampler_padding(b, t));
+    }
+    for (i = 0; i < num_samples; i += 5) {
+        statesampler_place p, q;
+        int code = statesampler_locate(a, i, &p);
+        CHECK(statesampler_locate(b, i, &q) == code);
+        CHECK(code != STATESAMPLER_OK ||
+              (p.position == q.position && p.step == q.step &&
+               p.rank == q.rank && p.slot == q.slot));
+    }
+}
+
+/* One run goes on, its twin is thrown away and loaded again before every
+   call, across `epochs` ends of epochs, or as many steps of CARRY. */
+static void run_twins(const statesampler_desc *given, int epochs)
+{
+    static statesampler whole[MODEL_RANKS], twin[MODEL_RANKS];
+    static unsigned char state[MODEL_RANKS][STATESAMPLER_STATE_BYTES];
+    uint64_t a[MODEL_BATCH], b[MODEL_BATCH];
+    uint32_t world = given->world_size, r;
+    int turn = 0, steps = 0;
+    for (r = 0; r < world; r++) {
+        statesampler_desc d = *given;
+        d.rank = r;
+        CHECK(statesampler_init(&whole[r], &d) == STATESAMPLER_OK);
+        twin[r] = whole[r];
+    }
+    while (statesampler_epoch(&whole[0]) - given->epoch < (uint64_t)epochs ||
+           (given->tail == STATESAMPLER_CARRY && steps < 4)) {
+        int together = 1;
+        CHECK(turn < MODEL_MAX);
+        for (r = 0; r < world; r++)
+            statesampler_save(&twin[r], state[r]);
+        for (r = 1; r < world; r++)
+            if (!same_bytes(state[r], state[0])) {
+                /* Only when a rank had no sample in the last step. */
+                CHECK(given->tail == STATESAMPLER_UNEVEN);
+                CHECK(statesampler_epoch(&twin[r]) ==
+                      statesampler_epoch(&twin[0]) + 1);
+                CHECK(statesampler_step(&twin[0]) ==
+                      statesampler_num_steps(&twin[0]));
+                CHECK(statesampler_position(&twin[r]) == 0);
+                together = 0;
+            }
+        for (r = 0; r < world; r++) {
+            uint32_t from = together ? (r + (uint32_t)turn) % world : r;
+            size_t count;
+            take_over(&twin[r], given, r, state[from], turn + (int)r);
+            check_alike(&whole[r], &twin[r], given->num_samples);
+            if (!together && statesampler_position(&whole[r]) == 0)
+                continue; /* this one waits for the others */
+            count = statesampler_next(&whole[r], a);
+            CHECK(statesampler_next(&twin[r], b) == count);
+            CHECK(model_same(a, b, count));
+        }
+        turn++;
+        steps++;
+    }
+}
+
+static void test_twins(int reduced)
+{
+    static const uint64_t sizes[] = {0, 1, 2,  3,  4,  5, 6,
+                                     7, 9, 10, 11, 13, 24};
+    static const uint64_t some[] = {0, 1, 5, 11};
+    uint32_t w, b, partition, tail, drop_last;
+    size_t i, count = sizeof sizes / sizeof sizes[0];
+    int o;
+    if (reduced)
+        count = sizeof some / sizeof some[0];
+    for (i = 0; i < count; i++)
+        for (w = 1; w <= 4; w++)
+            for (b = 1; b <= 3; b++)
+                for (o = 0; o < MODEL_ORDERS; o++)
+                    for (partition = 0; partition < 2; partition++)
+                        for (tail = 0; tail < 4; tail++)
+                            for (drop_last = 0; drop_last < 2; drop_last++) {
+                                statesampler_desc d = model_desc(
+                                    reduced ? some[i] : sizes[i], w, b);
+                                if (reduced && ((w + b) % 2 || o > 3))
+                                    continue;
+                                model_set_order(&d, o);
+                                d.partition = partition;
+                                d.tail = tail;
+                                d.drop_last = drop_last;
+                                d.epoch = 2;
+                                if (model_makes_sense(&d))
+                                    run_twins(&d, 3);
+                            }
+}
+
+/* Before each epoch's end the samples are counted as they are served, by
+   whatever shape. */
+typedef struct tally {
+    unsigned seen[MODEL_MAX];
+    uint64_t served;
+} tally;
+
+static void tally_clear(tally *t, uint64_t n)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++)
+        t->seen[i] = 0;
+    t->served = 0;
+}
+
+/* No sample lost, none doubled, but what the tail rule allows. d has the
+   shape that ended the epoch; the padding may be of an earlier one that had
+   served everything already, so of most_world ranks at the most. */
+static void tally_check(const tally *t, const statesampler_desc *d,
+                        uint64_t blocks, uint64_t most_world)
+{
+    uint64_t n = d->num_samples, i, missing = 0, doubled = 0, bound;
+    uint64_t group = (uint64_t)d->world_size * d->batch_size;
+    if (d->order == STATESAMPLER_REPLACEMENT)
+        return;
+    for (i = 0; i < n; i++) {
+        missing += t->seen[i] == 0;
+        doubled += t->seen[i] > 1 ? t->seen[i] - 1 : 0;
+    }
+    CHECK(t->served == n + doubled - missing);
+    bound = 1;
+    if (d->tail == STATESAMPLER_DROP)
+        bound = d->world_size;
+    if (d->tail == STATESAMPLER_DROP && d->partition == STATESAMPLER_BLOCKED)
+        bound += blocks - 1;
+    if (d->drop_last)
+        bound += group;
+    CHECK(missing < bound);
+    bound = 1;
+    if (d->tail == STATESAMPLER_PAD)
+        bound = most_world;
+    if (d->tail == STATESAMPLER_PAD && d->partition == STATESAMPLER_BLOCKED)
+        bound += blocks - 1;
+    CHECK(doubled < bound);
+}
+
+/* A run that changes its shape at random steps, in mid-epoch, at the end of
+   an epoch, several times or not at all. With `wander` it also seeks about,
+   so that samples cannot be counted, and each change may find it in
+   places where a run that only goes forward never is. */
+static void run_chain(const statesampler_desc *given, int calls, int deep,
+                      int wander)
+{
+    static model m;
+    static statesampler s[MODEL_RANKS];
+    static tally t;
+    static unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_desc shape = *given;
+    uint64_t want[MODEL_BATCH], out[MODEL_BATCH], padding;
+    uint64_t most_world = given->world_size;
+    uint64_t carried = 0; /* samples served, where there is no end */
+    uint32_t r;
+    int call, often = 1 + (int)check_random(6);
+    model_init(&m, given);
+    for (r = 0; r < given->world_size; r++) {
+        statesampler_desc d = *given;
+        d.rank = r;
+        CHECK(statesampler_init(&s[r], &d) == STATESAMPLER_OK);
+    }
+    tally_clear(&t, given->num_samples);
+    for (call = 0; call < calls; call++) {
+        int ended[MODEL_RANKS] = {0};
+        size_t count;
+        if (wander && check_random(3) == 0) {
+            uint64_t reach = m.steps - m.base_step;
+            uint64_t step;
+            if (shape.tail == STATESAMPLER_CARRY)
+                reach = 12;
+            step = m.base_step + check_random(reach + 1);
+            for (r = 0; r < shape.world_size; r++)
+                CHECK(statesampler_seek(&s[r], step) == STATESAMPLER_OK);
+            model_seek(&m, step);
+        }
+        if (check_random((uint64_t)often) == 0) {
+            unsigned char other[STATESAMPLER_STATE_BYTES];
+            int alive = 0;
+            uint32_t from = (uint32_t)check_random(shape.world_size);
+            statesampler_save(&s[from], state);
+            for (r = 0; r < shape.world_size; r++) {
+                statesampler_save(&s[r], other);
+                CHECK(same_bytes(state, other));
+            }
+            if (check_random(4) > 0) {
+                shape.world_size = 1 + (uint32_t)check_random(6);
+                shape.batch_size = 1 + (uint32_t)check_random(5);
+            } else if (check_random(2) == 0) {
+                alive = 1; /* the same processes go back to the state */
+            }
+            if (!alive && shape.tail != STATESAMPLER_CARRY &&
+                check_random(2) > 0)
+                shape.drop_last = (uint32_t)check_random(2);
+            model_load(&m, shape.world_size, shape.batch_size,
+                       shape.drop_last);
+            if (most_world < shape.world_size)
+                most_world = shape.world_size;
+            for (r = 0; r < shape.world_size; r++) {
+                if (alive) {
+                    int ahead = (int)check_random(4);
+                    while (ahead-- > 0)
+                        statesampler_next(&s[r], NULL);
+                    CHECK(statesampler_load(&s[r], state, sizeof state) ==
+                          STATESAMPLER_OK);
+                    continue;
+                }
+                if (check_random(3) == 0)
+                    shape.epoch = m.epoch + check_random(3) - 1;
+                take_over(&s[r], &shape, r, state, (int)check_random(6));
+            }
+        }
+        for (r = 0; r < shape.world_size; r++) {
+            model_compare(&m, &s[r], r);
+            if (deep)
+                model_compare_steps(&m, &s[r], r);
+        }
+        if (deep)
+            model_compare_places(&m, &s[m.step % shape.world_size]);
+        if (m.step < m.steps) {
+            for (r = 0; r < shape.world_size; r++) {
+                count = model_batch(&m, m.step, r, want, &padding);
+                CHECK(statesampler_next(&s[r], out) == count);
+                CHECK(model_same(want, out, count));
+                ended[r] = count == 0;
+                CHECK(count > 0 || (shape.tail == STATESAMPLER_UNEVEN &&
+                                    m.step + 1 == m.steps));
+                t.served += count;
+                carried += count;
+                while (count-- > 0)
+                    t.seen[out[count]]++;
+            }
+            model_seek(&m, m.step + 1);
+            if (shape.tail == STATESAMPLER_CARRY) {
+                if (!wander) {
+                    CHECK(carried % given->num_samples == m.position);
+                    CHECK(carried / given->num_samples ==
+                          m.epoch - given->epoch);
+                }
+                continue;
+            }
+            for (r = 0; r < shape.world_size && !ended[r]; r++)
+                continue;
+            if (r == shape.world_size)
+                continue;
+        } else {
+            CHECK(shape.tail != STATESAMPLER_CARRY);
+        }
+        if (!wander)
+            tally_check(&t, &m.desc, m.blocks, most_world);
+        for (r = 0; r < shape.world_size; r++)
+            if (!ended[r])
+                CHECK(statesampler_next(&s[r], out) == 0);
+        tally_clear(&t, given->num_samples);
+        most_world = shape.world_size;
+        model_begin(&m, m.epoch + 1);
+    }
+    if (!wander && shape.tail == STATESAMPLER_CARRY &&
+        shape.order != STATESAMPLER_REPLACEMENT) {
+        /* Each sample once in every epoch done, and at most once in the
+           present one. */
+        uint64_t i, laps = m.epoch - given->epoch;
+        for (i = 0; i < given->num_samples; i++)
+            CHECK(t.seen[i] == laps || t.seen[i] == laps + 1);
+    }
+    model_finish();
+}
+
+static void test_chains(int cases, int deep)
+{
+    int i;
+    for (i = 0; i < cases; i++) {
+        statesampler_desc d = model_random_desc(i % 3 == 0 ? 11 : 69, 6, 5);
+        model_set_order(&d, (int)check_random(MODEL_ORDERS));
+        d.partition = (uint32_t)check_random(2);
+        d.tail = (uint32_t)check_random(4);
+        d.drop_last = (uint32_t)check_random(2);
+        d.seed = check_random(1000);
+        d.epoch = check_random(1000);
+        if (model_makes_sense(&d))
+            run_chain(&d, deep ? 12 : 25, deep, i % 4 == 1);
+    }
+}
+
+/* ---- cases worked out by hand from the rules, in sequential order ---- */
+
+static void change(statesampler *s, statesampler_desc *d, uint32_t world,
+                   uint32_t batch, uint32_t rank, uint32_t drop_last)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_save(s, state);
+    d->world_size = world;
+    d->batch_size = batch;
+    d->rank = rank;
+    d->drop_last = drop_last;
+    d->epoch = 900;
+    CHECK(statesampler_init(s, d) == STATESAMPLER_OK);
+    CHECK(statesampler_load(s, state, sizeof state) == STATESAMPLER_OK);
+}
+
+/* 11 samples: 2 ranks of 2 serve 0 to 3; then 3 ranks of 1 serve 4 5 6,
+   7 8 9 and 10 with padding 0 1. */
+static void test_by_hand(void)
+{
+    statesampler_desc d = model_desc(11, 2, 2);
+    statesampler s;
+    statesampler_place place;
+    statesampler_counts c;
+    uint64_t x[4];
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.rank = 1;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_next(&s, x) == 2 && x[0] == 1 && x[1] == 3);
+    change(&s, &d, 3, 1, 2, 0);
+    CHECK(statesampler_step(&s) == 1 && statesampler_position(&s) == 4);
+    CHECK(statesampler_num_steps(&s) == 4);
+    statesampler_get_counts(&s, &c);
+    CHECK(c.positions == 13 && c.padded == 2 && c.dropped == 0);
+    CHECK(c.steps == 4 && c.rank_samples == 3 && c.rank_batches == 3);
+    CHECK(statesampler_at(&s, 0, x) == 0);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_locate(&s, 3, &place) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_locate(&s, 0, &place) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_locate(&s, 8, &place) == STATESAMPLER_OK);
+    CHECK(place.position == 8 && place.step == 2);
+    CHECK(place.rank == 1 && place.slot == 0);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 6);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 9);
+    CHECK(statesampler_padding(&s, 3) == 1);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 1);
+    CHECK(statesampler_position(&s) == 13 && statesampler_step(&s) == 4);
+    /* All is served, so 5 ranks have nothing to add. */
+    change(&s, &d, 5, 1, 4, 0);
+    CHECK(statesampler_num_steps(&s) == 4);
+    statesampler_get_counts(&s, &c);
+    CHECK(c.positions == 13 && c.padded == 2 && c.rank_samples == 0);
+    CHECK(statesampler_next(&s, x) == 0 && statesampler_epoch(&s) == 1);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 4);
+}
+
+/* 10 samples, DROP: 4 ranks leave 8 and 9; 2 ranks that load this end serve
+   them after all. */
+static void test_dropped_by_hand(void)
+{
+    statesampler_desc d = model_desc(10, 4, 1);
+    statesampler s;
+    statesampler_counts c;
+    uint64_t x[4];
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.tail = STATESAMPLER_DROP;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
+    statesampler_get_counts(&s, &c);
+    CHECK(c.positions == 8 && c.dropped == 2 && c.steps == 2);
+    change(&s, &d, 2, 1, 1, 0);
+    statesampler_get_counts(&s, &c);
+    CHECK(c.positions == 10 && c.dropped == 0 && c.steps == 3);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 9);
+    CHECK(statesampler_next(&s, x) == 0);
+}
+
+/* drop_last belongs to the loader. 10 samples, 2 ranks of 3: one step of 6
+   and one of 4. */
+static void test_drop_last_by_hand(void)
+{
+    statesampler_desc d = model_desc(10, 2, 3);
+    statesampler s;
+    uint64_t x[4];
+    d.order = STATESAMPLER_SEQUENTIAL;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&s) == 2);
+    CHECK(statesampler_next(&s, NULL) == 3);
+    change(&s, &d, 2, 3, 1, 1);
+    CHECK(statesampler_num_steps(&s) == 1);
+    CHECK(statesampler_at(&s, 0, x) == 3 && x[2] == 5); /* the base stays */
+    change(&s, &d, 2, 3, 1, 0);
+    CHECK(statesampler_num_steps(&s) == 2);
+    CHECK(statesampler_next(&s, x) == 2 && x[0] == 7 && x[1] == 9);
+    /* The step that drop_last would have dropped has been served. */
+    change(&s, &d, 2, 3, 1, 1);
+    CHECK(statesampler_step(&s) == 2 && statesampler_num_steps(&s) == 2);
+    CHECK(statesampler_position(&s) == 10);
+    CHECK(statesampler_at(&s, 0, x) == 0);
+    CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
+    CHECK(statesampler_next(&s, x) == 0);
+    CHECK(statesampler_num_steps(&s) == 1);
+}
+
+/* Blocks 0 1 2 3, 4 5 6 and 7 8 9 of the 3 ranks that began: positions are
+   0 4 7, 1 5 8, 2 6 9, 3 and, as padding, 4 7. They stay when 2 ranks go
+   on, and when 3 do again; a new epoch, or a load at position 0, cuts
+   anew. */
+static void test_blocks_by_hand(void)
+{
+    statesampler_desc d = model_desc(10, 3, 1);
+    unsigned char start[STATESAMPLER_STATE_BYTES];
+    statesampler s;
+    uint64_t x[4];
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.partition = STATESAMPLER_BLOCKED;
+    d.rank = 1;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 4);
+    CHECK(statesampler_at(&s, 3, x) == 1 && x[0] == 4);
+    CHECK(statesampler_next(&s, NULL) == 1);
+    change(&s, &d, 2, 2, 0, 0);
+    CHECK(statesampler_next(&s, x) == 2 && x[0] == 1 && x[1] == 8);
+    change(&s, &d, 3, 1, 2, 0);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 3);
+    change(&s, &d, 2, 1, 1, 0);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 7);
+    CHECK(statesampler_position(&s) == 12);
+    CHECK(statesampler_next(&s, x) == 0);
+    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 5); /* blocks of 5 */
+    CHECK(statesampler_num_steps(&s) == 5);
+    statesampler_save(&s, start);
+    d.world_size = 4;
+    d.batch_size = 1;
+    d.rank = 3;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_load(&s, start, sizeof start) == STATESAMPLER_OK);
+    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 8);
+    CHECK(statesampler_at(&s, 2, x) == 1 && x[0] == 8); /* padding */
+    CHECK(statesampler_num_steps(&s) == 3);
+}
+
+/* CARRY: 5 samples, 2 ranks of 2, epoch 3. Step 1 is positions 4 of epoch 3
+   and 0 1 2 of epoch 4; then 3 ranks of 1 go on. */
+static void test_carry_by_hand(void)
+{
+    statesampler_desc d = model_desc(5, 2, 2);
+    statesampler s;
+    statesampler_place place;
+    uint64_t x[4];
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.tail = STATESAMPLER_CARRY;
+    d.epoch = 3;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_next(&s, x) == 2 && x[0] == 0 && x[1] == 2);
+    CHECK(statesampler_epoch(&s) == 3 && statesampler_position(&s) == 4);
+    CHECK(statesampler_next(&s, x) == 2 && x[0] == 4 && x[1] == 1);
+    CHECK(statesampler_epoch(&s) == 4 && statesampler_position(&s) == 3);
+    CHECK(statesampler_locate(&s, 2, &place) == STATESAMPLER_OK);
+    CHECK(place.position == 2 && place.step == 1);
+    CHECK(place.rank == 1 && place.slot == 1);
+    change(&s, &d, 3, 1, 2, 0);
+    CHECK(statesampler_epoch(&s) == 4 && statesampler_position(&s) == 3);
+    CHECK(statesampler_step(&s) == 2);
+    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_locate(&s, 2, &place) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_locate(&s, 4, &place) == STATESAMPLER_OK);
+    CHECK(place.position == 4 && place.step == 2);
+    CHECK(place.rank == 1 && place.slot == 0);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 0);
+    CHECK(statesampler_epoch(&s) == 5 && statesampler_position(&s) == 1);
+    CHECK(statesampler_next(&s, x) == 1 && x[0] == 3);
+    CHECK(statesampler_epoch(&s) == 5 && statesampler_position(&s) == 4);
+    CHECK(statesampler_set_epoch(&s, 5) == STATESAMPLER_OK);
+    CHECK(statesampler_step(&s) == 4);
+    CHECK(statesampler_set_epoch(&s, 3) == STATESAMPLER_OK);
+    CHECK(statesampler_step(&s) == 0 && statesampler_position(&s) == 0);
+    CHECK(statesampler_epoch(&s) == 3);
+}
+
+/* From an end of UNEVEN that not all ranks have reached, each rank's own
+   state restores it, and the state of one that served the last step gives
+   every rank the end. */
+static void test_uneven_end(void)
+{
+    statesampler_desc d = model_desc(7, 3, 2);
+    statesampler s[3], t;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint32_t r;
+    d.tail = STATESAMPLER_UNEVEN;
+    for (r = 0; r < 3; r++) {
+        d.rank = r;
+        CHECK(statesampler_init(&s[r], &d) == STATESAMPLER_OK);
+        CHECK(statesampler_next(&s[r], NULL) == 2);
+        CHECK(statesampler_next(&s[r], NULL) == (r == 0 ? 1 : 0));
+    }
+    statesampler_save(&s[0], state);
+    for (r = 0; r < 3; r++) {
+        take_over(&t, &d, r, state, 0);
+        CHECK(statesampler_position(&t) == 7 && statesampler_step(&t) == 2);
+        CHECK(statesampler_next(&t, NULL) == 0);
+        CHECK(statesampler_epoch(&t) == 1);
+    }
+    statesampler_save(&s[2], state);
+    take_over(&t, &d, 0, state, 0);
+    CHECK(statesampler_epoch(&t) == 1 && statesampler_step(&t) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int reduced = check_reduced(argc, argv);
+    test_by_hand();
+    test_dropped_by_hand();
+    test_drop_last_by_hand();
+    test_blocks_by_hand();
+    test_carry_by_hand();
+    test_uneven_end();
+    test_twins(reduced);
+    test_chains(reduced ? 150 : 4000, 1);
+    test_chains(reduced ? 600 : 20000, 0);
+    return check_done("test_elastic");
+}

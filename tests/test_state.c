@@ -1,0 +1,698 @@
+/* test_state.c - are the state's bytes what the header's table says, and is
+   every damaged or foreign state refused by name, with nothing changed?
+
+   The table and the check word are written out here a second time, from the
+   manual: a state is built and taken apart without the header's help. */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "check.h"
+
+#define BYTES STATESAMPLER_STATE_BYTES
+
+enum field {
+    MAGIC, VERSION, ALGORITHM, NUM_SAMPLES, SEED, STREAM, CHUNK_SIZE, WINDOW,
+    ORDER, PARTITION, TAIL, ZERO, BLOCKS, WORLD_SIZE, BATCH_SIZE, EPOCH,
+    POSITION, BASE_EPOCH, BASE_POSITION, BASE_STEP, CHECK_WORD, FIELDS
+};
+
+static const struct {
+    unsigned offset, size;
+} table[FIELDS] = {
+    {0, 4},  {4, 2},  {6, 2},  {8, 8},  {16, 8}, {24, 8}, {32, 8},
+    {40, 8}, {48, 1}, {49, 1}, {50, 1}, {51, 1}, {52, 4}, {56, 4},
+    {60, 4}, {64, 8}, {72, 8}, {80, 8}, {88, 8}, {96, 8}, {104, 8}
+};
+
+static uint64_t get(const unsigned char *state, unsigned field)
+{
+    uint64_t value = 0;
+    unsigned i;
+    for (i = table[field].size; i-- > 0;)
+        value = value * 256 + state[table[field].offset + i];
+    return value;
+}
+
+static void put(unsigned char *state, unsigned field, uint64_t value)
+{
+    unsigned i;
+    for (i = 0; i < table[field].size; i++) {
+        state[table[field].offset + i] = (unsigned char)(value % 256);
+        value /= 256;
+    }
+}
+
+/* From nothing: take in the next eight bytes by xor, multiply by 2^64 over
+   the golden ratio, fold the upper half onto the lower. */
+static uint64_t check_word(const unsigned char *state)
+{
+    uint64_t hash = 0, word;
+    unsigned i, k;
+    for (i = 0; i < table[CHECK_WORD].offset; i += 8) {
+        word = 0;
+        for (k = 8; k-- > 0;)
+            word = word << 8 | state[i + k];
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static void seal(unsigned char *state)
+{
+    put(state, CHECK_WORD, check_word(state));
+}
+
+static statesampler_desc describe(uint32_t order, uint32_t partition,
+                                  uint32_t tail)
+{
+    statesampler_desc d;
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1003;
+    d.seed = 21;
+    d.epoch = 6;
+    d.stream = 2;
+    d.rank = 1;
+    d.world_size = 3;
+    d.batch_size = 4;
+    d.order = order;
+    d.partition = partition;
+    d.tail = tail;
+    d.chunk_size = 16;
+    d.window = 5;
+    return d;
+}
+
+static void start(statesampler *s, const statesampler_desc *d, uint64_t step)
+{
+    CHECK(statesampler_init(s, d) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(s, step) == STATESAMPLER_OK);
+}
+
+/* Refused: the memory is the same, and so, for those who doubt that memory is
+   all there is, are the state and what comes next. */
+static void refused(statesampler *s, const void *state, size_t size, int code)
+{
+    statesampler before, twin;
+    unsigned char saved[BYTES], again[BYTES];
+    uint64_t out[2][64];
+    size_t count;
+    unsigned k;
+    memcpy(&before, s, sizeof before);
+    statesampler_save(s, saved);
+    CHECK(statesampler_load(s, state, size) == code);
+    CHECK(memcmp(s, &before, sizeof before) == 0);
+    statesampler_save(s, again);
+    CHECK(memcmp(saved, again, BYTES) == 0);
+    memcpy(&twin, s, sizeof twin);
+    for (k = 0; k < 2; k++) {
+        count = statesampler_next(&twin, out[0]);
+        CHECK(count == statesampler_next(&before, out[1]));
+        CHECK(memcmp(out[0], out[1], count * sizeof out[0][0]) == 0);
+    }
+    CHECK(statesampler_epoch(&twin) == statesampler_epoch(&before));
+}
+
+/* The table, with a value in every field that shows each of its bytes. */
+static void check_table(void)
+{
+    statesampler s, other;
+    statesampler_desc d;
+    unsigned char state[BYTES];
+    unsigned f, end = 0;
+    uint64_t global;
+    for (f = 0; f < FIELDS; f++) {
+        CHECK(table[f].offset == end);
+        end += table[f].size;
+    }
+    CHECK(end == BYTES);
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = UINT64_C(0x0123456789abcdef);
+    d.seed = UINT64_C(0xfedcba9876543210);
+    d.stream = UINT64_C(0x8796a5b4c3d2e1f0);
+    d.epoch = UINT64_C(0x1122334455667788);
+    d.world_size = 0x01020304u;
+    d.rank = 0x01020303u;
+    d.batch_size = 0x00a0b0c0u;
+    d.order = STATESAMPLER_WINDOW;
+    d.chunk_size = UINT64_C(0x0000000102030405);
+    d.window = UINT64_C(0x0000000012345678);
+    d.partition = STATESAMPLER_BLOCKED;
+    d.tail = STATESAMPLER_UNEVEN;
+    global = (uint64_t)d.world_size * d.batch_size;
+    start(&s, &d, 7);
+    statesampler_save(&s, state);
+    CHECK(memcmp(state, "SSMP", 4) == 0);
+    CHECK(get(state, VERSION) == 1);
+    CHECK(get(state, ALGORITHM) == STATESAMPLER_ALGORITHM);
+    CHECK(get(state, NUM_SAMPLES) == d.num_samples);
+    CHECK(get(state, SEED) == d.seed);
+    CHECK(get(state, STREAM) == d.stream);
+    CHECK(get(state, CHUNK_SIZE) == d.chunk_size);
+    CHECK(get(state, WINDOW) == d.window);
+    CHECK(get(state, ORDER) == STATESAMPLER_WINDOW);
+    CHECK(get(state, PARTITION) == STATESAMPLER_BLOCKED);
+    CHECK(get(state, TAIL) == STATESAMPLER_UNEVEN);
+    CHECK(get(state, ZERO) == 0);
+    CHECK(get(state, BLOCKS) == d.world_size);
+    CHECK(get(state, WORLD_SIZE) == d.world_size);
+    CHECK(get(state, BATCH_SIZE) == d.batch_size);
+    CHECK(get(state, EPOCH) == d.epoch);
+    CHECK(get(state, POSITION) == 7 * global);
+    CHECK(get(state, BASE_EPOCH) == d.epoch);
+    CHECK(get(state, BASE_POSITION) == 0);
+    CHECK(get(state, BASE_STEP) == 0);
+    CHECK(get(state, CHECK_WORD) == check_word(state));
+
+    /* After a load in another shape the base is the loaded place, and the
+       blocks are those the epoch began with. */
+    d.world_size = 0x00112233u;
+    d.rank = 0;
+    d.batch_size = 0x00445566u;
+    start(&other, &d, 0);
+    CHECK(statesampler_load(&other, state, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&other, 9) == STATESAMPLER_OK);
+    statesampler_save(&other, state);
+    CHECK(get(state, BLOCKS) == 0x01020304u);
+    CHECK(get(state, WORLD_SIZE) == d.world_size);
+    CHECK(get(state, BATCH_SIZE) == d.batch_size);
+    CHECK(get(state, BASE_POSITION) == 7 * global);
+    CHECK(get(state, BASE_STEP) == 7);
+    CHECK(get(state, POSITION) ==
+          7 * global + 2 * ((uint64_t)d.world_size * d.batch_size));
+    CHECK(get(state, CHECK_WORD) == check_word(state));
+
+    /* Orders without chunks store none; the position of CARRY is below n. */
+    d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED,
+                 STATESAMPLER_CARRY);
+    start(&s, &d, 1000);
+    statesampler_save(&s, state);
+    CHECK(get(state, CHUNK_SIZE) == 0 && get(state, WINDOW) == 0);
+    CHECK(get(state, BLOCKS) == 1);
+    CHECK(get(state, EPOCH) == 6 + 12000 / 1003);
+    CHECK(get(state, POSITION) == 12000 % 1003);
+    CHECK(get(state, BASE_EPOCH) == 6);
+}
+
+/* The same bytes from every rank, twice, from any memory, to any address. */
+static void check_sameness(uint32_t order, uint32_t partition, uint32_t tail)
+{
+    statesampler s, copy;
+    statesampler_desc d = describe(order, partition, tail);
+    unsigned char first[BYTES], state[BYTES], wide[BYTES + 16];
+    uint64_t step, out[2][8];
+    unsigned shift, fill;
+    for (step = 0; step < 84; step += 7) {
+        for (d.rank = 0; d.rank < d.world_size; d.rank++) {
+            for (fill = 0; fill < 2; fill++) {
+                memset(&s, fill ? 0xff : 0x00, sizeof s);
+                start(&s, &d, 0);
+                while (statesampler_step(&s) < step)
+                    CHECK(statesampler_next(&s, NULL) == d.batch_size);
+                statesampler_save(&s, state);
+                if (d.rank == 0 && fill == 0)
+                    memcpy(first, state, BYTES);
+                CHECK(memcmp(first, state, BYTES) == 0);
+                statesampler_save(&s, state);
+                CHECK(memcmp(first, state, BYTES) == 0);
+                memset(&s, 0xaa, sizeof s);
+                start(&s, &d, step);
+                statesampler_save(&s, state);
+                CHECK(memcmp(first, state, BYTES) == 0);
+            }
+        }
+        d.rank = 2;
+        for (shift = 0; shift < 9; shift++) {
+            memset(wide, 0x77, sizeof wide);
+            start(&s, &d, step);
+            statesampler_save(&s, wide + shift);
+            CHECK(memcmp(wide + shift, first, BYTES) == 0);
+            CHECK(wide[shift + BYTES] == 0x77);
+            CHECK(shift == 0 || wide[shift - 1] == 0x77);
+            start(&copy, &d, 0);
+            CHECK(statesampler_load(&copy, wide + shift, BYTES) ==
+                  STATESAMPLER_OK);
+            statesampler_save(&copy, state);
+            CHECK(memcmp(state, first, BYTES) == 0);
+            CHECK(statesampler_step(&copy) == step);
+            CHECK(statesampler_next(&copy, out[0]) ==
+                  statesampler_next(&s, out[1]));
+            CHECK(memcmp(out[0], out[1], 4 * sizeof out[0][0]) == 0);
+        }
+    }
+}
+
+static void check_damage(uint32_t order, uint32_t partition, uint32_t tail,
+                         uint64_t step)
+{
+    statesampler s, saver;
+    statesampler_desc d = describe(order, partition, tail);
+    unsigned char state[BYTES], damaged[3 * BYTES];
+    unsigned bit;
+    size_t size;
+    start(&saver, &d, step);
+    statesampler_save(&saver, state);
+    d.epoch += 5;
+    start(&s, &d, 5);
+
+    for (bit = 0; bit < 8 * BYTES; bit++) {
+        int code = STATESAMPLER_ECORRUPT;
+        memcpy(damaged, state, BYTES);
+        damaged[bit / 8] = (unsigned char)(damaged[bit / 8] ^ 1u << bit % 8);
+        if (get(damaged, VERSION) > 1)
+            code = STATESAMPLER_EVERSION;
+        refused(&s, damaged, BYTES, code);
+    }
+    memset(damaged, 0, sizeof damaged);
+    memcpy(damaged, state, BYTES);
+    for (size = 0; size < sizeof damaged; size++)
+        if (size != BYTES)
+            refused(&s, damaged, size, STATESAMPLER_ECORRUPT);
+    refused(&s, NULL, 0, STATESAMPLER_ECORRUPT);
+
+    /* A newer format may have any length that holds its number. */
+    put(damaged, VERSION, 2);
+    for (size = 8; size < sizeof damaged; size++)
+        refused(&s, damaged, size, STATESAMPLER_EVERSION);
+    for (size = 0; size < 8; size++)
+        refused(&s, damaged, size, STATESAMPLER_ECORRUPT);
+    put(damaged, VERSION, 65535);
+    refused(&s, damaged, BYTES, STATESAMPLER_EVERSION);
+    put(damaged, VERSION, 0);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_ECORRUPT);
+
+    /* Nobody's file: the magic is asked first, whatever follows it. */
+    put(damaged, MAGIC, get(state, MAGIC) + 1);
+    put(damaged, VERSION, 2);
+    refused(&s, damaged, BYTES, STATESAMPLER_ECORRUPT);
+    put(damaged, VERSION, 1);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_ECORRUPT);
+    memcpy(damaged, state, BYTES);
+
+    /* An algorithm of a whole state that is not ours; not so a damaged one. */
+    put(damaged, ALGORITHM, STATESAMPLER_ALGORITHM + 1);
+    refused(&s, damaged, BYTES, STATESAMPLER_ECORRUPT);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_EVERSION);
+    put(damaged, ALGORITHM, 0);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_EVERSION);
+    /* The algorithm is asked before fields only it knows the range of. */
+    put(damaged, ORDER, 77);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_EVERSION);
+    put(damaged, ALGORITHM, STATESAMPLER_ALGORITHM);
+    seal(damaged);
+    refused(&s, damaged, BYTES, STATESAMPLER_ECORRUPT);
+
+    /* And the whole one is taken. */
+    memcpy(damaged, state, BYTES);
+    CHECK(statesampler_load(&s, damaged, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_step(&s) == step);
+}
+
+static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
+{
+    statesampler s, saver;
+    statesampler_desc d = describe(order, partition, tail), e;
+    unsigned char state[BYTES];
+    uint32_t other;
+    unsigned bit;
+    int carry = tail == STATESAMPLER_CARRY;
+    start(&saver, &d, 11);
+    statesampler_save(&saver, state);
+#define FOREIGN                                                           \
+    do {                                                                  \
+        e.epoch = 77;                                                     \
+        start(&s, &e, 3);                                                 \
+        refused(&s, state, BYTES, STATESAMPLER_EMISMATCH);                \
+    } while (0)
+    for (bit = 0; bit < 64; bit++) {
+        e = d;
+        e.seed ^= (uint64_t)1 << bit;
+        FOREIGN;
+        e = d;
+        e.stream ^= (uint64_t)1 << bit;
+        FOREIGN;
+        e = d;
+        e.num_samples ^= (uint64_t)1 << bit;
+        if (e.num_samples <= STATESAMPLER_MAX_SAMPLES &&
+            e.num_samples >= 500)
+            FOREIGN;
+    }
+    e = d;
+    e.num_samples += 1;
+    FOREIGN;
+    for (other = 0; other < 4; other++)
+        if (other != order) {
+            e = d;
+            e.order = other;
+            FOREIGN;
+        }
+    for (other = 0; other < 4; other++)
+        if (other != tail &&
+            (other != STATESAMPLER_CARRY || partition == 0)) {
+            e = d;
+            e.tail = other;
+            FOREIGN;
+        }
+    if (!carry) {
+        e = d;
+        e.partition = !partition;
+        FOREIGN;
+    }
+    if (order == STATESAMPLER_WINDOW) {
+        e = d;
+        e.chunk_size++;
+        FOREIGN;
+        e = d;
+        e.window++;
+        FOREIGN;
+        e = d;
+        e.chunk_size = d.window;
+        e.window = d.chunk_size;
+        FOREIGN;
+    }
+#undef FOREIGN
+    /* What belongs to the loader may differ. */
+    e = d;
+    e.rank = 4;
+    e.world_size = 6;
+    e.batch_size = 9;
+    e.epoch = 1000;
+    e.drop_last = carry ? 0 : 1;
+    if (order != STATESAMPLER_WINDOW)
+        e.chunk_size = e.window = 99;
+    start(&s, &e, 0);
+    CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_epoch(&s) == d.epoch);
+    CHECK(statesampler_step(&s) == 11);
+    CHECK(statesampler_position(&s) == 11 * 12);
+}
+
+/* A whole state with one impossible field: the check word is right, so that
+   only the field's own range can refuse it. The expected code must not
+   depend on whether the loader has the same value. */
+static unsigned char model[BYTES];
+
+static void impossible(const statesampler_desc *d, unsigned field,
+                       uint64_t value)
+{
+    statesampler s;
+    statesampler_desc elsewhere = *d;
+    unsigned char state[BYTES];
+    elsewhere.epoch += 9;
+    start(&s, &elsewhere, 2);
+    memcpy(state, model, BYTES);
+    CHECK(get(state, field) != value);
+    put(state, field, value);
+    seal(state);
+    refused(&s, state, BYTES, STATESAMPLER_ECORRUPT);
+}
+
+static void possible(const statesampler_desc *d, uint64_t step)
+{
+    statesampler s;
+    start(&s, d, 0);
+    seal(model);
+    CHECK(statesampler_load(&s, model, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_epoch(&s) == get(model, EPOCH));
+    CHECK(statesampler_position(&s) == get(model, POSITION));
+    CHECK(statesampler_step(&s) == step);
+}
+
+static void build(const statesampler_desc *d, uint64_t position,
+                  uint64_t base_position, uint64_t base_step)
+{
+    int chunks = d->order == STATESAMPLER_WINDOW;
+    memset(model, 0, BYTES);
+    memcpy(model, "SSMP", 4);
+    put(model, VERSION, 1);
+    put(model, ALGORITHM, STATESAMPLER_ALGORITHM);
+    put(model, NUM_SAMPLES, d->num_samples);
+    put(model, SEED, d->seed);
+    put(model, STREAM, d->stream);
+    put(model, CHUNK_SIZE, chunks ? d->chunk_size : 0);
+    put(model, WINDOW, chunks ? d->window : 0);
+    put(model, ORDER, d->order);
+    put(model, PARTITION, d->partition);
+    put(model, TAIL, d->tail);
+    put(model, BLOCKS, d->partition ? d->world_size : 1);
+    put(model, WORLD_SIZE, d->world_size);
+    put(model, BATCH_SIZE, d->batch_size);
+    put(model, EPOCH, d->epoch);
+    put(model, POSITION, position);
+    put(model, BASE_EPOCH, d->epoch);
+    put(model, BASE_POSITION, base_position);
+    put(model, BASE_STEP, base_step);
+    seal(model);
+}
+
+static void check_fields_of(const statesampler_desc *d)
+{
+    int carry = d->tail == STATESAMPLER_CARRY;
+    unsigned k;
+    static const uint64_t wild[] = {255, 128, 64, 16, 8, 5};
+    impossible(d, NUM_SAMPLES, STATESAMPLER_MAX_SAMPLES + 1);
+    impossible(d, NUM_SAMPLES, UINT64_MAX);
+    impossible(d, ORDER, 4);
+    impossible(d, PARTITION, 2);
+    impossible(d, TAIL, 4);
+    impossible(d, ZERO, 1);
+    for (k = 0; k < sizeof wild / sizeof wild[0]; k++) {
+        impossible(d, ORDER, wild[k]);
+        impossible(d, PARTITION, wild[k]);
+        impossible(d, TAIL, wild[k]);
+        impossible(d, ZERO, wild[k]);
+    }
+    impossible(d, BLOCKS, 0);
+    impossible(d, WORLD_SIZE, 0);
+    impossible(d, BATCH_SIZE, 0);
+    if (d->order == STATESAMPLER_WINDOW) {
+        impossible(d, CHUNK_SIZE, 0);
+        impossible(d, WINDOW, 0);
+        impossible(d, CHUNK_SIZE, UINT64_C(1) << 60);
+        impossible(d, WINDOW, UINT64_C(1) << 60);
+        impossible(d, CHUNK_SIZE, UINT64_MAX);
+        impossible(d, WINDOW, UINT64_MAX);
+    } else {
+        impossible(d, CHUNK_SIZE, 1);
+        impossible(d, WINDOW, 1);
+    }
+    if (carry) {
+        impossible(d, NUM_SAMPLES, 0);
+        impossible(d, PARTITION, STATESAMPLER_BLOCKED);
+        impossible(d, POSITION, d->num_samples);
+        impossible(d, BASE_POSITION, d->num_samples);
+        impossible(d, POSITION, UINT64_MAX);
+        impossible(d, BASE_POSITION, UINT64_MAX);
+        /* Before the base, and further from it than a base ever is. */
+        impossible(d, EPOCH, get(model, BASE_EPOCH) - 1);
+        impossible(d, BASE_EPOCH, get(model, EPOCH) + 1);
+        impossible(d, BASE_EPOCH,
+                   get(model, EPOCH) -
+                       (STATESAMPLER_MAX_SAMPLES / d->num_samples + 2));
+        impossible(d, BASE_EPOCH, get(model, EPOCH) - (UINT64_C(1) << 63));
+    } else {
+        impossible(d, EPOCH, get(model, EPOCH) + 1);
+        impossible(d, BASE_EPOCH, get(model, EPOCH) + 1);
+        impossible(d, BASE_EPOCH, get(model, EPOCH) - 1);
+        impossible(d, POSITION, get(model, POSITION) - 1);
+        impossible(d, POSITION, UINT64_MAX);
+        impossible(d, POSITION, STATESAMPLER_MAX_SAMPLES);
+        impossible(d, BASE_POSITION, get(model, POSITION) + 12);
+        impossible(d, BASE_POSITION, UINT64_MAX);
+        impossible(d, BASE_STEP, UINT64_MAX);
+    }
+    /* Between two steps. */
+    impossible(d, POSITION, get(model, POSITION) + 1);
+    impossible(d, BASE_POSITION, get(model, BASE_POSITION) + 1);
+}
+
+static void check_fields(void)
+{
+    statesampler_desc d;
+    uint32_t order, partition, tail;
+    for (order = 0; order < 4; order++)
+        for (partition = 0; partition < 2; partition++)
+            for (tail = 0; tail < 4; tail++) {
+                uint64_t share = 1003, most;
+                int carry = tail == STATESAMPLER_CARRY;
+                if (carry && partition)
+                    continue;
+                d = describe(order, partition, tail);
+                /* On a step of the run's own shape, from the beginning. */
+                build(&d, 48, 0, 0);
+                possible(&d, 4);
+                check_fields_of(&d);
+                impossible(&d, BASE_POSITION, 12);
+                if (partition)
+                    impossible(&d, BLOCKS, 4);
+                else
+                    impossible(&d, BLOCKS, 3);
+                /* From a base, that another shape reached in 7 steps. */
+                build(&d, 500 + 36, 500, 7);
+                possible(&d, 10);
+                check_fields_of(&d);
+                impossible(&d, BASE_STEP, 0);
+                if (!carry)
+                    impossible(&d, BASE_STEP, 501);
+                if (partition) {
+                    put(model, BLOCKS, 5);
+                    possible(&d, 10);
+                    share = tail == STATESAMPLER_DROP     ? 1000
+                            : tail == STATESAMPLER_UNEVEN ? 1003
+                                                          : 1005;
+                } else {
+                    impossible(&d, BLOCKS, 2);
+                }
+                if (carry) {
+                    /* 2^62 positions back, and as many as a step more. */
+                    put(model, POSITION, 0);
+                    put(model, BASE_POSITION, 0);
+                    d.num_samples = 4;
+                    put(model, NUM_SAMPLES, 4);
+                    put(model, WORLD_SIZE, 1);
+                    put(model, BATCH_SIZE, 4);
+                    put(model, EPOCH, UINT64_C(1) << 60);
+                    put(model, BASE_EPOCH, 0);
+                    possible(&d, 7 + (UINT64_C(1) << 60));
+                    impossible(&d, EPOCH, (UINT64_C(1) << 60) + 1);
+                    impossible(&d, EPOCH, (UINT64_C(1) << 60) + 2);
+                    impossible(&d, EPOCH, UINT64_MAX);
+                    /* Distances that wrap round to one that is possible. */
+                    impossible(&d, EPOCH, UINT64_C(1) << 62);
+                    impossible(&d, EPOCH, UINT64_C(3) << 61);
+                    d.num_samples = 1003;
+                    build(&d, 1008, 0, 0);
+                    impossible(&d, EPOCH, d.epoch - 1);
+                    impossible(&d, SEED, 1);
+                    build(&d, 10, 1008, 90);
+                    put(model, EPOCH, d.epoch + 2);
+                    impossible(&d, SEED, 1);
+                    continue;
+                }
+                /* The end, whose distance from the last step is what the tail
+                   rule says: the base is at 500 and the world 3. */
+                most = share + (tail == STATESAMPLER_PAD ? 0xfffffffeu : 0);
+                if (tail == STATESAMPLER_PAD)
+                    share = 500 + (share - 500 + 2) / 3 * 3;
+                else if (tail == STATESAMPLER_DROP)
+                    share = 500 + (share - 500) / 3 * 3;
+                put(model, POSITION, share);
+                possible(&d, 7 + (share - 500 + 11) / 12);
+                impossible(&d, POSITION, share + 1);
+                impossible(&d, POSITION, share - 1);
+                impossible(&d, POSITION, 500 + (share - 500 + 12) / 12 * 12);
+                /* No base lies beyond the samples, or, with PAD, beyond
+                   what the largest world adds to them. */
+                put(model, BASE_POSITION, most);
+                put(model, POSITION, most);
+                possible(&d, 7);
+                put(model, BASE_POSITION, most + 1);
+                put(model, POSITION, most + 1);
+                impossible(&d, BASE_STEP, 8);
+            }
+    /* One step before the base, where a global batch divides 2^64. */
+    for (tail = 0; tail < 4; tail++) {
+        d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED, tail);
+        d.world_size = 4;
+        build(&d, 512, 512, 7);
+        possible(&d, 7);
+        impossible(&d, POSITION, 496);
+        impossible(&d, POSITION, 0);
+    }
+    /* Global batches that are too large. */
+    d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED,
+                 STATESAMPLER_PAD);
+    build(&d, 0, 0, 0);
+    put(model, WORLD_SIZE, 0x80000000u);
+    put(model, BATCH_SIZE, 0x7fffffffu);
+    possible(&d, 0);
+    impossible(&d, BATCH_SIZE, 0x80000000u);
+    impossible(&d, WORLD_SIZE, 0xffffffffu);
+}
+
+/* At position 0 there is nothing to go on with: the epoch begins anew in the
+   loader's shape, blocks included. */
+static void check_beginning(void)
+{
+    statesampler s, fresh;
+    statesampler_desc d = describe(STATESAMPLER_SHUFFLE,
+                                   STATESAMPLER_BLOCKED, STATESAMPLER_PAD);
+    unsigned char state[BYTES], again[BYTES];
+    uint64_t out[2][4];
+    start(&s, &d, 0);
+    statesampler_save(&s, state);
+    CHECK(get(state, BLOCKS) == 3);
+    d.world_size = 5;
+    start(&fresh, &d, 0);
+    d.epoch = 99;
+    start(&s, &d, 3);
+    CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
+    statesampler_save(&s, again);
+    CHECK(get(again, BLOCKS) == 5);
+    CHECK(get(again, WORLD_SIZE) == 5);
+    CHECK(get(again, BASE_STEP) == 0);
+    CHECK(statesampler_next(&s, out[0]) == 4);
+    CHECK(statesampler_next(&fresh, out[1]) == 4);
+    CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
+}
+
+/* A state of the short last step, given to a loader that drops it: nothing
+   more is served in that epoch, and what comes then is the next one. */
+static void check_dropped_step(void)
+{
+    statesampler s, fresh;
+    statesampler_desc d = describe(STATESAMPLER_SHUFFLE,
+                                   STATESAMPLER_INTERLEAVED,
+                                   STATESAMPLER_PAD);
+    unsigned char state[BYTES];
+    uint64_t out[2][4];
+    start(&s, &d, 84);
+    CHECK(statesampler_num_steps(&s) == 84);
+    CHECK(statesampler_position(&s) == 1005);
+    statesampler_save(&s, state);
+    d.drop_last = 1;
+    start(&s, &d, 3);
+    CHECK(statesampler_num_steps(&s) == 83);
+    CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_position(&s) == 1005);
+    CHECK(statesampler_step(&s) == 84);
+    CHECK(statesampler_num_steps(&s) == 84);
+    CHECK(statesampler_seek(&s, 83) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_next(&s, out[0]) == 0);
+    d.epoch++;
+    start(&fresh, &d, 0);
+    CHECK(statesampler_next(&s, out[0]) == 4);
+    CHECK(statesampler_next(&fresh, out[1]) == 4);
+    CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int reduced = check_reduced(argc, argv);
+    uint32_t order, partition, tail;
+    CHECK(STATESAMPLER_STATE_BYTES == 112);
+    CHECK(sizeof(statesampler) <= 512);
+    check_table();
+    for (order = 0; order < 4; order++)
+        for (partition = 0; partition < 2; partition++)
+            for (tail = 0; tail < 4; tail++) {
+                if (tail == STATESAMPLER_CARRY && partition)
+                    continue;
+                check_sameness(order, partition, tail);
+                check_mismatch(order, partition, tail);
+                check_damage(order, partition, tail, 20);
+                if (reduced)
+                    continue;
+                check_damage(order, partition, tail, 0);
+                check_damage(order, partition, tail, 83);
+            }
+    check_fields();
+    check_beginning();
+    check_dropped_step();
+    return check_done("test_state");
+}

@@ -1,0 +1,26 @@
+/* units_shared.c - the file with the implementation, see units_main.c. The
+   declarations were seen before, as they are in a large program. */
+#include "statesampler.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "units.h"
+
+size_t units_shared(const unsigned char *state, unsigned char *after,
+                    uint64_t *batch)
+{
+    statesampler s;
+    statesampler_desc desc;
+    size_t count;
+    units_describe(&desc);
+    if (statesampler_init(&s, &desc) != 0 ||
+        statesampler_load(&s, state, STATESAMPLER_STATE_BYTES) != 0)
+        return SIZE_MAX;
+    count = statesampler_next(&s, batch);
+    statesampler_save(&s, after);
+    return count;
+}
+
+units_next units_shared_next(void)
+{
+    return statesampler_next;
+}
