@@ -511,7 +511,7 @@ static inline void model_compare_steps(model *m, const statesampler *s,
 /* Every sample, and the first that is none. */
 static inline void model_compare_places(const model *m, const statesampler *s)
 {
-    statesampler_place want, got;
+    statesampler_place want = {0, 0, 0, 0}, got;
     uint64_t i;
     int code;
     for (i = 0; i < m->desc.num_samples; i++) {
