@@ -72,7 +72,7 @@ with_c++98 = g++ -O2 -std=c++98 $(STRICT)
 with_c++11 = g++ -O2 -std=c++11 $(STRICT)
 with_c++20 = g++ -O2 -std=c++20 $(STRICT)
 with_tcc = tcc
-# The emulator passes on 64-bit places in folders, too large for 32 bits.
+# The emulator hands on places in folders that do not fit 32 bits.
 with_arm = arm-linux-gnueabihf-gcc -O2 $(C99) -static -D_FILE_OFFSET_BITS=64
 with_arm-neon = $(with_arm) -mfpu=neon
 with_aarch64 = aarch64-linux-gnu-gcc -O2 $(C99) -static
@@ -93,7 +93,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
-    pkg-config libstb-dev python3-numpy strace
+    pkg-config libstb-dev python3-numpy
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)

@@ -68,17 +68,21 @@ GUARANTEES
 
    - Every sample is served exactly once in an epoch, over all ranks, whatever
      the saves, loads, kills and changes of world size and batch size in it,
-     beyond what the tail rule you chose adds or leaves out.
-   - The order is a function of (num_samples, seed, epoch, stream, order,
-     partition, tail) and the algorithm number. It is the same on every
-     compiler, flag, word size and byte order, and an algorithm number never
-     changes its output (from version 1.0.0 on).
+     beyond what the tail rule you chose adds or leaves out. (With the order
+     REPLACEMENT, every position.)
+   - The order is a function of the description (without rank, batch_size and
+     drop_last; and without world_size unless BLOCKED), the epoch and the
+     algorithm number. It is the same on every compiler, flag, word size and
+     byte order, and an algorithm number never changes its output (from
+     version 1.0.0 on).
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
      machine and, but for one case of UNEVEN below, on every rank.
    - Bad input gets a named error and leaves the object as it was.
-   - Constant time and memory: no call depends on num_samples, the position or
-     the epoch, but for a cycle walk that takes one step nearly always. A
-     sampler is at most 512 bytes; stack below 1 KiB.
+   - Constant time and memory: no call takes longer for more samples, a later
+     position or another epoch, but by a few rounds of arithmetic and, for few
+     samples, some steps of a walk. A sampler is at most 512 bytes; the stack
+     stays below 1 KiB, with vectors below 4 KiB, and below 10 KiB in the hosted
+     part.
    - Functions with a const sampler may be called from any number of threads
      at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -142,7 +146,8 @@ SAMPLERS
                 samples come in a permuted order, a short last one stays last;
                 each `window` chunks of that order are a window, the last one
                 what is left, and positions inside a window are permuted. Who
-                reads positions in order has at most `window` chunks open.
+                reads positions in order has at most `window` chunks open
+                (BLOCKED: of each block; padding is from the first window).
    REPLACEMENT  independent uniform draws. Has no locate.
 
    Partition: what positions count.
@@ -164,8 +169,9 @@ SAMPLERS
                 block is not empty.
    DROP         at c + W * floor(max(D - c, 0) / W).
    UNEVEN       at num_samples. Ranks differ by at most one sample, for exact
-                evaluation. A rank without a sample in the last step reports
-                the end one call before the others (and its state is then a
+                evaluation. A rank without a sample in the last step (or in
+                all of them, if world_size > num_samples) reports the end one
+                call before the others (and its state is then a
                 step ahead of theirs): ranks that must stay in step count to
                 num_steps and then call set_epoch with the next epoch.
    CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
@@ -246,8 +252,8 @@ ALGORITHM 1
    derive(k, v) = mix(k + v + GOLDEN).
    K = derive(derive(derive(0, seed), epoch), stream).
 
-   perm(n, K), a generalised Feistel network (Black and Rogaway, Ciphers with
-   arbitrary finite domains, 2002) with cycle walking:
+   perm(n, K) for n >= 1, a generalised Feistel network (Black and Rogaway,
+   Ciphers with arbitrary finite domains, 2002) with cycle walking:
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
    - rounds: 24 for n < 2^12, 12 for n < 2^24, 8 for n <= 2^28, 10 for
@@ -360,10 +366,12 @@ typedef struct statesampler_perm {
     uint32_t keys[24];
 } statesampler_perm;
 
-/* Sets up the permutation of [0, n) for these numbers; each of them, and
-   swapping two, gives another one. It is the order of the SHUFFLE sampler
-   with the same num_samples, seed, epoch and stream.
-   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. */
+/* Sets up the permutation of [0, n) for these numbers; another seed, epoch or
+   stream, or two of them swapped, give one that has nothing to do with it. It
+   is the order of the SHUFFLE sampler with the same num_samples, seed, epoch
+   and stream.
+   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. With
+   n = 0 there is nothing to ask of it. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream);
@@ -437,7 +445,8 @@ typedef struct statesampler_place {
 typedef struct statesampler_counts {
     uint64_t positions;    /* served, all ranks and shapes, with padding */
     uint64_t padded;       /* of these, repeats */
-    uint64_t dropped;      /* samples in no position served */
+    uint64_t dropped;      /* samples in no position served; with REPLACEMENT
+                              positions below num_samples not served */
     uint64_t steps;        /* of the rank with the most, all shapes */
     uint64_t rank_samples; /* this rank's, in the present shape */
     uint64_t rank_batches; /* this rank's, in the present shape */
@@ -454,14 +463,14 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
    every time; with CARRY never). */
 STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out);
 
-/* This rank's batch of any step of this epoch (with CARRY of the run), from
-   the base on; 0 if there is none. Moves nothing. out as in next. */
+/* This rank's batch of any step that seek takes, without moving; 0 if there
+   is none. out as in next. */
 STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
                                         uint64_t *out);
 
 /* Makes `step` the next one: the base's step .. num_steps, with CARRY at most
-   2^62 positions after the base; else ERANGE. seek(s, 0) rewinds an epoch
-   that was not loaded in another shape. VISSL's start_iter. */
+   2^62 positions after the base and 2^63 - 1; else ERANGE. seek(s, 0) rewinds
+   an epoch that was not loaded in another shape. VISSL's start_iter. */
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
 
 /* Begins another epoch at step 0 (with CARRY, the run anew). To the epoch one
@@ -483,6 +492,8 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
 /* Positions served in this epoch by all ranks together. */
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s);
 
+/* Sets *counts to this epoch in numbers, from where its shapes began to its
+   end. */
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts);
 
@@ -560,9 +571,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 /* Writes size bytes to a file so that a crash at any instant leaves the old
    file or the new one whole: to path with ".tmp" behind it, flushed to disk
    and renamed over path (POSIX: and the folder flushed). A temporary file
-   that a crash left is used again by the next save. Writers of the same path
-   wait for one another, a minute at most (Windows: all but one fail). path:
-   1 .. 4,095 bytes, else EINVAL. EIO: the old file is as it was. */
+   that a crash left is used again by the next save. Processes that write the
+   same path wait for one another, a minute at most (Windows: all but one
+   fail); threads of one process must take turns. path: 1 .. 4,095 bytes (the
+   system may allow less), else EINVAL. EIO, also where path is a folder, a
+   device or a pipe: what was there is as it was. A symbolic link is replaced,
+   and the new file has the mode of any new file. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
@@ -835,8 +849,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 
 #if STATESAMPLER_PRIV_LANES != 0
 
-/* Vectors in turn: 256 lanes of AVX2. More are no faster, and x and y of both
-   kernels then stay below 2 KiB. */
+/* Vectors in turn: 256 lanes of AVX2. More are no faster, and x and y take
+   2 KiB at most. */
 #define STATESAMPLER_PRIV_TURNS 16
 
 /* v16, v32 and v64 fill a register; m64 is v64 in memory. */
@@ -1531,7 +1545,7 @@ STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
                                              uint64_t *position)
 {
     uint64_t past;
-    if (step < s->base_step ||
+    if (step < s->base_step || step > STATESAMPLER_NONE / 2 ||
         step - s->base_step > statesampler_priv_reach(s)) {
         return 0;
     }
@@ -1917,7 +1931,9 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
     }
     global = (uint64_t)d.world_size * d.batch_size;
     if (d.tail == STATESAMPLER_CARRY) {
+        /* seek stops at 2^63 steps, and 2^62 more take centuries. */
         if (position >= n || base >= n ||
+            base_step > STATESAMPLER_NONE / 4 * 3 ||
             epochs > STATESAMPLER_MAX_SAMPLES / n + 1) {
             return 0;
         }
@@ -2061,7 +2077,8 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     case STATESAMPLER_EINVAL: return "an impossible description or argument";
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
-    case STATESAMPLER_EVERSION: return "the state is of a newer version";
+    case STATESAMPLER_EVERSION:
+        return "the state is of a newer version or algorithm";
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed or order";
     case STATESAMPLER_EENV:
@@ -2096,7 +2113,6 @@ __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
 #else
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
@@ -2174,9 +2190,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 
 /* Opens the temporary file, empty, for this writer alone: another writer's is
    shared with nobody, and fails; one that a crash left is taken over. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
+                                                      const char *path)
 {
-    return _sopen(path, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY,
+    (void)path; /* moving over a folder or a device fails by itself */
+    return _sopen(temporary, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY,
                   _SH_DENYRW, _S_IREAD | _S_IWRITE);
 }
 
@@ -2216,33 +2234,58 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
 
 #else
 
-/* Opens the temporary file, empty, for this writer alone. One that a crash
-   left is taken over. One that another writer holds is waited for, a minute
-   at most, as a process forked in mid-save may hold on to it; it has then been
-   renamed, so that the name is looked up again. Where the file system has no
-   locks, two writers at once are the user's to avoid. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *path)
+/* Makes the temporary file, for this process alone. The lock says whether one
+   that is there already belongs to a live writer, who is waited for, a minute
+   at most; otherwise it is what a crash left, and removed. A record lock,
+   because a process forked in mid-save does not inherit it. Every turn but
+   the last ends with a pause, a removal, or another writer's rename. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
+                                                      const char *path)
 {
+    struct stat named, opened;
     int attempt;
+    /* Root can rename over a device, and "/dev/null" as a name for no
+       checkpoint must not end as a file. */
+    if (stat(path, &named) == 0 && !S_ISREG(named.st_mode)) {
+        return -1;
+    }
     for (attempt = 0; attempt < 6000; attempt++) {
-        struct stat named, opened;
-        int file = open(path, O_WRONLY | O_CREAT, 0666);
-        if (file < 0) {
-            return -1;
+        struct flock lock;
+        int same, fresh, file;
+        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        fresh = file >= 0;
+        if (!fresh) {
+            if (errno != EEXIST) {
+                return -1;
+            }
+            file = open(temporary, O_WRONLY | O_NONBLOCK);
+            if (file < 0) { /* renamed by now; or a link or pipe to nowhere */
+                if (errno != ENOENT && unlink(temporary) != 0) {
+                    return -1;
+                }
+                continue;
+            }
         }
-        if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        lock.l_type = F_WRLCK;
+        lock.l_whence = SEEK_SET;
+        lock.l_start = 0;
+        lock.l_len = 0;
+        if (fcntl(file, F_SETLK, &lock) != 0 &&
+            (errno == EAGAIN || errno == EACCES)) {
             (void)close(file);
             (void)poll(NULL, 0, 10); /* sleeps for 10 ms */
             continue;
         }
-        if (fstat(file, &opened) == 0 && stat(path, &named) == 0 &&
-            opened.st_ino == named.st_ino &&
-            opened.st_dev == named.st_dev) {
-            int emptied = open(path, O_WRONLY | O_TRUNC);
-            if (emptied >= 0) {
-                (void)close(emptied);
-                return file;
-            }
+        /* fstat fails only where the numbers do not fit; then trust. */
+        same = fstat(file, &opened) != 0 ||
+               (stat(temporary, &named) == 0 &&
+                opened.st_ino == named.st_ino &&
+                opened.st_dev == named.st_dev);
+        if (same && fresh) {
+            return file;
+        }
+        if (same) {
+            (void)unlink(temporary);
         }
         (void)close(file);
     }
@@ -2328,7 +2371,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     for (i = 0; i < sizeof suffix; i++) {
         temporary[length + i] = suffix[i];
     }
-    file = statesampler_priv_create(temporary);
+    file = statesampler_priv_create(temporary, path);
     if (file < 0) {
         return STATESAMPLER_EIO;
     }

@@ -115,13 +115,18 @@ clean_sources() { # COMMAND...
     done
 }
 
+# Nothing is needed, and nothing kept: no variable that a call could change.
 no_symbols() { # COMMAND...
-    freestanding core.o "$@" && nm -u core.o | nothing
+    freestanding core.o "$@" && nm -u core.o | nothing &&
+        nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
+# Helpers for 64-bit integers only: floating point would need __aeabi_d...,
+# __aeabi_f... or a conversion, __aeabi_l2d or __aeabi_ui2f.
 only_aeabi() { # COMMAND...
     freestanding core.o "$@" &&
-        nm -u core.o | grep -v ' __aeabi_[a-z0-9]*$' | nothing
+        nm -u core.o | grep -v ' __aeabi_[a-z0-9]*$' | nothing &&
+        nm -u core.o | grep -E ' __aeabi_([dfc]|u?[il]+2)' | nothing
 }
 
 # A linker that is told nothing of missing symbols is the judge: nm does not
@@ -291,15 +296,13 @@ broken() { # NUMBER
 
 # Asks the tests, one after the other, about the header in ./broken, and says
 # what the first one noticed; status 1 if none did. A test that does not end
-# is stopped after ten seconds of processor time.
-noticed() { # FLAGS TEST...
-    flags=$1
-    shift
+# is stopped after five seconds of processor time.
+noticed() { # TEST...
     for test; do
-        $CC -w -std=c99 -O1 $flags -Ibroken -I. $STB_FLAGS -o "$test" \
+        $CC -w -std=c99 -O1 -Ibroken -I. $STB_FLAGS -o "$test" \
             tests/"$test".c -lm || { echo "$test: does not compile"; exit 1; }
         status=0
-        (ulimit -t 10; ./"$test" reduced) >said 2>&1 || status=$?
+        (ulimit -t 5; ./"$test" reduced) >said 2>&1 || status=$?
         case $status in
         0) ;;
         1) sed -n 's|^tests/|note: |p' said | cut -c 1-70 | grep . && return ;;
@@ -311,7 +314,7 @@ noticed() { # FLAGS TEST...
     return 1
 }
 
-mutant() { # NUMBER FLAGS TEST...
+mutant() { # NUMBER TEST...
     mkdir broken
     broken "$1" >broken/statesampler.h
     shift
@@ -319,7 +322,7 @@ mutant() { # NUMBER FLAGS TEST...
 }
 
 # Without a fault nothing may be noticed, or the deaths would prove nothing.
-unbroken() { # FLAGS TEST...
+unbroken() { # TEST...
     mkdir broken
     cp statesampler.h broken
     ! noticed "$@"
@@ -390,11 +393,12 @@ stack_fits() { # COMMAND...
     at_most 4096 "$2" "bytes in bulk, otherwise $1"
 }
 
+# The limits stand in brackets.
 sizes() {
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
     if command -v arm-none-eabi-gcc >/dev/null; then
-        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (at most 8192)"
-        echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (at most 1536)"
+        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
+        echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
         echo "stack, Cortex-M0 -Os: $1 bytes (1024), in bulk $2 (4096)"
     else
@@ -420,7 +424,7 @@ skip() { # WHAT TOOL
 # Whether a tool is there. If not, one line says what is left out.
 tool() { # NAME WHAT
     command -v "$1" >/dev/null && return 0
-    skip "$2" "$1"
+    grep -q ": $1 is not here" $run/skipped || skip "$2" "$1"
     return 1
 }
 
@@ -452,33 +456,30 @@ find_tests() {
 }
 
 # A fault's name begins with its layer, and the test of that name is asked
-# first. The header has no vector code where it is freestanding, and none where
-# a compiler or its target has no vectors.
+# first. Bulk code is there only where the compiler's target has vectors.
 list_mutants() {
     find_tests
-    ask 'the header as it is' unbroken "''" $tests
-    ask 'the header as it is, without vectors' unbroken -ffreestanding $tests
-    vectors=yes
+    ask 'the header as it is' unbroken $tests
+    bulk=yes
     { source_of IMPLEMENTATION
       echo '#if STATESAMPLER_PRIV_LANES == 0'
       echo '#error'
       echo '#endif'
-    } | compile c $run/vectors.o $CC -std=c99 2>/dev/null || {
-        vectors=
-        skip 'faults in vector code' "a vector unit that $CC compiles for"
+    } | compile c $run/bulk.o $CC -std=c99 2>/dev/null || {
+        bulk=
+        skip 'faults in bulk code' "a vector unit that $CC compiles for"
     }
     grep '^= ' tests/mutants.txt | cut -c 3- >$run/faults
     number=0
     while read -r fault; do
-        number=$((number + 1)) layer=${fault%%:*} flags=
-        case $layer in
-        plain) layer=perm flags=-ffreestanding ;;
-        vectors) [ -n "$vectors" ] || continue
-            layer=perm ;;
-        esac
+        number=$((number + 1)) layer=${fault%%:*}
+        if [ "$layer" = bulk ]; then
+            [ -n "$bulk" ] || continue
+            layer=perm
+        fi
         first=
         [ ! -e "tests/test_$layer.c" ] || first=test_$layer
-        ask "$fault" mutant $number "'$flags'" $first $tests
+        ask "$fault" mutant $number $first $tests
     done <$run/faults
 }
 
@@ -504,13 +505,14 @@ list_questions() {
     find_vectors
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
 
-    ask_tests cc full "$CC $CFLAGS, full"
+    ask_tests cc full "$CC${CFLAGS:+ $CFLAGS}, full"
     ask 'the header quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c statesampler.h
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
     ask "exported names begin with statesampler_: $CC" exported $CC
+    ask "sizes of the structs: $CC" fits $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
     ask "inclusion: twice, declarations first, after libc: $CC, C99" \
         included c inc.o $CC -std=c99 -pedantic -Werror
@@ -552,9 +554,11 @@ list_questions() {
         if echo 'int main(void) { return 0; }' | compile c $run/asan.o clang \
             -fsanitize=address && clang -fsanitize=address -o $run/asan \
             $run/asan.o 2>/dev/null; then
-            ask_tests clang-sanitize reduced 'clang, address and undefined sanitizers'
+            ask_tests clang-sanitize reduced \
+                'clang, address and undefined sanitizers'
         else
-            skip 'clang, address and undefined sanitizers' "clang's runtime for them"
+            skip 'clang, address and undefined sanitizers' \
+                "clang's runtime for them"
         fi
         ask 'no warning: clang, C99' \
             warnings c clang -std=c99 -Wmissing-prototypes
@@ -595,6 +599,7 @@ list_questions() {
         set -- $machine
         if tool $2-gcc "$1 ($3)" && tool qemu-${1%-neon} "$1 ($3)"; then
             ask_tests $1 reduced "$1 ($3)" qemu-${1%-neon}
+            ask "sizes of the structs: $1" fits $2-gcc
         fi
     done
     if tool arm-none-eabi-gcc 'Cortex-M0, its code and stack'; then

@@ -488,6 +488,7 @@ static void check_fields_of(const statesampler_desc *d)
         impossible(d, BASE_POSITION, d->num_samples);
         impossible(d, POSITION, UINT64_MAX);
         impossible(d, BASE_POSITION, UINT64_MAX);
+        impossible(d, BASE_STEP, UINT64_MAX);
         /* Before the base, and further from it than a base ever is. */
         impossible(d, EPOCH, get(model, BASE_EPOCH) - 1);
         impossible(d, BASE_EPOCH, get(model, EPOCH) + 1);
