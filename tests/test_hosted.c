@@ -18,7 +18,7 @@
    file, d flushes a folder, r renames. */
 static char asked[1000];
 static unsigned asked_count;
-static int flush_fails;
+static int flush_fails, rename_fails;
 
 static void note(char what)
 {
@@ -42,7 +42,7 @@ static int watched_fsync(int file)
 static int watched_rename(const char *from, const char *to)
 {
     note('r');
-    return rename(from, to);
+    return rename_fails ? -1 : rename(from, to);
 }
 
 #define write watched_write
@@ -814,6 +814,13 @@ static void check_system_calls(void)
     flush_fails = 0;
     asked[asked_count] = 0;
     CHECK(strcmp(asked, "wf") == 0);
+    CHECK(files_in_folder() == 1);
+
+    /* A folder that says no to the rename: nothing is left of the new file. */
+    rename_fails = 1;
+    CHECK(statesampler_save_file(path, again, sizeof again) ==
+          STATESAMPLER_EIO);
+    rename_fails = 0;
     CHECK(files_in_folder() == 1);
     CHECK(statesampler_load_file(path, again, sizeof again, &got) ==
           STATESAMPLER_OK);
