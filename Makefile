@@ -16,6 +16,7 @@ help:
 	@echo 'make test      ask every question, one line each'
 	@echo 'make mutants   break the header in many ways: the tests must notice'
 	@echo 'make examples  build/quickstart, build/indices and the others'
+	@echo 'make quality   the statistics of the permutation, at length'
 	@echo 'make figures   state, memory, resume and code size, measured'
 	@echo 'make clean     remove build/'
 	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
@@ -38,6 +39,20 @@ figures: build/figures
 
 clean:
 	rm -rf build
+
+# The statistics of the permutation, at length; make test asks the short form.
+quality: build/quality/quality
+	build/quality/quality long build/quality
+	build/quality/quality selftest 0.25 3
+	sh tests/quality/dieharder.sh build/quality/quality build/quality 600
+
+quality-rounds: build/quality/quality
+	build/quality/quality rounds build/quality
+
+build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ \
+	    tests/quality/*.c -lm
 
 build/%: examples/%.c statesampler.h
 	@mkdir -p $(@D)
@@ -98,4 +113,5 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants figures clean deps
+.PHONY: help demo examples test mutants figures quality quality-rounds clean \
+    deps

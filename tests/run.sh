@@ -115,6 +115,12 @@ clean_sources() { # COMMAND...
     done
 }
 
+quality() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality short . &&
+        sed -n 's/^statesampler.h: passes: /note: /p' short.txt
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
 no_symbols() { # COMMAND...
     freestanding core.o "$@" && nm -u core.o | nothing &&
@@ -511,6 +517,7 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
@@ -704,7 +711,10 @@ main() {
     *) list_questions ;;
     esac
     if [ -n "$ONLY" ]; then
-        grep -e "$ONLY" $run/list >$run/some
+        grep -E -e "$ONLY" $run/list >$run/some || {
+            echo "no question matches $ONLY"
+            exit 1
+        }
         mv $run/some $run/list
     fi
     answer_all
