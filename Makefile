@@ -5,7 +5,7 @@ CFLAGS ?= -O2
 FILES ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
+# stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
 export CC CFLAGS JOBS STB_FLAGS

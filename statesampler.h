@@ -571,7 +571,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 /* Writes size bytes to a file so that a crash at any instant leaves the old
    file or the new one whole: to path with ".tmp" behind it, flushed to disk
    and renamed over path (POSIX: and the folder flushed). A temporary file
-   that a crash left is used again by the next save. Processes that write the
+   that a crash left gives way to the next save's. Processes that write the
    same path wait for one another, a minute at most (Windows: all but one
    fail); threads of one process must take turns. path: 1 .. 4,095 bytes (the
    system may allow less), else EINVAL. EIO, also where path is a folder, a

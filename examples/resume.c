@@ -10,7 +10,6 @@
    depends on every index and on their order, so a batch lost, doubled or
    swapped would change it. */
 #define _POSIX_C_SOURCE 200809L
-#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -164,26 +163,6 @@ static int run(const char *path, int patience)
     return WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-/* The folder also holds what kills in the middle of a save left half written:
-   statesampler_save_file writes beside the old file, never into it. */
-static void remove_folder(const char *folder)
-{
-    DIR *open_folder = opendir(folder);
-    struct dirent *entry;
-    char path[1400];
-
-    while (open_folder != NULL && (entry = readdir(open_folder)) != NULL) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] != '.') {
-            remove(path);
-        }
-    }
-    if (open_folder != NULL) {
-        closedir(open_folder);
-    }
-    rmdir(folder);
-}
-
 int main(void)
 {
     const char *base = getenv("TMPDIR");
@@ -202,7 +181,11 @@ int main(void)
         kills++;
     }
     restore(path, &s, &resumed);
-    remove_folder(folder);
+    /* What a kill in mid-save left beside it gave way to the next save. */
+    if (remove(path) != 0 || rmdir(folder) != 0) {
+        perror(folder);
+        return 1;
+    }
 
     begin(&s);
     while (statesampler_epoch(&s) < EPOCHS) {

@@ -684,12 +684,10 @@ static void other_file(const char *than, char *name)
 }
 
 /* What a crash left behind, longer than what is saved then, is neither mixed
-   into the new file nor kept. Its name is read from the folder; should it hold
-   the dead process's number, ours is put in its place. */
+   into the new file nor kept. */
 static void check_remains(void)
 {
-    char left[256], renamed[300], theirs[32], ours[32], *found;
-    char from[PATH], path[PATH];
+    char left[256], path[PATH];
     unsigned char *bytes = (unsigned char *)malloc(MEGABYTE);
     unsigned char *scratch = (unsigned char *)malloc(MEGABYTE);
     struct progress *progress;
@@ -717,16 +715,7 @@ static void check_remains(void)
         other_file("resumed", left);
     }
     CHECK(left[0] != '\0');
-    strcpy(renamed, left);
-    sprintf(theirs, "%lx", (unsigned long)child);
-    sprintf(ours, "%lx", (unsigned long)getpid());
-    found = strstr(renamed, theirs);
-    if (found != NULL) {
-        strcpy(found, ours);
-        strcat(found, strstr(left, theirs) + strlen(theirs));
-    }
-    CHECK(rename(join(from, left), in_folder(renamed)) == 0);
-    CHECK(truncate(in_folder(renamed), MEGABYTE) == 0);
+    CHECK(truncate(in_folder(left), MEGABYTE) == 0);
     join(path, "resumed");
     compose(bytes, 300, 9);
     CHECK(statesampler_save_file(path, bytes, 300) == STATESAMPLER_OK);
