@@ -128,6 +128,28 @@ clean_sources() { # COMMAND...
     done
 }
 
+# Every function of the header, for the device and for the host;
+# sm_75 runs on all GPUs since Turing.
+cuda() { # OPTION...
+    "$NVCC" "$@" -arch=sm_75 -Werror all-warnings \
+        -Xcompiler=-Wall,-Wextra,-Wconversion,-Wsign-conversion,-Wshadow \
+        -Xcompiler=-Wcast-qual,-fopenmp -I. -o gpu "$root/bench/gpu.cu"
+}
+
+gpu() {
+    cuda -O3 && ./gpu 24 >said 2>&1 || {
+        [ ! -e said ] || cat said
+        return 1
+    }
+    sed -n '/^skip /p' said
+}
+
+# What the README shows of CUDA, by itself.
+readme_cuda() {
+    sed -n '/^```cuda$/,/^```$/p' README.md | sed '1d;$d' >readme.cu
+    "$NVCC" -arch=sm_75 -Werror all-warnings -I. -c -o readme.o readme.cu
+}
+
 quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality short . &&
@@ -608,6 +630,18 @@ list_questions() {
         ask 'inclusion: twice, declarations first, after libc: g++, C++98' \
             included c++ inc.o g++ -std=c++98 -pedantic -Werror
         ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
+    fi
+    if tool "${NVCC:-nvcc}" 'CUDA'; then
+        ask 'CUDA: every function on the device as on the host' gpu
+        for language in c++11 c++20; do
+            ask "CUDA: no warning, relocatable, not optimised: $language" \
+                cuda -std=$language -G -rdc=true -DSTATESAMPLER_HOSTED
+        done
+        ask "CUDA: the README's kernel compiles" readme_cuda
+        ask 'CUDA: two files and a static copy: nvcc calls C' \
+            units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
+        ask 'test_digest, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_digest reduced
     fi
     if tool tcc 'tcc'; then
         ask_tests tcc reduced 'tcc'
