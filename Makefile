@@ -42,7 +42,8 @@ figures: build/figures
 	@MAKEFLAGS= sh tests/run.sh sizes
 
 gpu:
-	@if [ -n "$(NVCC)" ]; then $(MAKE) build/gpu && build/gpu; \
+	@if [ -n "$(NVCC)" ]; then \
+	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
 	else echo 'skip gpu: nvcc is not here'; fi
 
 clean:
