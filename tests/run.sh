@@ -632,7 +632,7 @@ list_questions() {
         ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
     fi
     if tool "${NVCC:-nvcc}" 'CUDA'; then
-        ask 'CUDA: every function on the device as on the host' gpu
+        ask 'CUDA: every function, and on a GPU the same results' gpu
         for language in c++11 c++20; do
             ask "CUDA: no warning, relocatable, not optimised: $language" \
                 cuda -std=$language -G -rdc=true -DSTATESAMPLER_HOSTED
