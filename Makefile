@@ -8,7 +8,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
-export CC CFLAGS JOBS STB_FLAGS
+# nvcc, also where CUDA is installed but not on the path.
+NVCC ?= $(firstword $(shell command -v nvcc) \
+    $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
+export CC CFLAGS JOBS STB_FLAGS NVCC
 
 help:
 	@echo 'make demo      train, kill, resume on other ranks, compare: C only'
@@ -18,6 +21,7 @@ help:
 	@echo 'make examples  build/quickstart, build/indices and the others'
 	@echo 'make quality   the statistics of the permutation, at length'
 	@echo 'make figures   state, memory, resume and code size, measured'
+	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean     remove build/'
 	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
 
@@ -36,6 +40,11 @@ mutants: | $(filter deps test,$(MAKECMDGOALS))
 figures: build/figures
 	build/figures
 	@MAKEFLAGS= sh tests/run.sh sizes
+
+gpu:
+	@if [ -n "$(NVCC)" ]; then \
+	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
+	else echo 'skip gpu: nvcc is not here'; fi
 
 clean:
 	rm -rf build
@@ -66,6 +75,13 @@ build/figures: bench/figures.c statesampler.h
 	$(CC) $(FIGURES_FLAGS) '-DFIGURES_FLAGS="$(FIGURES_FLAGS)"' -I. \
 	    $(LDFLAGS) -o $@ $<
 
+# For this machine's GPU, or, where there is none, for any since Turing.
+GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
+    -Xcompiler=-fopenmp
+build/gpu: bench/gpu.cu statesampler.h
+	@mkdir -p $(@D)
+	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
+
 # build/test/WITH/NAME is tests/NAME.c compiled in one of these ways.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
     -Wcast-qual -Wundef -Werror
@@ -92,6 +108,7 @@ with_arm = arm-linux-gnueabihf-gcc -O2 $(C99) -static -D_FILE_OFFSET_BITS=64
 with_arm-neon = $(with_arm) -mfpu=neon
 with_aarch64 = aarch64-linux-gnu-gcc -O2 $(C99) -static
 with_s390x = s390x-linux-gnu-gcc -O2 $(C99) -static
+with_nvcc = $(NVCC) -x cu -O2 -Werror all-warnings -Xcompiler=-Wall,-Wextra
 with_windows = x86_64-w64-mingw32-gcc -O2 $(C99) -static
 
 .SECONDEXPANSION:
@@ -113,5 +130,5 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants figures quality quality-rounds clean \
-    deps
+.PHONY: help demo examples test mutants figures quality quality-rounds gpu \
+    clean deps

@@ -97,7 +97,8 @@ examples() {
     (cd "$root" && "$MAKE" -s examples && sh tests/examples.sh build)
 }
 
-# No warning, in every combination of macros, also not about unused ones.
+# No warning, in every combination of macros, also not about unused functions,
+# and not where a compiler sees most: a caller that all of it is inlined into.
 warnings() { # LANGUAGE COMMAND...
     language=$1
     shift
@@ -105,7 +106,19 @@ warnings() { # LANGUAGE COMMAND...
         source_of IMPLEMENTATION $macros |
             compile "$language" warn.o "$@" $STRICT -O2 || return 1
     done
-    source_of HOSTED | compile "$language" warn.o "$@" $STRICT
+    source_of HOSTED | compile "$language" warn.o "$@" $STRICT || return 1
+    { source_of IMPLEMENTATION STATIC
+      echo 'int probe(statesampler *s, const statesampler_desc *desc,'
+      echo '          statesampler_place *place, uint64_t *out);'
+      echo 'int probe(statesampler *s, const statesampler_desc *desc,'
+      echo '          statesampler_place *place, uint64_t *out)'
+      echo '{'
+      echo '    int code = statesampler_init(s, desc);'
+      echo '    return code + (int)statesampler_at(s, 1, out) +'
+      echo '           (int)statesampler_next(s, out) +'
+      echo '           statesampler_locate(s, out[0], place);'
+      echo '}'
+    } | compile "$language" warn.o "$@" $STRICT -O3
 }
 
 clean_sources() { # COMMAND...
@@ -113,6 +126,28 @@ clean_sources() { # COMMAND...
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
     done
+}
+
+# Every function of the header, for the device and for the host;
+# sm_75 runs on all GPUs since Turing.
+cuda() { # OPTION...
+    "$NVCC" "$@" -arch=sm_75 -Werror all-warnings \
+        -Xcompiler=-Wall,-Wextra,-Wconversion,-Wsign-conversion,-Wshadow \
+        -Xcompiler=-Wcast-qual,-fopenmp -I. -o gpu "$root/bench/gpu.cu"
+}
+
+gpu() {
+    cuda -O3 && ./gpu 24 >said 2>&1 || {
+        [ ! -e said ] || cat said
+        return 1
+    }
+    sed -n '/^skip /p' said
+}
+
+# What the README shows of CUDA, by itself.
+readme_cuda() {
+    sed -n '/^```cuda$/,/^```$/p' README.md | sed '1d;$d' >readme.cu
+    "$NVCC" -arch=sm_75 -Werror all-warnings -I. -c -o readme.o readme.cu
 }
 
 quality() {
@@ -595,6 +630,18 @@ list_questions() {
         ask 'inclusion: twice, declarations first, after libc: g++, C++98' \
             included c++ inc.o g++ -std=c++98 -pedantic -Werror
         ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
+    fi
+    if tool "${NVCC:-nvcc}" 'CUDA'; then
+        ask 'CUDA: every function, and on a GPU the same results' gpu
+        for language in c++11 c++20; do
+            ask "CUDA: no warning, relocatable, not optimised: $language" \
+                cuda -std=$language -G -rdc=true -DSTATESAMPLER_HOSTED
+        done
+        ask "CUDA: the README's kernel compiles" readme_cuda
+        ask 'CUDA: two files and a static copy: nvcc calls C' \
+            units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
+        ask 'test_digest, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_digest reduced
     fi
     if tool tcc 'tcc'; then
         ask_tests tcc reduced 'tcc'
