@@ -406,12 +406,14 @@ sizes() {
         echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
-        echo "stack, Cortex-M0 -Os: $1 bytes (1024), in bulk $2 (4096)"
+        echo "stack, Cortex-M0 -Os: $1 bytes (1024)"
+        echo "stack in bulk, Cortex-M0 -Os: $2 bytes (4096)"
     else
         echo 'skip code size: arm-none-eabi-gcc is not here'
     fi
     set -- $(stack_of gcc -O2)
-    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024), in bulk $2 (4096)"
+    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024)"
+    echo "stack in bulk, $(gcc -dumpmachine) -O2: $2 bytes (4096)"
 }
 
 # --- The list ---------------------------------------------------------------
