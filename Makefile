@@ -108,5 +108,5 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants bench bench-readme quality quality-rounds clean \
-    deps
+.PHONY: help demo examples test mutants bench bench-readme quality \
+    quality-rounds clean deps

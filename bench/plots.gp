@@ -1,7 +1,7 @@
 # plots.gp - draws plots.csv in the folder `out`. See run.sh.
 
 set terminal svg size 720,460 font "sans-serif,14" background "white"
-set grid lc rgb "#dddddd"
+set grid lt 1 lw 0.5 lc rgb "#cccccc"
 set border 3
 set tics nomirror
 set format "10^{%T}"
@@ -23,7 +23,7 @@ set output out."/n.svg"
 set xlabel "n, samples"
 set ylabel "ns per index"
 set xrange [10:2**62]
-plot points("n", "perm_fill") with lines ls 1 title "perm\\_fill", \
+plot points("n", "statesampler") with lines ls 1 title "perm\\_fill", \
     points("n", "perm_at") with lines ls 2 title "perm\\_at", \
     points("n", "splitmix") with lines ls 3 title "a random number", \
     points("n", "Fisher-Yates") with lines ls 4 title "Fisher-Yates table", \
@@ -36,12 +36,12 @@ set output out."/batch.svg"
 set xlabel "batch size, samples"
 set xrange [1:16384]
 set format x "%.0f"
-plot points("batch", "next") with lines ls 1 title "next", \
+plot points("batch", "statesampler") with lines ls 1 title "next", \
     points("batch", "splitmix") with lines ls 3 title "a random number", \
     points("batch", "Fisher-Yates") with lines ls 4 \
-        title "Fisher-Yates table,\nonce it is built", \
+        title "a table, built before", \
     points("batch", "DistributedSampler") with lines ls 6 \
-        title "DistributedSampler,\nonce it is built"
+        title "DistributedSampler, same"
 set format x "10^{%T}"
 
 set output out."/bytes.svg"

@@ -7,12 +7,14 @@
 #     figures.md    the README's section of figures
 # `sh bench/run.sh readme` puts the last of these into the README and the plots
 # into bench/plots. ONLY=pattern measures only what it matches ("lone", "ours
-# bulk", "tables", ...); OUT=folder leaves it there; BENCH_QUICK=1 is done in
-# seconds, with times that mean little.
+# bulk", "tables", ...) and draws nothing; BENCH_QUICK=1 is done in seconds,
+# with times that mean little. Both leave the folder of a full run alone;
+# OUT=folder says where. CC is the user's, CFLAGS are not: the flags are part
+# of the figures.
 
 export LC_ALL=C
 CC=${CC:-cc}
-OUT=${OUT:-build/bench}
+OUT=${OUT:-build/bench${BENCH_QUICK:+-quick}${ONLY:+-some}}
 PYTHON=${PYTHON:-/usr/bin/python3}
 plots='n batch bytes resume'
 
@@ -137,6 +139,8 @@ measure_all() {
         missing '-O3 -march=native' bulk 'no AVX-512 here'
     fi
 
+    # Rows of other programs go here: measure SET PROGRAM ARGUMENT...
+
     printf '\nBytes, and quality\n'
     measure avx2 memory
     sizes
@@ -146,8 +150,12 @@ measure_all() {
     printf '\nInstead: tables, on one core\n'
     measure avx2 tables
     if wanted torch; then
-        $PYTHON bench/torch_tables.py >$OUT/lines || exit 1
-        collect ''
+        if command -v $PYTHON >/dev/null; then
+            $PYTHON bench/torch_tables.py >$OUT/lines || exit 1
+            collect ''
+        else
+            missing '' torch "$PYTHON is not here"
+        fi
     fi
 
     ! wanted 'avx2 ours plots' || echo

@@ -36,7 +36,7 @@ def sizes(largest):
 
 
 def row(figure, value, unit):
-    print(f"row,{figure},{value:.6g},{unit},,,,,", flush=True)
+    print(f"row,{figure},{value:.10g},{unit},,,,,", flush=True)
 
 
 def point(plot, series, x, y):
