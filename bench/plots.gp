@@ -1,11 +1,11 @@
 # plots.gp - draws plots.csv in the folder `out`. See run.sh.
 
-set terminal svg size 720,460 font "sans-serif,14" background "white"
+set terminal svg size 640,480 font "sans-serif,14" background "white"
 set grid lt 1 lw 0.5 lc rgb "#cccccc"
 set border 3
 set tics nomirror
 set format "10^{%T}"
-set key outside right top Left reverse samplen 2
+set key outside bottom center horizontal Left reverse samplen 2
 set logscale xy
 
 points(plot, series) = sprintf("< awk -F , '$1 == \"%s\" && $2 == \"%s\" \
@@ -39,9 +39,9 @@ set format x "%.0f"
 plot points("batch", "statesampler") with lines ls 1 title "next", \
     points("batch", "splitmix") with lines ls 3 title "a random number", \
     points("batch", "Fisher-Yates") with lines ls 4 \
-        title "a table, built before", \
+        title "Fisher-Yates table, built", \
     points("batch", "DistributedSampler") with lines ls 6 \
-        title "DistributedSampler, same"
+        title "DistributedSampler, built"
 set format x "10^{%T}"
 
 set output out."/bytes.svg"

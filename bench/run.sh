@@ -105,7 +105,7 @@ sizes() {
 }
 
 quality() {
-    figure='statistical tests that tell it from Fisher-Yates'
+    figure='tests that tell it from Fisher-Yates; short'
     wanted quality || return 0
     if [ -n "$BENCH_QUICK" ]; then
         missing '' "$figure" 'make quality'
@@ -195,6 +195,7 @@ Times are the least of many runs that take turns, in ns per index of 64 bits.
   splitmix  stores SplitMix64 of 0, 1, 2, ...: a random number per index
   bulk      statesampler_perm_fill: 16384 positions, every 8th, as one of
             eight ranks reads them; "n = 10^8" is bulk with that n
+  lone      statesampler_perm_at, a call into another object file per index
 Every index that is timed is also checked now and then, against perm_at.
 END
     [ -z "$BENCH_QUICK" ] ||

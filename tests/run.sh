@@ -124,17 +124,16 @@ quality() {
 # The bench checks what it computes and prints its rows and points. Times are
 # not judged: nobody has the machine for himself here.
 bench() {
-    figures=$PWD/figures
-    (cd "$root" && ONLY= OUT=$figures BENCH_QUICK=1 sh bench/run.sh) \
-        >said 2>&1 || {
+    (cd "$root" && ONLY= OUT=$folder/figures BENCH_QUICK=1 \
+        sh bench/run.sh) >said 2>&1 || {
         cat said
         return 1
     }
     at_least 19 "$(grep -cE '^-O.*(,met|,MISSED|,not measured: .*)$' \
-        $figures/table.csv)" 'rows with a bar'
+        figures/table.csv)" 'rows with a bar'
     for plot in n batch bytes resume; do
         for series in statesampler Fisher-Yates; do
-            at_least 2 "$(grep -c "^$plot,$series," $figures/plots.csv)" \
+            at_least 2 "$(grep -c "^$plot,$series," figures/plots.csv)" \
                 "points of $series in $plot"
         done
     done
