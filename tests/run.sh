@@ -156,6 +156,24 @@ quality() {
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
 }
 
+# The bench checks what it computes and prints its rows and points. Times are
+# not judged: nobody has the machine for himself here.
+bench() {
+    (cd "$root" && ONLY= OUT=$folder/figures BENCH_QUICK=1 \
+        sh bench/run.sh) >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 19 "$(grep -cE '^-O.*(,met|,MISSED|,not measured: .*)$' \
+        figures/table.csv)" 'rows with a bar'
+    for plot in n batch bytes resume; do
+        for series in statesampler Fisher-Yates; do
+            at_least 2 "$(grep -c "^$plot,$series," figures/plots.csv)" \
+                "points of $series in $plot"
+        done
+    done
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
 no_symbols() { # COMMAND...
     freestanding core.o "$@" && nm -u core.o | nothing &&
@@ -441,12 +459,14 @@ sizes() {
         echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
-        echo "stack, Cortex-M0 -Os: $1 bytes (1024), in bulk $2 (4096)"
+        echo "stack, Cortex-M0 -Os: $1 bytes (1024)"
+        echo "stack in bulk, Cortex-M0 -Os: $2 bytes (4096)"
     else
         echo 'skip code size: arm-none-eabi-gcc is not here'
     fi
     set -- $(stack_of gcc -O2)
-    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024), in bulk $2 (4096)"
+    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024)"
+    echo "stack in bulk, $(gcc -dumpmachine) -O2: $2 bytes (4096)"
 }
 
 # --- The list ---------------------------------------------------------------
@@ -552,6 +572,7 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    ask 'the bench measures right results, and every row (quick)' bench
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
