@@ -115,6 +115,12 @@ clean_sources() { # COMMAND...
     done
 }
 
+# The kept vectors are what the reference prints today.
+vectors() {
+    python3 tests/reference.py >vectors.json
+    cmp vectors.json tests/vectors.json
+}
+
 quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality short . &&
@@ -454,7 +460,7 @@ find_tests() {
             continue
         fi
         case $test in
-        test_hosted | test_digest) last="$last $test" ;;
+        test_hosted | test_vectors) last="$last $test" ;;
         *) tests="$tests $test" ;;
         esac
     done
@@ -517,6 +523,9 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    if tool python3 'the reference'; then
+        ask 'tests/reference.py prints tests/vectors.json' vectors
+    fi
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
