@@ -18,17 +18,24 @@
 static char line[4096];
 static unsigned long line_number;
 
-static void differ(const char *what)
+static void print_hex(uint64_t number)
 {
-    printf("tests/vectors.json:%lu: %s differs\n", line_number, what);
-    exit(1);
+    printf("0x%08lx%08lx", (unsigned long)(number >> 32),
+           (unsigned long)(number & 0xffffffffu));
 }
 
+/* CHECK that names the case: its line in the file. */
 static void same(uint64_t have, uint64_t want, const char *what)
 {
     check_count++;
-    if (have != want)
-        differ(what);
+    if (have == want)
+        return;
+    printf("tests/vectors.json:%lu: %s: ", line_number, what);
+    print_hex(have);
+    printf(", not ");
+    print_hex(want);
+    printf("\n");
+    exit(1);
 }
 
 /* --- Digests: 64-bit FNV-1a --- */
@@ -426,8 +433,7 @@ static void run_case(void)
     size_t kind = 0;
     while (kind < KINDS && !is_text("kind", kinds[kind].name))
         kind++;
-    if (kind == KINDS)
-        differ("kind");
+    same(kind < KINDS, 1, "kind");
     kinds[kind].run();
 }
 
@@ -437,8 +443,7 @@ static void pin_case(void)
     size_t group = 0;
     while (group < GROUPS && !is_text("config", groups[group].config))
         group++;
-    if (group == GROUPS)
-        differ("config");
+    same(group < GROUPS, 1, "config");
     if (groups[group].found == 0)
         groups[group].found = NOTHING;
     for (at = line; *at != '\0'; at++)
@@ -452,10 +457,9 @@ static int same_pins(void)
         if (groups[i].found != groups[i].pinned) {
             if (differing++ == 0)
                 printf("tests/vectors.json has changed:\n");
-            printf("    {\"%s\",\n     UINT64_C(0x%08lx%08lx), 0},\n",
-                   groups[i].config,
-                   (unsigned long)(groups[i].found >> 32),
-                   (unsigned long)(groups[i].found & 0xffffffffu));
+            printf("    {\"%s\",\n     UINT64_C(", groups[i].config);
+            print_hex(groups[i].found);
+            printf("), 0},\n");
         }
     return differing == 0;
 }
