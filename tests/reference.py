@@ -54,17 +54,11 @@ def epoch_key(seed, epoch, stream):
 
 
 def rounds_of(n):
-    if n < 2**12:
+    if n < 2**13:
         return 24
     if n < 2**24:
         return 12
-    if n <= 2**28:
-        return 8
-    if n <= 2**30:
-        return 10
-    if n <= 2**60:
-        return 8
-    return 12
+    return 8
 
 
 class Perm:
@@ -75,27 +69,27 @@ class Perm:
         self.a = math.isqrt(n - 1) + 1
         self.a += self.a % 2
         self.b = max(ceil_div(n, self.a), 3)
-        self.bits = 16 if n <= 2**30 else 32
-        self.odd = 0x9E37 if n <= 2**30 else 0x9E3779B1
-        # Each round's key is an addend and a factor of so many bits, the
-        # addend lower; a word holds two keys if narrow, one if wide.
+        self.w = 16 if n <= 2**30 else 32
+        # Each round's key, add below mul, is 2w bits of a word.
         keys, start = [], derive(key, n)
         for j in range(1, rounds_of(n) + 1):
             word = mix(start + j * GOLDEN)
-            for low in range(0, 64, 2 * self.bits):
-                keys.append((self.cut(word >> low),
-                             self.cut(word >> low + self.bits) | 1))
+            for low in range(0, 64, 2 * self.w):
+                add = self.cut(word >> low)
+                mul = self.cut(word >> low + self.w)
+                keys.append((add, mul | 1 << self.w - 1))
         self.keys = keys[:rounds_of(n)]
 
     def cut(self, x):
-        return x & (1 << self.bits) - 1
+        return x & (1 << self.w) - 1
 
     def hash(self, t, h, m):
         """F of round t."""
         add, mul = self.keys[t]
-        p = self.cut(h + add) * mul
-        x = self.cut(p ^ p >> self.bits)
-        return self.cut(x * self.odd) * m >> self.bits
+        s = m - t // 2 * (m // 1024)
+        x = h ^ add
+        y = x * mul >> self.w
+        return self.cut(x * y) * s >> self.w
 
     def network(self, index):
         l, r = divmod(index, self.b)
@@ -512,12 +506,13 @@ def add_perm(n, key, first, stride, count):
 def add_perms():
     sizes = set(range(1, 65))
     # Where the number of rounds or the width changes.
-    for n in [2**12, 2**24, 2**28, 2**30, 2**60, 2**62]:
+    for n in [2**12, 2**13, 2**24, 2**28, 2**30, 2**60, 2**62]:
         sizes |= {n - 1, n, n + 1}
-    # Squares, of odd and even roots, and a(a - 1), where b changes.
-    for a in [9, 10, 15, 16, 63, 64, 65, 100, 255, 256, 1000, 4095, 4096,
-              4097, 16383, 16384, 26757, 32766, 32767, 32768, 32769, 65537,
-              10**6, 2**30 - 1, 2**30, 2**31 - 1]:
+    # Squares, of odd and even roots, and a(a - 1), where b changes. 1024 is
+    # where rounds begin to differ in s.
+    for a in [9, 10, 15, 16, 63, 64, 65, 100, 255, 256, 1000, 1023, 1024,
+              1025, 2047, 2048, 4095, 4096, 4097, 16383, 16384, 26757, 32766,
+              32767, 32768, 32769, 65537, 10**6, 2**30 - 1, 2**30, 2**31 - 1]:
         sizes |= {a * a - 1, a * a, a * a + 1}
         sizes |= {a * (a - 1), a * (a - 1) + 1}
     # Primes, and what people have.
