@@ -1,4 +1,4 @@
-/* statesampler.h - v0.1.0 - shuffled sample indices for training runs, one
+/* statesampler.h - v0.2.0 - shuffled sample indices for training runs, one
    header, no table. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -73,8 +73,7 @@ GUARANTEES
    - The order is a function of the description (without rank, batch_size and
      drop_last; and without world_size unless BLOCKED), the epoch and the
      algorithm number. It is the same on every compiler, flag, word size and
-     byte order, and an algorithm number never changes its output (from
-     version 1.0.0 on).
+     byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
      machine and, but for one case of UNEVEN below, on every rank.
    - Bad input gets a named error and leaves the object as it was.
@@ -287,8 +286,10 @@ ALGORITHM 1
 
 CHANGES
 
-   0.1.0  First version: perm, order, sampler, audit, hosted. Orders may still
-          change until algorithm 1 is frozen in version 1.0.0.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 */
 
 #ifndef STATESAMPLER_H
@@ -297,7 +298,7 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.1.0"
+#define STATESAMPLER_VERSION "0.2.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
