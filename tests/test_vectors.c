@@ -4,10 +4,10 @@
    manual alone, and the file says what each field means. On every compiler,
    word size and byte order they must come out the same.
 
-   Frozen: each group of cases is pinned here to a digest, so that nobody can
-   change an order and its vectors together and not notice. When cases are
-   added to a group, the row that a failing run prints is the new one. Once
-   algorithm 1 is released, cases are never changed or taken away. */
+   Algorithm 1 is frozen: cases may be added, never changed or taken away. Each
+   group of cases is pinned here to a digest, so that nobody can change an
+   order and its vectors together and not notice. When cases were added, the
+   rows that a failing run prints are the new ones. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
