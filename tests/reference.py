@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """reference.py - statesampler.h a second time, slow and plain.
 
-Written from the manual at the head of statesampler.h alone: ALGORITHM 1,
+Written from the manual at the head of statesampler.h: ALGORITHM 1,
 SAMPLERS and STATE FORMAT 1. It prints the test vectors, tests/vectors.json:
 
     make vectors

@@ -1,7 +1,7 @@
 /* test_vectors.c - does the header give what an independent program gives?
 
    The answers are tests/vectors.json: tests/reference.py wrote them from the
-   manual alone, and the file says what each field means. On every compiler,
+   manual, and the file says what each field means. On every compiler,
    word size and byte order they must come out the same.
 
    Algorithm 1 is frozen: cases may be added, never changed or taken away. Each
