@@ -159,7 +159,8 @@ SAMPLERS
                 an order of its own. While W = P, rank r reads block r only;
                 after a change, positions still say who reads what.
                 D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P).
+                multiple of P (with DROP all blocks have num_samples / P, and
+                the last num_samples mod P samples are in none).
 
    Tail: where the epoch ends, for a shape with base c.
    PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
@@ -177,8 +178,8 @@ SAMPLERS
                 the rest of an epoch opens the next one, inside the same batch
                 if need be, and next never ends. Steps count from the run's
                 start; epoch and position are those of the next sample.
-                When 2^62 positions lie behind, the base moves up to the
-                present.
+                Where next ends 2^62 positions or more after the base, the
+                base moves up to there.
 
    drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
                 tail DROP) the last step is left out on all ranks unless all
@@ -232,6 +233,9 @@ STATE FORMAT 1
    96 .. 103 base step
    104 .. 111 check word: h = 0; for each word w before it, h = (h xor w) *
               0x9e3779b97f4a7c15, h = h xor (h >> 32)
+
+   The step is the base step + the positions since the base / (world_size *
+   batch_size), rounded up; with CARRY, an epoch is num_samples positions.
 
    Fields marked * must match the loading sampler's. Read in this order:
    magic, version (a newer format may be longer), size, check word, algorithm,
