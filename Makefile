@@ -17,6 +17,7 @@ help:
 	@echo 'make mutants   break the header in many ways: the tests must notice'
 	@echo 'make examples  build/quickstart, build/indices and the others'
 	@echo 'make quality   the statistics of the permutation, at length'
+	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make figures   state, memory, resume and code size, measured'
 	@echo 'make clean     remove build/'
 	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
@@ -49,10 +50,11 @@ quality: build/quality/quality
 quality-rounds: build/quality/quality
 	build/quality/quality rounds build/quality
 
+# Two questions of make test may build it at the same time.
 build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ \
-	    tests/quality/*.c -lm
+	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@.$$$$ \
+	    tests/quality/*.c -lm && mv $@.$$$$ $@
 
 build/%: examples/%.c statesampler.h
 	@mkdir -p $(@D)
@@ -108,7 +110,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
-    pkg-config libstb-dev python3-numpy
+    pkg-config libstb-dev python3-numpy dieharder
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)

@@ -121,6 +121,13 @@ quality() {
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
 }
 
+# Three master seeds for the control; what is bad fails by p < 1e-12.
+quality_selftest() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality selftest 0.25 3 &&
+        echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
 no_symbols() { # COMMAND...
     freestanding core.o "$@" && nm -u core.o | nothing &&
@@ -518,6 +525,8 @@ list_questions() {
         quoted examples/quickstart.c README.md
     ask 'examples' examples
     ask 'no statistic tells it from Fisher-Yates (short)' quality
+    ask 'those statistics fail what is bad and pass what is good' \
+        quality_selftest
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC

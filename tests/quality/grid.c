@@ -226,92 +226,137 @@ uint64_t quality_worst_size(uint64_t most)
     return found + found % 2; /* the left half is even */
 }
 
-static void uneven_note(quality *q, uint64_t n, const double *counts,
-                        uint64_t m, double range, double total,
-                        const char *half)
+/* |sum of values[v] * exp(2 pi i k v / m)|^2 for the eight k from `from` on, by
+   Goertzel's recurrence (1958), eight at a time so that they do not wait for
+   each other. Values of mean 0 keep it accurate. */
+static void fourier(const double *values, uint64_t m, uint64_t from,
+                    double *power)
 {
-    double shift = fmod(range, (double)m), turn = 2 * acos(-1.0) / (double)m;
-    int harmonic;
-    for (harmonic = 1; harmonic <= 2; harmonic++) {
-        double k = fmod(shift * harmonic, (double)m), x = 0, y = 0;
-        uint64_t v;
-        if (k == 0) {
-            continue;
+    double twice[8], one[8] = {0}, two[8] = {0};
+    uint64_t v;
+    int i;
+    for (i = 0; i < 8; i++) {
+        twice[i] = 2 * cos(2 * acos(-1.0) * (double)(from + (uint64_t)i) /
+                           (double)m);
+    }
+    for (v = 0; v < m; v++) {
+        for (i = 0; i < 8; i++) {
+            double next = values[v] + twice[i] * one[i] - two[i];
+            two[i] = one[i];
+            one[i] = next;
         }
-        for (v = 0; v < m; v++) {
-            double angle = fmod(k * (double)v, (double)m) * turn;
-            x += counts[v] * cos(angle);
-            y += counts[v] * sin(angle);
+    }
+    for (i = 0; i < 8; i++) {
+        power[i] = one[i] * one[i] + two[i] * two[i] - twice[i] * one[i] * two[i];
+    }
+}
+
+/* Every frequency up to the half turn. A coefficient's power over the total
+   is exponential with mean 1: that of the one where unevenness shows, of the
+   lowest, and the largest of all; at the half turn it is a normal's square. */
+static void uneven_note(quality *q, uint64_t n, double *counts, uint64_t m,
+                        double range, double total, const char *half)
+{
+    uint64_t count = (m - 1) / 2, k, i, shift = (uint64_t)fmod(range, (double)m);
+    double power[8], largest = 0, above;
+    shift = shift > m / 2 ? m - shift : shift;
+    for (i = 0; i < m; i++) {
+        counts[i] -= total / (double)m;
+    }
+    for (k = 1; k <= m / 2; k += 8) {
+        fourier(counts, m, k, power);
+        for (i = 0; i < 8 && k + i <= m / 2; i++) {
+            double x = power[i] / total;
+            if (2 * (k + i) == m) {
+                quality_note(q, "unevenness", n, stats_normal(sqrt(x)),
+                             "%s half turn", half);
+                continue;
+            }
+            largest = x > largest ? x : largest;
+            if (k + i == shift || k + i == 1) {
+                quality_note(q, "unevenness", n,
+                             stats_two_sided(1 - exp(-x), exp(-x)),
+                             "%s %s amplitude %.2f", half,
+                             k + i == shift ? "multiply-high" : "lowest",
+                             sqrt(x));
+            }
         }
-        quality_note(q, "unevenness", n,
-                     stats_two_sided(1 - exp(-(x * x + y * y) / total),
-                                     exp(-(x * x + y * y) / total)),
-                     "%s harmonic %d amplitude %.2f", half, harmonic,
-                     sqrt((x * x + y * y) / total));
+    }
+    above = -expm1((double)count * log1p(-exp(-largest)));
+    quality_note(q, "unevenness", n, stats_two_sided(1 - above, above),
+                 "%s largest amplitude %.2f", half, sqrt(largest));
+}
+
+/* Halves too large for a table of their own: their moves in HIGH steps, and
+   the one frequency where multiply-high is uneven. */
+static void uneven_large(quality *q, uint64_t n, const uint64_t *size,
+                         double evaluations)
+{
+    enum { CHUNK = 4096, HIGH = 4096 };
+    static const char *const names[2] = {"left", "right"};
+    static double high[2][HIGH];
+    const double range = 4294967296.0, circle = 2 * acos(-1.0);
+    double total = 0, sum[2][2] = {{0, 0}, {0, 0}};
+    uint64_t out[CHUNK], first, most = (uint64_t)evaluations, shift[2];
+    int half;
+    shift[0] = (uint64_t)fmod(range, (double)size[0]);
+    shift[1] = (uint64_t)fmod(range, (double)size[1]);
+    most = q->who->lazy && most > SHUFFLER_LAZY ? SHUFFLER_LAZY : most;
+    memset(high, 0, sizeof high);
+    quality_begin(q, n);
+    for (first = 0; first < most; first += CHUNK) {
+        size_t i;
+        q->who->fill(q->state, first, 1, out, CHUNK);
+        for (i = 0; i < CHUNK; i++) {
+            uint64_t from[2], to[2];
+            from[0] = (first + i) / size[1];
+            from[1] = (first + i) % size[1];
+            to[0] = out[i] / size[1];
+            to[1] = out[i] % size[1];
+            for (half = 0; half < 2; half++) {
+                uint64_t m = size[half], move, turn;
+                move = to[half] >= from[half] ? to[half] - from[half]
+                                              : to[half] + m - from[half];
+                high[half][move * HIGH / m]++;
+                /* Below 2^62; a double would lose the remainder. */
+                turn = shift[half] * move % m;
+                sum[half][0] += cos((double)turn / (double)m * circle);
+                sum[half][1] += sin((double)turn / (double)m * circle);
+            }
+        }
+        total += CHUNK;
+    }
+    for (half = 0; half < 2; half++) {
+        double x = (sum[half][0] * sum[half][0] + sum[half][1] * sum[half][1]) /
+                   total;
+        uneven_note(q, n, high[half], HIGH, range, total, names[half]);
+        if (shift[half] > 0) { /* a divisor is even */
+            quality_note(q, "unevenness", n,
+                         stats_two_sided(1 - exp(-x), exp(-x)),
+                         "%s multiply-high amplitude %.2f", names[half],
+                         sqrt(x));
+        }
     }
 }
 
 void quality_uneven(quality *q, uint64_t n, double evaluations)
 {
     enum { CHUNK = 4096 };
-    uint64_t a, b, in_epoch, first, i;
-    uint64_t out[CHUNK];
-    double *left, *right,
-        range = n <= (uint64_t)1 << 30 ? 65536.0 : 4294967296.0;
-    double total = 0;
-    shuffler_grid(n, &a, &b);
-    /* Too many values for a table: then cosines as they come. */
-    if (a > (uint64_t)1 << 24) {
-        double turn_l = 2 * acos(-1.0) / (double)a;
-        double turn_r = 2 * acos(-1.0) / (double)b;
-        double kl = fmod(range, (double)a), kr = fmod(range, (double)b);
-        double xl = 0, yl = 0, xr = 0, yr = 0;
-        uint64_t most = (uint64_t)evaluations;
-        most = q->who->lazy && most > SHUFFLER_LAZY ? SHUFFLER_LAZY : most;
-        quality_begin(q, n);
-        for (first = 0; first < most; first += CHUNK) {
-            q->who->fill(q->state, first, 1, out, CHUNK);
-            for (i = 0; i < CHUNK; i++) {
-                double l = (double)(out[i] / b), r = (double)(out[i] % b);
-                double angle;
-                l -= (double)((first + i) / b);
-                r -= (double)((first + i) % b);
-                l -= floor(l / (double)a) * (double)a;
-                r -= floor(r / (double)b) * (double)b;
-                /* The product stays below 2^62: its remainder is lost in a
-                   double, so it is taken on integers. */
-                angle = (double)((uint64_t)kl * (uint64_t)l % a) * turn_l;
-                xl += cos(angle);
-                yl += sin(angle);
-                angle = (double)((uint64_t)kr * (uint64_t)r % b) * turn_r;
-                xr += cos(angle);
-                yr += sin(angle);
-            }
-            total += CHUNK;
-        }
-        xl = (xl * xl + yl * yl) / total;
-        xr = (xr * xr + yr * yr) / total;
-        if (kl > 0) { /* a divisor of the range is even */
-            quality_note(q, "unevenness", n,
-                         stats_two_sided(1 - exp(-xl), exp(-xl)),
-                         "left amplitude %.2f", sqrt(xl));
-        }
-        if (kr > 0) {
-            quality_note(q, "unevenness", n,
-                         stats_two_sided(1 - exp(-xr), exp(-xr)),
-                         "right amplitude %.2f", sqrt(xr));
-        }
+    uint64_t size[2], in_epoch = n, first, i, out[CHUNK];
+    double *left, *right, total = 0;
+    shuffler_grid(n, &size[0], &size[1]);
+    if (size[0] > (uint64_t)1 << 15) {
+        uneven_large(q, n, size, evaluations);
         return;
     }
-    left = (double *)quality_claim(a, sizeof *left);
-    right = (double *)quality_claim(b, sizeof *right);
-    in_epoch = n;
-    if (q->who->lazy && n > SHUFFLER_TABLE) {
+    left = (double *)quality_claim(size[0], sizeof *left);
+    right = (double *)quality_claim(size[1], sizeof *right);
+    if (q->who->lazy && n > SHUFFLER_LAZY) {
         in_epoch = SHUFFLER_LAZY;
-        evaluations = 4 * (double)SHUFFLER_LAZY;
+        evaluations = (double)SHUFFLER_LAZY;
     }
     while (total < evaluations) {
-        uint64_t l = 0, r = 0;
+        uint32_t l = 0, r = 0, a = (uint32_t)size[0], b = (uint32_t)size[1];
         quality_begin(q, n);
         for (first = 0; first < in_epoch && total < evaluations;
              first += CHUNK) {
@@ -319,13 +364,8 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
                 in_epoch - first < CHUNK ? (size_t)(in_epoch - first) : CHUNK;
             q->who->fill(q->state, first, 1, out, run);
             for (i = 0; i < run; i++) {
-                uint64_t lo, ro;
-                if (n <= (uint64_t)1 << 32) {
-                    lo = (uint32_t)out[i] / (uint32_t)b;
-                } else {
-                    lo = out[i] / b;
-                }
-                ro = out[i] - lo * b;
+                uint32_t lo = (uint32_t)out[i] / b;
+                uint32_t ro = (uint32_t)out[i] - lo * b;
                 left[lo >= l ? lo - l : lo + a - l]++;
                 right[ro >= r ? ro - r : ro + b - r]++;
                 if (++r == b) {
@@ -336,8 +376,8 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
             total += (double)run;
         }
     }
-    uneven_note(q, n, left, a, range, total, "left");
-    uneven_note(q, n, right, b, range, total, "right");
+    uneven_note(q, n, left, size[0], 65536, total, "left");
+    uneven_note(q, n, right, size[1], 65536, total, "right");
     free(left);
     free(right);
 }
