@@ -93,7 +93,7 @@ int shuffler_wide(uint64_t n)
 
 typedef struct network {
     uint64_t n;
-    uint32_t left, right, rounds, wide;
+    uint32_t left, right, rounds, wide, one;
     uint32_t add[SHUFFLER_ROUNDS], mul[SHUFFLER_ROUNDS];
 } network;
 
@@ -101,14 +101,17 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
                           uint64_t seed, uint64_t epoch, uint64_t stream)
 {
     network *net = (network *)state;
-    uint64_t left, right, words;
+    uint64_t words;
     uint32_t t;
-    shuffler_grid(n, &left, &right);
-    net->n = n;
-    net->left = (uint32_t)left;
-    net->right = (uint32_t)right;
-    net->rounds = self->rounds ? self->rounds : shuffler_rounds_of(n);
-    net->wide = (uint32_t)shuffler_wide(n);
+    if (net->n != n) { /* a state stays with its shuffler */
+        statesampler_perm perm = header_of(n);
+        net->n = n;
+        net->left = perm.left;
+        net->right = perm.right;
+        net->rounds = self->rounds ? self->rounds : perm.rounds;
+        net->wide = perm.wide;
+        net->one = self->variant == '1';
+    }
     words = statesampler_priv_derive(
         statesampler_priv_epoch_key(seed, epoch, stream), n);
     for (t = 0; t < net->rounds; t++) {
@@ -117,48 +120,56 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
                                               STATESAMPLER_PRIV_GOLDEN);
         if (net->wide) {
             net->add[t] = (uint32_t)word;
-            net->mul[t] = (uint32_t)(word >> 32) | 1;
+            net->mul[t] = (uint32_t)(word >> 32) | 0x80000000u;
         } else {
             uint32_t key = (uint32_t)(word >> (t % 2 * 32));
             net->add[t] = key & 0xffffu;
-            net->mul[t] = key >> 16 | 1;
+            net->mul[t] = key >> 16 | 0x8000u;
         }
     }
 }
 
-/* The round functions, before the result is scaled to the size of a half. */
+/* The round functions, before the result is scaled to a half. */
 static uint16_t narrow(uint16_t half, uint32_t add, uint32_t mul)
 {
-    uint32_t product = (uint32_t)(uint16_t)(half + add) * (uint16_t)mul;
-    return (uint16_t)((uint16_t)(product ^ product >> 16) * 0x9e37u);
+    uint32_t x = (uint16_t)(half ^ add);
+    return (uint16_t)(x * (x * mul >> 16));
 }
 
 static uint32_t wide(uint32_t half, uint32_t add, uint32_t mul)
 {
-    uint64_t product = (uint64_t)(uint32_t)(half + add) * mul;
-    return (uint32_t)(product ^ product >> 32) * 0x9e3779b1u;
+    uint32_t x = half ^ add;
+    return x * (uint32_t)((uint64_t)x * mul >> 32);
+}
+
+/* The multiplier that scales, in round t on a half of this size; or the same
+   one in all rounds, which is known to be bad. */
+static uint32_t scale(const network *net, uint32_t size, uint32_t t)
+{
+    return net->one ? size : size - t / 2 * (size / 1024);
 }
 
 /* One round on a block of halves, in a form that compilers make vector code
    of: to -= F(from) modulo the size of `to`. */
-static void narrow_round(uint16_t *to, const uint16_t *from, uint32_t add,
-                         uint32_t mul, uint32_t size)
+static void narrow_round(uint16_t *to, const uint16_t *from,
+                         const network *net, uint32_t t, uint32_t size)
 {
+    uint32_t add = net->add[t], mul = net->mul[t], by = scale(net, size, t);
     int i;
     for (i = 0; i < BLOCK; i++) {
-        uint16_t v = (uint16_t)(narrow(from[i], add, mul) * size >> 16);
+        uint16_t v = (uint16_t)(narrow(from[i], add, mul) * by >> 16);
         uint16_t x = (uint16_t)(to[i] - v), y = (uint16_t)(x + size);
         to[i] = x < y ? x : y;
     }
 }
 
-static void wide_round(uint32_t *to, const uint32_t *from, uint32_t add,
-                       uint32_t mul, uint32_t size)
+static void wide_round(uint32_t *to, const uint32_t *from, const network *net,
+                       uint32_t t, uint32_t size)
 {
+    uint32_t add = net->add[t], mul = net->mul[t], by = scale(net, size, t);
     int i;
     for (i = 0; i < BLOCK; i++) {
-        uint32_t v =
-            (uint32_t)((uint64_t)wide(from[i], add, mul) * size >> 32);
+        uint32_t v = (uint32_t)((uint64_t)wide(from[i], add, mul) * by >> 32);
         uint32_t x = to[i] - v, y = x + size;
         to[i] = x < y ? x : y;
     }
@@ -167,14 +178,13 @@ static void wide_round(uint32_t *to, const uint32_t *from, uint32_t add,
 /* All rounds once, on a block of pairs. */
 static void network_pass(const network *net, uint32_t *l, uint32_t *r)
 {
-    const uint32_t *add = net->add, *mul = net->mul;
     uint16_t x[BLOCK], y[BLOCK];
     uint32_t t;
     int i;
     if (net->wide) {
         for (t = 0; t < net->rounds; t += 2) {
-            wide_round(l, r, add[t], mul[t], net->left);
-            wide_round(r, l, add[t + 1], mul[t + 1], net->right);
+            wide_round(l, r, net, t, net->left);
+            wide_round(r, l, net, t + 1, net->right);
         }
         return;
     }
@@ -183,8 +193,8 @@ static void network_pass(const network *net, uint32_t *l, uint32_t *r)
         y[i] = (uint16_t)r[i];
     }
     for (t = 0; t < net->rounds; t += 2) {
-        narrow_round(x, y, add[t], mul[t], net->left);
-        narrow_round(y, x, add[t + 1], mul[t + 1], net->right);
+        narrow_round(x, y, net, t, net->left);
+        narrow_round(y, x, net, t + 1, net->right);
     }
     for (i = 0; i < BLOCK; i++) {
         l[i] = x[i];
@@ -207,7 +217,7 @@ static uint64_t network_walk(const network *net, uint32_t l, uint32_t r)
                           : (uint64_t)narrow((uint16_t)from, net->add[t],
                                              net->mul[t])
                                 << 16;
-            uint32_t v = (uint32_t)(hash * size >> 32);
+            uint32_t v = (uint32_t)(hash * scale(net, size, t) >> 32);
             *to = *to < v ? *to - v + size : *to - v;
         }
         index = (uint64_t)l * net->right + r;
@@ -275,6 +285,9 @@ shuffler shuffler_network(uint32_t rounds)
     s.fill = network_fill;
     return s;
 }
+
+const shuffler shuffler_one_multiplier = {
+    "one multiplier", 4, '1', network_begin, network_at, network_fill, 0};
 
 /* --- the header ---------------------------------------------------------- */
 

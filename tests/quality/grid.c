@@ -199,10 +199,12 @@ void quality_grid(quality *q, uint64_t n, double evaluations)
 
 /* --- unevenness ------------------------------------------------------------
    Multiply-high of a w-bit hash into m values gives some of them one more of
-   the 2^w than others. Of that unevenness the Fourier coefficient at the
-   frequency 2^w mod m is by far the largest, m / (pi 2^w) * sin(pi 2^w / m),
-   and it has the same phase under every key: the rounds on one half multiply
-   it up, and nothing else wears it down. */
+   the 2^w than others. Where the hash is even, the largest Fourier coefficient
+   of that is at the frequency 2^w mod m, m / (pi 2^w) * sin(pi 2^w / m); if it
+   is a multiple of 2^j too often, another is at 2^(w - j) mod m. They have the
+   same phase under every key, and where all rounds on a half share them, they
+   multiply up in the moves l_out - l_in modulo a, and nothing else wears them
+   down. Halves between 2^15 and 2^24 are too small beside 2^32 to show it. */
 
 static double unevenness(uint64_t m, double range)
 {
@@ -251,18 +253,25 @@ static void fourier(const double *values, uint64_t m, uint64_t from,
     }
 }
 
-/* Every frequency up to the half turn. A coefficient's power over the total
-   is exponential with mean 1: that of the one where unevenness shows, of the
-   lowest, and the largest of all; at the half turn it is a normal's square. */
-static void uneven_note(quality *q, uint64_t n, double *counts, uint64_t m,
-                        double range, double total, const char *half)
+/* A coefficient's power over the total is exponential with mean 1: that of the
+   lowest frequency. */
+static void note_lowest(quality *q, uint64_t n, const double *counts,
+                        uint64_t m, double total, const char *half)
 {
-    uint64_t count = (m - 1) / 2, k, i, shift = (uint64_t)fmod(range, (double)m);
+    double power[8], x;
+    fourier(counts, m, 1, power);
+    x = power[0] / total;
+    quality_note(q, "unevenness", n, stats_two_sided(1 - exp(-x), exp(-x)),
+                 "%s lowest amplitude %.2f", half, sqrt(x));
+}
+
+/* And the largest of all up to the half turn; there it is the square of a
+   normal number. */
+static void note_largest(quality *q, uint64_t n, const double *counts,
+                         uint64_t m, double total, const char *half)
+{
     double power[8], largest = 0, above;
-    shift = shift > m / 2 ? m - shift : shift;
-    for (i = 0; i < m; i++) {
-        counts[i] -= total / (double)m;
-    }
+    uint64_t k, i;
     for (k = 1; k <= m / 2; k += 8) {
         fourier(counts, m, k, power);
         for (i = 0; i < 8 && k + i <= m / 2; i++) {
@@ -270,39 +279,65 @@ static void uneven_note(quality *q, uint64_t n, double *counts, uint64_t m,
             if (2 * (k + i) == m) {
                 quality_note(q, "unevenness", n, stats_normal(sqrt(x)),
                              "%s half turn", half);
-                continue;
-            }
-            largest = x > largest ? x : largest;
-            if (k + i == shift || k + i == 1) {
-                quality_note(q, "unevenness", n,
-                             stats_two_sided(1 - exp(-x), exp(-x)),
-                             "%s %s amplitude %.2f", half,
-                             k + i == shift ? "multiply-high" : "lowest",
-                             sqrt(x));
+            } else {
+                largest = x > largest ? x : largest;
             }
         }
     }
-    above = -expm1((double)count * log1p(-exp(-largest)));
+    above = -expm1((double)((m - 1) / 2) * log1p(-exp(-largest)));
     quality_note(q, "unevenness", n, stats_two_sided(1 - above, above),
                  "%s largest amplitude %.2f", half, sqrt(largest));
 }
 
-/* Halves too large for a table of their own: their moves in HIGH steps, and
-   the one frequency where multiply-high is uneven. */
+/* Takes the mean off the counts first. */
+static void uneven_note(quality *q, uint64_t n, double *counts, uint64_t m,
+                        double total, const char *half, int all)
+{
+    uint64_t i;
+    for (i = 0; i < m; i++) {
+        counts[i] -= total / (double)m;
+    }
+    note_lowest(q, n, counts, m, total, half);
+    if (all) {
+        note_largest(q, n, counts, m, total, half);
+    }
+}
+
+/* How many different values k * 0, k * 1, ... has modulo m. */
+static uint64_t values_of(uint64_t k, uint64_t m)
+{
+    uint64_t x = m, y = k, t;
+    while (y != 0) {
+        t = x % y;
+        x = y;
+        y = t;
+    }
+    return m / x;
+}
+
+/* Halves too large for a table of their own: their moves, and the moves times
+   2^32 and 2^30 modulo the half, which makes those frequencies the lowest, in
+   TURN steps. */
 static void uneven_large(quality *q, uint64_t n, const uint64_t *size,
                          double evaluations)
 {
-    enum { CHUNK = 4096, HIGH = 4096 };
-    static const char *const names[2] = {"left", "right"};
-    static double high[2][HIGH];
-    const double range = 4294967296.0, circle = 2 * acos(-1.0);
-    double total = 0, sum[2][2] = {{0, 0}, {0, 0}};
-    uint64_t out[CHUNK], first, most = (uint64_t)evaluations, shift[2];
-    int half;
-    shift[0] = (uint64_t)fmod(range, (double)size[0]);
-    shift[1] = (uint64_t)fmod(range, (double)size[1]);
+    enum { CHUNK = 4096, TURN = 4096, TIMES = 3 };
+    static const char *const names[2][TIMES] = {
+        {"left", "left by 2^32", "left by 2^30"},
+        {"right", "right by 2^32", "right by 2^30"}};
+    static const uint64_t times[TIMES] = {1, (uint64_t)1 << 32,
+                                          (uint64_t)1 << 30};
+    static double turns[2][TIMES][TURN];
+    uint64_t out[CHUNK], first, most = (uint64_t)evaluations, by[2][TIMES];
+    double total = 0;
+    int half, t;
     most = q->who->lazy && most > SHUFFLER_LAZY ? SHUFFLER_LAZY : most;
-    memset(high, 0, sizeof high);
+    memset(turns, 0, sizeof turns);
+    for (half = 0; half < 2; half++) {
+        for (t = 0; t < TIMES; t++) {
+            by[half][t] = times[t] % size[half];
+        }
+    }
     quality_begin(q, n);
     for (first = 0; first < most; first += CHUNK) {
         size_t i;
@@ -314,27 +349,23 @@ static void uneven_large(quality *q, uint64_t n, const uint64_t *size,
             to[0] = out[i] / size[1];
             to[1] = out[i] % size[1];
             for (half = 0; half < 2; half++) {
-                uint64_t m = size[half], move, turn;
+                uint64_t m = size[half], move;
                 move = to[half] >= from[half] ? to[half] - from[half]
                                               : to[half] + m - from[half];
-                high[half][move * HIGH / m]++;
-                /* Below 2^62; a double would lose the remainder. */
-                turn = shift[half] * move % m;
-                sum[half][0] += cos((double)turn / (double)m * circle);
-                sum[half][1] += sin((double)turn / (double)m * circle);
+                for (t = 0; t < TIMES; t++) {
+                    turns[half][t][by[half][t] * move % m * TURN / m]++;
+                }
             }
         }
         total += CHUNK;
     }
     for (half = 0; half < 2; half++) {
-        double x = (sum[half][0] * sum[half][0] + sum[half][1] * sum[half][1]) /
-                   total;
-        uneven_note(q, n, high[half], HIGH, range, total, names[half]);
-        if (shift[half] > 0) { /* a divisor is even */
-            quality_note(q, "unevenness", n,
-                         stats_two_sided(1 - exp(-x), exp(-x)),
-                         "%s multiply-high amplitude %.2f", names[half],
-                         sqrt(x));
+        for (t = 0; t < TIMES; t++) {
+            /* A half that is nearly a divisor of the range is even. */
+            if (values_of(by[half][t], size[half]) > (uint64_t)1 << 20) {
+                uneven_note(q, n, turns[half][t], TURN, total, names[half][t],
+                            t == 0);
+            }
         }
     }
 }
@@ -346,7 +377,9 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
     double *left, *right, total = 0;
     shuffler_grid(n, &size[0], &size[1]);
     if (size[0] > (uint64_t)1 << 15) {
-        uneven_large(q, n, size, evaluations);
+        if (size[1] >= (uint64_t)1 << 24) {
+            uneven_large(q, n, size, evaluations);
+        }
         return;
     }
     left = (double *)quality_claim(size[0], sizeof *left);
@@ -376,8 +409,8 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
             total += (double)run;
         }
     }
-    uneven_note(q, n, left, size[0], 65536, total, "left");
-    uneven_note(q, n, right, size[1], 65536, total, "right");
+    uneven_note(q, n, left, size[0], total, "left", 1);
+    uneven_note(q, n, right, size[1], total, "right", 1);
     free(left);
     free(right);
 }

@@ -367,20 +367,22 @@ static void sample(quality *q, uint64_t n, const char *way, const uint64_t *at,
 
 void quality_large(quality *q, uint64_t n)
 {
-    enum { IN_ORDER, SPREAD, COLUMN, DIAGONAL, FAR, WAYS };
-    static const char *const names[WAYS] = {"in order", "spread", "column",
-                                            "diagonal", "by 2^20"};
+    enum { IN_ORDER, SPREAD, FAR, COLUMN, DIAGONAL, WAYS };
+    static const char *const names[WAYS] = {"in order", "spread", "by 2^20",
+                                            "column", "diagonal"};
     size_t m = (size_t)(65536 * q->effort), i;
     uint64_t a, b, *at, *v;
     int way;
     m = m < 32768 ? 32768 : m > SHUFFLER_LAZY ? SHUFFLER_LAZY : m;
     shuffler_grid(n, &a, &b);
-    m = m > a / 2 ? (size_t)(a / 2) : m; /* a column is no longer than a */
     at = (uint64_t *)quality_claim(m, sizeof *at);
     v = (uint64_t *)quality_claim(m, sizeof *v);
     for (way = 0; way < WAYS; way++) {
-        uint64_t far = n / (2 * m), stride, first;
+        uint64_t far, stride, first;
+        /* A column is no longer than a, and they come last. */
+        m = way >= COLUMN && m > a / 2 ? (size_t)(a / 2) : m;
         quality_begin(q, n);
+        far = n / (2 * m);
         far = far > (uint64_t)1 << 20 ? (uint64_t)1 << 20 : far;
         stride = way == IN_ORDER   ? 1
                  : way == SPREAD   ? n / m

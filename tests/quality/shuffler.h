@@ -36,6 +36,7 @@ extern const shuffler shuffler_sattolo;
 extern const shuffler shuffler_affine;
 extern const shuffler shuffler_rotation;
 extern const shuffler shuffler_xor_multiply;
+extern const shuffler shuffler_one_multiplier;
 shuffler shuffler_header_rounds(uint32_t rounds);
 shuffler shuffler_network(uint32_t rounds);
 
