@@ -350,8 +350,8 @@ typedef struct drawn {
 typedef struct control {
     uint64_t n;
     int slip;
-    uint32_t asked;        /* positions so far */
-    marked *given, *table; /* of SHUFFLER_TABLE: by position, by step */
+    uint32_t asked;           /* positions so far */
+    marked *given, *table;    /* of SHUFFLER_TABLE: by position, by step */
     drawn *positions, *taken; /* of PLACES, open addressing */
     uint32_t mark;
     stream_cipher cipher;
@@ -594,8 +594,8 @@ static void affine_fill(const void *state, uint64_t first, uint64_t stride,
 
 const shuffler shuffler_affine = {"affine map", 0,           0, affine_begin,
                                   affine_at,    affine_fill, 0};
-const shuffler shuffler_rotation = {
-    "rotation", 0, 'R', affine_begin, affine_at, affine_fill, 0};
+const shuffler shuffler_rotation = {"rotation", 0,           'R', affine_begin,
+                                    affine_at,  affine_fill, 0};
 
 /* A hash of xors, shifts to the right and odd multiplications inside the
    next power of two, walked until it falls below n: the kind of function

@@ -477,12 +477,12 @@ void quality_statistics(quality *q)
         }
         /* One permutation's inversions have the variance
            n (n - 1) (2 n + 5) / 72. */
-        quality_note(q, "statistics", n,
-                     stats_normal(ours->inversion_sum /
-                                  sqrt((double)keys * (double)n *
-                                       ((double)n - 1) *
-                                       (2 * (double)n + 5) / 72)),
-                     "mean of inversions");
+        quality_note(
+            q, "statistics", n,
+            stats_normal(ours->inversion_sum /
+                         sqrt((double)keys * (double)n * ((double)n - 1) *
+                              (2 * (double)n + 5) / 72)),
+            "mean of inversions");
         law_cycles(law, n, LAW);
         note_law(q, n, ours->cycles, law, keys, "cycles");
         law_ascents(law, n, LAW);

@@ -238,8 +238,8 @@ static void fourier(const double *values, uint64_t m, uint64_t from,
     uint64_t v;
     int i;
     for (i = 0; i < 8; i++) {
-        twice[i] = 2 * cos(2 * acos(-1.0) * (double)(from + (uint64_t)i) /
-                           (double)m);
+        twice[i] =
+            2 * cos(2 * acos(-1.0) * (double)(from + (uint64_t)i) / (double)m);
     }
     for (v = 0; v < m; v++) {
         for (i = 0; i < 8; i++) {
@@ -249,7 +249,8 @@ static void fourier(const double *values, uint64_t m, uint64_t from,
         }
     }
     for (i = 0; i < 8; i++) {
-        power[i] = one[i] * one[i] + two[i] * two[i] - twice[i] * one[i] * two[i];
+        power[i] =
+            one[i] * one[i] + two[i] * two[i] - twice[i] * one[i] * two[i];
     }
 }
 

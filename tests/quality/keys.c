@@ -157,8 +157,8 @@ void quality_relations(quality *q, uint64_t n, uint64_t keys, size_t positions)
             double y = 0, degrees = GROUPS * GROUPS - 1;
             for (i = 0; i < GROUPS; i++) {
                 for (j = 0; j < GROUPS; j++) {
-                    double e = most * group_share(i, n, low) *
-                               group_share(j, n, low);
+                    double e =
+                        most * group_share(i, n, low) * group_share(j, n, low);
                     double c = counts[low][i * GROUPS + j];
                     y += (c - e) * (c - e) / e;
                 }

@@ -130,9 +130,10 @@ static uint64_t middle_of(const quality_range *range)
 }
 
 static const uint64_t structure_sizes[] = {
-    5,     6,     7,     8,       9,       10,       12,        13,
-    16,    25,    36,    64,      100,     256,      1000,      1024,
-    4096,  10000, 65535, 65536,   100003,  1000000,  1048576,   10000000,
+    5,         6,         7,         8,          9,           10,
+    12,        13,        16,        25,         36,          64,
+    100,       256,       1000,      1024,       4096,        10000,
+    65535,     65536,     100003,    1000000,    1048576,     10000000,
     100000000, 268435456, 715937049, 1000000000, 4294967296u, POWER(60),
     0}; /* 715937049 is 26,757 squared */
 
@@ -485,7 +486,8 @@ static int run_rounds(const char *folder, double effort, unsigned masters)
                                           : range->last;
             quality_result failed;
             uint32_t found;
-            if (n < range->first || n > range->last || (i == 0 && k == SMALL)) {
+            if (n < range->first || n > range->last ||
+                (i == 0 && k == SMALL)) {
                 continue;
             }
             found = smallest_rounds(n, masters, effort, &failed);
@@ -769,8 +771,8 @@ static void selftest_bad(double effort)
 {
     enum { BAD = 8 };
     static void (*const parts[BAD])(quality *) = {
-        run_suite, bad_network, bad_multiplier, bad_hash,
-        run_related, bad_keys, bad_rotation, quality_all_permutations};
+        run_suite,   bad_network, bad_multiplier, bad_hash,
+        run_related, bad_keys,    bad_rotation,   quality_all_permutations};
     shuffler half = shuffler_header, sum = shuffler_header;
     shuffler cut = shuffler_header;
     const shuffler *bad[BAD];
