@@ -477,6 +477,7 @@ static int run_rounds(const char *folder, double effort, unsigned masters)
     printf("smallest even number of rounds that passes, effort %g, master "
            "seeds 1 to %u,\nand what fails with two fewer\n",
            effort, masters);
+    fflush(stdout);
     for (i = 0; i < count; i++) {
         const quality_range *range = &ranges[i];
         uint32_t most = 0;
