@@ -524,6 +524,83 @@ STATESAMPLER_DEF void statesampler_save(
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
+/* --- mix ------------------------------------------------------------------ */
+
+/* stop: what becomes of a source that has nothing left when its turn comes */
+#define STATESAMPLER_FIRST 0   /* it ends the epoch */
+#define STATESAMPLER_ALL 1     /* it is passed over, until all are finished */
+#define STATESAMPLER_RESTART 2 /* it begins anew, until all have finished */
+#define STATESAMPLER_NEVER 3   /* it begins anew, for ever */
+
+/* One dataset of a mix. */
+typedef struct statesampler_source {
+    statesampler sampler; /* initialised by you */
+    uint32_t weight;      /* 0 means 1 */
+    /* The rest is private. */
+    uint32_t seat;        /* this source's place in the sequence */
+    uint32_t seated;      /* the source whose place is this one's number */
+    uint32_t before;      /* the weights of the places before that one */
+    uint32_t finished;    /* 1: it finished once before the base */
+    uint32_t drop_last;   /* the sampler's, while another stands in for it */
+    uint32_t base_blocks; /* where it was at the mix's base: */
+    uint64_t base_epoch, base_position, base_step;
+    uint64_t base_turns;  /* turns of the sequence, */
+    uint64_t left;        /* and steps that were left in its epoch */
+} statesampler_source;
+
+/* In the caller's memory; all fields are private. It points to its sources:
+   do not copy it, and leave them where they are. */
+typedef struct statesampler_mix {
+    statesampler_source *sources;
+    uint32_t num_sources, stop;
+    uint32_t seats; /* sources that take turns */
+    uint32_t half;  /* the largest power of two below seats, or 0 */
+    uint32_t total; /* of the weights; seats if they are all equal */
+    uint64_t epoch, turn, point;
+    uint64_t base_turn, base_point;
+    uint64_t end;   /* turns of this epoch, or NONE */
+} statesampler_mix;
+
+STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
+                                           statesampler_source *sources,
+                                           uint32_t num_sources,
+                                           uint32_t stop);
+
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
+                                           uint64_t *out, size_t *count,
+                                           uint32_t *source);
+
+STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
+                                         uint64_t turn, uint64_t *out,
+                                         size_t *count, uint32_t *source);
+
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
+                                           uint64_t turn);
+
+STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
+
+STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
+    const statesampler_mix *mix);
+
+STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix);
+
+STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
+                                                  uint32_t source);
+
+STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
+                                             uint32_t source, uint64_t index,
+                                             uint64_t *turn,
+                                             statesampler_place *place);
+
+STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
+    const statesampler_mix *mix);
+
+STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
+                                            void *out);
+
+STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
+                                           const void *state, size_t size);
+
 /* --- audit ---------------------------------------------------------------- */
 
 /* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts
@@ -1412,16 +1489,19 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
 
 #define STATESAMPLER_PRIV_MAGIC 0x504d5353u /* "SSMP" */
 #define STATESAMPLER_PRIV_FORMAT 1
-#define STATESAMPLER_PRIV_WORDS (STATESAMPLER_STATE_BYTES / 8)
+#define STATESAMPLER_PRIV_WORDS 13
 
-/* The state's 14 words but the last, its check word; the manual's byte table
+/* The state's first word: the kind of state, format version, algorithm. */
+#define STATESAMPLER_PRIV_FIRST(magic)                 \
+    ((uint64_t)STATESAMPLER_ALGORITHM << 48 |          \
+     (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 | (magic))
+
+/* The state's words but the last, its check word; the manual's byte table
    says what they are. */
 STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
                                                uint64_t *words)
 {
-    words[0] = (uint64_t)STATESAMPLER_ALGORITHM << 48 |
-               (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 |
-               STATESAMPLER_PRIV_MAGIC;
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MAGIC);
     words[1] = s->num_samples;
     words[2] = s->seed;
     words[3] = s->stream;
@@ -1465,6 +1545,23 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
     return last;
 }
 
+/* Where an epoch ends in this shape, if its base is `base` and it has these
+   blocks; with CARRY num_samples. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_end(const statesampler *s,
+                                                       uint64_t base,
+                                                       uint32_t blocks)
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS], end, share;
+    if (s->tail == STATESAMPLER_CARRY) {
+        return s->num_samples;
+    }
+    statesampler_priv_words(s, words);
+    words[6] = (uint64_t)blocks << 32 | (uint32_t)words[6];
+    words[11] = base;
+    end = statesampler_priv_end(words, &share);
+    return s->drop_last ? end - (end - base) % s->global : end;
+}
+
 /* Makes the rest fit the epoch, the position and the base. */
 STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
                                                 uint32_t blocks)
@@ -1473,15 +1570,7 @@ STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
         s->blocks = blocks;
         s->ready.set = 0;
     }
-    s->end = s->num_samples;
-    if (s->tail != STATESAMPLER_CARRY) {
-        uint64_t words[STATESAMPLER_PRIV_WORDS], share;
-        statesampler_priv_words(s, words);
-        s->end = statesampler_priv_end(words, &share);
-        if (s->drop_last) {
-            s->end -= (s->end - s->base_position) % s->global;
-        }
-    }
+    s->end = statesampler_priv_epoch_end(s, s->base_position, blocks);
     statesampler_priv_order_for(
         s, &s->ready, s->epoch,
         (uint32_t)((s->position + s->rank) % blocks));
@@ -1519,15 +1608,16 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
 }
 
 /* How many samples this rank has in the step that begins at position. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_rank_count(const statesampler *s,
-                                                        uint64_t position)
+STATESAMPLER_PRIV size_t statesampler_priv_rank_count(const statesampler *s,
+                                                      uint64_t position)
 {
-    uint64_t count = s->batch_size;
+    uint32_t count = s->batch_size;
     if (s->tail == STATESAMPLER_CARRY ||
         s->end - position >= s->global) {
         return count;
     }
-    return statesampler_priv_below(s, s->end, position + s->rank, count);
+    return (size_t)statesampler_priv_below(s, s->end, position + s->rank,
+                                           count);
 }
 
 /* Steps from the base to the end; with CARRY, to where the base must move. */
@@ -1694,24 +1784,20 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+/* Serves count samples, all that this rank has in the present step, and moves
+   past it. */
+STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
+                                                 uint64_t *out, size_t count)
 {
-    uint64_t count;
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    count = statesampler_priv_rank_count(s, s->position);
-    if (count == 0) {
-        statesampler_priv_begin(s, s->epoch + 1);
-        return 0;
-    }
     if (out) {
         statesampler_priv_step(s, &s->ready, s->epoch, s->position, out,
-                               (size_t)count);
+                               count);
     }
     s->step++;
     s->position += s->global;
     if (s->tail != STATESAMPLER_CARRY) {
         s->position = statesampler_priv_min(s->position, s->end);
-        return (size_t)count;
+        return;
     }
     if (s->position >= s->num_samples) {
         s->epoch += s->position / s->num_samples;
@@ -1720,7 +1806,19 @@ STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
     if ((s->step - s->base_step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
         statesampler_priv_rebase(s); /* so that the product never overflows */
     }
-    return (size_t)count;
+}
+
+STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+{
+    size_t count;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    count = statesampler_priv_rank_count(s, s->position);
+    if (count == 0) {
+        statesampler_priv_begin(s, s->epoch + 1);
+        return 0;
+    }
+    statesampler_priv_advance(s, out, count);
+    return count;
 }
 
 STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
@@ -1877,41 +1975,95 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 /* --- state -----------------------------------------------------------------
    The state is 14 words of 64 bits, each written byte by byte. */
 
+STATESAMPLER_PRIV void statesampler_priv_put(unsigned char *bytes,
+                                             const uint64_t *words,
+                                             size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++) {
+        bytes[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_get(const unsigned char *bytes,
+                                             uint64_t *words, size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++) {
+        uint64_t byte = bytes[i];
+        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
+    }
+}
+
 /* The check word over the words before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_check(const uint64_t *words)
+STATESAMPLER_PRIV uint64_t statesampler_priv_check(const unsigned char *bytes,
+                                                   size_t size)
 {
     uint64_t hash = 0;
-    int i;
-    for (i = 0; i < STATESAMPLER_PRIV_WORDS - 1; i++) {
-        hash = (hash ^ words[i]) * STATESAMPLER_PRIV_GOLDEN;
+    for (; size != 0; size -= 8, bytes += 8) {
+        uint64_t word;
+        statesampler_priv_get(bytes, &word, 8);
+        hash = (hash ^ word) * STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
     return hash;
+}
+
+/* Whether this is a whole state, with the same first word and so much of
+   it. */
+STATESAMPLER_PRIV int statesampler_priv_open(const unsigned char *bytes,
+                                             size_t size, size_t expected,
+                                             uint64_t first)
+{
+    uint64_t word, check;
+    uint32_t version;
+    if (size < 8) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    statesampler_priv_get(bytes, &word, 8);
+    version = (uint32_t)(word >> 32) & 0xffffu;
+    if ((uint32_t)word != (uint32_t)first || version == 0) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (version > STATESAMPLER_PRIV_FORMAT) {
+        return STATESAMPLER_EVERSION;
+    }
+    if (size != expected) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    statesampler_priv_get(bytes + size - 8, &check, 8);
+    if (check != statesampler_priv_check(bytes, size - 8)) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    return word == first ? STATESAMPLER_OK : STATESAMPLER_EVERSION;
 }
 
 STATESAMPLER_DEF void statesampler_save(
     const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES])
 {
     uint64_t words[STATESAMPLER_PRIV_WORDS];
-    int i;
+    const size_t size = STATESAMPLER_STATE_BYTES - 8;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && out);
     statesampler_priv_words(s, words);
-    words[13] = statesampler_priv_check(words);
-    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
-        out[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
-    }
+    statesampler_priv_put(out, words, size);
+    words[0] = statesampler_priv_check(out, size);
+    statesampler_priv_put(out + size, words, 8);
 }
 
-/* Whether a run could have saved these words, and how many positions it had
-   served since its base. */
-STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
-                                                 uint64_t *served)
+/* Positions that a run with these words has served since its base. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_served(const uint64_t *words)
+{
+    return (words[8] - words[10]) * words[1] + words[9] - words[11];
+}
+
+/* Whether a run could have saved these words. */
+STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
 {
     uint64_t blocks = words[6] >> 32, epochs = words[8] - words[10];
-    uint64_t position = words[9], base = words[11], base_step = words[12];
-    uint64_t n = words[1], global, end;
+    uint64_t base = words[11], base_step = words[12], n = words[1];
+    uint64_t served = statesampler_priv_served(words), most, global;
     statesampler_desc d;
     d.num_samples = n;
     d.rank = 0;
@@ -1932,87 +2084,64 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
     global = (uint64_t)d.world_size * d.batch_size;
     if (d.tail == STATESAMPLER_CARRY) {
         /* seek stops at 2^63 steps, and 2^62 more take centuries. */
-        if (position >= n || base >= n ||
-            base_step > STATESAMPLER_NONE / 4 * 3 ||
-            epochs > STATESAMPLER_MAX_SAMPLES / n + 1) {
-            return 0;
-        }
-        position += epochs * n;
-        end = base + STATESAMPLER_MAX_SAMPLES / global * global;
-    } else {
-        /* A base is where another shape stopped: at most its padding, which
-           is less than its world size, after the last sample. And a step
-           serves one position or more. */
-        uint64_t most;
-        end = statesampler_priv_end(words, &most);
-        if (d.tail == STATESAMPLER_PAD) {
-            most += UINT32_MAX - 1;
-        }
-        if (epochs != 0 || base > most || base_step > base ||
-            (base == 0 && d.partition == STATESAMPLER_BLOCKED &&
-             blocks != d.world_size)) {
-            return 0;
-        }
+        return words[9] < n && base < n &&
+               base_step <= STATESAMPLER_NONE / 4 * 3 &&
+               epochs <= STATESAMPLER_MAX_SAMPLES / n + 1 &&
+               served <= STATESAMPLER_MAX_SAMPLES && served % global == 0;
     }
-    *served = position - base;
-    return position >= base && position <= end &&
-           (position == end || *served % global == 0);
+    /* A base is where another shape stopped: at most its padding, which is
+       less than its world size, after the last sample. And a step serves one
+       position or more. */
+    n = statesampler_priv_end(words, &most);
+    if (d.tail == STATESAMPLER_PAD) {
+        most += UINT32_MAX - 1;
+    }
+    return epochs == 0 && base <= most && base_step <= base &&
+           (base != 0 || d.partition == STATESAMPLER_INTERLEAVED ||
+            blocks == d.world_size) &&
+           served <= n - base &&
+           (served == n - base || served % global == 0);
 }
 
-STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
-                                       size_t size)
+/* Whether these words may be taken over. */
+STATESAMPLER_PRIV int statesampler_priv_fit(const statesampler *s,
+                                            const uint64_t *words)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
-    uint64_t served, global;
-    uint32_t version;
-    size_t i;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
+    uint64_t own[STATESAMPLER_PRIV_WORDS];
+    int i;
+    if (!statesampler_priv_possible(words)) {
+        return STATESAMPLER_ECORRUPT;
+    }
     statesampler_priv_words(s, own);
-    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
-        uint64_t byte = i < size ? bytes[i] : 0;
-        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
-    }
-    version = (uint32_t)(words[0] >> 32) & 0xffffu;
-    if (size < 8 || (uint32_t)words[0] != STATESAMPLER_PRIV_MAGIC ||
-        version == 0) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    if (version > STATESAMPLER_PRIV_FORMAT) {
-        return STATESAMPLER_EVERSION;
-    }
-    if (size != STATESAMPLER_STATE_BYTES ||
-        words[13] != statesampler_priv_check(words)) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    if (words[0] != own[0]) {
-        return STATESAMPLER_EVERSION;
-    }
-    if (!statesampler_priv_possible(words, &served)) {
-        return STATESAMPLER_ECORRUPT;
-    }
     /* Number of samples to tail must match; blocks are taken over. */
     for (i = 1; i < 6; i++) {
         if (words[i] != own[i]) {
             return STATESAMPLER_EMISMATCH;
         }
     }
-    if ((uint32_t)words[6] != (uint32_t)own[6]) {
-        return STATESAMPLER_EMISMATCH;
-    }
+    return (uint32_t)words[6] == (uint32_t)own[6] ? STATESAMPLER_OK
+                                                  : STATESAMPLER_EMISMATCH;
+}
 
+/* Goes on where these words say. */
+STATESAMPLER_PRIV void statesampler_priv_take(statesampler *s,
+                                              const uint64_t *words)
+{
+    uint32_t world_size = (uint32_t)words[7];
+    uint32_t batch_size = (uint32_t)(words[7] >> 32);
     if (words[9] == 0 && s->tail != STATESAMPLER_CARRY) {
         statesampler_priv_begin(s, words[8]);
-        return STATESAMPLER_OK;
+        return;
     }
-    global = (words[7] >> 32) * (uint32_t)words[7];
     s->epoch = words[8];
     s->position = words[9];
     s->base_epoch = words[10];
     s->base_position = words[11];
     s->base_step = words[12];
-    s->step = words[12] + statesampler_priv_ceil_div(served, global);
-    if (words[7] != own[7]) {
+    s->step = words[12] + statesampler_priv_ceil_div(
+                              statesampler_priv_served(words),
+                              (uint64_t)world_size * batch_size);
+    if (world_size != s->world_size || batch_size != s->batch_size) {
         statesampler_priv_rebase(s);
     }
     statesampler_priv_settle(s, (uint32_t)(words[6] >> 32));
@@ -2020,6 +2149,627 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
         /* Saved after a step that this loader's drop_last leaves out. */
         statesampler_priv_rebase(s);
         statesampler_priv_settle(s, s->blocks);
+    }
+}
+
+STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
+                                       size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    int code;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
+    code = statesampler_priv_open(bytes, size, STATESAMPLER_STATE_BYTES,
+                                  STATESAMPLER_PRIV_FIRST(
+                                      STATESAMPLER_PRIV_MAGIC));
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_get(bytes, words, size - 8);
+        code = statesampler_priv_fit(s, words);
+    }
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_take(s, words);
+    }
+    return code;
+}
+
+/* --- mix -------------------------------------------------------------------
+   The sequence says whose turn it is, for ever, and a point is a number of
+   its turns. Sources that have steps sit in its seats, in their order. With
+   equal weights it is seat 0, 1, 2, ... and round again. Otherwise the seats
+   are the leaves of a balanced tree, and of the first m turns of a node of
+   weight w its left child of weight a has floor((m * a + floor(w / 2)) / w),
+   the share rounded to nearest, and the right child has the rest. As a <= w,
+   the next turn adds 0 or 1 to the left, and 1 or 0 to the right: so every
+   turn is of exactly one leaf. After w turns the left child has had a, so
+   that a period of the whole weight is exact. And a level adds half a turn at
+   most to how far a leaf is from its share, so that in between it is never
+   farther than half the tree's height. */
+
+#define STATESAMPLER_PRIV_MIX_MAGIC 0x584d5353u /* "SSMX" */
+#define STATESAMPLER_PRIV_MIX_HEAD 48u          /* bytes before the sources */
+#define STATESAMPLER_PRIV_SOURCE_BYTES 88u
+#define STATESAMPLER_PRIV_NOBODY UINT32_MAX
+
+/* How many of the first turns of the sequence, so many as point says, are
+   those of *seat; or, where that is NOBODY, of the seat whose turn comes
+   then, which it is set to. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_turns(
+    const statesampler_mix *mix, uint64_t point, uint32_t *seat)
+{
+    uint32_t weight = mix->total, first = 0, before = 0, half;
+    uint64_t rounds = point / weight, turns = point % weight;
+    if (weight == mix->seats) {
+        if (*seat == STATESAMPLER_PRIV_NOBODY) {
+            *seat = (uint32_t)turns;
+        }
+        return rounds + (*seat < turns);
+    }
+    for (half = mix->half; half != 0; half /= 2) {
+        uint32_t middle = first + half, left;
+        uint64_t product, share;
+        if (middle >= mix->seats) {
+            continue; /* there is no right child */
+        }
+        left = mix->sources[middle].before - before;
+        product = turns * left + weight / 2; /* below 2^62 + 2^30 */
+        share = product / weight;
+        if (*seat == STATESAMPLER_PRIV_NOBODY
+                ? product - share * weight + left >= weight
+                : *seat < middle) {
+            turns = share;
+            weight = left;
+        } else {
+            turns -= share;
+            weight -= left;
+            first = middle;
+            before += left;
+        }
+    }
+    *seat = first;
+    return rounds * weight + turns;
+}
+
+/* What search looks for more of: turns of a seat; or, of all seats together,
+   with ALL turns that are not passed over, otherwise seats that have been
+   asked for more than they had. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_measure(
+    const statesampler_mix *mix, uint32_t seat, uint64_t point)
+{
+    uint64_t sum = 0;
+    if (seat < mix->seats) {
+        return statesampler_priv_turns(mix, point, &seat);
+    }
+    for (seat = 0; seat < mix->seats; seat++) {
+        const statesampler_source *source =
+            mix->sources + mix->sources[seat].seated;
+        uint64_t most = source->base_turns + source->left;
+        uint64_t turns = statesampler_priv_turns(mix, point, &seat);
+        sum += mix->stop == STATESAMPLER_ALL
+                   ? statesampler_priv_min(turns, most)
+                   : turns > most || source->finished;
+    }
+    return sum;
+}
+
+/* The point, not before the base, whose turn makes the measure larger than
+   goal. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_search(
+    const statesampler_mix *mix, uint32_t seat, uint64_t goal)
+{
+    uint64_t low = mix->base_point;
+    uint64_t high = low + 2 * STATESAMPLER_MAX_SAMPLES;
+    while (low < high) { /* 63 turns: the distance is halved */
+        uint64_t middle = low + (high - low) / 2;
+        if (statesampler_priv_measure(mix, seat, middle + 1) > goal) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* The point of a turn of the mix. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_point(
+    const statesampler_mix *mix, uint64_t turn)
+{
+    uint64_t point = mix->base_point + (turn - mix->base_turn);
+    return mix->stop == STATESAMPLER_ALL
+               ? statesampler_priv_search(mix, STATESAMPLER_PRIV_NOBODY,
+                                          point)
+               : point;
+}
+
+/* Whether a source has steps: with FIRST and ALL in the present epoch, served
+   ones counted, otherwise in epochs to come. */
+STATESAMPLER_PRIV int statesampler_priv_takes_turns(const statesampler *s,
+                                                    uint32_t stop)
+{
+    return stop <= STATESAMPLER_ALL
+               ? statesampler_num_steps(s) != 0
+               : statesampler_priv_epoch_end(s, 0, 1) != 0;
+}
+
+STATESAMPLER_PRIV uint32_t
+statesampler_priv_weight(const statesampler_source *source)
+{
+    return source->weight ? source->weight : 1;
+}
+
+/* Makes the present turn the base, and takes stock of the sources. */
+STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
+{
+    statesampler_source *sources = mix->sources;
+    uint32_t i, equal = 1, weight = 0;
+    uint64_t left = 0;
+    mix->seats = 0;
+    mix->total = 0;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &sources[i].sampler;
+        uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+        statesampler_priv_rebase(s);
+        sources[i].base_blocks = s->blocks;
+        sources[i].base_epoch = s->epoch;
+        sources[i].base_position = s->position;
+        sources[i].base_step = s->step;
+        sources[i].left = statesampler_priv_reach(s);
+        left += sources[i].left;
+        if (statesampler_priv_takes_turns(s, mix->stop)) {
+            seat = mix->seats++;
+            sources[seat].seated = i;
+            sources[seat].before = mix->total;
+            equal &= seat == 0 ||
+                     weight == statesampler_priv_weight(sources + i);
+            weight = statesampler_priv_weight(sources + i);
+            mix->total += weight;
+        }
+        if ((seat ^ sources[i].seat) >> 31) {
+            mix->point = 0; /* other sources, another sequence */
+        }
+        sources[i].seat = seat;
+    }
+    if (equal) {
+        mix->total = mix->seats;
+    }
+    for (mix->half = 0x80000000u; mix->half >= mix->seats && mix->half;) {
+        mix->half /= 2;
+    }
+    mix->base_turn = mix->turn;
+    mix->base_point = mix->point;
+    for (i = 0; i < mix->seats; i++) {
+        sources[sources[i].seated].base_turns =
+            statesampler_priv_turns(mix, mix->point, &i);
+    }
+    mix->end = mix->turn;
+    if (mix->stop == STATESAMPLER_NEVER) {
+        mix->end = STATESAMPLER_NONE;
+    } else if (mix->stop == STATESAMPLER_ALL) {
+        mix->end += left;
+    } else if (mix->seats != 0) {
+        mix->end += statesampler_priv_search(
+                        mix, STATESAMPLER_PRIV_NOBODY,
+                        mix->stop == STATESAMPLER_FIRST ? 0
+                                                        : mix->seats - 1) -
+                    mix->point;
+    }
+}
+
+STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
+                                           statesampler_source *sources,
+                                           uint32_t num_sources,
+                                           uint32_t stop)
+{
+    uint64_t samples = 0, total = 0;
+    uint32_t i, seats = 0;
+    STATESAMPLER_ASSERT(mix && sources);
+    for (i = 0; i < num_sources; i++) {
+        const statesampler *s = &sources[i].sampler;
+        STATESAMPLER_ASSERT(s->world_size != 0);
+        samples += s->num_samples;
+        total += statesampler_priv_weight(sources + i);
+        seats += (uint32_t)statesampler_priv_takes_turns(s, stop);
+        if (samples >= STATESAMPLER_MAX_SAMPLES || total >> 31 ||
+            s->rank != sources->sampler.rank ||
+            s->world_size != sources->sampler.world_size ||
+            s->batch_size != sources->sampler.batch_size ||
+            (s->tail == STATESAMPLER_CARRY && stop != STATESAMPLER_NEVER)) {
+            return STATESAMPLER_EINVAL;
+        }
+    }
+    if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
+        (stop == STATESAMPLER_NEVER && seats == 0)) {
+        return STATESAMPLER_EINVAL;
+    }
+    for (i = 0; i < num_sources; i++) {
+        if ((stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+            statesampler_num_steps(&sources[i].sampler) /
+                    statesampler_priv_weight(sources + i) >=
+                STATESAMPLER_MAX_SAMPLES / total) {
+            return STATESAMPLER_EINVAL;
+        }
+    }
+    for (i = 0; i < num_sources; i++) {
+        sources[i].finished = 0;
+    }
+    mix->sources = sources;
+    mix->num_sources = num_sources;
+    mix->stop = stop;
+    mix->epoch = 0;
+    mix->turn = 0;
+    mix->point = 0;
+    statesampler_priv_mix_base(mix);
+    return STATESAMPLER_OK;
+}
+
+/* The number of the source whose turn comes at a point, and how many it has
+   had since the base. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_due(const statesampler_mix *mix,
+                                                 uint64_t point,
+                                                 uint64_t *turns)
+{
+    uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+    *turns = statesampler_priv_turns(mix, point, &seat);
+    seat = mix->sources[seat].seated;
+    *turns -= mix->sources[seat].base_turns;
+    return seat;
+}
+
+/* Serves a step, of the next epoch if this one is at its end. The count may
+   be 0: with UNEVEN, for a rank without a sample in the last step. */
+STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
+                                                      uint64_t *out)
+{
+    size_t count;
+    if (s->position == s->end && s->tail != STATESAMPLER_CARRY) {
+        statesampler_priv_begin(s, s->epoch + 1);
+    }
+    count = statesampler_priv_rank_count(s, s->position);
+    statesampler_priv_advance(s, out, count);
+    return count;
+}
+
+/* Puts a source's sampler, or a copy of it, where it is so many turns after
+   the base. */
+STATESAMPLER_PRIV void statesampler_priv_put_at(
+    const statesampler_source *source, statesampler *s, uint64_t turns)
+{
+    s->epoch = source->base_epoch;
+    s->position = source->base_position;
+    s->step = source->base_step;
+    statesampler_priv_rebase(s);
+    statesampler_priv_settle(s, source->base_blocks);
+    if (turns > source->left) {
+        uint64_t steps;
+        turns -= source->left + 1;
+        statesampler_priv_begin(s, s->epoch + 1);
+        steps = statesampler_priv_reach(s);
+        statesampler_priv_begin(s, s->epoch + turns / steps);
+        turns = turns % steps + 1;
+    }
+    (void)statesampler_seek(s, s->step + turns);
+}
+
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
+                                           uint64_t *out, size_t *count,
+                                           uint32_t *source)
+{
+    statesampler_source *sources;
+    uint64_t turns;
+    uint32_t i, tries = 64;
+    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
+    sources = mix->sources;
+    if (mix->turn == mix->end) {
+        for (i = 0; i < mix->num_sources; i++) {
+            statesampler *s = &sources[i].sampler;
+            sources[i].finished = 0;
+            if (s->step != 0) {
+                statesampler_priv_begin(s, s->epoch + 1);
+            }
+        }
+        mix->epoch++;
+        mix->turn = 0;
+        mix->point = 0;
+        statesampler_priv_mix_base(mix);
+        *count = 0;
+        return 0;
+    }
+    /* Where many are passed over, their turns are not counted one by one. */
+    while (i = statesampler_priv_due(mix, mix->point, &turns),
+           mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
+        mix->point = --tries ? mix->point + 1
+                             : statesampler_priv_point(mix, mix->turn);
+    }
+    *count = statesampler_priv_serve_turn(&sources[i].sampler, out);
+    *source = i;
+    mix->point++;
+    mix->turn++;
+    return 1;
+}
+
+STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
+                                         uint64_t turn, uint64_t *out,
+                                         size_t *count, uint32_t *source)
+{
+    statesampler copy;
+    volatile unsigned char *to = (volatile unsigned char *)&copy;
+    const unsigned char *from;
+    uint64_t turns;
+    size_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
+    if (turn < mix->base_turn || turn >= mix->end ||
+        turn > STATESAMPLER_MAX_SAMPLES) {
+        *count = 0;
+        return turn < mix->end ? STATESAMPLER_ERANGE : 0;
+    }
+    *source = statesampler_priv_due(
+        mix, statesampler_priv_point(mix, turn), &turns);
+    from = (const unsigned char *)&mix->sources[*source].sampler;
+    /* Byte by byte and volatile, or compilers call memcpy, which may not be
+       there. The orders come last and are set up anew. */
+    for (i = 0; i < offsetof(statesampler, ready); i++) {
+        to[i] = from[i];
+    }
+    statesampler_priv_order_clear(&copy.ready);
+    statesampler_priv_put_at(mix->sources + *source, &copy, turns);
+    *count = statesampler_priv_serve_turn(&copy, out);
+    return 1;
+}
+
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
+                                           uint64_t turn)
+{
+    uint64_t point;
+    uint32_t seat, write;
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    if (turn < mix->base_turn || turn > mix->end ||
+        turn > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ERANGE;
+    }
+    point = turn == mix->base_turn
+                ? mix->base_point
+                : statesampler_priv_point(mix, turn - 1) + 1;
+    for (write = 0; write < 2; write++) {
+        for (seat = 0; seat < mix->seats; seat++) {
+            statesampler_source *source =
+                mix->sources + mix->sources[seat].seated;
+            uint64_t turns = statesampler_priv_turns(mix, point, &seat) -
+                             source->base_turns;
+            if (mix->stop == STATESAMPLER_ALL) {
+                turns = statesampler_priv_min(turns, source->left);
+            }
+            if (write) {
+                statesampler_priv_put_at(source, &source->sampler, turns);
+            } else if (turns > source->left &&
+                       source->sampler.tail == STATESAMPLER_CARRY) {
+                return STATESAMPLER_ERANGE;
+            }
+        }
+    }
+    mix->turn = turn;
+    mix->point = point;
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->turn;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
+    const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->end;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->epoch;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
+                                                  uint32_t source)
+{
+    uint64_t samples = 0;
+    STATESAMPLER_ASSERT(mix && mix->sources && source <= mix->num_sources);
+    while (source != 0) {
+        samples += mix->sources[--source].sampler.num_samples;
+    }
+    return samples;
+}
+
+STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
+                                             uint32_t source, uint64_t index,
+                                             uint64_t *turn,
+                                             statesampler_place *place)
+{
+    const statesampler *s;
+    statesampler_place found;
+    uint64_t point;
+    uint32_t seat;
+    int code;
+    STATESAMPLER_ASSERT(mix && mix->sources && turn && place &&
+                        source < mix->num_sources);
+    s = &mix->sources[source].sampler;
+    code = statesampler_locate(s, index, &found);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    seat = mix->sources[source].seat;
+    point = statesampler_priv_turns(mix, mix->point, &seat);
+    if (mix->stop == STATESAMPLER_ALL) {
+        point = statesampler_priv_min(point, mix->sources[source].base_turns +
+                                                 mix->sources[source].left);
+    }
+    point = statesampler_priv_search(mix, seat, point + found.step - s->step);
+    point = mix->base_turn - mix->base_point +
+            (mix->stop == STATESAMPLER_ALL
+                 ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
+                                             point)
+                 : point);
+    if (point >= mix->end) {
+        return STATESAMPLER_ERANGE;
+    }
+    *turn = point;
+    *place = found;
+    return STATESAMPLER_OK;
+}
+
+/* A source in a mix's state: its sampler's words from the number of samples
+   to the shape, the base, and before them all its weight and flags. */
+STATESAMPLER_PRIV void statesampler_priv_source_words(
+    const statesampler_source *source, uint64_t *words)
+{
+    const statesampler *s = &source->sampler;
+    statesampler_priv_words(s, words);
+    words[0] = statesampler_priv_weight(source) |
+               (uint64_t)source->finished << 32 | (uint64_t)s->drop_last << 33;
+    words[6] = (uint64_t)source->base_blocks << 32 | (uint32_t)words[6];
+    words[8] = source->base_epoch;
+    words[9] = source->base_position;
+    words[10] = source->base_step;
+}
+
+STATESAMPLER_PRIV size_t statesampler_priv_mix_bytes(uint32_t num_sources)
+{
+    return (size_t)num_sources * STATESAMPLER_PRIV_SOURCE_BYTES +
+           STATESAMPLER_PRIV_MIX_HEAD + 8;
+}
+
+STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
+    const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return statesampler_priv_mix_bytes(mix->num_sources);
+}
+
+STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
+                                            void *out)
+{
+    unsigned char *bytes = (unsigned char *)out;
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && out);
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC);
+    words[1] = (uint64_t)mix->stop << 32 | mix->num_sources;
+    words[2] = mix->epoch;
+    words[3] = mix->turn;
+    words[4] = mix->base_turn;
+    words[5] = mix->base_point;
+    statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    bytes += STATESAMPLER_PRIV_MIX_HEAD;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_priv_source_words(mix->sources + i, words);
+        statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_SOURCE_BYTES);
+        bytes += STATESAMPLER_PRIV_SOURCE_BYTES;
+    }
+    words[0] = statesampler_priv_check(
+        (unsigned char *)out, (size_t)(bytes - (unsigned char *)out));
+    statesampler_priv_put(bytes, words, 8);
+}
+
+/* Gives every sampler of a mix a shape; then the present is the base. */
+STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
+                                                 uint64_t shape)
+{
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        statesampler *s = &source->sampler;
+        uint32_t drop_last = source->drop_last;
+        source->drop_last = s->drop_last;
+        s->drop_last = drop_last;
+        s->world_size = (uint32_t)shape;
+        s->batch_size = (uint32_t)(shape >> 32);
+        s->global = (uint64_t)s->world_size * s->batch_size;
+        if (s->epoch != source->base_epoch) {
+            source->finished = 1;
+        }
+        if (s->position == 0 && s->tail != STATESAMPLER_CARRY) {
+            statesampler_priv_begin(s, s->epoch);
+        }
+        statesampler_priv_rebase(s);
+        statesampler_priv_settle(s, s->blocks);
+    }
+    statesampler_priv_mix_base(mix);
+}
+
+STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
+                                           const void *state, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
+    uint64_t turn, shape;
+    uint32_t i, write, same = 1;
+    int code;
+    STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
+    words[1] = 0;
+    if (size >= 16) {
+        statesampler_priv_get(bytes, words, 16);
+    }
+    code = statesampler_priv_open(
+        bytes, size, statesampler_priv_mix_bytes((uint32_t)words[1]),
+        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    if (words[4] > words[3] || words[3] > STATESAMPLER_MAX_SAMPLES ||
+        words[5] > 2 * STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (words[1] != ((uint64_t)mix->stop << 32 | mix->num_sources)) {
+        return STATESAMPLER_EMISMATCH;
+    }
+    /* First every source is looked at, and only then is anything changed. */
+    for (write = 0; write < 2; write++) {
+        for (i = 0; i < mix->num_sources; i++) {
+            statesampler_source *source = mix->sources + i;
+            statesampler *s = &source->sampler;
+            statesampler_priv_source_words(source, own);
+            statesampler_priv_get(bytes + STATESAMPLER_PRIV_MIX_HEAD +
+                                      STATESAMPLER_PRIV_SOURCE_BYTES * i,
+                                  words, STATESAMPLER_PRIV_SOURCE_BYTES);
+            if (write) {
+                source->drop_last = s->drop_last;
+                s->drop_last = words[0] >> 33 & 1;
+                source->finished = words[0] >> 32 & 1;
+                source->base_blocks = (uint32_t)(words[6] >> 32);
+                source->base_epoch = words[8];
+                source->base_position = words[9];
+                source->base_step = words[10];
+                s->world_size = (uint32_t)words[7];
+                s->batch_size = (uint32_t)(words[7] >> 32);
+                s->global = (uint64_t)s->world_size * s->batch_size;
+                statesampler_priv_put_at(source, s, 0);
+                continue;
+            }
+            same &= words[7] == own[7] && (words[0] ^ own[0]) >> 33 == 0;
+            if ((uint32_t)words[0] != (uint32_t)own[0]) {
+                return STATESAMPLER_EMISMATCH;
+            }
+            words[12] = words[10];
+            words[11] = words[9];
+            words[10] = words[8];
+            code = statesampler_priv_fit(s, words);
+            if (code != STATESAMPLER_OK) {
+                return code;
+            }
+        }
+    }
+    shape = own[7];
+    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    mix->epoch = words[2];
+    turn = words[3];
+    mix->turn = words[4];
+    statesampler_priv_mix_base(mix);
+    mix->point = words[5];
+    statesampler_priv_mix_base(mix);
+    (void)statesampler_mix_seek(mix, statesampler_priv_min(turn, mix->end));
+    if (!same) {
+        statesampler_priv_reshape(mix, shape);
     }
     return STATESAMPLER_OK;
 }
