@@ -423,14 +423,15 @@ typedef struct statesampler_priv_order {
 
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
-    uint64_t num_samples, seed, stream, chunk_size, window;
-    uint32_t rank, world_size, batch_size;
-    uint32_t order, partition, tail, drop_last;
-    uint32_t blocks; /* BLOCKED: how many; INTERLEAVED: 1 */
-    uint64_t global; /* world_size * batch_size */
+    uint64_t num_samples;
     uint64_t epoch, position, step;
     uint64_t base_epoch, base_position, base_step;
     uint64_t end;    /* where the epoch ends; CARRY: num_samples */
+    uint64_t global; /* world_size * batch_size */
+    uint32_t rank, world_size, batch_size;
+    uint32_t order, partition, tail, drop_last;
+    uint32_t blocks; /* BLOCKED: how many; INTERLEAVED: 1 */
+    uint64_t chunk_size, window, seed, stream;
     statesampler_priv_order ready;
 } statesampler;
 
@@ -534,18 +535,18 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
-    statesampler sampler; /* initialised by you */
     uint32_t weight;      /* 0 means 1 */
     /* The rest is private. */
     uint32_t seat;        /* this source's place in the sequence */
     uint32_t seated;      /* the source whose place is this one's number */
-    uint32_t before;      /* the weights of the places before that one */
+    uint32_t right;       /* weight of the right child that begins with it */
     uint32_t finished;    /* 1: it finished once before the base */
     uint32_t drop_last;   /* the sampler's, while another stands in for it */
     uint32_t base_blocks; /* where it was at the mix's base: */
     uint64_t base_epoch, base_position, base_step;
     uint64_t base_turns;  /* turns of the sequence, */
     uint64_t left;        /* and steps that were left in its epoch */
+    statesampler sampler; /* initialised by you */
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
@@ -553,9 +554,8 @@ typedef struct statesampler_source {
 typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
-    uint32_t seats; /* sources that take turns */
-    uint32_t half;  /* the largest power of two below seats, or 0 */
-    uint32_t total; /* of the weights; seats if they are all equal */
+    uint32_t seats;  /* sources that take turns */
+    uint32_t weight; /* of all of them */
     uint64_t epoch, turn, point;
     uint64_t base_turn, base_point;
     uint64_t end;   /* turns of this epoch, or NONE */
@@ -1327,21 +1327,22 @@ STATESAMPLER_PRIV void statesampler_priv_order_set(
 {
     uint64_t key =
         statesampler_priv_epoch_key(s->seed, epoch, s->stream);
-    uint64_t size = s->num_samples, start = 0;
+    /* The first `extra` blocks have one sample more. */
+    uint64_t quota = s->num_samples / s->blocks, size;
+    uint32_t extra = (uint32_t)(s->num_samples % s->blocks);
     if (s->partition == STATESAMPLER_BLOCKED) {
-        uint64_t quota = size / s->blocks;
-        uint64_t extra =
-            s->tail == STATESAMPLER_DROP ? 0 : size % s->blocks;
         key = statesampler_priv_derive(key, STATESAMPLER_PRIV_BLOCK + block);
-        start = block * quota + statesampler_priv_min(block, extra);
-        size = quota + (block < extra);
     }
+    if (s->tail == STATESAMPLER_DROP) {
+        extra = 0;
+    }
+    size = quota + (block < extra);
     order->set = 1;
     order->epoch = epoch;
     order->block = block;
     order->key = key;
     order->size = size;
-    order->start = start;
+    order->start = block * quota + (block < extra ? block : extra);
     if (s->order == STATESAMPLER_SHUFFLE) {
         statesampler_priv_perm_set(&order->perm, size, key);
     } else if (s->order == STATESAMPLER_WINDOW) {
@@ -1929,7 +1930,8 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 {
     statesampler_priv_order spare;
     const statesampler_priv_order *order;
-    uint64_t n, block = 0, position, past;
+    uint64_t n, block, position, past, quota, longer;
+    uint32_t extra;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && place);
     n = s->num_samples;
     if (s->order == STATESAMPLER_REPLACEMENT) {
@@ -1938,17 +1940,16 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     if (index >= n) {
         return STATESAMPLER_ERANGE;
     }
-    if (s->partition == STATESAMPLER_BLOCKED) {
-        /* The first `extra` blocks have one sample more. */
-        uint64_t quota = n / s->blocks;
-        uint64_t extra = s->tail == STATESAMPLER_DROP ? 0 : n % s->blocks;
-        uint64_t longer = extra * (quota + 1);
-        if (index >= longer + (s->blocks - extra) * quota) {
-            return STATESAMPLER_ERANGE; /* DROP leaves it out */
+    quota = n / s->blocks;
+    extra = (uint32_t)(n % s->blocks);
+    if (s->tail == STATESAMPLER_DROP) {
+        if (index >= n - extra) {
+            return STATESAMPLER_ERANGE; /* left out */
         }
-        block = index < longer ? index / (quota + 1)
-                               : (index - extra) / quota;
+        extra = 0;
     }
+    longer = extra * (quota + 1);
+    block = index < longer ? index / (quota + 1) : (index - extra) / quota;
     statesampler_priv_order_clear(&spare);
     order = statesampler_priv_order_for(s, &spare, s->epoch, (uint32_t)block);
     position = statesampler_priv_order_inverse(s, order, &spare,
@@ -2174,16 +2175,17 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 
 /* --- mix -------------------------------------------------------------------
    The sequence says whose turn it is, for ever, and a point is a number of
-   its turns. Sources that have steps sit in its seats, in their order. With
-   equal weights it is seat 0, 1, 2, ... and round again. Otherwise the seats
-   are the leaves of a balanced tree, and of the first m turns of a node of
-   weight w its left child of weight a has floor((m * a + floor(w / 2)) / w),
-   the share rounded to nearest, and the right child has the rest. As a <= w,
-   the next turn adds 0 or 1 to the left, and 1 or 0 to the right: so every
-   turn is of exactly one leaf. After w turns the left child has had a, so
-   that a period of the whole weight is exact. And a level adds half a turn at
-   most to how far a leaf is from its share, so that in between it is never
-   farther than half the tree's height. */
+   its turns. Sources that have steps sit in its seats, in their order, and
+   the seats are the leaves of a tree: the root's left child has those with an
+   even number, its right child the odd ones, the next level goes by the next
+   bit, and so on. Of the first m turns of a node of weight w its right child
+   of weight a has ceil((m * a - floor(w / 2)) / w), its share rounded to
+   nearest, and the left child has the rest. As a <= w, the next turn adds 0 or
+   1 to the right, and 1 or 0 to the left: so every turn is of exactly one
+   leaf. After w turns the right child has had a: a period of the whole weight
+   is exact. In between a level adds half a turn at most to how far a seat is
+   from its share. Equal weights are 0, 1, 2, ... and round again, as left and
+   right then take every other turn. */
 
 #define STATESAMPLER_PRIV_MIX_MAGIC 0x584d5353u /* "SSMX" */
 #define STATESAMPLER_PRIV_MIX_HEAD 48u          /* bytes before the sources */
@@ -2196,36 +2198,24 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 STATESAMPLER_PRIV uint64_t statesampler_priv_turns(
     const statesampler_mix *mix, uint64_t point, uint32_t *seat)
 {
-    uint32_t weight = mix->total, first = 0, before = 0, half;
+    uint32_t weight = mix->weight, bit, node = 0, right;
     uint64_t rounds = point / weight, turns = point % weight;
-    if (weight == mix->seats) {
-        if (*seat == STATESAMPLER_PRIV_NOBODY) {
-            *seat = (uint32_t)turns;
-        }
-        return rounds + (*seat < turns);
-    }
-    for (half = mix->half; half != 0; half /= 2) {
-        uint32_t middle = first + half, left;
-        uint64_t product, share;
-        if (middle >= mix->seats) {
-            continue; /* there is no right child */
-        }
-        left = mix->sources[middle].before - before;
-        product = turns * left + weight / 2; /* below 2^62 + 2^30 */
-        share = product / weight;
+    for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
+        uint32_t part = weight - mix->sources[right].right;
+        uint64_t product = turns * part + weight / 2; /* below 2^62 + 2^30 */
+        uint64_t share = product / weight;
         if (*seat == STATESAMPLER_PRIV_NOBODY
-                ? product - share * weight + left >= weight
-                : *seat < middle) {
+                ? product - share * weight + part >= weight
+                : !(*seat & bit)) {
             turns = share;
-            weight = left;
+            weight = part;
         } else {
             turns -= share;
-            weight -= left;
-            first = middle;
-            before += left;
+            weight -= part;
+            node = right;
         }
     }
-    *seat = first;
+    *seat = node;
     return rounds * weight + turns;
 }
 
@@ -2300,10 +2290,10 @@ statesampler_priv_weight(const statesampler_source *source)
 STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
 {
     statesampler_source *sources = mix->sources;
-    uint32_t i, equal = 1, weight = 0;
+    uint32_t i, bit;
     uint64_t left = 0;
     mix->seats = 0;
-    mix->total = 0;
+    mix->weight = 0;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &sources[i].sampler;
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
@@ -2317,22 +2307,19 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
         if (statesampler_priv_takes_turns(s, mix->stop)) {
             seat = mix->seats++;
             sources[seat].seated = i;
-            sources[seat].before = mix->total;
-            equal &= seat == 0 ||
-                     weight == statesampler_priv_weight(sources + i);
-            weight = statesampler_priv_weight(sources + i);
-            mix->total += weight;
+            sources[seat].right = 0;
+            mix->weight += statesampler_priv_weight(sources + i);
+            for (bit = 1; bit <= seat; bit *= 2) {
+                if (seat & bit) {
+                    sources[seat & (2 * bit - 1)].right +=
+                        statesampler_priv_weight(sources + i);
+                }
+            }
         }
         if ((seat ^ sources[i].seat) >> 31) {
             mix->point = 0; /* other sources, another sequence */
         }
         sources[i].seat = seat;
-    }
-    if (equal) {
-        mix->total = mix->seats;
-    }
-    for (mix->half = 0x80000000u; mix->half >= mix->seats && mix->half;) {
-        mix->half /= 2;
     }
     mix->base_turn = mix->turn;
     mix->base_point = mix->point;
@@ -2804,14 +2791,13 @@ STATESAMPLER_DEF void statesampler_audit_merge(
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples)
 {
-    uint64_t n = num_samples, a, b, sum1, sum2;
+    uint64_t n = num_samples, sum1, sum2;
     STATESAMPLER_ASSERT(audit);
     /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. The division by two comes
-       first, on the even factor; the one by three is exact, so that it is
-       the product with the inverse of 3 modulo 2^64. */
-    a = n % 2 == 0 ? n / 2 : n;
-    b = n % 2 == 0 ? n - 1 : (n - 1) / 2;
-    sum1 = a * b;
+       first, on the even one of n and n - 1, and the other is the odd one;
+       the division by three is exact, so that it is the product with the
+       inverse of 3 modulo 2^64. */
+    sum1 = n / 2 * ((n - 1) | 1);
     sum2 = sum1 * (2 * n - 1) *
            STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
     return audit->count == n && audit->sum1 == sum1 &&

@@ -1,11 +1,11 @@
 /* model_mix.h - a mix as a person would take turns by hand.
 
    Around the table sit the sources that have something to give. Whose turn it
-   is comes from counting: every pair of neighbours, of pairs, of fours keeps
-   count of the turns it has had and gives the next one to the half that is
-   owed it. What a source gives comes from a sampler of its own, of which
-   test_sampler and test_elastic know that it is right. Nothing here is
-   computed from the number of a turn.
+   is comes from counting: even seats and odd ones share the turns, and each
+   of the two groups keeps count of what it has had and gives it on to its own
+   two halves in the same way. What a source gives comes from a sampler of its
+   own, of which test_sampler and test_elastic know that it is right. Nothing
+   here is computed from the number of a turn.
 
    Needs statesampler.h and check.h before it. */
 #ifndef STATESAMPLER_TESTS_MODEL_MIX_H
@@ -22,7 +22,7 @@ typedef struct mix_model {
     int restarted[MIX_SOURCES]; /* has finished once, and begun anew */
     uint32_t seat[MIX_SOURCES]; /* the sources that take turns, in order */
     uint32_t seats;
-    /* Turns had by the group of 2^level seats from a seat on. */
+    /* Turns had by the seats with this remainder modulo 2^level. */
     uint64_t had[6][MIX_SOURCES];
     uint64_t turn, epoch;
 } mix_model;
@@ -32,16 +32,6 @@ static inline uint64_t mix_model_left(const mix_model *m, uint32_t i)
 {
     const statesampler *s = &m->sampler[i];
     return statesampler_num_steps(s) - statesampler_step(s);
-}
-
-static inline uint32_t mix_model_weight(const mix_model *m, uint32_t seat)
-{
-    uint32_t k, w = m->weight[m->seat[seat]];
-    int equal = 1;
-    for (k = 1; k < m->seats; k++)
-        if (m->weight[m->seat[k]] != m->weight[m->seat[0]])
-            equal = 0;
-    return equal || w == 0 ? 1 : w;
 }
 
 /* Sits down all who have steps; a new company begins a new sequence. */
@@ -87,40 +77,34 @@ static inline void mix_model_init(mix_model *m, uint32_t count, uint32_t stop,
     mix_model_sit(m);
 }
 
-static inline uint64_t mix_model_sum(const mix_model *m, uint32_t from,
-                                     uint32_t to)
+/* The weight of every step-th seat from one on. */
+static inline uint64_t mix_model_sum(const mix_model *m, uint32_t seat,
+                                     uint32_t step)
 {
     uint64_t sum = 0;
-    for (; from < to && from < m->seats; from++)
-        sum += mix_model_weight(m, from);
+    for (; seat < m->seats; seat += step) {
+        uint32_t weight = m->weight[m->seat[seat]];
+        sum += weight == 0 ? 1 : weight;
+    }
     return sum;
 }
 
 /* Whose seat the next turn of the sequence is, and counts it. */
 static inline uint32_t mix_model_point(mix_model *m)
 {
-    uint32_t first = 0, level;
-    int equal = 1;
-    for (level = 0; level < m->seats; level++)
-        if (mix_model_weight(m, level) != 1)
-            equal = 0;
-    if (equal) {
-        first = (uint32_t)(m->had[5][0]++ % m->seats);
-        return first;
-    }
-    for (level = 5; level-- > 0;) {
-        uint32_t half = 1u << level;
-        uint64_t left = mix_model_sum(m, first, first + half);
-        uint64_t all = mix_model_sum(m, first, first + 2 * half);
-        uint64_t turns = ++m->had[level + 1][first];
-        if (first + half >= m->seats)
-            continue; /* nobody sits to the right */
-        /* The left half's share of these turns, rounded to nearest. */
+    uint32_t seat = 0, step = 1;
+    int level;
+    for (level = 0; seat + step < m->seats; level++, step *= 2) {
+        uint64_t left = mix_model_sum(m, seat, 2 * step);
+        uint64_t all = mix_model_sum(m, seat, step);
+        uint64_t turns = ++m->had[level][seat];
+        /* Has the first half's share of these turns, to the nearest whole
+           turn, grown by this one? */
         if ((2 * turns * left + all) / (2 * all) ==
             (2 * (turns - 1) * left + all) / (2 * all))
-            first += half;
+            seat += step;
     }
-    return first;
+    return seat;
 }
 
 /* One turn: whose, and each rank's part of it is its own sampler's. Returns
