@@ -97,9 +97,13 @@ THE PARTS
                 shuffled in windows of chunks, or with replacement
    3. sampler   a rank's share of the positions in batches; cursor, epoch,
                 state
-   4. audit     proof in 32 bytes that an epoch was served exactly once
-   5. hosted    rank and world size from the environment, checkpoint files
+   4. mix       several samplers that take turns, round robin or by weight,
+                with a state of its own
+   5. audit     proof in 32 bytes that an epoch was served exactly once
+   6. hosted    rank and world size from the environment, checkpoint files
                 that a crash cannot tear (STATESAMPLER_HOSTED)
+   7. stb_ds    a mix that grows, of datasets with names
+                (STATESAMPLER_STB_DS)
 
 
 OPTIONS
@@ -120,6 +124,9 @@ OPTIONS
                                 before private functions too.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
                                 and POSIX or Windows.
+   STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
+                                this file, with its implementation in one file
+                                of the program.
 
    None of them changes a struct or an order.
 
@@ -206,6 +213,59 @@ SAMPLERS
    trained on.
 
 
+MIXES
+
+   A mix takes turns among datasets, its sources. Each has a sampler of its
+   own, with its own length, order, tail and epochs; all have the same rank,
+   world_size and batch_size. A turn is the next step of one source, so that a
+   batch holds samples of one dataset only. All ranks take the same turns:
+   n_i, the steps of source i, are those of the rank with the most, and with
+   UNEVEN a rank may have an empty batch (a count of 0) in a source's last
+   step. Sources without steps (n_i = 0) take no turns; below, D and i count
+   the others, from 0.
+
+   Whose turn it is follows from one endless sequence. With equal weights it
+   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
+   every period (as many turns as the weights' sum), and in between is never
+   farther from its share than half the number of times that D must be halved
+   to get to 1: two turns for D = 16, five for D = 1,000.
+
+   stop: what becomes of a source whose turn it is and which has nothing left,
+   and when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) it ends the epoch: min(n_i * D + i).
+   ALL          it is passed over, until nothing is left: sum(n_i).
+   RESTART      it begins its next epoch, and the mix's ends where the last of
+                them would, when all have finished once: max(n_i * D + i).
+   NEVER        it begins its next epoch, for ever.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+
+   The next epoch of the mix begins by itself, with the sequence from its
+   start; each source goes on with its first epoch of which nothing was
+   served. Any turn is computed directly, without those before it.
+
+   A mix is elastic as a sampler is: a state loaded in another shape (here
+   also with another drop_last) goes on with every source where it was, turns
+   go on counting, and at, seek and locate reach back to that load, the mix's
+   base. The sequence goes on too, unless the new shape gives steps to other
+   sources than the old one: then it begins anew.
+
+   The number of a sample among those of all sources, as ConcatDataset counts,
+   is statesampler_mix_offset of its source plus its index.
+
+   What makes no sense is STATESAMPLER_EINVAL from mix_init:
+   - no sources, or a stop that is not one of the above;
+   - samplers that differ in rank, world_size or batch_size;
+   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - RESTART or ALL where n_i / weight_i is 2^62 / (sum of the weights) or
+     more for some source;
+   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
+
+   A sampler in a mix is moved by the mix alone; what it says of itself may be
+   asked at any time. To prefetch, use mix_at, or a second mix that the first
+   one's state is loaded into.
+
+
 STATE FORMAT 1
 
    14 words of 64 bits, little-endian, written byte by byte.
@@ -237,6 +297,27 @@ STATE FORMAT 1
    Fields marked * must match the loading sampler's. Read in this order:
    magic, version (a newer format may be longer), size, check word, algorithm,
    every field's range, the match.
+
+   A mix's state is 56 bytes and 88 for each source, in the same manner; it
+   says where the base is, and the rest follows from the turn.
+
+   bytes     field
+   0 .. 3    magic "SSMX"
+   4 .. 7    format version, 1, and algorithm number, 1
+   8 .. 11   number of sources *
+   12 .. 15  stop              *
+   16 .. 23  epoch of the mix
+   24 .. 31  turn
+   32 .. 39  turn of the base
+   40 .. 47  place of the base in the sequence
+   and for each source, counted from its first byte:
+   0 .. 3    weight            *
+   4         1: begun anew before the base (RESTART) + 2: drop_last of the run
+             that saved
+   5 .. 7    0
+   8 .. 63   as in a sampler's state
+   64 .. 87  epoch, position and step at the base
+   and the check word over all words before it.
 
 
 ALGORITHM 1
@@ -286,8 +367,9 @@ ALGORITHM 1
 
 CHANGES
 
-   0.1.0  First version: perm, order, sampler, audit, hosted. Orders may still
-          change until algorithm 1 is frozen in version 1.0.0.
+   0.1.0  First version: perm, order, sampler, mix, audit, hosted, stb_ds.
+          Orders and states may still change until algorithm 1 is frozen in
+          version 1.0.0.
 */
 
 #ifndef STATESAMPLER_H
@@ -410,6 +492,11 @@ typedef struct statesampler_desc {
     uint64_t window;      /* WINDOW: chunks per window */
 } statesampler_desc;
 
+/* How far a run is. Private. */
+typedef struct statesampler_priv_spot {
+    uint64_t epoch, position, step;
+} statesampler_priv_spot;
+
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
     uint64_t epoch;
@@ -424,8 +511,7 @@ typedef struct statesampler_priv_order {
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
     uint64_t num_samples;
-    uint64_t epoch, position, step;
-    uint64_t base_epoch, base_position, base_step;
+    statesampler_priv_spot now, base;
     uint64_t end;    /* where the epoch ends; CARRY: num_samples */
     uint64_t global; /* world_size * batch_size */
     uint32_t rank, world_size, batch_size;
@@ -542,8 +628,8 @@ typedef struct statesampler_source {
     uint32_t right;       /* weight of the right child that begins with it */
     uint32_t finished;    /* 1: it finished once before the base */
     uint32_t drop_last;   /* the sampler's, while another stands in for it */
-    uint32_t base_blocks; /* where it was at the mix's base: */
-    uint64_t base_epoch, base_position, base_step;
+    uint32_t base_blocks; /* what it was like at the mix's base: */
+    statesampler_priv_spot base;
     uint64_t base_turns;  /* turns of the sequence, */
     uint64_t left;        /* and steps that were left in its epoch */
     statesampler sampler; /* initialised by you */
@@ -561,43 +647,72 @@ typedef struct statesampler_mix {
     uint64_t end;   /* turns of this epoch, or NONE */
 } statesampler_mix;
 
+/* Makes a mix of num_sources sources in their array; their samplers go on
+   from where they are. EINVAL for what the manual lists, and nothing is
+   changed. */
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources,
                                            uint32_t stop);
 
+/* Takes the next turn: sets *source to its number and *count to how many
+   indices this rank's batch has, written to out, which holds batch_size or is
+   NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
+   then begun, *count is 0 and *source as it was. (An empty epoch is at its
+   end every time; NEVER never.) */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source);
 
+/* Any turn of this epoch, without moving; out, *count and *source as in next.
+   1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
+   with CARRY, more than 2^62 of its positions after the base. *count is then
+   0. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
+/* Makes `turn` the next one: the base's .. num_turns, as far as mix_at
+   reaches; else ERANGE, and nothing is changed. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
+/* Turns done in this epoch. */
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
 
+/* Turns of this epoch, those done included; STATESAMPLER_NONE if it never
+   ends. */
 STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
     const statesampler_mix *mix);
 
+/* Epochs of the mix that are done. */
 STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix);
 
+/* How many samples the sources before this one have; for num_sources, all. */
 STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
                                                   uint32_t source);
 
+/* The turn and the first place at which a sample is served in its source's
+   present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
+   source that there is not, and for a turn that is past the mix's end. *turn
+   and *place are then unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
                                              uint64_t *turn,
                                              statesampler_place *place);
 
+/* How long the state is: 56 bytes and 88 for each source. */
 STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
     const statesampler_mix *mix);
 
+/* Writes the state, mix_state_bytes bytes, the same on every rank. */
 STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
                                             void *out);
 
+/* Goes on where a state was saved, in any shape, on an initialised mix of the
+   same number of sources, stop rule, weights and, source by source, what
+   statesampler_load wants to be the same. ECORRUPT, EVERSION, EMISMATCH: the
+   mix and its sources are unchanged. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1402,31 +1517,33 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_draw(uint64_t n, uint64_t state)
     return x;
 }
 
-/* The samples at places first, first + stride, ..., all below order->size. */
-STATESAMPLER_PRIV void statesampler_priv_order_fill(
-    const statesampler *s, const statesampler_priv_order *order,
-    statesampler_priv_order *spare, uint64_t first, uint64_t stride,
-    uint64_t *out, size_t count)
+/* The samples at positions first, first + stride, ..., count of them, all
+   below num_samples and of one block. */
+STATESAMPLER_PRIV void statesampler_priv_fill(
+    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+    uint64_t first, uint64_t stride, uint64_t *out, size_t count)
 {
+    const statesampler_priv_order *order = statesampler_priv_order_for(
+        s, spare, epoch, (uint32_t)(first % s->blocks));
     uint64_t start = order->start, chunk = s->chunk_size;
     size_t i;
+    first /= s->blocks;
+    stride /= s->blocks;
     if (s->order == STATESAMPLER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++) {
             out[i] += start;
         }
-    } else if (s->order == STATESAMPLER_SEQUENTIAL) {
-        for (i = 0; i < count; i++) {
-            out[i] = start + first + i * stride;
-        }
-    } else if (s->order == STATESAMPLER_REPLACEMENT) {
-        for (i = 0; i < count; i++) {
-            uint64_t place = first + i * stride;
-            out[i] = start + statesampler_priv_draw(
-                                 order->size,
-                                 statesampler_priv_derive(
-                                     order->key,
-                                     STATESAMPLER_PRIV_DRAW + place));
+    } else if (s->order != STATESAMPLER_WINDOW) {
+        for (i = 0; i < count; i++, first += stride) {
+            out[i] = start + first;
+            if (s->order == STATESAMPLER_REPLACEMENT) {
+                out[i] = start + statesampler_priv_draw(
+                                     order->size,
+                                     statesampler_priv_derive(
+                                         order->key,
+                                         STATESAMPLER_PRIV_DRAW + first));
+            }
         }
     } else {
         /* Each turn fills at least one index: first is inside its window. */
@@ -1511,11 +1628,11 @@ STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
     words[6] = (uint64_t)s->blocks << 32 | s->tail << 16 |
                s->partition << 8 | s->order;
     words[7] = (uint64_t)s->batch_size << 32 | s->world_size;
-    words[8] = s->epoch;
-    words[9] = s->position;
-    words[10] = s->base_epoch;
-    words[11] = s->base_position;
-    words[12] = s->base_step;
+    words[8] = s->now.epoch;
+    words[9] = s->now.position;
+    words[10] = s->base.epoch;
+    words[11] = s->base.position;
+    words[12] = s->base.step;
 }
 
 /* Where the epoch of such words ends, before drop_last; CARRY is not asked.
@@ -1571,25 +1688,23 @@ STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
         s->blocks = blocks;
         s->ready.set = 0;
     }
-    s->end = statesampler_priv_epoch_end(s, s->base_position, blocks);
+    s->end = statesampler_priv_epoch_end(s, s->base.position, blocks);
     statesampler_priv_order_for(
-        s, &s->ready, s->epoch,
-        (uint32_t)((s->position + s->rank) % blocks));
+        s, &s->ready, s->now.epoch,
+        (uint32_t)((s->now.position + s->rank) % blocks));
 }
 
 STATESAMPLER_PRIV void statesampler_priv_rebase(statesampler *s)
 {
-    s->base_epoch = s->epoch;
-    s->base_position = s->position;
-    s->base_step = s->step;
+    s->base = s->now;
 }
 
 STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
                                                uint64_t epoch)
 {
-    s->epoch = epoch;
-    s->position = 0;
-    s->step = 0;
+    s->now.epoch = epoch;
+    s->now.position = 0;
+    s->now.step = 0;
     statesampler_priv_rebase(s);
     statesampler_priv_settle(
         s, s->partition == STATESAMPLER_BLOCKED ? s->world_size : 1);
@@ -1602,10 +1717,10 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
                                                    uint64_t first,
                                                    uint64_t count)
 {
-    if (count == 0 || first + (count - 1) * s->world_size < bound) {
-        return count; /* nearly always, and without a division */
+    if (first >= bound) {
+        return 0;
     }
-    return first < bound ? (bound - 1 - first) / s->world_size + 1 : 0;
+    return statesampler_priv_min(count, (bound - 1 - first) / s->world_size + 1);
 }
 
 /* How many samples this rank has in the step that begins at position. */
@@ -1627,27 +1742,27 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
     if (s->tail == STATESAMPLER_CARRY) {
         return STATESAMPLER_MAX_SAMPLES / s->global;
     }
-    return statesampler_priv_ceil_div(s->end - s->base_position, s->global);
+    return statesampler_priv_ceil_div(s->end - s->base.position, s->global);
 }
 
 /* Where a step begins. Returns 0 if it is before the base or past the end. */
 STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
-                                             uint64_t step, uint64_t *epoch,
-                                             uint64_t *position)
+                                             uint64_t step,
+                                             statesampler_priv_spot *spot)
 {
-    uint64_t past;
-    if (step < s->base_step || step > STATESAMPLER_NONE / 2 ||
-        step - s->base_step > statesampler_priv_reach(s)) {
+    uint64_t steps = step - s->base.step, past;
+    if (step < s->base.step || step > STATESAMPLER_NONE / 2 ||
+        steps > statesampler_priv_reach(s)) {
         return 0;
     }
-    past = s->base_position +
-           (step - s->base_step) * s->global;
-    *epoch = s->base_epoch;
+    past = s->base.position + steps * s->global;
+    *spot = s->base;
+    spot->step = step;
     if (s->tail == STATESAMPLER_CARRY) {
-        *epoch += past / s->num_samples;
-        *position = past % s->num_samples;
+        spot->epoch += past / s->num_samples;
+        spot->position = past % s->num_samples;
     } else {
-        *position = statesampler_priv_min(past, s->end);
+        spot->position = statesampler_priv_min(past, s->end);
     }
     return 1;
 }
@@ -1667,71 +1782,50 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_sample(
                        ? block
                        : position % s->num_samples;
     }
-    statesampler_priv_order_fill(
-        s,
-        statesampler_priv_order_for(s, spare, epoch,
-                                    (uint32_t)(position % s->blocks)),
-        spare, position / s->blocks, 0, &index, 1);
+    statesampler_priv_fill(s, spare, epoch, position, 0, &index, 1);
     return index;
 }
 
-/* The samples at positions first, first + W, ... of one epoch. */
-STATESAMPLER_PRIV void statesampler_priv_serve(
-    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
-    uint64_t first, uint64_t *out, size_t count)
-{
-    uint64_t stride = s->world_size;
-    size_t i = 0;
-    if (stride % s->blocks == 0) {
-        i = (size_t)statesampler_priv_below(s, s->num_samples, first, count);
-        statesampler_priv_order_fill(
-            s,
-            statesampler_priv_order_for(s, spare, epoch,
-                                        (uint32_t)(first % s->blocks)),
-            spare, first / s->blocks, stride / s->blocks, out, i);
-    }
-    /* Padding; and blocks after a change of world size, where every slot is
-       in another one. */
-    for (; i < count; i++) {
-        out[i] = statesampler_priv_sample(s, spare, epoch,
-                                          first + i * stride);
-    }
-}
-
-/* This rank's count samples of the step at a position. With CARRY they may
-   run through several epochs; each turn serves at least one. */
+/* This rank's count samples of the step at a spot. With CARRY they may run
+   through several epochs; each turn serves at least one. */
 STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
                                               statesampler_priv_order *spare,
-                                              uint64_t epoch,
-                                              uint64_t position,
+                                              const statesampler_priv_spot *at,
                                               uint64_t *out, size_t count)
 {
-    uint64_t first = position + s->rank;
-    if (s->tail != STATESAMPLER_CARRY) {
-        statesampler_priv_serve(s, spare, epoch, first, out, count);
-        return;
-    }
+    uint64_t n = s->num_samples, stride = s->world_size;
+    uint64_t epoch = at->epoch, first = at->position + s->rank;
     while (count != 0) {
-        size_t run;
-        if (first >= s->num_samples) {
-            epoch += first / s->num_samples;
-            first %= s->num_samples;
+        size_t run = count, i = 0;
+        if (s->tail == STATESAMPLER_CARRY) {
+            if (first >= n) {
+                epoch += first / n;
+                first %= n;
+            }
+            run = (size_t)statesampler_priv_below(s, n, first, count);
         }
-        run = (size_t)statesampler_priv_below(s, s->num_samples, first,
-                                              count);
-        statesampler_priv_serve(s, spare, epoch, first, out, run);
+        if (stride % s->blocks == 0) {
+            i = (size_t)statesampler_priv_below(s, n, first, run);
+            statesampler_priv_fill(s, spare, epoch, first, stride, out, i);
+        }
+        /* Padding; and blocks after a change of world size, where every slot
+           is in another one. */
+        for (; i < run; i++) {
+            out[i] = statesampler_priv_sample(s, spare, epoch,
+                                              first + i * stride);
+        }
         out += run;
         count -= run;
-        first += run * (uint64_t)s->world_size;
+        first += run * stride;
     }
 }
 
 /* What init accepts; load too, as a state may hold nothing else. */
 STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
 {
-    if (d->num_samples > STATESAMPLER_MAX_SAMPLES ||
-        d->rank >= d->world_size || d->batch_size == 0 ||
-        (uint64_t)d->world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
+    uint32_t world_size = d->world_size ? d->world_size : 1;
+    if (d->num_samples > STATESAMPLER_MAX_SAMPLES || d->rank >= world_size ||
+        (uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
         d->order > STATESAMPLER_REPLACEMENT ||
         d->partition > STATESAMPLER_BLOCKED ||
         d->tail > STATESAMPLER_CARRY || d->drop_last > 1) {
@@ -1750,35 +1844,27 @@ STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc)
 {
-    statesampler_desc d;
     STATESAMPLER_ASSERT(s && desc);
-    /* Field by field: a copy of the struct would become a call of memcpy. */
-    d.num_samples = desc->num_samples;
-    d.rank = desc->rank;
-    d.world_size = desc->world_size ? desc->world_size : 1;
-    d.batch_size = desc->batch_size ? desc->batch_size : 1;
-    d.order = desc->order;
-    d.partition = desc->partition;
-    d.tail = desc->tail;
-    d.drop_last = desc->drop_last;
-    d.chunk_size = desc->chunk_size;
-    d.window = desc->window;
-    if (!statesampler_priv_valid(&d)) {
+    if (!statesampler_priv_valid(desc)) {
         return STATESAMPLER_EINVAL;
     }
-    s->num_samples = d.num_samples;
+    s->num_samples = desc->num_samples;
     s->seed = desc->seed;
     s->stream = desc->stream;
-    s->chunk_size = d.order == STATESAMPLER_WINDOW ? d.chunk_size : 0;
-    s->window = d.order == STATESAMPLER_WINDOW ? d.window : 0;
-    s->rank = d.rank;
-    s->world_size = d.world_size;
-    s->batch_size = d.batch_size;
-    s->order = d.order;
-    s->partition = d.partition;
-    s->tail = d.tail;
-    s->drop_last = d.drop_last;
-    s->global = (uint64_t)d.world_size * d.batch_size;
+    s->chunk_size = 0;
+    s->window = 0;
+    if (desc->order == STATESAMPLER_WINDOW) {
+        s->chunk_size = desc->chunk_size;
+        s->window = desc->window;
+    }
+    s->rank = desc->rank;
+    s->world_size = desc->world_size ? desc->world_size : 1;
+    s->batch_size = desc->batch_size ? desc->batch_size : 1;
+    s->order = desc->order;
+    s->partition = desc->partition;
+    s->tail = desc->tail;
+    s->drop_last = desc->drop_last;
+    s->global = (uint64_t)s->world_size * s->batch_size;
     s->blocks = 0; /* none yet, so that begin sets up everything */
     statesampler_priv_order_clear(&s->ready);
     statesampler_priv_begin(s, desc->epoch);
@@ -1791,20 +1877,19 @@ STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
                                                  uint64_t *out, size_t count)
 {
     if (out) {
-        statesampler_priv_step(s, &s->ready, s->epoch, s->position, out,
-                               count);
+        statesampler_priv_step(s, &s->ready, &s->now, out, count);
     }
-    s->step++;
-    s->position += s->global;
+    s->now.step++;
+    s->now.position += s->global;
     if (s->tail != STATESAMPLER_CARRY) {
-        s->position = statesampler_priv_min(s->position, s->end);
+        s->now.position = statesampler_priv_min(s->now.position, s->end);
         return;
     }
-    if (s->position >= s->num_samples) {
-        s->epoch += s->position / s->num_samples;
-        s->position %= s->num_samples;
+    if (s->now.position >= s->num_samples) {
+        s->now.epoch += s->now.position / s->num_samples;
+        s->now.position %= s->num_samples;
     }
-    if ((s->step - s->base_step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
+    if ((s->now.step - s->base.step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
         statesampler_priv_rebase(s); /* so that the product never overflows */
     }
 }
@@ -1813,9 +1898,9 @@ STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
 {
     size_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    count = statesampler_priv_rank_count(s, s->position);
+    count = statesampler_priv_rank_count(s, s->now.position);
     if (count == 0) {
-        statesampler_priv_begin(s, s->epoch + 1);
+        statesampler_priv_begin(s, s->now.epoch + 1);
         return 0;
     }
     statesampler_priv_advance(s, out, count);
@@ -1826,37 +1911,31 @@ STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
                                         uint64_t *out)
 {
     statesampler_priv_order spare;
-    uint64_t epoch, position, count;
+    statesampler_priv_spot spot;
+    size_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (!statesampler_priv_find(s, step, &epoch, &position)) {
+    if (!statesampler_priv_find(s, step, &spot)) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, position);
+    count = statesampler_priv_rank_count(s, spot.position);
     if (out) {
         statesampler_priv_order_clear(&spare);
-        statesampler_priv_step(s, &spare, epoch, position, out,
-                               (size_t)count);
+        statesampler_priv_step(s, &spare, &spot, out, count);
     }
-    return (size_t)count;
+    return count;
 }
 
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
-    uint64_t epoch, position;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (!statesampler_priv_find(s, step, &epoch, &position)) {
-        return STATESAMPLER_ERANGE;
-    }
-    s->epoch = epoch;
-    s->position = position;
-    s->step = step;
-    return STATESAMPLER_OK;
+    return statesampler_priv_find(s, step, &s->now) ? STATESAMPLER_OK
+                                                    : STATESAMPLER_ERANGE;
 }
 
 STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (epoch != s->epoch) {
+    if (epoch != s->now.epoch) {
         statesampler_priv_begin(s, epoch);
     }
     return STATESAMPLER_OK;
@@ -1865,13 +1944,13 @@ STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->epoch;
+    return s->now.epoch;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->step;
+    return s->now.step;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
@@ -1879,32 +1958,31 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
     STATESAMPLER_ASSERT(s && s->world_size != 0);
     return s->tail == STATESAMPLER_CARRY
                ? STATESAMPLER_NONE
-               : s->base_step + statesampler_priv_reach(s);
+               : s->base.step + statesampler_priv_reach(s);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->position;
+    return s->now.position;
 }
 
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts)
 {
-    uint64_t n;
+    uint64_t used;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && counts);
-    n = s->num_samples;
+    used = statesampler_priv_min(s->end, s->num_samples);
     counts->positions = s->end;
-    counts->padded = s->end > n ? s->end - n : 0;
-    counts->dropped = s->end < n ? n - s->end : 0;
+    counts->padded = s->end - used;
+    counts->dropped = s->num_samples - used;
     counts->steps = statesampler_num_steps(s);
-    if (s->tail == STATESAMPLER_CARRY) {
-        counts->rank_samples = STATESAMPLER_NONE;
-        counts->rank_batches = STATESAMPLER_NONE;
-    } else {
-        uint64_t rest = s->end - s->base_position;
-        counts->rank_samples = rest / s->world_size +
-                               (s->rank < rest % s->world_size);
+    counts->rank_samples = STATESAMPLER_NONE;
+    counts->rank_batches = STATESAMPLER_NONE;
+    if (s->tail != STATESAMPLER_CARRY) {
+        uint64_t rest = s->end - s->base.position;
+        rest += s->world_size - 1 - s->rank;
+        counts->rank_samples = rest / s->world_size;
         counts->rank_batches =
             statesampler_priv_ceil_div(counts->rank_samples, s->batch_size);
     }
@@ -1913,15 +1991,16 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
 STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
                                                uint64_t step)
 {
-    uint64_t epoch, position, count;
+    statesampler_priv_spot spot;
+    uint64_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
     if (s->tail == STATESAMPLER_CARRY ||
-        !statesampler_priv_find(s, step, &epoch, &position)) {
+        !statesampler_priv_find(s, step, &spot)) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, position);
+    count = statesampler_priv_rank_count(s, spot.position);
     return count - statesampler_priv_below(s, s->num_samples,
-                                           position + s->rank, count);
+                                           spot.position + s->rank, count);
 }
 
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
@@ -1951,7 +2030,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     longer = extra * (quota + 1);
     block = index < longer ? index / (quota + 1) : (index - extra) / quota;
     statesampler_priv_order_clear(&spare);
-    order = statesampler_priv_order_for(s, &spare, s->epoch, (uint32_t)block);
+    order = statesampler_priv_order_for(s, &spare, s->now.epoch, (uint32_t)block);
     position = statesampler_priv_order_inverse(s, order, &spare,
                                                index - order->start) *
                    s->blocks +
@@ -1961,13 +2040,13 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     }
     /* Positions since the first of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->epoch - s->base_epoch) * n + position;
-    if (past < s->base_position) {
+    past = (s->now.epoch - s->base.epoch) * n + position;
+    if (past < s->base.position) {
         return STATESAMPLER_ERANGE;
     }
-    past -= s->base_position;
+    past -= s->base.position;
     place->position = position;
-    place->step = s->base_step + past / s->global;
+    place->step = s->base.step + past / s->global;
     place->slot = (uint32_t)(past % s->global / s->world_size);
     place->rank = (uint32_t)(past % s->world_size);
     return STATESAMPLER_OK;
@@ -2076,13 +2155,14 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
     d.drop_last = (uint32_t)words[6] >> 24 & 255; /* nothing else stands here */
     d.chunk_size = words[4];
     d.window = words[5];
-    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || blocks == 0 ||
+    global = (uint64_t)d.world_size * d.batch_size;
+    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || global == 0 ||
+        blocks == 0 ||
         (d.partition == STATESAMPLER_INTERLEAVED && blocks != 1) ||
         (d.order != STATESAMPLER_WINDOW && (words[4] | words[5]) != 0) ||
         (base_step == 0 && base != 0)) {
         return 0;
     }
-    global = (uint64_t)d.world_size * d.batch_size;
     if (d.tail == STATESAMPLER_CARRY) {
         /* seek stops at 2^63 steps, and 2^62 more take centuries. */
         return words[9] < n && base < n &&
@@ -2134,19 +2214,19 @@ STATESAMPLER_PRIV void statesampler_priv_take(statesampler *s,
         statesampler_priv_begin(s, words[8]);
         return;
     }
-    s->epoch = words[8];
-    s->position = words[9];
-    s->base_epoch = words[10];
-    s->base_position = words[11];
-    s->base_step = words[12];
-    s->step = words[12] + statesampler_priv_ceil_div(
+    s->now.epoch = words[8];
+    s->now.position = words[9];
+    s->base.epoch = words[10];
+    s->base.position = words[11];
+    s->base.step = words[12];
+    s->now.step = words[12] + statesampler_priv_ceil_div(
                               statesampler_priv_served(words),
                               (uint64_t)world_size * batch_size);
     if (world_size != s->world_size || batch_size != s->batch_size) {
         statesampler_priv_rebase(s);
     }
     statesampler_priv_settle(s, (uint32_t)(words[6] >> 32));
-    if (s->position > s->end) {
+    if (s->now.position > s->end) {
         /* Saved after a step that this loader's drop_last leaves out. */
         statesampler_priv_rebase(s);
         statesampler_priv_settle(s, s->blocks);
@@ -2299,9 +2379,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
         statesampler_priv_rebase(s);
         sources[i].base_blocks = s->blocks;
-        sources[i].base_epoch = s->epoch;
-        sources[i].base_position = s->position;
-        sources[i].base_step = s->step;
+        sources[i].base = s->now;
         sources[i].left = statesampler_priv_reach(s);
         left += sources[i].left;
         if (statesampler_priv_takes_turns(s, mix->stop)) {
@@ -2407,10 +2485,10 @@ STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
                                                       uint64_t *out)
 {
     size_t count;
-    if (s->position == s->end && s->tail != STATESAMPLER_CARRY) {
-        statesampler_priv_begin(s, s->epoch + 1);
+    if (s->now.position == s->end && s->tail != STATESAMPLER_CARRY) {
+        statesampler_priv_begin(s, s->now.epoch + 1);
     }
-    count = statesampler_priv_rank_count(s, s->position);
+    count = statesampler_priv_rank_count(s, s->now.position);
     statesampler_priv_advance(s, out, count);
     return count;
 }
@@ -2420,20 +2498,17 @@ STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
 STATESAMPLER_PRIV void statesampler_priv_put_at(
     const statesampler_source *source, statesampler *s, uint64_t turns)
 {
-    s->epoch = source->base_epoch;
-    s->position = source->base_position;
-    s->step = source->base_step;
-    statesampler_priv_rebase(s);
+    s->now = s->base = source->base;
     statesampler_priv_settle(s, source->base_blocks);
     if (turns > source->left) {
         uint64_t steps;
         turns -= source->left + 1;
-        statesampler_priv_begin(s, s->epoch + 1);
+        statesampler_priv_begin(s, s->now.epoch + 1);
         steps = statesampler_priv_reach(s);
-        statesampler_priv_begin(s, s->epoch + turns / steps);
+        statesampler_priv_begin(s, s->now.epoch + turns / steps);
         turns = turns % steps + 1;
     }
-    (void)statesampler_seek(s, s->step + turns);
+    (void)statesampler_seek(s, s->now.step + turns);
 }
 
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
@@ -2449,8 +2524,8 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
         for (i = 0; i < mix->num_sources; i++) {
             statesampler *s = &sources[i].sampler;
             sources[i].finished = 0;
-            if (s->step != 0) {
-                statesampler_priv_begin(s, s->epoch + 1);
+            if (s->now.step != 0) {
+                statesampler_priv_begin(s, s->now.epoch + 1);
             }
         }
         mix->epoch++;
@@ -2480,24 +2555,31 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     statesampler copy;
     volatile unsigned char *to = (volatile unsigned char *)&copy;
     const unsigned char *from;
+    const statesampler_source *taken;
     uint64_t turns;
-    size_t i;
+    uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
     if (turn < mix->base_turn || turn >= mix->end ||
         turn > STATESAMPLER_MAX_SAMPLES) {
         *count = 0;
         return turn < mix->end ? STATESAMPLER_ERANGE : 0;
     }
-    *source = statesampler_priv_due(
-        mix, statesampler_priv_point(mix, turn), &turns);
-    from = (const unsigned char *)&mix->sources[*source].sampler;
+    i = statesampler_priv_due(mix, statesampler_priv_point(mix, turn),
+                              &turns);
+    taken = mix->sources + i;
+    if (turns > taken->left && taken->sampler.tail == STATESAMPLER_CARRY) {
+        *count = 0;
+        return STATESAMPLER_ERANGE;
+    }
+    *source = i;
+    from = (const unsigned char *)&taken->sampler;
     /* Byte by byte and volatile, or compilers call memcpy, which may not be
        there. The orders come last and are set up anew. */
     for (i = 0; i < offsetof(statesampler, ready); i++) {
         to[i] = from[i];
     }
     statesampler_priv_order_clear(&copy.ready);
-    statesampler_priv_put_at(mix->sources + *source, &copy, turns);
+    statesampler_priv_put_at(taken, &copy, turns);
     *count = statesampler_priv_serve_turn(&copy, out);
     return 1;
 }
@@ -2577,8 +2659,10 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     uint64_t point;
     uint32_t seat;
     int code;
-    STATESAMPLER_ASSERT(mix && mix->sources && turn && place &&
-                        source < mix->num_sources);
+    STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
+    if (source >= mix->num_sources) {
+        return STATESAMPLER_ERANGE;
+    }
     s = &mix->sources[source].sampler;
     code = statesampler_locate(s, index, &found);
     if (code != STATESAMPLER_OK) {
@@ -2590,7 +2674,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         point = statesampler_priv_min(point, mix->sources[source].base_turns +
                                                  mix->sources[source].left);
     }
-    point = statesampler_priv_search(mix, seat, point + found.step - s->step);
+    point = statesampler_priv_search(mix, seat, point + found.step - s->now.step);
     point = mix->base_turn - mix->base_point +
             (mix->stop == STATESAMPLER_ALL
                  ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
@@ -2614,9 +2698,9 @@ STATESAMPLER_PRIV void statesampler_priv_source_words(
     words[0] = statesampler_priv_weight(source) |
                (uint64_t)source->finished << 32 | (uint64_t)s->drop_last << 33;
     words[6] = (uint64_t)source->base_blocks << 32 | (uint32_t)words[6];
-    words[8] = source->base_epoch;
-    words[9] = source->base_position;
-    words[10] = source->base_step;
+    words[8] = source->base.epoch;
+    words[9] = source->base.position;
+    words[10] = source->base.step;
 }
 
 STATESAMPLER_PRIV size_t statesampler_priv_mix_bytes(uint32_t num_sources)
@@ -2671,11 +2755,11 @@ STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
         s->world_size = (uint32_t)shape;
         s->batch_size = (uint32_t)(shape >> 32);
         s->global = (uint64_t)s->world_size * s->batch_size;
-        if (s->epoch != source->base_epoch) {
+        if (s->now.epoch != source->base.epoch) {
             source->finished = 1;
         }
-        if (s->position == 0 && s->tail != STATESAMPLER_CARRY) {
-            statesampler_priv_begin(s, s->epoch);
+        if (s->now.position == 0 && s->tail != STATESAMPLER_CARRY) {
+            statesampler_priv_begin(s, s->now.epoch);
         }
         statesampler_priv_rebase(s);
         statesampler_priv_settle(s, s->blocks);
@@ -2724,9 +2808,9 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                 s->drop_last = words[0] >> 33 & 1;
                 source->finished = words[0] >> 32 & 1;
                 source->base_blocks = (uint32_t)(words[6] >> 32);
-                source->base_epoch = words[8];
-                source->base_position = words[9];
-                source->base_step = words[10];
+                source->base.epoch = words[8];
+                source->base.position = words[9];
+                source->base.step = words[10];
                 s->world_size = (uint32_t)words[7];
                 s->batch_size = (uint32_t)(words[7] >> 32);
                 s->global = (uint64_t)s->world_size * s->batch_size;
@@ -2734,13 +2818,17 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                 continue;
             }
             same &= words[7] == own[7] && (words[0] ^ own[0]) >> 33 == 0;
-            if ((uint32_t)words[0] != (uint32_t)own[0]) {
-                return STATESAMPLER_EMISMATCH;
+            if (words[0] >> 34 != 0) {
+                return STATESAMPLER_ECORRUPT;
             }
             words[12] = words[10];
             words[11] = words[9];
             words[10] = words[8];
             code = statesampler_priv_fit(s, words);
+            if (code == STATESAMPLER_OK &&
+                (uint32_t)words[0] != (uint32_t)own[0]) {
+                code = STATESAMPLER_EMISMATCH;
+            }
             if (code != STATESAMPLER_OK) {
                 return code;
             }
@@ -2817,11 +2905,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state is of a newer version or algorithm";
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed or order";
+#ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";
     case STATESAMPLER_EIO: return "the file could not be read or written";
     case STATESAMPLER_ENOFILE: return "there is no such file";
     case STATESAMPLER_ECAPACITY: return "the file is larger than the buffer";
+#endif
     default: return "unknown error";
     }
 }
