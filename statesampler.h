@@ -2378,6 +2378,9 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
         statesampler *s = &sources[i].sampler;
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
         statesampler_priv_rebase(s);
+        if (mix->turn == 0) {
+            sources[i].finished = 0;
+        }
         sources[i].base_blocks = s->blocks;
         sources[i].base = s->now;
         sources[i].left = statesampler_priv_reach(s);
@@ -2424,16 +2427,18 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop)
 {
-    uint64_t samples = 0, total = 0;
-    uint32_t i, seats = 0;
+    uint64_t samples = 0, weights = 0, seated = 0;
+    uint32_t i;
     STATESAMPLER_ASSERT(mix && sources);
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
         STATESAMPLER_ASSERT(s->world_size != 0);
         samples += s->num_samples;
-        total += statesampler_priv_weight(sources + i);
-        seats += (uint32_t)statesampler_priv_takes_turns(s, stop);
-        if (samples >= STATESAMPLER_MAX_SAMPLES || total >> 31 ||
+        weights += statesampler_priv_weight(sources + i);
+        if (statesampler_priv_takes_turns(s, stop)) {
+            seated += statesampler_priv_weight(sources + i);
+        }
+        if (samples >= STATESAMPLER_MAX_SAMPLES || weights >> 31 ||
             s->rank != sources->sampler.rank ||
             s->world_size != sources->sampler.world_size ||
             s->batch_size != sources->sampler.batch_size ||
@@ -2442,19 +2447,17 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         }
     }
     if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
-        (stop == STATESAMPLER_NEVER && seats == 0)) {
+        (stop == STATESAMPLER_NEVER && seated == 0)) {
         return STATESAMPLER_EINVAL;
     }
     for (i = 0; i < num_sources; i++) {
-        if ((stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+        if (seated != 0 &&
+            (stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
             statesampler_num_steps(&sources[i].sampler) /
                     statesampler_priv_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / total) {
+                STATESAMPLER_MAX_SAMPLES / seated) {
             return STATESAMPLER_EINVAL;
         }
-    }
-    for (i = 0; i < num_sources; i++) {
-        sources[i].finished = 0;
     }
     mix->sources = sources;
     mix->num_sources = num_sources;
@@ -2523,7 +2526,6 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     if (mix->turn == mix->end) {
         for (i = 0; i < mix->num_sources; i++) {
             statesampler *s = &sources[i].sampler;
-            sources[i].finished = 0;
             if (s->now.step != 0) {
                 statesampler_priv_begin(s, s->now.epoch + 1);
             }
@@ -2559,16 +2561,17 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     uint64_t turns;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    if (turn < mix->base_turn || turn >= mix->end ||
-        turn > STATESAMPLER_MAX_SAMPLES) {
-        *count = 0;
-        return turn < mix->end ? STATESAMPLER_ERANGE : 0;
+    *count = 0;
+    if (turn >= mix->end && mix->stop != STATESAMPLER_NEVER) {
+        return 0;
+    }
+    if (turn < mix->base_turn || turn > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ERANGE;
     }
     i = statesampler_priv_due(mix, statesampler_priv_point(mix, turn),
                               &turns);
     taken = mix->sources + i;
     if (turns > taken->left && taken->sampler.tail == STATESAMPLER_CARRY) {
-        *count = 0;
         return STATESAMPLER_ERANGE;
     }
     *source = i;

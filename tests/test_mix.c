@@ -490,6 +490,364 @@ static void test_elastic(int reduced)
     }
 }
 
+/* --- The sequence of turns ------------------------------------------------ */
+
+/* Sources that last for ever, and whose n-th turn shows that it is that. */
+static statesampler_source many[5000];
+static uint64_t had[5000];
+
+static void endless(statesampler_mix *mix, uint32_t count,
+                    const uint32_t *weight)
+{
+    statesampler_desc d;
+    uint32_t i;
+    memset(&d, 0, sizeof d);
+    d.num_samples = (uint64_t)1 << 40;
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.tail = STATESAMPLER_CARRY;
+    for (i = 0; i < count; i++) {
+        CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
+        many[i].weight = weight[i];
+        had[i] = 0;
+    }
+    CHECK(statesampler_mix_init(mix, many, count, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+}
+
+static uint64_t weigh(uint32_t count, const uint32_t *weight, uint32_t most[2])
+{
+    uint64_t sum = 0;
+    uint32_t i;
+    most[0] = 0;
+    for (i = 0; i < count; i++)
+        sum += weight[i] ? weight[i] : 1;
+    while ((1u << most[0]) < count)
+        most[0]++; /* how many times it must be halved */
+    return sum;
+}
+
+/* So many turns, and how far every source is from its share after each, in
+   whole and halves of turns: distance * sum against halvings * sum / 2. */
+static void check_shares(uint32_t count, const uint32_t *weight,
+                         uint64_t turns)
+{
+    statesampler_mix mix;
+    uint32_t halvings[2], i, source;
+    uint64_t sum = weigh(count, weight, halvings), t, out;
+    size_t size;
+    endless(&mix, count, weight);
+    for (t = 1; t <= turns; t++) {
+        CHECK(statesampler_mix_next(&mix, &out, &size, &source) == 1);
+        CHECK(size == 1 && out == had[source]);
+        had[source]++;
+        for (i = 0; i < count; i++) {
+            uint64_t own = weight[i] ? weight[i] : 1;
+            uint64_t share = own * t, is = had[i] * sum;
+            uint64_t far = share > is ? share - is : is - share;
+            CHECK(2 * far <= halvings[0] * sum);
+            if (count <= 16)
+                CHECK(far < 2 * sum);
+            if (t % sum == 0)
+                CHECK(far == 0);
+        }
+    }
+}
+
+static void test_shares(int reduced)
+{
+    uint32_t weight[64], count, code, i, k;
+    /* Equal weights are a plain round, whatever they are. */
+    for (count = 1; count <= 40; count++)
+        for (k = 0; k < 3; k++) {
+            static const uint32_t equal[3] = {0, 1, 12345};
+            statesampler_mix mix;
+            uint32_t source;
+            size_t size;
+            for (i = 0; i < count; i++)
+                weight[i] = equal[k];
+            endless(&mix, count, weight);
+            for (i = 0; i < 3 * count; i++) {
+                CHECK(statesampler_mix_next(&mix, NULL, &size, &source) == 1);
+                CHECK(source == i % count);
+            }
+        }
+    /* All weights up to 5 of up to four sources, for three periods. */
+    for (count = 1; count <= 4; count++)
+        for (code = 0; code < (reduced ? 200u : 625u); code++) {
+            uint32_t rest = code;
+            for (i = 0; i < count; i++, rest /= 5)
+                weight[i] = 1 + rest % 5;
+            if (!rest)
+                check_shares(count, weight, 60);
+        }
+    /* More of them, more uneven. */
+    for (k = 0; k < (reduced ? 30u : 400u); k++) {
+        static const uint32_t most[] = {2, 10, 1000, 1u << 24};
+        count = 2 + (uint32_t)check_random(k % 2 ? 15 : 63);
+        for (i = 0; i < count; i++)
+            weight[i] = (uint32_t)check_random(
+                most[check_random(k % 3 ? 2 : 4)]);
+        check_shares(count, weight, 1000);
+    }
+}
+
+/* Turns that nobody has the time to take. The counts of a whole number of
+   periods are exact, so the turn 10^15 is that of a new mix moved on. */
+static void test_far(void)
+{
+    static const uint64_t far[] = {10,        1000000000000000u,
+                                   123456789, (uint64_t)1 << 60,
+                                   (uint64_t)1 << 62};
+    uint32_t weight[7] = {3, 2, 1, 40, 7, 7, 1}, halvings[2], i, source;
+    uint64_t sum = weigh(7, weight, halvings), t, out, other;
+    statesampler_mix mix;
+    size_t size, k;
+    for (k = 0; k < sizeof far / sizeof far[0]; k++) {
+        uint64_t rounds = far[k] / sum;
+        endless(&mix, 7, weight);
+        for (t = 0; t < far[k] % sum; t++) {
+            CHECK(statesampler_mix_next(&mix, NULL, &size, &source) == 1);
+            had[source]++;
+        }
+        CHECK(statesampler_mix_at(&mix, t, &out, &size, &source) == 1);
+        CHECK(out == had[source]);
+        i = source;
+        CHECK(statesampler_mix_at(&mix, far[k], &other, &size, &source) == 1);
+        CHECK(source == i && size == 1);
+        CHECK(other == (out + rounds * weight[i]) % ((uint64_t)1 << 40));
+        CHECK(statesampler_mix_seek(&mix, far[k]) == STATESAMPLER_OK);
+        for (i = 0; i < 7; i++)
+            CHECK(statesampler_step(&many[i].sampler) ==
+                  had[i] + rounds * weight[i]);
+        CHECK(statesampler_mix_next(&mix, &out, &size, &source) == 1);
+        CHECK(out == other);
+        CHECK(statesampler_mix_seek(&mix, 3) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&mix) == 3);
+    }
+    CHECK(statesampler_mix_seek(&mix, far[4] + 1) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&mix, far[4] + 1, NULL, &size, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&mix, UINT64_MAX, NULL, &size, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_turn(&mix) == 3);
+}
+
+/* Epochs of sources that nobody can count through, against the formulas. */
+static void test_long(void)
+{
+    static party p;
+    uint32_t source, i;
+    uint64_t turns, index;
+    statesampler_place place;
+    size_t count;
+    for (i = 0; i < 3; i++) {
+        uint64_t out[1], again[1];
+        plain(&p, 3, i);
+        p.desc[0].num_samples = 1000000000000u;
+        p.desc[1].num_samples = 3000000000u;
+        p.desc[2].num_samples = 999;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        turns = statesampler_mix_num_turns(&p.mix);
+        CHECK(turns == (i == 0   ? 999u * 3 + 2
+                        : i == 1 ? 1003000000999u
+                                 : 3000000000000u));
+        CHECK(statesampler_mix_at(&p.mix, turns - 1, out, &count, &source) ==
+              1);
+        CHECK(source == (i == 0 ? 1u : i == 1 ? 0u : 2u));
+        CHECK(statesampler_mix_seek(&p.mix, turns - 1) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&p.mix, again, &count, &source) == 1);
+        CHECK(again[0] == out[0]);
+        if (i < 2) {
+            CHECK(statesampler_mix_locate(&p.mix, source, out[0], &index,
+                                          &place) == STATESAMPLER_OK);
+            CHECK(index == turns - 1);
+        }
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+        CHECK(statesampler_mix_epoch(&p.mix) == 1);
+    }
+    /* A light one is left alone with a heavy one's turns passed over. */
+    plain(&p, 2, STATESAMPLER_ALL);
+    p.desc[0].num_samples = 5;
+    p.desc[1].num_samples = 30;
+    p.weight[0] = 2000000000u;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&p.mix) == 35);
+    for (i = 0; i < 35; i++) {
+        CHECK(statesampler_mix_at(&p.mix, i, NULL, &count, &source) == 1);
+        CHECK(source == (i >= 5));
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        CHECK(source == (i >= 5));
+    }
+    CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+}
+
+/* Thousands of sources: lengths 1, 2, 3, ... of so many samples. */
+static void test_thousands(int reduced)
+{
+    static unsigned char state[64 + 192 * 5000];
+    statesampler_mix mix;
+    uint32_t count = reduced ? 300 : 5000, stop, source, i;
+    uint64_t t, turns, samples = (uint64_t)count * (count + 1) / 2;
+    size_t size;
+    for (stop = 0; stop < 3; stop++) {
+        for (i = 0; i < count; i++) {
+            statesampler_desc d;
+            memset(&d, 0, sizeof d);
+            d.num_samples = i + 1;
+            d.stream = i;
+            d.tail = STATESAMPLER_UNEVEN;
+            d.world_size = 4;
+            CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
+            many[i].weight = 0;
+        }
+        CHECK(statesampler_mix_init(&mix, many, count, stop) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_offset(&mix, count) == samples);
+        CHECK(statesampler_mix_offset(&mix, 3) == 6);
+        for (turns = 0, i = 1; i <= count; i++)
+            turns += (i + 3) / 4;
+        if (stop == STATESAMPLER_FIRST)
+            turns = count;
+        if (stop == STATESAMPLER_RESTART)
+            turns = (count + 3) / 4 * (uint64_t)count + count - 1;
+        CHECK(statesampler_mix_num_turns(&mix) == turns);
+        for (t = 0; t < turns; t += turns / 7) {
+            uint64_t a, b;
+            uint32_t other;
+            CHECK(statesampler_mix_at(&mix, t, &a, &size, &source) == 1);
+            CHECK(statesampler_mix_seek(&mix, t) == STATESAMPLER_OK);
+            statesampler_mix_save(&mix, state);
+            CHECK(statesampler_mix_load(&mix, state,
+                                        statesampler_mix_state_bytes(&mix)) ==
+                  STATESAMPLER_OK);
+            CHECK(statesampler_mix_turn(&mix) == t);
+            b = a + 1;
+            CHECK(statesampler_mix_next(&mix, &b, &size, &other) == 1);
+            CHECK(other == source && b == a);
+        }
+    }
+}
+
+/* --- What makes no sense -------------------------------------------------- */
+
+/* Refused, and then everything is as it was: also a mix that is in use. */
+static void check_refused(party *p, int code)
+{
+    party before;
+    shown = p;
+    before = *p;
+    CHECK(statesampler_mix_init(&p->mix, p->source, p->count, p->stop) ==
+          code);
+    CHECK(memcmp(&before, p, sizeof before) == 0);
+}
+
+static void test_errors(void)
+{
+    static party p;
+    uint32_t i, source;
+    uint64_t turn = 77;
+    statesampler_place place = {1, 2, 3, 4};
+    size_t count;
+    for (i = 0; i < 15; i++) {
+        plain(&p, 3, STATESAMPLER_RESTART);
+        p.desc[0].num_samples = 10;
+        p.desc[1].num_samples = 20;
+        p.desc[2].num_samples = 30;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        switch (i) {
+        case 0: p.count = 0; break;
+        case 1: p.stop = 4; break;
+        case 2: p.stop = UINT32_MAX; break;
+        case 3: p.source[1].weight = ((uint32_t)1 << 31) - 2; break;
+        case 4: p.source[2].weight = UINT32_MAX; break;
+        case 5: p.desc[1].world_size = 2; break;
+        case 6: p.desc[2].batch_size = 2; break;
+        case 7:
+            p.desc[0].world_size = p.desc[1].world_size =
+                p.desc[2].world_size = 2;
+            p.desc[2].rank = 1;
+            break;
+        case 8: p.desc[0].tail = STATESAMPLER_CARRY; break;
+        case 9:
+            p.desc[0].num_samples = ((uint64_t)1 << 62) - 50;
+            p.desc[0].batch_size = p.desc[1].batch_size =
+                p.desc[2].batch_size = 1u << 20;
+            break;
+        case 10: p.desc[2].num_samples = ((uint64_t)1 << 62) / 3; break;
+        case 11: p.stop = STATESAMPLER_ALL; p.source[0].weight = 1u << 30;
+            p.desc[2].num_samples = (uint64_t)1 << 40; break;
+        case 12: p.desc[1].tail = STATESAMPLER_CARRY;
+            p.stop = STATESAMPLER_FIRST; break;
+        case 13: p.desc[1].tail = STATESAMPLER_CARRY;
+            p.stop = STATESAMPLER_ALL; break;
+        default:
+            p.stop = STATESAMPLER_NEVER;
+            p.desc[0].num_samples = p.desc[1].num_samples = 0;
+            p.desc[2].tail = STATESAMPLER_DROP;
+            p.desc[2].num_samples = 1;
+            p.desc[0].world_size = p.desc[1].world_size =
+                p.desc[2].world_size = 2;
+        }
+        for (source = 0; source < 3; source++)
+            CHECK(statesampler_init(&p.source[source].sampler,
+                                    &p.desc[source]) == STATESAMPLER_OK);
+        check_refused(&p, STATESAMPLER_EINVAL);
+    }
+    /* The last that are not too much. */
+    plain(&p, 3, STATESAMPLER_RESTART);
+    p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 - 1;
+    p.desc[1].num_samples = 5;
+    p.weight[0] = p.weight[1] = p.weight[2] = 7;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&p.mix) ==
+          p.desc[0].num_samples * 2);
+    p.weight[1] = ((uint32_t)1 << 31) - 8;
+    p.weight[0] = 0;
+    p.weight[2] = 6;
+    p.desc[0].num_samples = 1;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    p.weight[2] = 7;
+    CHECK(start(&p) == STATESAMPLER_EINVAL);
+
+    /* Of a valid one, what is asked for that is not there. */
+    plain(&p, 2, STATESAMPLER_FIRST);
+    p.desc[0].num_samples = 3;
+    p.desc[1].num_samples = 9;
+    p.desc[1].order = STATESAMPLER_REPLACEMENT;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_locate(&p.mix, 0, 3, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, 2, 0, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, UINT32_MAX, 0, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, 1, 0, &turn, &place) ==
+          STATESAMPLER_EINVAL);
+    CHECK(turn == 77 && place.position == 1 && place.step == 2);
+    CHECK(place.rank == 3 && place.slot == 4);
+    CHECK(statesampler_mix_offset(&p.mix, 0) == 0);
+    CHECK(statesampler_mix_offset(&p.mix, 1) == 3);
+    CHECK(statesampler_mix_offset(&p.mix, 2) == 12);
+
+    /* Nothing but empty sources: no turn, every time. */
+    for (i = 0; i < 3; i++) {
+        plain(&p, 2, i);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_num_turns(&p.mix) == 0);
+        for (turn = 0; turn < 3; turn++) {
+            CHECK(statesampler_mix_epoch(&p.mix) == turn);
+            source = 5;
+            CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, &source) == 0);
+            CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+            CHECK(count == 0 && source == 5);
+        }
+        turn = 77;
+    }
+    plain(&p, 2, STATESAMPLER_NEVER);
+    CHECK(start(&p) == STATESAMPLER_EINVAL);
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -497,6 +855,12 @@ int main(int argc, char **argv)
     test_formulas();
     test_runs(reduced);
     test_elastic(reduced);
+    shown = NULL;
+    test_shares(reduced);
+    test_far();
+    test_long();
+    test_thousands(reduced);
+    test_errors();
     shown = NULL;
     return check_done("test_mix");
 }
