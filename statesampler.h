@@ -784,6 +784,84 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #endif /* STATESAMPLER_HOSTED */
 
+/* --- stb_ds --------------------------------------------------------------- */
+
+#ifdef STATESAMPLER_STB_DS
+
+/* A dataset of a mixture; the name is the mixture's copy. */
+typedef struct statesampler_dataset {
+    char *key;      /* its name */
+    uint64_t value; /* the hash of its name */
+} statesampler_dataset;
+
+/* What mixture_load found of a dataset, and did with it. */
+#define STATESAMPLER_MATCHED 0 /* it goes on where it was */
+#define STATESAMPLER_NEW 1     /* not in the state: it begins */
+#define STATESAMPLER_REMOVED 2 /* in the state only */
+#define STATESAMPLER_CHANGED 3 /* of the same name, but with another length,
+                                  seed, stream, order, partition or tail */
+typedef struct statesampler_change {
+    const char *name; /* NULL if REMOVED: the state knows the hash only */
+    uint64_t hash;
+    uint32_t source;  /* its number; if REMOVED, in the mixture that saved */
+    uint32_t status;
+} statesampler_change;
+
+/* A mix of datasets with names, which grows. All zero (= {0}) is an empty
+   one. The arrays are stb_ds's: arrlen(changes) tells their length. Read them
+   as you like; once started, take turns with the functions for a mix, on
+   &mixture.mix. Memory that runs out is stb_ds's matter. */
+typedef struct statesampler_mixture {
+    statesampler_source *sources;   /* an array */
+    statesampler_dataset *datasets; /* a string map, in the same order */
+    statesampler_change *changes;   /* an array: what the last load found */
+    statesampler_mix mix;
+} statesampler_mixture;
+
+/* Adds a dataset as the last; its sampler is what statesampler_init makes of
+   the description. The mixture must then be started, again if it was already.
+   EINVAL: an empty name, one that is there already (or another of its 64-bit
+   hash), or what statesampler_init says; nothing is changed. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
+    statesampler_mixture *mixture, const char *name, uint32_t weight,
+    const statesampler_desc *desc);
+
+/* Sets *source to the number of the dataset with this name. ERANGE: there is
+   none, and *source is unchanged. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
+    statesampler_mixture *mixture, const char *name, uint32_t *source);
+
+/* Makes the mix of all datasets: as statesampler_mix_init. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
+    statesampler_mixture *mixture, uint32_t stop);
+
+/* How long the state of a started mixture is: 80 bytes and 96 for each
+   dataset. */
+STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
+    const statesampler_mixture *mixture);
+
+/* Writes the state, mixture_state_bytes bytes, the same on every rank. */
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out);
+
+/* Goes on where a state was saved, on a started mixture with the same stop
+   rule, in any shape. Datasets are matched by name; some may have been added,
+   removed, put in another order or given other weights: then turns go on
+   counting, and the sequence begins anew. One that has CHANGED is an
+   EMISMATCH; unless restart is 1: then it begins its present epoch again. Of
+   each dataset here and, after them, of each that is no longer here,
+   mixture.changes then says which it was, also after an EMISMATCH.
+   ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size,
+    int restart);
+
+/* Frees everything; the mixture is then empty. */
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
+    statesampler_mixture *mixture);
+
+#endif /* STATESAMPLER_STB_DS */
+
 #ifdef __cplusplus
 }
 #endif
@@ -3252,6 +3330,283 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 }
 
 #endif /* STATESAMPLER_HOSTED */
+
+/* --- stb_ds --------------------------------------------------------------
+   The state is a first word, the number of datasets, the hashes of their
+   names, the state of the mix, and a check word. */
+
+#ifdef STATESAMPLER_STB_DS
+
+#define STATESAMPLER_PRIV_MIXTURE_MAGIC 0x4e4d5353u /* "SSMN" */
+
+/* The end of the text is hashed too, so that no name begins another. */
+STATESAMPLER_PRIV_HOSTED uint64_t statesampler_priv_name_hash(const char *name)
+{
+    uint64_t hash = 0;
+    do {
+        hash = statesampler_priv_derive(hash, (unsigned char)*name);
+    } while (*name++ != 0);
+    return hash;
+}
+
+STATESAMPLER_PRIV_HOSTED size_t
+statesampler_priv_mixture_bytes(uint64_t datasets)
+{
+    return 24 + 8 * (size_t)datasets +
+           statesampler_priv_mix_bytes((uint32_t)datasets);
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
+    statesampler_mixture *mixture, const char *name, uint32_t weight,
+    const statesampler_desc *desc)
+{
+    statesampler_source source;
+    uint64_t hash;
+    ptrdiff_t i;
+    int code;
+    STATESAMPLER_ASSERT(mixture && name && desc);
+    hash = statesampler_priv_name_hash(name);
+    code = statesampler_init(&source.sampler, desc);
+    for (i = 0; i < shlen(mixture->datasets); i++) {
+        if (mixture->datasets[i].value == hash) {
+            code = STATESAMPLER_EINVAL;
+        }
+    }
+    if (*name == 0 || code != STATESAMPLER_OK) {
+        return STATESAMPLER_EINVAL;
+    }
+    source.weight = weight;
+    if (!mixture->datasets) {
+        sh_new_strdup(mixture->datasets);
+    }
+    /* It copies the key, and wants it without the const. */
+    shput(mixture->datasets, (char *)(uintptr_t)name, hash);
+    arrput(mixture->sources, source);
+    mixture->mix.sources = NULL; /* the array may have moved */
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
+    statesampler_mixture *mixture, const char *name, uint32_t *source)
+{
+    ptrdiff_t i;
+    STATESAMPLER_ASSERT(mixture && name && source);
+    i = -1;
+    if (mixture->datasets) {
+        i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
+    }
+    if (i < 0) {
+        return STATESAMPLER_ERANGE;
+    }
+    *source = (uint32_t)i;
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
+    statesampler_mixture *mixture, uint32_t stop)
+{
+    STATESAMPLER_ASSERT(mixture);
+    if (!mixture->sources) {
+        return STATESAMPLER_EINVAL;
+    }
+    return statesampler_mix_init(&mixture->mix, mixture->sources,
+                                 (uint32_t)arrlenu(mixture->sources), stop);
+}
+
+STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
+    const statesampler_mixture *mixture)
+{
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources);
+    return statesampler_priv_mixture_bytes(mixture->mix.num_sources);
+}
+
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out)
+{
+    unsigned char *bytes = (unsigned char *)out;
+    uint64_t words[2];
+    size_t size;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources && out);
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC);
+    words[1] = mixture->mix.num_sources;
+    statesampler_priv_put(bytes, words, 16);
+    bytes += 16;
+    for (i = 0; i < mixture->mix.num_sources; i++, bytes += 8) {
+        statesampler_priv_put(bytes, &mixture->datasets[i].value, 8);
+    }
+    statesampler_mix_save(&mixture->mix, bytes);
+    size = statesampler_mixture_state_bytes(mixture) - 8;
+    words[0] = statesampler_priv_check((unsigned char *)out, size);
+    statesampler_priv_put((unsigned char *)out + size, words, 8);
+}
+
+/* Sets up in *mix, over an array that it makes, the mix that saved a state,
+   as its rank 0 was then. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_past(
+    statesampler_mix *mix, statesampler_source **sources,
+    const unsigned char *state, uint32_t count)
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    size_t size = statesampler_priv_mix_bytes(count);
+    uint32_t i, stop;
+    for (i = 0; i < count; i++) {
+        statesampler_source source;
+        statesampler_desc desc;
+        statesampler_priv_get(state + STATESAMPLER_PRIV_MIX_HEAD +
+                                  STATESAMPLER_PRIV_SOURCE_BYTES * (size_t)i,
+                              words, STATESAMPLER_PRIV_SOURCE_BYTES);
+        desc.num_samples = words[1];
+        desc.seed = words[2];
+        desc.epoch = 0;
+        desc.stream = words[3];
+        desc.rank = 0;
+        desc.world_size = (uint32_t)words[7];
+        desc.batch_size = (uint32_t)(words[7] >> 32);
+        desc.order = (uint32_t)words[6] & 255;
+        desc.partition = (uint32_t)words[6] >> 8 & 255;
+        desc.tail = (uint32_t)words[6] >> 16 & 255;
+        desc.drop_last = (uint32_t)(words[0] >> 33) & 1;
+        desc.chunk_size = words[4];
+        desc.window = words[5];
+        source.weight = (uint32_t)words[0];
+        if (statesampler_init(&source.sampler, &desc) != STATESAMPLER_OK) {
+            return STATESAMPLER_ECORRUPT;
+        }
+        arrput(*sources, source);
+    }
+    statesampler_priv_get(state, words, 16);
+    stop = (uint32_t)(words[1] >> 32);
+    return statesampler_mix_init(mix, *sources, count, stop) == STATESAMPLER_OK
+               ? statesampler_mix_load(mix, state, size)
+               : STATESAMPLER_ECORRUPT;
+}
+
+/* Where a dataset of the past goes on in this sampler, or, if it is another
+   dataset and may restart, begins again. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_follow(
+    statesampler *s, const statesampler *past, int restart)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    int code;
+    statesampler_save(past, state);
+    code = statesampler_load(s, state, sizeof state);
+    if (code != STATESAMPLER_OK && restart) {
+        statesampler_priv_begin(s, past->now.epoch);
+    }
+    return code;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size,
+    int restart)
+{
+    const unsigned char *bytes = (const unsigned char *)state, *inner;
+    statesampler_source *past = NULL, *next = NULL;
+    statesampler_mix mix;
+    uint64_t words[2], *hashes = NULL;
+    uint32_t i, j, count, same, refused = 0;
+    int code;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
+                        (state || size == 0));
+    arrsetlen(mixture->changes, 0);
+    words[1] = 0;
+    if (size >= 16) {
+        statesampler_priv_get(bytes, words, 16);
+    }
+    count = (uint32_t)words[1];
+    code = statesampler_priv_open(
+        bytes, size, statesampler_priv_mixture_bytes(words[1]),
+        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    inner = bytes + 16 + 8 * (size_t)count;
+    code = statesampler_priv_mixture_past(&mix, &past, inner, count);
+    if (code == STATESAMPLER_OK && mix.stop != mixture->mix.stop) {
+        code = STATESAMPLER_EMISMATCH;
+    }
+    if (code != STATESAMPLER_OK) {
+        arrfree(past);
+        return code;
+    }
+    arrsetlen(hashes, count);
+    statesampler_priv_get(bytes + 16, hashes, 8 * (size_t)count);
+    same = count == mixture->mix.num_sources;
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        statesampler_source source = mixture->sources[i];
+        statesampler_change change;
+        change.name = mixture->datasets[i].key;
+        change.hash = mixture->datasets[i].value;
+        change.source = i;
+        change.status = STATESAMPLER_NEW;
+        source.finished = 0;
+        for (j = 0; j < count && hashes[j] != change.hash; j++) {
+        }
+        same &= j == i;
+        if (j < count) {
+            change.status = STATESAMPLER_MATCHED;
+            same &= statesampler_priv_weight(past + j) ==
+                    statesampler_priv_weight(&source);
+            source.finished =
+                past[j].finished ||
+                past[j].sampler.now.epoch != past[j].base.epoch;
+            if (statesampler_priv_follow(&source.sampler, &past[j].sampler,
+                                         restart) != STATESAMPLER_OK) {
+                change.status = STATESAMPLER_CHANGED;
+                source.finished = 0;
+                refused |= !restart;
+                same = 0;
+            }
+        }
+        arrput(next, source);
+        arrput(mixture->changes, change);
+    }
+    for (j = 0; j < count; j++) {
+        statesampler_change change;
+        for (i = 0; i < mixture->mix.num_sources &&
+                    mixture->datasets[i].value != hashes[j];
+             i++) {
+        }
+        if (i == mixture->mix.num_sources) {
+            change.name = NULL;
+            change.hash = hashes[j];
+            change.source = j;
+            change.status = STATESAMPLER_REMOVED;
+            arrput(mixture->changes, change);
+        }
+    }
+    if (refused) {
+        code = STATESAMPLER_EMISMATCH;
+    } else if (same) {
+        code = statesampler_mix_load(&mixture->mix, inner,
+                                     statesampler_priv_mix_bytes(count));
+    } else {
+        for (i = 0; i < mixture->mix.num_sources; i++) {
+            mixture->sources[i] = next[i];
+        }
+        mixture->mix.epoch = mix.epoch;
+        mixture->mix.turn = mix.turn;
+        mixture->mix.point = 0;
+        statesampler_priv_mix_base(&mixture->mix);
+    }
+    arrfree(past);
+    arrfree(next);
+    arrfree(hashes);
+    return code;
+}
+
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
+    statesampler_mixture *mixture)
+{
+    STATESAMPLER_ASSERT(mixture);
+    arrfree(mixture->sources);
+    arrfree(mixture->changes);
+    shfree(mixture->datasets);
+    mixture->mix.sources = NULL;
+}
+
+#endif /* STATESAMPLER_STB_DS */
 
 #endif /* STATESAMPLER_IMPLEMENTATION */
 
