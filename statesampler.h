@@ -741,7 +741,8 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors --------------------------------------------------------------- */
 
-/* An error in words, a constant string, for any code. */
+/* An error in words, a constant string, for any code. The hosted part's have
+   theirs where it is. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
@@ -1772,9 +1773,18 @@ STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
         (uint32_t)((s->now.position + s->rank) % blocks));
 }
 
+/* Field by field, as compilers may call memcpy for the whole. */
+STATESAMPLER_PRIV void statesampler_priv_copy(statesampler_priv_spot *to,
+                                              const statesampler_priv_spot *from)
+{
+    to->epoch = from->epoch;
+    to->position = from->position;
+    to->step = from->step;
+}
+
 STATESAMPLER_PRIV void statesampler_priv_rebase(statesampler *s)
 {
-    s->base = s->now;
+    statesampler_priv_copy(&s->base, &s->now);
 }
 
 STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
@@ -1834,8 +1844,8 @@ STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
         return 0;
     }
     past = s->base.position + steps * s->global;
-    *spot = s->base;
     spot->step = step;
+    spot->epoch = s->base.epoch;
     if (s->tail == STATESAMPLER_CARRY) {
         spot->epoch += past / s->num_samples;
         spot->position = past % s->num_samples;
@@ -2460,7 +2470,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
             sources[i].finished = 0;
         }
         sources[i].base_blocks = s->blocks;
-        sources[i].base = s->now;
+        statesampler_priv_copy(&sources[i].base, &s->now);
         sources[i].left = statesampler_priv_reach(s);
         left += sources[i].left;
         if (statesampler_priv_takes_turns(s, mix->stop)) {
@@ -2579,7 +2589,8 @@ STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
 STATESAMPLER_PRIV void statesampler_priv_put_at(
     const statesampler_source *source, statesampler *s, uint64_t turns)
 {
-    s->now = s->base = source->base;
+    statesampler_priv_copy(&s->now, &source->base);
+    statesampler_priv_rebase(s);
     statesampler_priv_settle(s, source->base_blocks);
     if (turns > source->left) {
         uint64_t steps;
@@ -2765,7 +2776,10 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         return STATESAMPLER_ERANGE;
     }
     *turn = point;
-    *place = found;
+    place->position = found.position;
+    place->step = found.step;
+    place->rank = found.rank;
+    place->slot = found.slot;
     return STATESAMPLER_OK;
 }
 

@@ -302,7 +302,7 @@ static void check_forged(int reduced)
     unsigned char state[BYTES];
     int i, taken = 0;
     for (i = 0; i < (reduced ? 500 : 5000); i++) {
-        size_t at = 8 + 4 * check_random((BYTES - 16) / 4);
+        size_t at = 8 + 4 * (size_t)check_random((BYTES - 16) / 4);
         uint64_t out[4], was, t;
         size_t count;
         uint32_t source;

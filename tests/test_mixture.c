@@ -450,7 +450,7 @@ static void test_forged(int reduced)
               (uint32_t)i % 4);
         take(&m, 14);
         size = save(&m, state);
-        at = 16 + check_random(size - 32);
+        at = 16 + (size_t)check_random(size - 32);
         state[at] = (unsigned char)check_random(256);
         seal(state + inner, size - inner - 16);
         seal(state, size - 8);
