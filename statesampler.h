@@ -3480,7 +3480,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_past(
         desc.order = (uint32_t)words[6] & 255;
         desc.partition = (uint32_t)words[6] >> 8 & 255;
         desc.tail = (uint32_t)words[6] >> 16 & 255;
-        desc.drop_last = (uint32_t)(words[0] >> 33) & 1;
+        desc.drop_last = 0; /* mix_load knows */
         desc.chunk_size = words[4];
         desc.window = words[5];
         source.weight = (uint32_t)words[0];

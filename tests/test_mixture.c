@@ -26,6 +26,7 @@ static statesampler_desc describe(uint32_t k, uint32_t world, uint32_t rank)
     d.batch_size = BATCH;
     d.tail = k % 3;
     d.partition = k % 2;
+    d.drop_last = k % 4 == 1;
     return d;
 }
 
@@ -223,9 +224,40 @@ static void test_changes(int reduced)
         for (j = 0; j < 8; j++)
             for (stop = 0; stop < 4; stop++)
                 for (world = 1; world < 4; world++)
-                    for (turns = 0; turns < 12; turns += reduced ? 5 : 1)
+                    for (turns = 0; turns < 13; turns += reduced ? 6 : 1)
                         if (i != j)
-                            change(sets[i], sets[j], 2, world, turns, stop);
+                            change(sets[i], sets[j], 2, world,
+                                   turns == 12 && stop == STATESAMPLER_NEVER
+                                       ? 150
+                                       : turns,
+                                   stop);
+}
+
+/* RESTART: who has finished once need not finish again. Two datasets of 15
+   and 19 steps take turns; the shorter one begins anew with turn 30. */
+static void test_finished(void)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    add(&a, 0, 1, 1);
+    add(&a, 1, 1, 1);
+    add(&b, 1, 1, 1);
+    add(&b, 0, 1, 1);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&a.mix) == 2 * 19 + 1);
+    take(&a, 34);
+    CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    /* The longer one, now first, has two steps left. */
+    CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * 2);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
 }
 
 /* The same datasets with other weights: they go on, with new turns. */
@@ -325,6 +357,7 @@ static void test_growth(void)
         for (j = 0; j < old; j++)
             place[j] = (uint32_t)statesampler_step(&m.sources[j].sampler);
         add(&m, i, 1, 2);
+        CHECK(!m.mix.sources); /* the assertions look at this */
         CHECK(statesampler_mixture_start(&m, STATESAMPLER_NEVER) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mixture_load(&m, state, size, 0) ==
@@ -382,6 +415,10 @@ static void test_errors(int reduced)
     build(&other, "012", 2, STATESAMPLER_ALL);
     take(&m, 17);
     size = save(&m, state);
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+          STATESAMPLER_EMISMATCH);
+    statesampler_mixture_free(&other);
+    build(&other, "210", 2, STATESAMPLER_ALL);
     CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH);
     statesampler_mixture_free(&other);
@@ -510,6 +547,7 @@ int main(int argc, char **argv)
     int reduced = check_reduced(argc, argv);
     test_same(reduced);
     test_changes(reduced);
+    test_finished();
     test_weights();
     test_changed();
     test_growth();
