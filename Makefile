@@ -1,5 +1,5 @@
 # statesampler.h needs no building: copy it. This file builds the demo, the
-# examples, the tests and the figures around it, all of them under build/.
+# examples, the tests and the bench around it, all of them under build/.
 
 CFLAGS ?= -O2
 FILES ?=
@@ -8,7 +8,10 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
-export CC CFLAGS JOBS STB_FLAGS
+# nvcc, also where CUDA is installed but not on the path.
+NVCC ?= $(firstword $(shell command -v nvcc) \
+    $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
+export CC CFLAGS JOBS STB_FLAGS NVCC
 
 help:
 	@echo 'make demo      train, kill, resume on other ranks, compare: C only'
@@ -17,7 +20,8 @@ help:
 	@echo 'make mutants   break the header in many ways: the tests must notice'
 	@echo 'make examples  build/quickstart, build/indices and the others'
 	@echo 'make quality   the statistics of the permutation, at length'
-	@echo 'make figures   state, memory, resume and code size, measured'
+	@echo 'make bench     speed, memory and resume, measured: a table and plots'
+	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean     remove build/'
 	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
 
@@ -33,9 +37,17 @@ test: | $(filter deps,$(MAKECMDGOALS))
 mutants: | $(filter deps test,$(MAKECMDGOALS))
 	@MAKEFLAGS= sh tests/run.sh mutants
 
-figures: build/figures
-	build/figures
-	@MAKEFLAGS= sh tests/run.sh sizes
+bench:
+	@MAKEFLAGS= sh bench/run.sh
+
+# The figures and plots that the last make bench left, into the README.
+bench-readme:
+	@sh bench/run.sh readme
+
+gpu:
+	@if [ -n "$(NVCC)" ]; then \
+	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
+	else echo 'skip gpu: nvcc is not here'; fi
 
 clean:
 	rm -rf build
@@ -58,13 +70,12 @@ build/%: examples/%.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@ $< -lm -pthread
 
-# The design's flags for figures, as far as this compiler knows them.
-FIGURES_FLAGS ?= -std=c99 -O3 $(shell $(CC) -mavx2 -E -x c /dev/null \
-    >/dev/null 2>&1 && grep -qs ' avx2' /proc/cpuinfo && echo -mavx2)
-build/figures: bench/figures.c statesampler.h
+# For this machine's GPU, or, where there is none, for any since Turing.
+GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
+    -Xcompiler=-fopenmp
+build/gpu: bench/gpu.cu statesampler.h
 	@mkdir -p $(@D)
-	$(CC) $(FIGURES_FLAGS) '-DFIGURES_FLAGS="$(FIGURES_FLAGS)"' -I. \
-	    $(LDFLAGS) -o $@ $<
+	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
 
 # build/test/WITH/NAME is tests/NAME.c compiled in one of these ways.
 STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
@@ -92,6 +103,7 @@ with_arm = arm-linux-gnueabihf-gcc -O2 $(C99) -static -D_FILE_OFFSET_BITS=64
 with_arm-neon = $(with_arm) -mfpu=neon
 with_aarch64 = aarch64-linux-gnu-gcc -O2 $(C99) -static
 with_s390x = s390x-linux-gnu-gcc -O2 $(C99) -static
+with_nvcc = $(NVCC) -x cu -O2 -Werror all-warnings -Xcompiler=-Wall,-Wextra
 with_windows = x86_64-w64-mingw32-gcc -O2 $(C99) -static
 
 .SECONDEXPANSION:
@@ -108,10 +120,10 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
-    pkg-config libstb-dev python3-numpy
+    pkg-config libstb-dev python3-numpy gnuplot-nox python3-torch
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants figures quality quality-rounds clean \
-    deps
+.PHONY: help demo examples test mutants bench bench-readme quality \
+    quality-rounds gpu clean deps

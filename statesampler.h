@@ -337,19 +337,16 @@ ALGORITHM 1
    Ciphers with arbitrary finite domains, 2002) with cycle walking:
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
-   - rounds: 24 for n < 2^12, 12 for n < 2^24, 8 for n <= 2^28, 10 for
-     n <= 2^30, 8 for n <= 2^60, 12 above.
+   - rounds: 24 for n < 2^13, 12 for n < 2^24, 8 above.
    - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
-     S = derive(K, n). Up to n = 2^30 ("narrow") a word holds the keys of two
-     rounds, the low 32 bits first: add = the low 16 bits, mul = the high 16
-     bits with bit 0 set. Above ("wide") a word is one round's key: add = the
-     low 32 bits, mul = the high 32 bits with bit 0 set.
+     S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the keys
+     of two rounds, the low 32 bits first; above ("wide", w = 32) a word is
+     one round's. Of a round's key, add is the low w bits, mul the high w bits
+     with the highest bit set.
    - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
-     r = (r - F(l, b)) mod b.
-     Narrow F(h, m): p = ((h + add) mod 2^16) * mul; x = (p xor (p >> 16)) mod
-     2^16; x = (x * 0x9e37) mod 2^16; (x * m) >> 16.
-     Wide F(h, m): p = ((h + add) mod 2^32) * mul; x = (p xor (p >> 32)) mod
-     2^32; x = (x * 0x9e3779b1) mod 2^32; (x * m) >> 32.
+     r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
+     F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
+     (z * s) >> w.
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again.
 
@@ -976,54 +973,127 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     /* With a half of 2 a round mixes a single bit. */
     perm->right = perm->right < 3 ? 3 : perm->right;
     perm->wide = n > (uint32_t)1 << 30;
-    /* A small domain mixes less in a round, and a half larger than a quarter
-       of the hash's range makes multiply-high uneven: both take more. */
-    perm->rounds = n < (uint32_t)1 << 12        ? 24
-                   : n < (uint32_t)1 << 24      ? 12
-                   : n <= (uint32_t)1 << 28     ? 8
-                   : !perm->wide                ? 10
-                   : n <= (uint64_t)1 << 60     ? 8
-                                                : 12;
+    /* The smallest numbers that no statistic tells from a shuffle are 18, 8
+       and 6 (`make quality-rounds`): a third more. */
+    perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
     words = perm->wide ? perm->rounds : perm->rounds / 2;
     for (i = 0; i < words; i++) {
         uint64_t word;
         state += STATESAMPLER_PRIV_GOLDEN;
         word = statesampler_priv_mix(state);
         perm->keys[2 * i] = (uint32_t)word;
-        perm->keys[2 * i + 1] = (uint32_t)(word >> 32);
+        perm->keys[2 * i + 1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
+        if (!perm->wide) {
+            perm->keys[2 * i] |= (uint32_t)1 << 31;
+        }
     }
 }
 
-/* The keyed function of one half: a value below size. The multiplication
-   moves low bits up, the fold moves high bits down, and multiply-high maps
-   the result to the range without a division. */
+/* The multiplier that maps a hash to the range of a half, in a pair of
+   rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
+   with the same one in every round, the same Fourier coefficient of the
+   differences of a half would be left of it. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_span(uint32_t size, uint32_t pair)
+{
+    return size - pair * (size >> 10);
+}
+
+/* The keyed function of one half: a value below span. In the product of x
+   with the high half of x times the key, each bit depends on all bits of x;
+   multiply-high maps it to the range without a division. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_narrow(uint32_t half,
                                                     uint32_t key,
-                                                    uint32_t size)
+                                                    uint32_t span)
 {
-    uint32_t x = (half + key) & 0xffffu;
-    x *= (key >> 16) | 1;
-    x = ((x ^ (x >> 16)) * 0x9e37u) & 0xffffu;
-    return (x * size) >> 16;
+    uint32_t x = half ^ (key & 0xffffu);
+#if UINTPTR_MAX > 0xffffffffu
+    /* The same in the high half, which needs neither a mask nor a shift. */
+    x *= (x * (key >> 16)) & 0xffff0000u;
+    return (uint32_t)(((uint64_t)x * span) >> 32);
+#else
+    x *= (x * (key >> 16)) >> 16;
+    return ((x & 0xffffu) * span) >> 16;
+#endif
 }
 
 STATESAMPLER_PRIV uint32_t statesampler_priv_wide(uint32_t half,
                                                   const uint32_t *keys,
-                                                  uint32_t size)
+                                                  uint32_t span)
 {
-    uint64_t product = (uint64_t)(uint32_t)(half + keys[0]) * (keys[1] | 1);
-    uint32_t x = (uint32_t)product ^ (uint32_t)(product >> 32);
-    x *= 0x9e3779b1u;
-    return (uint32_t)(((uint64_t)x * size) >> 32);
+    uint32_t x = half ^ keys[0];
+    x *= (uint32_t)(((uint64_t)x * keys[1]) >> 32);
+    return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
 STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
     const statesampler_perm *perm, uint32_t round, uint32_t half,
     uint32_t size)
 {
+    uint32_t span = statesampler_priv_span(size, round / 2);
     return perm->wide
-               ? statesampler_priv_wide(half, perm->keys + 2 * round, size)
-               : statesampler_priv_narrow(half, perm->keys[round], size);
+               ? statesampler_priv_wide(half, perm->keys + 2 * round, span)
+               : statesampler_priv_narrow(half, perm->keys[round], span);
+}
+
+/* The left half of a position: by a 32-bit division where it does, which is
+   several times cheaper. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_row(const statesampler_perm *perm,
+                                                 uint64_t position)
+{
+    return perm->wide ? (uint32_t)(position / perm->right)
+                      : (uint32_t)position / perm->right;
+}
+
+/* half - value modulo size. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_less(uint32_t half,
+                                                  uint32_t value,
+                                                  uint32_t size)
+{
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    /* One of the two has wrapped round: one instruction there. */
+    return min(half - value, half - value + size);
+#else
+    return half < value ? half - value + size : half - value;
+#endif
+}
+
+/* All rounds on count pairs of halves, which wait for nothing of each
+   other. */
+STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
+                                                 uint32_t *l, uint32_t *r,
+                                                 uint32_t count)
+{
+    const uint32_t left = perm->left, right = perm->right;
+    const uint32_t *keys = perm->keys;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        uint32_t span_l = statesampler_priv_span(left, i / 2);
+        uint32_t span_r = statesampler_priv_span(right, i / 2);
+        if (perm->wide) {
+            for (j = 0; j < count; j++) {
+                l[j] = statesampler_priv_less(
+                    l[j], statesampler_priv_wide(r[j], keys, span_l), left);
+            }
+            for (j = 0; j < count; j++) {
+                r[j] = statesampler_priv_less(
+                    r[j], statesampler_priv_wide(l[j], keys + 2, span_r),
+                    right);
+            }
+            keys += 4;
+        } else {
+            for (j = 0; j < count; j++) {
+                l[j] = statesampler_priv_less(
+                    l[j], statesampler_priv_narrow(r[j], keys[0], span_l),
+                    left);
+            }
+            for (j = 0; j < count; j++) {
+                r[j] = statesampler_priv_less(
+                    r[j], statesampler_priv_narrow(l[j], keys[1], span_r),
+                    right);
+            }
+            keys += 2;
+        }
+    }
 }
 
 /* The network on [0, left * right), applied until the result is below n.
@@ -1034,16 +1104,10 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
 STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
-    uint32_t left = perm->left, right = perm->right, i, v;
     uint64_t index;
     do {
-        for (i = 0; i < perm->rounds; i += 2) {
-            v = statesampler_priv_hash(perm, i, r, left);
-            l = l < v ? l - v + left : l - v;
-            v = statesampler_priv_hash(perm, i + 1, l, right);
-            r = r < v ? r - v + right : r - v;
-        }
-        index = (uint64_t)l * right + r;
+        statesampler_priv_network(perm, &l, &r, 1);
+        index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
 }
@@ -1066,9 +1130,7 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 {
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
-    /* A 32-bit division where it does: it is several times cheaper. */
-    l = perm->wide ? (uint32_t)(position / perm->right)
-                   : (uint32_t)position / perm->right;
+    l = statesampler_priv_row(perm, position);
     return statesampler_priv_walk(
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
@@ -1120,9 +1182,9 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 
 #if STATESAMPLER_PRIV_LANES != 0
 
-/* Vectors in turn: 256 lanes of AVX2. More are no faster, and x and y take
-   2 KiB at most. */
-#define STATESAMPLER_PRIV_TURNS 16
+/* Vectors in turn, an even number. More are no faster, and x and y must fit
+   the stack. */
+#define STATESAMPLER_PRIV_TURNS (STATESAMPLER_PRIV_LANES == 32 ? 12 : 16)
 
 /* v16, v32 and v64 fill a register; m64 is v64 in memory. */
 typedef uint16_t statesampler_priv_v16
@@ -1130,6 +1192,10 @@ typedef uint16_t statesampler_priv_v16
 typedef uint32_t statesampler_priv_v32
     __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_v64
+    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
+typedef int16_t statesampler_priv_i16
+    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
+typedef int32_t statesampler_priv_i32
     __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_m64 __attribute__((
     vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
@@ -1170,57 +1236,100 @@ typedef uint64_t statesampler_priv_mw64 __attribute__((
         statesampler_priv_v16)
 #endif
 
-/* The smaller of two lanes, unsigned. SSE2 has neither the minimum nor the
-   comparison, but a subtraction that stops at 0. */
+/* Lanes of -size .. size - 1 modulo size: of x and x + size, one has wrapped
+   round and is the larger. Where there is no such minimum, the sign tells. */
 #if STATESAMPLER_PRIV_LANES > 8
-#define STATESAMPLER_PRIV_MIN16(a, b) \
-    STATESAMPLER_PRIV_X86(v16, min_epu16, a, b)
-#define STATESAMPLER_PRIV_MIN32(a, b) \
-    STATESAMPLER_PRIV_X86(v32, min_epu32, a, b)
+#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
+    STATESAMPLER_PRIV_X86(v##bits, min_epu##bits, x, (x) + (size))
 #else
-#ifdef __SSE2__
-#define STATESAMPLER_PRIV_MIN16(a, b) \
-    ((a)-STATESAMPLER_PRIV_X86(v16, subs_epu16, a, b))
-#else
-#define STATESAMPLER_PRIV_MIN16(a, b) \
-    (((a) & (statesampler_priv_v16)((a) < (b))) | \
-     ((b) & (statesampler_priv_v16)((a) >= (b))))
-#endif
-#define STATESAMPLER_PRIV_MIN32(a, b) \
-    (((a) & (statesampler_priv_v32)((a) < (b))) | \
-     ((b) & (statesampler_priv_v32)((a) >= (b))))
+#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
+    ((x) + ((size) & (statesampler_priv_v##bits)(                  \
+                         (statesampler_priv_i##bits)(x) < 0)))
 #endif
 
-/* Goes on with the walk where it is not at its end; few are not. */
-STATESAMPLER_PRIV void statesampler_priv_walk_on(const statesampler_perm *perm,
-                                                 uint64_t *out, size_t count)
+/* The number of the position in each 16-bit lane: x86 interleaves inside 128
+   bits when it widens, and elsewhere there are 8 lanes. */
+#define STATESAMPLER_PRIV_FOUR(i)                       \
+    (i), (i) + 1, (i) + STATESAMPLER_PRIV_LANES / 4,    \
+        (i) + STATESAMPLER_PRIV_LANES / 4 + 1
+#define STATESAMPLER_PRIV_EIGHT(i) \
+    STATESAMPLER_PRIV_FOUR(i),     \
+        STATESAMPLER_PRIV_FOUR((i) + STATESAMPLER_PRIV_LANES / 2)
+#if STATESAMPLER_PRIV_LANES == 8
+#define STATESAMPLER_PRIV_NUMBERS {STATESAMPLER_PRIV_EIGHT(0)}
+#elif STATESAMPLER_PRIV_LANES == 16
+#define STATESAMPLER_PRIV_NUMBERS \
+    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2)}
+#else
+#define STATESAMPLER_PRIV_NUMBERS                              \
+    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2), \
+     STATESAMPLER_PRIV_EIGHT(4), STATESAMPLER_PRIV_EIGHT(6)}
+#endif
+
+/* A step of (l, r) becomes two of them. */
+STATESAMPLER_PRIV void statesampler_priv_double(uint32_t *step_l,
+                                                uint32_t *step_r,
+                                                uint32_t right)
 {
-    size_t i;
-    for (i = 0; i < count; i++) {
-        if (out[i] >= perm->n) {
-            out[i] = statesampler_priv_walk(perm,
-                                            (uint32_t)(out[i] / perm->right),
-                                            (uint32_t)(out[i] % perm->right));
-        }
-    }
+    uint32_t carry = *step_r >= right - *step_r;
+    *step_l += *step_l + carry;
+    *step_r += *step_r - (carry ? right : 0);
 }
 
-/* Each lane's half after a round: half - value, modulo size. Of the
-   difference and the difference + size, one has wrapped round and is the
-   larger. */
+/* Lanes of (l, r), each a step of its own further on. */
+STATESAMPLER_PRIV void statesampler_priv_move16(statesampler_priv_v16 *l,
+                                                statesampler_priv_v16 *r,
+                                                statesampler_priv_v16 step_l,
+                                                statesampler_priv_v16 step_r,
+                                                statesampler_priv_v16 right)
+{
+    statesampler_priv_v16 past = *r + step_r - right;
+    *r = STATESAMPLER_PRIV_REDUCE(16, past, right);
+    /* A comparison that holds is -1. */
+    *l += step_l - (statesampler_priv_v16)(*r == past);
+}
+
+/* One round: half - F(other) modulo size. */
 STATESAMPLER_PRIV void statesampler_priv_round16(
     statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
-    uint32_t key, uint32_t size)
+    uint32_t key, uint32_t size, uint32_t span)
 {
     const statesampler_priv_v16 zero = {0};
     statesampler_priv_v16 sizes = zero + (uint16_t)size;
-    statesampler_priv_v16 multiplier = zero + (uint16_t)(key >> 16 | 1);
-    statesampler_priv_v16 x = *other + (uint16_t)key, reduced;
-    x = (x * multiplier) ^ STATESAMPLER_PRIV_HIGH(x, multiplier);
-    x *= (uint16_t)0x9e37;
-    x = *half - STATESAMPLER_PRIV_HIGH(x, sizes);
-    reduced = x + sizes;
-    *half = STATESAMPLER_PRIV_MIN16(x, reduced);
+    statesampler_priv_v16 spans = zero + (uint16_t)span;
+    statesampler_priv_v16 mul = zero + (uint16_t)(key >> 16);
+    statesampler_priv_v16 x = *other ^ (uint16_t)key;
+    x *= STATESAMPLER_PRIV_HIGH(x, mul);
+    x = *half - STATESAMPLER_PRIV_HIGH(x, spans);
+    *half = STATESAMPLER_PRIV_REDUCE(16, x, sizes);
+}
+
+/* All rounds on one vector or an even number of them. */
+STATESAMPLER_PRIV void statesampler_priv_network16(
+    const statesampler_perm *perm, statesampler_priv_v16 *x,
+    statesampler_priv_v16 *y, uint32_t turns)
+{
+    const uint32_t left = perm->left, right = perm->right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        uint32_t span_l = statesampler_priv_span(left, i / 2);
+        uint32_t span_r = statesampler_priv_span(right, i / 2);
+        uint32_t key_l = perm->keys[i], key_r = perm->keys[i + 1];
+        for (j = 0; j < turns; j += 2) {
+            statesampler_priv_round16(&x[j], &y[j], key_l, left, span_l);
+            if (turns != 1) {
+                statesampler_priv_round16(&x[j + 1], &y[j + 1], key_l, left,
+                                          span_l);
+            }
+        }
+        for (j = 0; j < turns; j += 2) {
+            statesampler_priv_round16(&y[j], &x[j], key_r, right, span_r);
+            if (turns != 1) {
+                statesampler_priv_round16(&y[j + 1], &x[j + 1], key_r, right,
+                                          span_r);
+            }
+        }
+    }
 }
 
 /* Writes l * right + r of every lane. A lane of the result has its top bit
@@ -1228,49 +1337,71 @@ STATESAMPLER_PRIV void statesampler_priv_round16(
 #ifdef STATESAMPLER_PRIV_X86
 typedef statesampler_priv_v32 statesampler_priv_beyond;
 STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    const statesampler_priv_v16 *l, const statesampler_priv_v16 *r,
-    uint32_t right, uint32_t last, uint64_t *out)
+    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
+    uint32_t last, uint64_t *out)
 {
     /* The multiply-add takes signed lanes, and right may be 2^15; -2^15 fits,
-       so this is -(l * right + r). */
-    const statesampler_priv_v32 zero = {0};
-    statesampler_priv_v32 factors = zero - right;
-    statesampler_priv_v32 a, b, beyond;
+       so this is -l * -right + r. */
+    const statesampler_priv_v16 zero = {0};
+    statesampler_priv_v32 factors = (statesampler_priv_v32)zero;
+    statesampler_priv_v32 a, b;
     statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
-    factors = (factors & 0xffffu) | 0xffff0000u;
-    a = STATESAMPLER_PRIV_X86(v32, unpacklo_epi16, *l, *r);
-    b = STATESAMPLER_PRIV_X86(v32, unpackhi_epi16, *l, *r);
+    factors += (-right & 0xffffu) | 0x10000u;
+    a = STATESAMPLER_PRIV_X86(v32, unpacklo_epi16, zero - l, r);
+    b = STATESAMPLER_PRIV_X86(v32, unpackhi_epi16, zero - l, r);
     a = STATESAMPLER_PRIV_X86(v32, madd_epi16, a, factors);
     b = STATESAMPLER_PRIV_X86(v32, madd_epi16, b, factors);
-    beyond = (a + last) | (b + last);
-    a = zero - a;
-    b = zero - b;
     to[0] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, a, zero);
     to[1] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, a, zero);
     to[2] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, b, zero);
     to[3] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, b, zero);
-    return beyond;
+    return (last - a) | (last - b);
 }
 #else
 typedef statesampler_priv_w32 statesampler_priv_beyond;
 STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    const statesampler_priv_v16 *l, const statesampler_priv_v16 *r,
-    uint32_t right, uint32_t last, uint64_t *out)
+    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
+    uint32_t last, uint64_t *out)
 {
     statesampler_priv_w32 index =
-        __builtin_convertvector(*l, statesampler_priv_w32) * right +
-        __builtin_convertvector(*r, statesampler_priv_w32);
+        __builtin_convertvector(l, statesampler_priv_w32) * right +
+        __builtin_convertvector(r, statesampler_priv_w32);
     *(statesampler_priv_mw64 *)out =
         __builtin_convertvector(index, statesampler_priv_w64);
     return last - index;
 }
 #endif
 
-/* The lane that join16 writes to out[i]: x86 interleaves inside 128 bits. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_lane16(uint32_t i)
+/* Goes on with the walks that are not at their end, many at a time. Each
+   comes nearer to its end in every pass. */
+STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
+                                                uint64_t *out, uint32_t count)
 {
-    const uint32_t quarter = STATESAMPLER_PRIV_LANES / 4;
-    return i % quarter / 2 * 8 + i / quarter * 2 + i % 2;
+    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
+    statesampler_priv_v16 x = {0}, y = {0}, where = {0};
+    uint32_t i = 0, k, waiting = 0, kept;
+    for (;;) {
+        for (; i < count && waiting < lanes; i++) {
+            where[waiting] = (uint16_t)i;
+            waiting += out[i] >= perm->n;
+        }
+        if (waiting == 0) {
+            return;
+        }
+        for (k = 0; k < waiting; k++) {
+            uint32_t index = (uint32_t)out[where[k]];
+            x[k] = (uint16_t)(index / perm->right);
+            y[k] = (uint16_t)(index % perm->right);
+        }
+        statesampler_priv_network16(perm, &x, &y, 1);
+        for (k = 0, kept = 0; k < waiting; k++) {
+            uint64_t *to = out + where[k];
+            *to = (uint32_t)x[k] * perm->right + y[k];
+            where[kept] = where[k];
+            kept += *to >= perm->n;
+        }
+        waiting = kept;
+    }
 }
 
 /* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
@@ -1279,65 +1410,72 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
     uint32_t step_r, uint64_t *out, size_t count)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES, right = perm->right;
-    const uint32_t last = (uint32_t)perm->n - 1;
-    /* How far a whole vector moves. */
-    uint16_t jump_l = (uint16_t)(step_l * lanes + step_r * lanes / right);
-    uint16_t jump_r = (uint16_t)(step_r * lanes % right);
+    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
+    const uint32_t right = perm->right, last = (uint32_t)perm->n - 1;
+    const statesampler_priv_v16 zero = {0};
+    const statesampler_priv_v16 numbers = STATESAMPLER_PRIV_NUMBERS;
+    const statesampler_priv_v16 rights = zero + (uint16_t)right;
     statesampler_priv_v16 x[STATESAMPLER_PRIV_TURNS];
     statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
-    statesampler_priv_v16 next_l = {0}, next_r = {0};
+    statesampler_priv_v16 next_l = zero + (uint16_t)l;
+    statesampler_priv_v16 next_r = zero + (uint16_t)r;
     uint32_t i, j;
-    for (i = 0; i < lanes; i++) {
-        next_l[statesampler_priv_lane16(i)] = (uint16_t)l;
-        next_r[statesampler_priv_lane16(i)] = (uint16_t)r;
-        l += step_l;
-        r += step_r;
-        if (r >= right) {
-            r -= right;
-            l++;
+    /* Lane i is i steps further on: at once if they carry once at most,
+       otherwise one power of two after another. */
+    if (step_r < right / lanes) {
+        statesampler_priv_move16(&next_l, &next_r,
+                                 numbers * (uint16_t)step_l,
+                                 numbers * (uint16_t)step_r, rights);
+        step_l *= lanes;
+        step_r *= lanes;
+    } else {
+        for (i = 1; i < lanes; i *= 2) {
+            statesampler_priv_v16 mask =
+                (statesampler_priv_v16)((numbers & (uint16_t)i) != 0);
+            statesampler_priv_move16(&next_l, &next_r,
+                                     mask & (uint16_t)step_l,
+                                     mask & (uint16_t)step_r, rights);
+            statesampler_priv_double(&step_l, &step_r, right);
         }
     }
     while (count != 0) { /* it falls by one or more in every turn */
         uint32_t turns = (uint32_t)statesampler_priv_min(
-            (count - 1) / lanes + 1, STATESAMPLER_PRIV_TURNS);
+            count <= lanes ? 1 : (count - 1) / (2 * lanes) * 2 + 2,
+            STATESAMPLER_PRIV_TURNS);
         uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
         uint32_t beyond = 0;
         statesampler_priv_beyond beyonds = {0};
         for (j = 0; j < turns; j++) {
-            statesampler_priv_v16 sum = next_r + jump_r;
-            statesampler_priv_v16 reduced = sum - (uint16_t)right;
             x[j] = next_l;
             y[j] = next_r;
-            next_r = STATESAMPLER_PRIV_MIN16(sum, reduced);
-            /* Where nothing is carried: a comparison that holds is -1. */
-            next_l += (uint16_t)(jump_l + 1);
-            next_l += (statesampler_priv_v16)(next_r == sum);
+            statesampler_priv_move16(&next_l, &next_r,
+                                     zero + (uint16_t)step_l,
+                                     zero + (uint16_t)step_r, rights);
         }
-        for (i = 0; i < perm->rounds; i += 2) {
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round16(&x[j], &y[j], perm->keys[i],
-                                          perm->left);
-            }
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round16(&y[j], &x[j], perm->keys[i + 1],
-                                          right);
-            }
+        if (turns == 1) { /* then they stay in registers */
+            statesampler_priv_network16(perm, x, y, 1);
+        } else if (turns == 2) {
+            statesampler_priv_network16(perm, x, y, 2);
+        } else {
+            statesampler_priv_network16(perm, x, y, turns);
         }
         for (j = 0; (j + 1) * lanes <= done; j++) {
-            beyonds |= statesampler_priv_join16(&x[j], &y[j], right, last,
+            beyonds |= statesampler_priv_join16(x[j], y[j], right, last,
                                                 out + j * lanes);
         }
-        for (i = j * lanes; i < done; i++) {
-            uint32_t lane = statesampler_priv_lane16(i % lanes);
-            out[i] = (uint64_t)x[j][lane] * right + y[j][lane];
-            beyond |= last - (uint32_t)out[i];
+        if (j * lanes < done) {
+            uint64_t rest[STATESAMPLER_PRIV_LANES];
+            statesampler_priv_join16(x[j], y[j], right, last, rest);
+            for (i = j * lanes; i < done; i++) {
+                out[i] = rest[i - j * lanes];
+                beyond |= last - (uint32_t)out[i];
+            }
         }
         for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
             beyond |= beyonds[i];
         }
         if (beyond >> 31) {
-            statesampler_priv_walk_on(perm, out, done);
+            statesampler_priv_walk16(perm, out, done);
         }
         out += done;
         count -= done;
@@ -1349,33 +1487,50 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
 /* As round16. The even lanes' products and the odd lanes' are two vectors. */
 STATESAMPLER_PRIV void statesampler_priv_round32(
     statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
-    const uint32_t *keys, uint32_t size)
+    const uint32_t *keys, uint32_t size, uint32_t span)
 {
     const statesampler_priv_v32 zero = {0};
     const uint64_t low = 0xffffffffu;
-    statesampler_priv_v32 sizes = zero + size, value, reduced;
-    statesampler_priv_v32 multiplier = zero + (keys[1] | 1);
-    statesampler_priv_v32 constant = zero + 0x9e3779b1u;
-    statesampler_priv_v64 even = (statesampler_priv_v64)(*other + keys[0]);
+    statesampler_priv_v32 sizes = zero + size, spans = zero + span;
+    statesampler_priv_v32 mul = zero + keys[1], x;
+    statesampler_priv_v64 even = (statesampler_priv_v64)(*other ^ keys[0]);
     statesampler_priv_v64 odd = even >> 32;
-    even = STATESAMPLER_PRIV_EVEN(even, multiplier);
-    odd = STATESAMPLER_PRIV_EVEN(odd, multiplier);
-    even = STATESAMPLER_PRIV_EVEN(even ^ even >> 32, constant);
-    odd = STATESAMPLER_PRIV_EVEN(odd ^ odd >> 32, constant);
-    even = STATESAMPLER_PRIV_EVEN(even, sizes) >> 32;
-    odd = STATESAMPLER_PRIV_EVEN(odd, sizes) & ~low;
-    value = *half - (statesampler_priv_v32)(even | odd);
-    reduced = value + sizes;
-    *half = STATESAMPLER_PRIV_MIN32(value, reduced);
+    even = STATESAMPLER_PRIV_EVEN(even,
+                                  STATESAMPLER_PRIV_EVEN(even, mul) >> 32);
+    odd = STATESAMPLER_PRIV_EVEN(odd, STATESAMPLER_PRIV_EVEN(odd, mul) >> 32);
+    even = STATESAMPLER_PRIV_EVEN(even, spans) >> 32;
+    odd = STATESAMPLER_PRIV_EVEN(odd, spans) & ~low;
+    x = *half - (statesampler_priv_v32)(even | odd);
+    *half = STATESAMPLER_PRIV_REDUCE(32, x, sizes);
 }
 
-/* The first half of a vector's positions is in its even lanes, the second in
-   its odd ones. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_lane32(uint32_t i)
+STATESAMPLER_PRIV void statesampler_priv_move32(statesampler_priv_v32 *l,
+                                                statesampler_priv_v32 *r,
+                                                statesampler_priv_v32 step_l,
+                                                statesampler_priv_v32 step_r,
+                                                statesampler_priv_v32 right)
 {
-    return i < STATESAMPLER_PRIV_LANES / 4
-               ? 2 * i
-               : 2 * i + 1 - STATESAMPLER_PRIV_LANES / 2;
+    statesampler_priv_v32 past = *r + step_r - right;
+    *r = STATESAMPLER_PRIV_REDUCE(32, past, right);
+    *l += step_l - (statesampler_priv_v32)(*r == past);
+}
+
+/* Writes l * right + r: the even lanes are the first half of the positions. */
+STATESAMPLER_PRIV statesampler_priv_v64 statesampler_priv_join32(
+    statesampler_priv_v32 l, statesampler_priv_v32 r, uint32_t right,
+    uint64_t last, uint64_t *out)
+{
+    const statesampler_priv_v32 rights = (l ^ l) + right;
+    const uint64_t low = 0xffffffffu;
+    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
+    statesampler_priv_v64 even = (statesampler_priv_v64)l, odd = even >> 32;
+    even = STATESAMPLER_PRIV_EVEN(even, rights);
+    odd = STATESAMPLER_PRIV_EVEN(odd, rights);
+    even += (statesampler_priv_v64)r & low;
+    odd += (statesampler_priv_v64)r >> 32;
+    to[0] = even;
+    to[1] = odd;
+    return (last - even) | (last - odd);
 }
 
 /* As fill16, for n > 2^30, with half as many lanes. */
@@ -1383,73 +1538,70 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
     const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
     uint32_t step_r, uint64_t *out, size_t count)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES / 2, right = perm->right;
-    const uint64_t last = perm->n - 1, low = 0xffffffffu;
-    uint32_t jump_l =
-        step_l * lanes + (uint32_t)((uint64_t)step_r * lanes / right);
-    uint32_t jump_r = (uint32_t)((uint64_t)step_r * lanes % right);
+    const uint32_t lanes = STATESAMPLER_PRIV_LANES / 2;
+    const uint32_t left = perm->left, right = perm->right;
+    const uint64_t last = perm->n - 1;
+    const statesampler_priv_v32 zero = {0};
+    const statesampler_priv_v32 rights = zero + right;
     statesampler_priv_v32 x[STATESAMPLER_PRIV_TURNS];
     statesampler_priv_v32 y[STATESAMPLER_PRIV_TURNS];
-    statesampler_priv_v32 next_l = {0}, next_r = {0}, rights = {0};
+    statesampler_priv_v32 next_l = zero + l, next_r = zero + r, numbers;
     uint32_t i, j;
-    rights += right;
     for (i = 0; i < lanes; i++) {
-        uint32_t lane = statesampler_priv_lane32(i);
-        next_l[lane] = l;
-        next_r[lane] = r;
-        l += step_l;
-        r += step_r;
-        if (r >= right) {
-            r -= right;
-            l++;
-        }
+        numbers[i] = i / 2 + i % 2 * (lanes / 2);
+    }
+    for (i = 1; i < lanes; i *= 2) {
+        statesampler_priv_v32 mask =
+            (statesampler_priv_v32)((numbers & i) != 0);
+        statesampler_priv_move32(&next_l, &next_r,
+                                 mask & step_l, mask & step_r, rights);
+        statesampler_priv_double(&step_l, &step_r, right);
     }
     while (count != 0) {
         uint32_t turns = (uint32_t)statesampler_priv_min(
-            (count - 1) / lanes + 1, STATESAMPLER_PRIV_TURNS);
+            (count - 1) / (2 * lanes) * 2 + 2, STATESAMPLER_PRIV_TURNS);
         uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
         uint64_t beyond = 0;
         statesampler_priv_v64 beyonds = {0};
         for (j = 0; j < turns; j++) {
-            statesampler_priv_v32 sum = next_r + jump_r;
-            statesampler_priv_v32 reduced = sum - right;
             x[j] = next_l;
             y[j] = next_r;
-            next_r = STATESAMPLER_PRIV_MIN32(sum, reduced);
-            next_l += jump_l + 1;
-            next_l += (statesampler_priv_v32)(next_r == sum);
+            statesampler_priv_move32(&next_l, &next_r,
+                                     zero + step_l, zero + step_r, rights);
         }
         for (i = 0; i < perm->rounds; i += 2) {
+            const uint32_t *keys = perm->keys + 2 * i;
+            uint32_t span_l = statesampler_priv_span(left, i / 2);
+            uint32_t span_r = statesampler_priv_span(right, i / 2);
             for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&x[j], &y[j], perm->keys + 2 * i,
-                                          perm->left);
+                statesampler_priv_round32(&x[j], &y[j], keys, left, span_l);
             }
             for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&y[j], &x[j],
-                                          perm->keys + 2 * i + 2, right);
+                statesampler_priv_round32(&y[j], &x[j], keys + 2, right,
+                                          span_r);
             }
         }
         for (j = 0; (j + 1) * lanes <= done; j++) {
-            statesampler_priv_v64 even = (statesampler_priv_v64)x[j];
-            statesampler_priv_v64 odd = even >> 32;
-            even = STATESAMPLER_PRIV_EVEN(even, rights);
-            odd = STATESAMPLER_PRIV_EVEN(odd, rights);
-            even += (statesampler_priv_v64)y[j] & low;
-            odd += (statesampler_priv_v64)y[j] >> 32;
-            *(statesampler_priv_m64 *)(out + j * lanes) = even;
-            *(statesampler_priv_m64 *)(out + j * lanes + lanes / 2) = odd;
-            beyonds |= (last - even) | (last - odd);
+            beyonds |= statesampler_priv_join32(x[j], y[j], right, last,
+                                                out + j * lanes);
         }
-        for (i = j * lanes; i < done; i++) {
-            uint32_t lane = statesampler_priv_lane32(i % lanes);
-            out[i] = (uint64_t)x[j][lane] * right + y[j][lane];
-            beyond |= last - out[i];
+        if (j * lanes < done) {
+            uint64_t rest[STATESAMPLER_PRIV_LANES / 2];
+            statesampler_priv_join32(x[j], y[j], right, last, rest);
+            for (i = j * lanes; i < done; i++) {
+                out[i] = rest[i - j * lanes];
+                beyond |= last - out[i];
+            }
         }
         for (i = 0; i < lanes / 2; i++) {
             beyond |= beyonds[i];
         }
-        if (beyond >> 63) {
-            statesampler_priv_walk_on(perm, out, done);
+        for (i = 0; beyond >> 63 && i < done; i++) {
+            if (out[i] > last) { /* one in 2^15 at most */
+                out[i] = statesampler_priv_walk(perm,
+                                                (uint32_t)(out[i] / right),
+                                                (uint32_t)(out[i] % right));
+            }
         }
         out += done;
         count -= done;
@@ -1459,12 +1611,33 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
 #endif /* STATESAMPLER_PRIV_EVEN */
 #endif /* STATESAMPLER_PRIV_LANES */
 
+/* In plain C, as many pairs go through the network together as registers
+   hold: none has to wait for its own multiplications, and a GPU reads each
+   key once for all. Small cores have neither trouble nor registers. */
+#if UINTPTR_MAX > 0xffffffffu
+#define STATESAMPLER_PRIV_PAIRS 8
+#else
+#define STATESAMPLER_PRIV_PAIRS 1
+#endif
+
+/* A step on from (l, r). */
+STATESAMPLER_PRIV void statesampler_priv_move(uint32_t *l, uint32_t *r,
+                                              uint32_t step_l,
+                                              uint32_t step_r, uint32_t right)
+{
+    *l += step_l;
+    *r += step_r;
+    if (*r >= right) {
+        *r -= right;
+        *l += 1;
+    }
+}
+
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count)
 {
     uint32_t l, r, step_l, step_r;
-    size_t i;
     STATESAMPLER_ASSERT(perm && (out || count == 0));
     if (count == 0) {
         return;
@@ -1474,10 +1647,10 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
     /* Carry (l, r) along instead of dividing every position. Where a stride
        is n or more there is one index only, and the sums are not used. */
-    l = (uint32_t)(first / perm->right);
-    r = (uint32_t)(first % perm->right);
-    step_l = (uint32_t)(stride / perm->right);
-    step_r = (uint32_t)(stride % perm->right);
+    l = statesampler_priv_row(perm, first);
+    r = (uint32_t)(first - (uint64_t)l * perm->right);
+    step_l = stride < perm->right ? 0 : statesampler_priv_row(perm, stride);
+    step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
 #if STATESAMPLER_PRIV_LANES != 0
     /* A vector takes as long as two or three calls. */
     if (count > 2 && !perm->wide) {
@@ -1491,14 +1664,27 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
         return;
     }
 #endif
-    for (i = 0; i < count; i++) {
-        out[i] = statesampler_priv_walk(perm, l, r);
-        l += step_l;
-        r += step_r;
-        if (r >= perm->right) {
-            r -= perm->right;
-            l++;
+#if STATESAMPLER_PRIV_PAIRS > 1
+    for (; count >= STATESAMPLER_PRIV_PAIRS;
+         count -= STATESAMPLER_PRIV_PAIRS) {
+        uint32_t x[STATESAMPLER_PRIV_PAIRS], y[STATESAMPLER_PRIV_PAIRS], i;
+        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+            x[i] = l;
+            y[i] = r;
+            statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
         }
+        statesampler_priv_network(perm, x, y, STATESAMPLER_PRIV_PAIRS);
+        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+            uint64_t index = (uint64_t)x[i] * perm->right + y[i];
+            *out++ = index < perm->n ? index
+                                     : statesampler_priv_walk(perm, x[i],
+                                                              y[i]);
+        }
+    }
+#endif
+    for (; count != 0; count--) {
+        *out++ = statesampler_priv_walk(perm, l, r);
+        statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
     }
 }
 
@@ -1512,6 +1698,8 @@ STATESAMPLER_PRIV void statesampler_priv_order_clear(
     order->set = 0;
     order->inside.n = 0; /* no window is empty, so this fits none */
     order->inside.key = 0;
+    /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
+    order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
 /* Makes order the one of this epoch and block. */
@@ -1602,27 +1790,34 @@ STATESAMPLER_PRIV void statesampler_priv_fill(
     const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
     uint64_t first, uint64_t stride, uint64_t *out, size_t count)
 {
-    const statesampler_priv_order *order = statesampler_priv_order_for(
-        s, spare, epoch, (uint32_t)(first % s->blocks));
-    uint64_t start = order->start, chunk = s->chunk_size;
+    const statesampler_priv_order *order;
+    uint64_t start, chunk = s->chunk_size;
+    uint32_t block = 0;
     size_t i;
-    first /= s->blocks;
-    stride /= s->blocks;
+    if (s->blocks != 1) {
+        block = (uint32_t)(first % s->blocks);
+        first /= s->blocks;
+        stride /= s->blocks;
+    }
+    order = statesampler_priv_order_for(s, spare, epoch, block);
+    start = order->start;
     if (s->order == STATESAMPLER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++) {
             out[i] += start;
         }
-    } else if (s->order != STATESAMPLER_WINDOW) {
-        for (i = 0; i < count; i++, first += stride) {
-            out[i] = start + first;
-            if (s->order == STATESAMPLER_REPLACEMENT) {
-                out[i] = start + statesampler_priv_draw(
-                                     order->size,
-                                     statesampler_priv_derive(
-                                         order->key,
-                                         STATESAMPLER_PRIV_DRAW + first));
-            }
+    } else if (s->order == STATESAMPLER_SEQUENTIAL) {
+        for (i = 0; i < count; i++) {
+            out[i] = start + first + i * stride;
+        }
+    } else if (s->order == STATESAMPLER_REPLACEMENT) {
+        for (i = 0; i < count; i++) {
+            uint64_t place = first + i * stride;
+            out[i] = start + statesampler_priv_draw(
+                                 order->size,
+                                 statesampler_priv_derive(
+                                     order->key,
+                                     STATESAMPLER_PRIV_DRAW + place));
         }
     } else {
         /* Each turn fills at least one index: first is inside its window. */
@@ -1892,8 +2087,12 @@ STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
             }
             run = (size_t)statesampler_priv_below(s, n, first, count);
         }
-        if (stride % s->blocks == 0) {
-            i = (size_t)statesampler_priv_below(s, n, first, run);
+        /* Nearly always there is one block; a division takes as long as a
+           round. */
+        if (s->blocks == 1 || stride % s->blocks == 0) {
+            i = first + run * stride <= n
+                    ? run
+                    : (size_t)statesampler_priv_below(s, n, first, run);
             statesampler_priv_fill(s, spare, epoch, first, stride, out, i);
         }
         /* Padding; and blocks after a change of world size, where every slot

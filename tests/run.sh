@@ -102,7 +102,8 @@ examples() {
     (cd "$root" && "$MAKE" -s examples && sh tests/examples.sh build)
 }
 
-# No warning, in every combination of macros, also not about unused ones.
+# No warning, in every combination of macros, also not about unused functions,
+# and not where a compiler sees most: a caller that all of it is inlined into.
 warnings() { # LANGUAGE COMMAND...
     language=$1
     shift
@@ -111,7 +112,19 @@ warnings() { # LANGUAGE COMMAND...
         source_of IMPLEMENTATION $macros |
             compile "$language" warn.o "$@" $STRICT -O2 || return 1
     done
-    source_of $optional | compile "$language" warn.o "$@" $STRICT
+    source_of $optional | compile "$language" warn.o "$@" $STRICT || return 1
+    { source_of IMPLEMENTATION STATIC
+      echo 'int probe(statesampler *s, const statesampler_desc *desc,'
+      echo '          statesampler_place *place, uint64_t *out);'
+      echo 'int probe(statesampler *s, const statesampler_desc *desc,'
+      echo '          statesampler_place *place, uint64_t *out)'
+      echo '{'
+      echo '    int code = statesampler_init(s, desc);'
+      echo '    return code + (int)statesampler_at(s, 1, out) +'
+      echo '           (int)statesampler_next(s, out) +'
+      echo '           statesampler_locate(s, out[0], place);'
+      echo '}'
+    } | compile "$language" warn.o "$@" $STRICT -O3
 }
 
 clean_sources() { # COMMAND...
@@ -121,10 +134,50 @@ clean_sources() { # COMMAND...
     done
 }
 
+# Every function of the header, for the device and for the host;
+# sm_75 runs on all GPUs since Turing.
+cuda() { # OPTION...
+    "$NVCC" "$@" -arch=sm_75 -Werror all-warnings \
+        -Xcompiler=-Wall,-Wextra,-Wconversion,-Wsign-conversion,-Wshadow \
+        -Xcompiler=-Wcast-qual,-fopenmp -I. -o gpu "$root/bench/gpu.cu"
+}
+
+gpu() {
+    cuda -O3 && ./gpu 24 >said 2>&1 || {
+        [ ! -e said ] || cat said
+        return 1
+    }
+    sed -n '/^skip /p' said
+}
+
+# What the README shows of CUDA, by itself.
+readme_cuda() {
+    sed -n '/^```cuda$/,/^```$/p' README.md | sed '1d;$d' >readme.cu
+    "$NVCC" -arch=sm_75 -Werror all-warnings -I. -c -o readme.o readme.cu
+}
+
 quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality short . &&
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
+}
+
+# The bench checks what it computes and prints its rows and points. Times are
+# not judged: nobody has the machine for himself here.
+bench() {
+    (cd "$root" && ONLY= OUT=$folder/figures BENCH_QUICK=1 \
+        sh bench/run.sh) >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 19 "$(grep -cE '^-O.*(,met|,MISSED|,not measured: .*)$' \
+        figures/table.csv)" 'rows with a bar'
+    for plot in n batch bytes resume; do
+        for series in statesampler Fisher-Yates; do
+            at_least 2 "$(grep -c "^$plot,$series," figures/plots.csv)" \
+                "points of $series in $plot"
+        done
+    done
 }
 
 # Nothing is needed, and nothing kept: no variable that a call could change.
@@ -421,12 +474,14 @@ sizes() {
         echo "code, Cortex-M0 -Os, without mix: $(mixless_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
-        echo "stack, Cortex-M0 -Os: $1 bytes (1024), in bulk $2 (4096)"
+        echo "stack, Cortex-M0 -Os: $1 bytes (1024)"
+        echo "stack in bulk, Cortex-M0 -Os: $2 bytes (4096)"
     else
         echo 'skip code size: arm-none-eabi-gcc is not here'
     fi
     set -- $(stack_of gcc -O2)
-    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024), in bulk $2 (4096)"
+    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024)"
+    echo "stack in bulk, $(gcc -dumpmachine) -O2: $2 bytes (4096)"
 }
 
 # --- The list ---------------------------------------------------------------
@@ -532,6 +587,7 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    ask 'the bench measures right results, and every row (quick)' bench
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
@@ -610,6 +666,18 @@ list_questions() {
         ask 'inclusion: twice, declarations first, after libc: g++, C++98' \
             included c++ inc.o g++ -std=c++98 -pedantic -Werror
         ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
+    fi
+    if tool "${NVCC:-nvcc}" 'CUDA'; then
+        ask 'CUDA: every function, and on a GPU the same results' gpu
+        for language in c++11 c++20; do
+            ask "CUDA: no warning, relocatable, not optimised: $language" \
+                cuda -std=$language -G -rdc=true -DSTATESAMPLER_HOSTED
+        done
+        ask "CUDA: the README's kernel compiles" readme_cuda
+        ask 'CUDA: two files and a static copy: nvcc calls C' \
+            units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
+        ask 'test_digest, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_digest reduced
     fi
     if tool tcc 'tcc'; then
         ask_tests tcc reduced 'tcc'

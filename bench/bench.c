@@ -1,0 +1,244 @@
+/* bench.c - see bench.h. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int quick(void)
+{
+    return getenv("BENCH_QUICK") != NULL;
+}
+
+void must(int good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "bench: wrong: %s\n", what);
+        exit(1);
+    }
+}
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+void race(contender *contenders, size_t count, double seconds)
+{
+    double end = now() + (quick() ? 0.002 : seconds) * 1e9;
+    unsigned long turn;
+    size_t i;
+    for (i = 0; i < count; i++)
+        contenders[i].ns = 1e18;
+    for (turn = 1; turn <= 5 || now() < end; turn++) {
+        for (i = 0; i < count; i++) {
+            contender *c = &contenders[i];
+            double from, took;
+            if (c->before != NULL)
+                c->before(c->data);
+            from = now();
+            c->run(c->data);
+            took = now() - from;
+            if (took < c->ns)
+                c->ns = took;
+            /* The 1st, 2nd, 4th, 8th, ... run: a check takes longer. */
+            if (c->check != NULL && (turn & (turn - 1)) == 0)
+                c->check(c->data);
+        }
+    }
+}
+
+uint64_t *array_of(size_t count)
+{
+    void *memory = NULL;
+    must(posix_memalign(&memory, 64, count * sizeof(uint64_t)) == 0,
+         "no memory");
+    memset(memory, 1, count * sizeof(uint64_t));
+    return memory;
+}
+
+int memory_for(double bytes)
+{
+    return bytes <= (double)sysconf(_SC_PHYS_PAGES) *
+                        (double)sysconf(_SC_PAGESIZE) / 2;
+}
+
+/* --- results --- */
+
+static const char *verdict(int good)
+{
+    return good ? "met" : "MISSED";
+}
+
+void row(const char *figure, double value, const char *unit,
+         const char *yardstick, double yardstick_value, double bar)
+{
+    double ratio = value / yardstick_value;
+    printf("row,%s,%.4g,%s,%s,%.4g,%.2f,", figure, value, unit, yardstick,
+           yardstick_value, ratio);
+    /* Judged as it is printed. */
+    if (bar > 0)
+        printf("%g,%s\n", bar, verdict((int)(ratio * 100 + 0.5) <=
+                                       (int)(bar * 100 + 0.5)));
+    else
+        printf(",\n");
+    fflush(stdout);
+}
+
+void row_alone(const char *figure, double value, const char *unit, double bar)
+{
+    printf("row,%s,%.12g,%s,,,,", figure, value, unit);
+    if (bar >= 0)
+        printf("%g,%s\n", bar, verdict(value <= bar));
+    else
+        printf(",\n");
+    fflush(stdout);
+}
+
+void row_missing(const char *figure, const char *why)
+{
+    printf("row,%s,,,,,,,not measured: %s\n", figure, why);
+    fflush(stdout);
+}
+
+void point(const char *plot, const char *series, double x, double y)
+{
+    printf("point,%s,%s,%.12g,%.6g\n", plot, series, x, y);
+    fflush(stdout);
+}
+
+/* --- yardsticks --- */
+
+uint64_t splitmix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+void write_loop(uint64_t *out, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++)
+        out[i] = i;
+}
+
+void splitmix_loop(uint64_t *out, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++)
+        out[i] = splitmix(i);
+}
+
+static void write_run(void *data)
+{
+    const array *a = data;
+    write_loop(a->out, a->count);
+}
+
+static void write_check(void *data)
+{
+    const array *a = data;
+    size_t i;
+    for (i = 0; i < a->count; i++)
+        must(a->out[i] == i, "write");
+}
+
+contender write_contender(array *a)
+{
+    contender c = {write_run, NULL, write_check, NULL, 0};
+    c.data = a;
+    return c;
+}
+
+static void splitmix_run(void *data)
+{
+    const array *a = data;
+    splitmix_loop(a->out, a->count);
+}
+
+/* Of the values, the first is known from the authors' own program. */
+static void splitmix_check(void *data)
+{
+    const array *a = data;
+    size_t i;
+    must(a->out[0] == 0xe220a8397b1dcdafu, "SplitMix64 of 0");
+    for (i = 0; i < a->count; i++)
+        must(a->out[i] == splitmix(i), "splitmix");
+}
+
+contender splitmix_contender(array *a)
+{
+    contender c = {splitmix_run, NULL, splitmix_check, NULL, 0};
+    c.data = a;
+    return c;
+}
+
+/* --- ours and the table --- */
+
+void bulk_init(bulk *b, uint64_t n, uint64_t stride, uint64_t *out,
+               size_t count)
+{
+    must(statesampler_perm_init(&b->perm, n, 1, 2, 3) == 0, "perm_init");
+    b->first = 0;
+    b->stride = stride;
+    b->out = out;
+    b->count = count;
+    b->fills = count < ARRAY ? ARRAY / count : 1;
+}
+
+static void bulk_before(void *data)
+{
+    bulk *b = data;
+    uint64_t span = b->stride * b->count;
+    b->first = b->first + 2 * span <= b->perm.n ? b->first + span : 0;
+}
+
+static void bulk_run(void *data)
+{
+    bulk *b = data;
+    size_t i;
+    for (i = 0; i < b->fills; i++)
+        statesampler_perm_fill(&b->perm, b->first, b->stride, b->out,
+                               b->count);
+}
+
+static void bulk_check(void *data)
+{
+    const bulk *b = data;
+    size_t i;
+    for (i = 0; i < b->count; i++)
+        must(b->out[i] ==
+                 statesampler_perm_at(&b->perm, b->first + i * b->stride),
+             "perm_fill gives another index than perm_at");
+}
+
+contender bulk_contender(bulk *b)
+{
+    contender c = {bulk_run, bulk_before, bulk_check, NULL, 0};
+    c.data = b;
+    return c;
+}
+
+double bulk_per_index(const contender *c)
+{
+    const bulk *b = c->data;
+    return c->ns / (double)b->count / (double)b->fills;
+}
+
+void fisher_yates(uint64_t *table, size_t n, uint64_t seed)
+{
+    size_t i;
+    for (i = 0; i < n; i++) {
+        size_t j = (size_t)(((splitmix(seed + i) >> 32) * (i + 1)) >> 32);
+        table[i] = table[j];
+        table[j] = i;
+    }
+}

@@ -1,0 +1,473 @@
+/* gpu.cu - the header on a GPU: the same bits as on the host, and an epoch
+   written at what part of the speed of a memset?
+
+   `make gpu` compiles and runs this; `build/gpu 24` fills an epoch of 2^24
+   samples instead of 2^30. Where there is no GPU it checks what the host's
+   half of the compilation made, and says so. Times are the least of many
+   runs, and what was timed is checked against the host, index by index. */
+#define STATESAMPLER_STATIC
+#define STATESAMPLER_API __host__ __device__
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef GPU_FLAGS
+#define GPU_FLAGS "not told"
+#endif
+
+/* A thread takes EACH positions of a tile, THREADS apart, so that neighbouring
+   threads write neighbouring indices. */
+enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
+enum { CASES = 2048, BATCH = 5, RUNS = 20 };
+
+/* A wrong result makes every figure worthless, so it ends the run. */
+static void must(bool good, const char *what)
+{
+    if (!good) {
+        printf("gpu: wrong: %s\n", what);
+        exit(1);
+    }
+}
+
+static void must(cudaError_t status)
+{
+    must(status == cudaSuccess, cudaGetErrorString(status));
+}
+
+/* --- every function, on both sides --- */
+
+/* What a run gave, as one number, and how often it contradicted itself. */
+struct result {
+    uint64_t digest, wrong;
+};
+
+__host__ __device__ static uint64_t scramble(uint64_t x)
+{
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+__host__ __device__ static void note(result *r, uint64_t value)
+{
+    r->digest = scramble(r->digest + value);
+}
+
+__host__ __device__ static void expect(result *r, bool good)
+{
+    r->wrong += !good;
+}
+
+__host__ __device__ static void use_perm(result *r, uint64_t n, uint64_t seed)
+{
+    uint64_t out[EACH + 3], stride = 1 + seed % (n / (EACH + 3) + 1), first;
+    size_t i, count = n < (EACH + 3) * stride ? 1 : EACH + 3;
+    statesampler_perm perm;
+    expect(r, statesampler_perm_init(&perm, n, seed, 1, 2) == STATESAMPLER_OK);
+    first = scramble(seed) % (n - (count - 1) * stride);
+    statesampler_perm_fill(&perm, first, stride, out, count);
+    for (i = 0; i < count; i++) {
+        uint64_t position = first + i * stride;
+        expect(r, out[i] < n);
+        expect(r, out[i] == statesampler_perm_at(&perm, position));
+        expect(r, position == statesampler_perm_inverse(&perm, out[i]));
+        note(r, out[i]);
+    }
+}
+
+/* Not inlined, because three copies of it take nvcc far longer than one. */
+__host__ __device__ static __noinline__ size_t serve(statesampler *s,
+                                                     uint64_t *out)
+{
+    return statesampler_next(s, out);
+}
+
+/* A first step, a save, a load on another rank, and the rest by next and at. */
+__host__ __device__ static void use_sampler(result *r,
+                                            const statesampler_desc *desc)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint64_t out[BATCH], same[BATCH];
+    statesampler saved, s;
+    statesampler_desc other = *desc;
+    statesampler_counts counts;
+    statesampler_place place;
+    statesampler_audit audit = {0, 0, 0, 0}, sum = {0, 0, 0, 0};
+    size_t i, k, count;
+    int code = statesampler_init(&saved, desc);
+    note(r, (uint64_t)statesampler_error(code)[0]);
+    if (code != STATESAMPLER_OK)
+        return;
+    serve(&saved, out);
+    statesampler_save(&saved, state);
+    for (i = 0; i < sizeof state; i++)
+        note(r, state[i]);
+    other.rank = (desc->rank + 1) % 3;
+    expect(r, statesampler_init(&s, &other) == STATESAMPLER_OK);
+    expect(r, statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
+    for (k = 0; k < 4; k++) {
+        uint64_t step = statesampler_step(&s);
+        count = statesampler_at(&s, step, same);
+        note(r, statesampler_padding(&s, step));
+        expect(r, serve(&s, out) == count);
+        for (i = 0; i < count; i++) {
+            expect(r, out[i] == same[i]);
+            note(r, out[i]);
+        }
+        note(r, count);
+        statesampler_audit_add(&audit, out, count);
+    }
+    statesampler_audit_merge(&sum, &audit);
+    note(r, sum.sum1 + sum.sum2 + sum.sum3);
+    note(r, (uint64_t)statesampler_audit_check(&sum, desc->num_samples));
+    statesampler_get_counts(&s, &counts);
+    note(r, counts.positions + counts.padded + counts.dropped);
+    note(r, counts.steps + counts.rank_samples + counts.rank_batches);
+    if (statesampler_locate(&s, desc->num_samples / 2, &place) == 0)
+        note(r, place.position + place.step + place.rank + place.slot);
+    expect(r, statesampler_seek(&s, 0) == STATESAMPLER_OK);
+    expect(r, statesampler_set_epoch(&s, 9) == STATESAMPLER_OK);
+    note(r, statesampler_epoch(&s) + statesampler_num_steps(&s));
+    note(r, statesampler_position(&s) + serve(&s, out));
+}
+
+/* One case of many: all orders, partitions and tails, sizes of any width. */
+__host__ __device__ static result use_all(uint32_t number)
+{
+    result r = {number, 0};
+    uint64_t random = scramble(number + 1);
+    statesampler_desc desc = {};
+    desc.num_samples = 1 + (random >> (2 + number % 62));
+    desc.seed = random;
+    desc.epoch = number;
+    desc.stream = number % 5;
+    desc.rank = number % 3;
+    desc.world_size = 3;
+    desc.batch_size = BATCH;
+    desc.order = number % 4;
+    desc.partition = number / 4 % 2;
+    desc.tail = number / 8 % 4;
+    desc.drop_last = number / 32 % 2;
+    desc.chunk_size = 1 + number % 100;
+    desc.window = 3;
+    use_perm(&r, desc.num_samples, desc.seed);
+    use_sampler(&r, &desc);
+    return r;
+}
+
+__global__ void use_all_kernel(result *results)
+{
+    uint32_t number = blockIdx.x * blockDim.x + threadIdx.x;
+    if (number < CASES)
+        results[number] = use_all(number);
+}
+
+/* A sampler comes as an argument; each thread serves a step of its own. */
+__global__ void serve_kernel(statesampler sampler, uint64_t steps,
+                             uint64_t *batches, uint64_t *counts)
+{
+    uint64_t step = blockIdx.x * blockDim.x + threadIdx.x;
+    if (step < steps)
+        counts[step] = statesampler_at(&sampler, step, batches + step * BATCH);
+}
+
+static void check_host()
+{
+    uint64_t digest = 0;
+    for (uint32_t i = 0; i < CASES; i++) {
+        result r = use_all(i);
+        must(r.wrong == 0, "the host contradicts itself");
+        digest += r.digest;
+    }
+    printf("%d cases of every function on the host: consistent, digest "
+           "%016llx\n", CASES, (unsigned long long)digest);
+}
+
+static void check_every_function()
+{
+    result *results;
+    must(cudaMallocManaged(&results, CASES * sizeof *results));
+    use_all_kernel<<<CASES / 32, 32>>>(results);
+    must(cudaDeviceSynchronize());
+    for (uint32_t i = 0; i < CASES; i++) {
+        result r = use_all(i);
+        must(results[i].wrong == 0, "the device contradicts itself");
+        must(results[i].digest == r.digest, "device and host differ");
+    }
+    must(cudaFree(results));
+    printf("%d cases of every function: the device as the host\n", CASES);
+}
+
+static void check_serving()
+{
+    statesampler sampler;
+    statesampler_desc desc = {};
+    uint64_t *batches, *counts, out[BATCH];
+    desc.num_samples = 100003;
+    desc.batch_size = BATCH;
+    desc.world_size = 7;
+    must(statesampler_init(&sampler, &desc) == 0, "init");
+    uint64_t steps = statesampler_num_steps(&sampler);
+    must(cudaMallocManaged(&batches, steps * BATCH * sizeof *batches));
+    must(cudaMallocManaged(&counts, steps * sizeof *counts));
+    serve_kernel<<<(unsigned)(steps / THREADS + 1), THREADS>>>(
+        sampler, steps, batches, counts);
+    must(cudaDeviceSynchronize());
+    for (uint64_t step = 0; step < steps; step++) {
+        size_t count = statesampler_next(&sampler, out);
+        must(count == counts[step], "a batch's size");
+        must(memcmp(out, batches + step * BATCH, count * sizeof *out) == 0,
+             "a batch on the device");
+    }
+    must(cudaFree(batches));
+    must(cudaFree(counts));
+    printf("%llu steps, a thread each: the device as the host\n",
+           (unsigned long long)steps);
+}
+
+/* --- an epoch --- */
+
+/* __grid_constant__: so that taking perm's address makes no copy of it in each
+   thread's memory. */
+__global__ void fill_kernel(const __grid_constant__ statesampler_perm perm,
+                            uint64_t first, uint64_t count, uint64_t *out)
+{
+    uint64_t at = (uint64_t)blockIdx.x * TILE + threadIdx.x;
+    for (; at < count; at += (uint64_t)gridDim.x * TILE) {
+        if (count - at > (EACH - 1) * THREADS) {
+            uint64_t batch[EACH]; /* in registers */
+            statesampler_perm_fill(&perm, first + at, THREADS, batch, EACH);
+#pragma unroll
+            for (int j = 0; j < EACH; j++)
+                out[at + j * THREADS] = batch[j];
+        } else { /* the last tile */
+            for (; at < count; at += THREADS)
+                out[at] = statesampler_perm_at(&perm, first + at);
+        }
+    }
+}
+
+__global__ void at_kernel(const __grid_constant__ statesampler_perm perm,
+                          uint64_t first, uint64_t count, uint64_t *out)
+{
+    uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+    for (; at < count; at += (uint64_t)gridDim.x * THREADS)
+        out[at] = statesampler_perm_at(&perm, first + at);
+}
+
+typedef void (*filler)(statesampler_perm, uint64_t, uint64_t, uint64_t *);
+
+/* A digest of which index is where, and the audit's sums over all of them. */
+struct proof {
+    unsigned long long digest, count, sum1, sum2, sum3;
+};
+
+__host__ __device__ static uint64_t term(uint64_t position, uint64_t index)
+{
+    return scramble(scramble(position) + index);
+}
+
+__global__ void prove_kernel(uint64_t first, uint64_t count,
+                             const uint64_t *out, proof *sum)
+{
+    uint64_t digest = 0;
+    uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
+    statesampler_audit audit = {0, 0, 0, 0};
+    for (; at < count; at += (uint64_t)gridDim.x * THREADS) {
+        digest += term(first + at, out[at]);
+        statesampler_audit_add(&audit, out + at, 1);
+    }
+    atomicAdd(&sum->digest, digest);
+    atomicAdd(&sum->count, audit.count);
+    atomicAdd(&sum->sum1, audit.sum1);
+    atomicAdd(&sum->sum2, audit.sum2);
+    atomicAdd(&sum->sum3, audit.sum3);
+}
+
+/* The host's digest, from bulk calls of another shape than the device's. */
+static uint64_t digest_on_host(const statesampler_perm *perm, uint64_t first,
+                               uint64_t count)
+{
+    const uint64_t chunk = 1 << 14;
+    int64_t chunks = (int64_t)((count + chunk - 1) / chunk);
+    uint64_t digest = 0;
+#pragma omp parallel for reduction(+ : digest)
+    for (int64_t k = 0; k < chunks; k++) {
+        static thread_local uint64_t out[chunk];
+        uint64_t at = (uint64_t)k * chunk;
+        uint64_t some = count - at < chunk ? count - at : chunk;
+        statesampler_perm_fill(perm, first + at, 1, out, some);
+        for (uint64_t i = 0; i < some; i++)
+            digest += term(first + at + i, out[i]);
+    }
+    return digest;
+}
+
+static unsigned blocks; /* a few for every multiprocessor */
+
+/* Whether these indices are on the device, and, where they are a whole epoch,
+   whether they are a permutation. */
+static void check_indices(uint64_t n, uint64_t first, uint64_t count,
+                          const uint64_t *out, uint64_t digest)
+{
+    proof *sum;
+    statesampler_audit audit;
+    must(cudaMallocManaged(&sum, sizeof *sum));
+    memset(sum, 0, sizeof *sum);
+    prove_kernel<<<blocks, THREADS>>>(first, count, out, sum);
+    must(cudaDeviceSynchronize());
+    must(sum->digest == digest, "the indices on the device");
+    audit.count = sum->count;
+    audit.sum1 = sum->sum1;
+    audit.sum2 = sum->sum2;
+    audit.sum3 = sum->sum3;
+    must(count < n || statesampler_audit_check(&audit, n),
+         "an index is lost or doubled");
+    must(cudaFree(sum));
+}
+
+/* Both kernels at sizes where tiles do not come out even, where the cycle is
+   walked, and on both sides of 2^30. */
+static void check_sizes()
+{
+    static const uint64_t one = 1, most = 1000003;
+    static const uint64_t sizes[] = {1, 2, 10, 2047, 2049, 4095, most,
+                                     (one << 24) + 1, (one << 28) + 9,
+                                     one << 30, (one << 30) + 1,
+                                     (one << 40) + 1, one << 62};
+    static const filler kernels[] = {fill_kernel, at_kernel};
+    uint64_t *out;
+    must(cudaMalloc(&out, most * sizeof *out));
+    for (uint64_t n : sizes) {
+        statesampler_perm perm;
+        uint64_t count = n < most ? n : most, first = (n - count) / 2, digest;
+        must(statesampler_perm_init(&perm, n, n, 2, 3) == 0, "init");
+        digest = digest_on_host(&perm, first, count);
+        for (filler kernel : kernels) {
+            must(cudaMemset(out, 0xff, count * sizeof *out));
+            kernel<<<blocks, THREADS>>>(perm, first, count, out);
+            must(cudaGetLastError());
+            check_indices(n, first, count, out, digest);
+        }
+    }
+    must(cudaFree(out));
+    printf("n from 1 to 2^62, up to %llu indices each: the device as the "
+           "host\n", (unsigned long long)most);
+}
+
+/* The least of many runs, in milliseconds. */
+template <class Work>
+static double least(Work work)
+{
+    float milliseconds, best = 1e30f;
+    cudaEvent_t begin, end;
+    must(cudaEventCreate(&begin));
+    must(cudaEventCreate(&end));
+    for (int i = 0; i < RUNS; i++) {
+        must(cudaEventRecord(begin));
+        work();
+        must(cudaGetLastError());
+        must(cudaEventRecord(end));
+        must(cudaEventSynchronize(end));
+        must(cudaEventElapsedTime(&milliseconds, begin, end));
+        best = milliseconds < best ? milliseconds : best;
+    }
+    must(cudaEventDestroy(begin));
+    must(cudaEventDestroy(end));
+    return best;
+}
+
+static void print_row(const char *what, uint64_t n, double ms, double bar)
+{
+    printf("%-38s %9.3f %9.2f %9.2f\n", what, ms, (double)n / ms * 1e-6,
+           bar / ms);
+}
+
+/* torch.randperm of as many on the same device; 0 if there is none. */
+static double torch_randperm(uint64_t n)
+{
+    char command[640];
+    const char *python = getenv("PYTHON");
+    double ms = 0;
+    snprintf(command, sizeof command,
+             "%s -c '\n"
+             "import torch\n"
+             "def once():\n"
+             "    begin = torch.cuda.Event(enable_timing=True)\n"
+             "    end = torch.cuda.Event(enable_timing=True)\n"
+             "    begin.record()\n"
+             "    torch.randperm(%llu, device=\"cuda\")\n"
+             "    end.record()\n"
+             "    end.synchronize()\n"
+             "    return begin.elapsed_time(end)\n"
+             "print(min(once() for _ in range(5)))' 2>/dev/null",
+             python != NULL ? python : "python3", (unsigned long long)n);
+    FILE *f = popen(command, "r");
+    if (f == NULL || fscanf(f, "%lf", &ms) != 1)
+        ms = 0;
+    if (f != NULL)
+        pclose(f);
+    return ms;
+}
+
+static void time_epoch(uint64_t n)
+{
+    uint64_t *out;
+    statesampler_perm perm;
+    must(statesampler_perm_init(&perm, n, 1, 2, 3) == 0, "init");
+    uint64_t digest = digest_on_host(&perm, 0, n);
+    must(cudaMalloc(&out, n * sizeof *out));
+    printf("\nAn epoch of %llu samples into the device's memory: the least of "
+           "%d runs in\nmilliseconds, 10^9 indices per second, and the speed "
+           "as a part of cudaMemset's.\n\n%-38s %9s %9s %9s\n",
+           (unsigned long long)n, RUNS, "", "ms", "10^9/s", "memset");
+    double bar = least([=] { cudaMemsetAsync(out, 0, n * sizeof *out); });
+    print_row("cudaMemset", n, bar, bar);
+    double ms =
+        least([=] { fill_kernel<<<blocks, THREADS>>>(perm, 0, n, out); });
+    check_indices(n, 0, n, out, digest);
+    print_row("statesampler_perm_fill, 8 a call", n, ms, bar);
+    must(cudaMemset(out, 0, n * sizeof *out));
+    double at =
+        least([=] { at_kernel<<<blocks, THREADS>>>(perm, 0, n, out); });
+    check_indices(n, 0, n, out, digest);
+    print_row("statesampler_perm_at", n, at, bar);
+    must(cudaFree(out));
+    double torch = torch_randperm(n);
+    if (torch > 0)
+        print_row("torch.randperm", n, torch, bar);
+    else
+        printf("skip torch.randperm: torch with CUDA is not here\n");
+    printf("\nperm_fill at half or more of cudaMemset's speed: %s\n",
+           2 * bar >= ms ? "met" : "MISSED");
+}
+
+int main(int argc, char **argv)
+{
+    int devices = 0, bits = argc > 1 ? atoi(argv[1]) : 30;
+    cudaError_t status = cudaGetDeviceCount(&devices);
+    cudaDeviceProp device;
+    if (bits < 1 || bits > 40) {
+        printf("usage: gpu [the binary logarithm of the samples, 1 .. 40]\n");
+        return 2;
+    }
+    check_host();
+    if (status != cudaSuccess || devices == 0) {
+        printf("skip the device's half, compiled only: no GPU is here (%s)\n",
+               cudaGetErrorString(status));
+        return 0;
+    }
+    must(cudaGetDeviceProperties(&device, 0));
+    blocks = 32 * (unsigned)device.multiProcessorCount;
+    printf("device:   %s, %d multiprocessors\n"
+           "compiler: nvcc %d.%d, %s\n\n",
+           device.name, device.multiProcessorCount, __CUDACC_VER_MAJOR__,
+           __CUDACC_VER_MINOR__, GPU_FLAGS);
+    check_every_function();
+    check_serving();
+    check_sizes();
+    time_epoch((uint64_t)1 << bits);
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* memory.c - what a sampler takes in bytes. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+/* Resident pages of 4 KiB, or -1 where the system does not tell. */
+static long resident_kib(void)
+{
+    long pages = -1, unused;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL)
+        return -1;
+    if (fscanf(f, "%ld %ld", &unused, &pages) != 2)
+        pages = -1;
+    fclose(f);
+    return pages < 0 ? -1 : pages * 4;
+}
+
+/* Bytes taken from the heap, or -1 where the C library does not tell. */
+static double heap_bytes(void)
+{
+#if defined(__GLIBC__) && \
+    (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33))
+    struct mallinfo2 info = mallinfo2();
+    return (double)info.uordblks + (double)info.hblkhd;
+#else
+    return -1;
+#endif
+}
+
+/* Makes a sampler of every order and serves, saves, loads and finds. */
+static void use_all(uint64_t n)
+{
+    enum { BATCH = 256, RANKS = 8 };
+    static uint64_t out[BATCH];
+    statesampler s;
+    statesampler_place place;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint32_t order, k;
+    for (order = 0; order < 4; order++) {
+        statesampler_desc d;
+        memset(&d, 0, sizeof d);
+        d.num_samples = n;
+        d.world_size = RANKS;
+        d.batch_size = BATCH;
+        d.order = order;
+        d.chunk_size = 1000;
+        d.window = 16;
+        must(statesampler_init(&s, &d) == 0, "init");
+        for (k = 0; k < 200; k++)
+            must(statesampler_next(&s, out) == BATCH, "count");
+        must(statesampler_at(&s, n / (RANKS * BATCH) / 2, out) == BATCH, "at");
+        if (order != STATESAMPLER_REPLACEMENT)
+            must(statesampler_locate(&s, n / 3, &place) == 0, "locate");
+        statesampler_save(&s, state);
+        must(statesampler_load(&s, state, sizeof state) == 0, "load");
+    }
+}
+
+int main(void)
+{
+    static const char heap_figure[] = "heap taken by every call of the core";
+    static const char resident_figure[] =
+        "resident; n = 10^9 more than n = 10^6";
+    double heap, more_heap;
+    long resident, more_resident;
+    row_alone("a statesampler", sizeof(statesampler), "bytes", 512);
+    row_alone("its state", STATESAMPLER_STATE_BYTES, "bytes", 128);
+    row_alone("a statesampler_perm", sizeof(statesampler_perm), "bytes", -1);
+    row_alone("a statesampler_audit", sizeof(statesampler_audit), "bytes", -1);
+
+    /* Once before, so that the pages of the code and of stdio are there. */
+    use_all(1000000);
+    resident_kib();
+    heap = heap_bytes();
+    resident = resident_kib();
+    use_all(1000000000);
+    more_heap = heap_bytes() - heap;
+    more_resident = resident_kib() - resident;
+    if (heap < 0)
+        row_missing(heap_figure, "this C library does not tell");
+    else
+        row_alone(heap_figure, more_heap, "bytes", 0);
+    if (resident < 0)
+        row_missing(resident_figure, "this system does not tell");
+    else
+        row_alone(resident_figure, (double)more_resident, "KiB", 64);
+    return 0;
+}
