@@ -129,6 +129,7 @@ warnings() { # LANGUAGE COMMAND...
 
 clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/bench/*.c; do
+        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
     done
