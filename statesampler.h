@@ -1,4 +1,4 @@
-/* statesampler.h - v0.1.0 - shuffled sample indices for training runs, one
+/* statesampler.h - v0.2.0 - shuffled sample indices for training runs, one
    header, no table. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -73,8 +73,7 @@ GUARANTEES
    - The order is a function of the description (without rank, batch_size and
      drop_last; and without world_size unless BLOCKED), the epoch and the
      algorithm number. It is the same on every compiler, flag, word size and
-     byte order, and an algorithm number never changes its output (from
-     version 1.0.0 on).
+     byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
      machine and, but for one case of UNEVEN below, on every rank.
    - Bad input gets a named error and leaves the object as it was.
@@ -167,7 +166,8 @@ SAMPLERS
                 an order of its own. While W = P, rank r reads block r only;
                 after a change, positions still say who reads what.
                 D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P).
+                multiple of P (with DROP all blocks have num_samples / P, and
+                the last num_samples mod P samples are in none).
 
    Tail: where the epoch ends, for a shape with base c.
    PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
@@ -185,8 +185,8 @@ SAMPLERS
                 the rest of an epoch opens the next one, inside the same batch
                 if need be, and next never ends. Steps count from the run's
                 start; epoch and position are those of the next sample.
-                When 2^62 positions lie behind, the base moves up to the
-                present.
+                Where next ends 2^62 positions or more after the base, the
+                base moves up to there.
 
    drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
                 tail DROP) the last step is left out on all ranks unless all
@@ -294,6 +294,9 @@ STATE FORMAT 1
    104 .. 111 check word: h = 0; for each word w before it, h = (h xor w) *
               0x9e3779b97f4a7c15, h = h xor (h >> 32)
 
+   The step is the base step + the positions since the base / (world_size *
+   batch_size), rounded up; with CARRY, an epoch is num_samples positions.
+
    Fields marked * must match the loading sampler's. Read in this order:
    magic, version (a newer format may be longer), size, check word, algorithm,
    every field's range, the match.
@@ -348,10 +351,15 @@ ALGORITHM 1
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
      (z * s) >> w.
    - the result is l * b + r; while it is n or more, all rounds are applied
-     to it again.
+     to it again. The inverse adds instead, last round first, and walks in
+     the same way.
+   Of every n from 1 to 2^62 the smallest even number of rounds that no test
+   of tests/quality tells from a Fisher-Yates shuffle is at most 18, 8 and 6
+   in these three ranges: a third is added to it.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
-   k = derive(K, 2^63 + block) and its own number of samples as n:
+   k = derive(K, 2^63 + block), its own number of samples as n, and as p the
+   place in it. Blocks, windows, chunks and places count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
@@ -364,9 +372,10 @@ ALGORITHM 1
 
 CHANGES
 
-   0.1.0  First version: perm, order, sampler, mix, audit, hosted, stb_ds.
-          Orders and states may still change until algorithm 1 is frozen in
-          version 1.0.0.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 */
 
 #ifndef STATESAMPLER_H
@@ -375,7 +384,7 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.1.0"
+#define STATESAMPLER_VERSION "0.2.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
@@ -973,8 +982,7 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     /* With a half of 2 a round mixes a single bit. */
     perm->right = perm->right < 3 ? 3 : perm->right;
     perm->wide = n > (uint32_t)1 << 30;
-    /* The smallest numbers that no statistic tells from a shuffle are 18, 8
-       and 6 (`make quality-rounds`): a third more. */
+    /* A small domain mixes less in a round. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
     words = perm->wide ? perm->rounds : perm->rounds / 2;
     for (i = 0; i < words; i++) {

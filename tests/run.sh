@@ -135,6 +135,12 @@ clean_sources() { # COMMAND...
     done
 }
 
+# The kept vectors are what the reference prints today.
+vectors() {
+    python3 tests/reference.py >vectors.json
+    cmp vectors.json tests/vectors.json
+}
+
 # Every function of the header, for the device and for the host;
 # sm_75 runs on all GPUs since Turing.
 cuda() { # OPTION...
@@ -525,7 +531,7 @@ find_tests() {
             continue
         fi
         case $test in
-        test_hosted | test_digest) last="$last $test" ;;
+        test_hosted | test_vectors) last="$last $test" ;;
         *) tests="$tests $test" ;;
         esac
     done
@@ -588,6 +594,9 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    if tool python3 'the reference'; then
+        ask 'tests/reference.py prints tests/vectors.json' vectors
+    fi
     ask 'the bench measures right results, and every row (quick)' bench
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask "exported names begin with statesampler_: $CC" exported $CC
@@ -677,8 +686,8 @@ list_questions() {
         ask "CUDA: the README's kernel compiles" readme_cuda
         ask 'CUDA: two files and a static copy: nvcc calls C' \
             units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
-        ask 'test_digest, the host as nvcc compiles it' \
-            STB_FLAGS= try nvcc test_digest reduced
+        ask 'test_vectors, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_vectors reduced
     fi
     if tool tcc 'tcc'; then
         ask_tests tcc reduced 'tcc'
