@@ -223,6 +223,13 @@ round_robin() {
         END { exit !(turns == 8 && count == 40) }' out
 }
 
+# The README's picture is what the program draws.
+turns() {
+    status 0 $limit "$bin/turns"
+    same out "$root/examples/turns.svg"
+    equal "$(grep -c '#3b6fb6' out)" 27 # 3 + 3 + 6 + 6 + half of 18
+}
+
 # Of 12 turns the shares are 6, 4 and 2; and a far table begins at once.
 mixture() {
     status 0 $limit "$bin/mixture"
@@ -262,6 +269,7 @@ check "window.c: each chunk once, 4 open" window
 check "locate.c finds the broken sample, and any other" locate
 check "round_robin.c: two datasets, three ranks, killed in between" \
     round_robin
+check "turns.c draws the picture in the README" turns
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
