@@ -2616,32 +2616,34 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_measure(
     return sum;
 }
 
-/* The point, not before the base, whose turn makes the measure larger than
-   goal. */
+/* The point whose turn makes the measure larger than goal; at low, which is
+   not after it, it is not yet. The step doubles until it leads too far, and
+   is halved from there on: 126 turns at most, as points are below 2^63. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_search(
-    const statesampler_mix *mix, uint32_t seat, uint64_t goal)
+    const statesampler_mix *mix, uint32_t seat, uint64_t goal, uint64_t low)
 {
-    uint64_t low = mix->base_point;
-    uint64_t high = low + 2 * STATESAMPLER_MAX_SAMPLES;
-    while (low < high) { /* 63 turns: the distance is halved */
-        uint64_t middle = low + (high - low) / 2;
-        if (statesampler_priv_measure(mix, seat, middle + 1) > goal) {
-            high = middle;
+    uint64_t step = 1;
+    int growing = 1;
+    while (step != 0) {
+        if (statesampler_priv_measure(mix, seat, low + step) > goal) {
+            growing = 0;
         } else {
-            low = middle + 1;
+            low += step;
         }
+        step = growing ? step * 2 : step / 2;
     }
     return low;
 }
 
-/* The point of a turn of the mix. */
+/* The point of a turn of the mix: with ALL after as many more points as turns
+   were passed over. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t point = mix->base_point + (turn - mix->base_turn);
     return mix->stop == STATESAMPLER_ALL
                ? statesampler_priv_search(mix, STATESAMPLER_PRIV_NOBODY,
-                                          point)
+                                          point, point)
                : point;
 }
 
@@ -2711,8 +2713,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
     } else if (mix->seats != 0) {
         mix->end += statesampler_priv_search(
                         mix, STATESAMPLER_PRIV_NOBODY,
-                        mix->stop == STATESAMPLER_FIRST ? 0
-                                                        : mix->seats - 1) -
+                        mix->stop == STATESAMPLER_FIRST ? 0 : mix->seats - 1,
+                        mix->point) -
                     mix->point;
     }
 }
@@ -2973,7 +2975,8 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         point = statesampler_priv_min(point, mix->sources[source].base_turns +
                                                  mix->sources[source].left);
     }
-    point = statesampler_priv_search(mix, seat, point + found.step - s->now.step);
+    point += found.step - s->now.step;
+    point = statesampler_priv_search(mix, seat, point, point);
     point = mix->base_turn - mix->base_point +
             (mix->stop == STATESAMPLER_ALL
                  ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
