@@ -246,7 +246,8 @@ MIXES
    A mix is elastic as a sampler is: a state loaded in another shape (here
    also with another drop_last) goes on with every source where it was, turns
    go on counting, and at, seek and locate reach back to that load, the mix's
-   base. The sequence goes on too, unless the new shape gives steps to other
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to other
    sources than the old one: then it begins anew.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
@@ -2845,6 +2846,10 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     *source = i;
     mix->point++;
     mix->turn++;
+    if (sources[i].sampler.tail == STATESAMPLER_CARRY &&
+        turns + 1 >= sources[i].left) {
+        statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+    }
     return 1;
 }
 
@@ -3574,10 +3579,9 @@ STATESAMPLER_PRIV_HOSTED uint64_t statesampler_priv_name_hash(const char *name)
 }
 
 STATESAMPLER_PRIV_HOSTED size_t
-statesampler_priv_mixture_bytes(uint64_t datasets)
+statesampler_priv_mixture_bytes(uint32_t datasets)
 {
-    return 24 + 8 * (size_t)datasets +
-           statesampler_priv_mix_bytes((uint32_t)datasets);
+    return 24 + 8 * (size_t)datasets + statesampler_priv_mix_bytes(datasets);
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
@@ -3738,9 +3742,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     if (size >= 16) {
         statesampler_priv_get(bytes, words, 16);
     }
-    count = (uint32_t)words[1];
+    /* More than fit are none, so that no sum of sizes overflows. */
+    count = words[1] <= size / 96 ? (uint32_t)words[1] : 0;
     code = statesampler_priv_open(
-        bytes, size, statesampler_priv_mixture_bytes(words[1]),
+        bytes, size, statesampler_priv_mixture_bytes(count),
         STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
     if (code != STATESAMPLER_OK) {
         return code;
