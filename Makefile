@@ -5,7 +5,7 @@ CFLAGS ?= -O2
 FILES ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
+# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
 # nvcc, also where CUDA is installed but not on the path.
@@ -30,7 +30,8 @@ help:
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
 
-examples: $(patsubst examples/%.c,build/%,$(wildcard examples/*.c))
+examples: $(patsubst examples/%.c,build/%,$(filter-out \
+    $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 
 # After deps, where both are asked for, also under make -j.
 test: | $(filter deps,$(MAKECMDGOALS))
