@@ -484,7 +484,7 @@ stack_fits() { # COMMAND...
 sizes() {
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
     if command -v arm-none-eabi-gcc >/dev/null; then
-        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (11264)"
+        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, without mix: $(mixless_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
