@@ -20,6 +20,7 @@ help:
 	@echo 'make mutants   break the header in many ways: the tests must notice'
 	@echo 'make examples  build/quickstart, build/indices and the others'
 	@echo 'make quality   the statistics of the permutation, at length'
+	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make vectors   write tests/vectors.json anew, by tests/reference.py'
 	@echo 'make bench     speed, memory and resume, measured: a table and plots'
 	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
@@ -63,10 +64,11 @@ quality: build/quality/quality
 quality-rounds: build/quality/quality
 	build/quality/quality rounds build/quality
 
+# Two questions of make test may build it at the same time.
 build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ \
-	    tests/quality/*.c -lm
+	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@.$$$$ \
+	    tests/quality/*.c -lm && mv $@.$$$$ $@
 
 # The test vectors, by an independent program; a failing one leaves them alone.
 vectors:
@@ -128,7 +130,8 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
-    pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch
+    pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
+    dieharder
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)

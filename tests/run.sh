@@ -169,6 +169,13 @@ quality() {
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
 }
 
+# Three master seeds for the control; what is bad fails by p < 1e-12.
+quality_selftest() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality selftest 0.25 3 &&
+        echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
+}
+
 # The bench checks what it computes and prints its rows and points. Times are
 # not judged: nobody has the machine for himself here.
 bench() {
@@ -477,7 +484,7 @@ stack_fits() { # COMMAND...
 sizes() {
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
     if command -v arm-none-eabi-gcc >/dev/null; then
-        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (11264)"
+        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, without mix: $(mixless_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
@@ -599,6 +606,8 @@ list_questions() {
     fi
     ask 'the bench measures right results, and every row (quick)' bench
     ask 'no statistic tells it from Fisher-Yates (short)' quality
+    ask 'those statistics fail what is bad and pass what is good' \
+        quality_selftest
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
