@@ -233,7 +233,8 @@ MIXES
    stop: what becomes of a source whose turn it is and which has nothing left,
    and when an epoch of the mix ends. With equal weights, in turns:
    FIRST        (default) it ends the epoch: min(n_i * D + i).
-   ALL          it is passed over, until nothing is left: sum(n_i).
+   ALL          it is passed over, and the rest keep their turns of the
+                sequence, until nothing is left: sum(n_i).
    RESTART      it begins its next epoch, and the mix's ends where the last of
                 them would, when all have finished once: max(n_i * D + i).
    NEVER        it begins its next epoch, for ever.
