@@ -5,7 +5,7 @@ CFLAGS ?= -O2
 FILES ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
+# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
 # nvcc, also where CUDA is installed but not on the path.
@@ -20,6 +20,8 @@ help:
 	@echo 'make mutants   break the header in many ways: the tests must notice'
 	@echo 'make examples  build/quickstart, build/indices and the others'
 	@echo 'make quality   the statistics of the permutation, at length'
+	@echo 'make quality-rounds  how many rounds each range of n needs'
+	@echo 'make vectors   write tests/vectors.json anew, by tests/reference.py'
 	@echo 'make bench     speed, memory and resume, measured: a table and plots'
 	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean     remove build/'
@@ -28,7 +30,8 @@ help:
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
 
-examples: $(patsubst examples/%.c,build/%,$(wildcard examples/*.c))
+examples: $(patsubst examples/%.c,build/%,$(filter-out \
+    $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 
 # After deps, where both are asked for, also under make -j.
 test: | $(filter deps,$(MAKECMDGOALS))
@@ -61,10 +64,17 @@ quality: build/quality/quality
 quality-rounds: build/quality/quality
 	build/quality/quality rounds build/quality
 
+# Two questions of make test may build it at the same time.
 build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ \
-	    tests/quality/*.c -lm
+	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@.$$$$ \
+	    tests/quality/*.c -lm && mv $@.$$$$ $@
+
+# The test vectors, by an independent program; a failing one leaves them alone.
+vectors:
+	@mkdir -p build
+	python3 tests/reference.py >build/vectors.json
+	cp build/vectors.json tests/vectors.json
 
 build/%: examples/%.c statesampler.h
 	@mkdir -p $(@D)
@@ -120,10 +130,11 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
-    pkg-config libstb-dev python3-numpy gnuplot-nox python3-torch
+    pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
+    dieharder
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants bench bench-readme quality \
-    quality-rounds gpu clean deps
+    quality-rounds vectors gpu clean deps

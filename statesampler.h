@@ -1,4 +1,4 @@
-/* statesampler.h - v0.1.0 - shuffled sample indices for training runs, one
+/* statesampler.h - v0.2.0 - shuffled sample indices for training runs, one
    header, no table. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -73,8 +73,7 @@ GUARANTEES
    - The order is a function of the description (without rank, batch_size and
      drop_last; and without world_size unless BLOCKED), the epoch and the
      algorithm number. It is the same on every compiler, flag, word size and
-     byte order, and an algorithm number never changes its output (from
-     version 1.0.0 on).
+     byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
      machine and, but for one case of UNEVEN below, on every rank.
    - Bad input gets a named error and leaves the object as it was.
@@ -167,7 +166,8 @@ SAMPLERS
                 an order of its own. While W = P, rank r reads block r only;
                 after a change, positions still say who reads what.
                 D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P).
+                multiple of P (with DROP all blocks have num_samples / P, and
+                the last num_samples mod P samples are in none).
 
    Tail: where the epoch ends, for a shape with base c.
    PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
@@ -185,8 +185,8 @@ SAMPLERS
                 the rest of an epoch opens the next one, inside the same batch
                 if need be, and next never ends. Steps count from the run's
                 start; epoch and position are those of the next sample.
-                When 2^62 positions lie behind, the base moves up to the
-                present.
+                Where next ends 2^62 positions or more after the base, the
+                base moves up to there.
 
    drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
                 tail DROP) the last step is left out on all ranks unless all
@@ -246,7 +246,8 @@ MIXES
    A mix is elastic as a sampler is: a state loaded in another shape (here
    also with another drop_last) goes on with every source where it was, turns
    go on counting, and at, seek and locate reach back to that load, the mix's
-   base. The sequence goes on too, unless the new shape gives steps to other
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to other
    sources than the old one: then it begins anew.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
@@ -293,6 +294,9 @@ STATE FORMAT 1
    96 .. 103 base step
    104 .. 111 check word: h = 0; for each word w before it, h = (h xor w) *
               0x9e3779b97f4a7c15, h = h xor (h >> 32)
+
+   The step is the base step + the positions since the base / (world_size *
+   batch_size), rounded up; with CARRY, an epoch is num_samples positions.
 
    Fields marked * must match the loading sampler's. Read in this order:
    magic, version (a newer format may be longer), size, check word, algorithm,
@@ -348,10 +352,15 @@ ALGORITHM 1
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
      (z * s) >> w.
    - the result is l * b + r; while it is n or more, all rounds are applied
-     to it again.
+     to it again. The inverse adds instead, last round first, and walks in
+     the same way.
+   Of every n from 1 to 2^62 the smallest even number of rounds that no test
+   of tests/quality tells from a Fisher-Yates shuffle is at most 18, 8 and 6
+   in these three ranges: a third is added to it.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
-   k = derive(K, 2^63 + block) and its own number of samples as n:
+   k = derive(K, 2^63 + block), its own number of samples as n, and as p the
+   place in it. Blocks, windows, chunks and places count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
@@ -364,9 +373,10 @@ ALGORITHM 1
 
 CHANGES
 
-   0.1.0  First version: perm, order, sampler, mix, audit, hosted, stb_ds.
-          Orders and states may still change until algorithm 1 is frozen in
-          version 1.0.0.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 */
 
 #ifndef STATESAMPLER_H
@@ -375,7 +385,7 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.1.0"
+#define STATESAMPLER_VERSION "0.2.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
@@ -973,8 +983,7 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     /* With a half of 2 a round mixes a single bit. */
     perm->right = perm->right < 3 ? 3 : perm->right;
     perm->wide = n > (uint32_t)1 << 30;
-    /* The smallest numbers that no statistic tells from a shuffle are 18, 8
-       and 6 (`make quality-rounds`): a third more. */
+    /* A small domain mixes less in a round. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
     words = perm->wide ? perm->rounds : perm->rounds / 2;
     for (i = 0; i < words; i++) {
@@ -2608,32 +2617,34 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_measure(
     return sum;
 }
 
-/* The point, not before the base, whose turn makes the measure larger than
-   goal. */
+/* The point whose turn makes the measure larger than goal; at low, which is
+   not after it, it is not yet. The step doubles until it leads too far, and
+   is halved from there on: 126 turns at most, as points are below 2^63. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_search(
-    const statesampler_mix *mix, uint32_t seat, uint64_t goal)
+    const statesampler_mix *mix, uint32_t seat, uint64_t goal, uint64_t low)
 {
-    uint64_t low = mix->base_point;
-    uint64_t high = low + 2 * STATESAMPLER_MAX_SAMPLES;
-    while (low < high) { /* 63 turns: the distance is halved */
-        uint64_t middle = low + (high - low) / 2;
-        if (statesampler_priv_measure(mix, seat, middle + 1) > goal) {
-            high = middle;
+    uint64_t step = 1;
+    int growing = 1;
+    while (step != 0) {
+        if (statesampler_priv_measure(mix, seat, low + step) > goal) {
+            growing = 0;
         } else {
-            low = middle + 1;
+            low += step;
         }
+        step = growing ? step * 2 : step / 2;
     }
     return low;
 }
 
-/* The point of a turn of the mix. */
+/* The point of a turn of the mix: with ALL after as many more points as turns
+   were passed over. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t point = mix->base_point + (turn - mix->base_turn);
     return mix->stop == STATESAMPLER_ALL
                ? statesampler_priv_search(mix, STATESAMPLER_PRIV_NOBODY,
-                                          point)
+                                          point, point)
                : point;
 }
 
@@ -2703,8 +2714,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
     } else if (mix->seats != 0) {
         mix->end += statesampler_priv_search(
                         mix, STATESAMPLER_PRIV_NOBODY,
-                        mix->stop == STATESAMPLER_FIRST ? 0
-                                                        : mix->seats - 1) -
+                        mix->stop == STATESAMPLER_FIRST ? 0 : mix->seats - 1,
+                        mix->point) -
                     mix->point;
     }
 }
@@ -2835,6 +2846,10 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     *source = i;
     mix->point++;
     mix->turn++;
+    if (sources[i].sampler.tail == STATESAMPLER_CARRY &&
+        turns + 1 >= sources[i].left) {
+        statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+    }
     return 1;
 }
 
@@ -2965,7 +2980,8 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         point = statesampler_priv_min(point, mix->sources[source].base_turns +
                                                  mix->sources[source].left);
     }
-    point = statesampler_priv_search(mix, seat, point + found.step - s->now.step);
+    point += found.step - s->now.step;
+    point = statesampler_priv_search(mix, seat, point, point);
     point = mix->base_turn - mix->base_point +
             (mix->stop == STATESAMPLER_ALL
                  ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
@@ -3563,10 +3579,9 @@ STATESAMPLER_PRIV_HOSTED uint64_t statesampler_priv_name_hash(const char *name)
 }
 
 STATESAMPLER_PRIV_HOSTED size_t
-statesampler_priv_mixture_bytes(uint64_t datasets)
+statesampler_priv_mixture_bytes(uint32_t datasets)
 {
-    return 24 + 8 * (size_t)datasets +
-           statesampler_priv_mix_bytes((uint32_t)datasets);
+    return 24 + 8 * (size_t)datasets + statesampler_priv_mix_bytes(datasets);
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
@@ -3727,9 +3742,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     if (size >= 16) {
         statesampler_priv_get(bytes, words, 16);
     }
-    count = (uint32_t)words[1];
+    /* More than fit are none, so that no sum of sizes overflows. */
+    count = words[1] <= size / 96 ? (uint32_t)words[1] : 0;
     code = statesampler_priv_open(
-        bytes, size, statesampler_priv_mixture_bytes(words[1]),
+        bytes, size, statesampler_priv_mixture_bytes(count),
         STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
     if (code != STATESAMPLER_OK) {
         return code;

@@ -140,6 +140,8 @@ measure_all() {
     fi
 
     # Rows of other programs go here: measure SET PROGRAM ARGUMENT...
+    printf '\nMixes, %s\n' "$(flags_of avx2)"
+    measure avx2 mix
 
     printf '\nBytes, and quality\n'
     measure avx2 memory

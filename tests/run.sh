@@ -129,9 +129,16 @@ warnings() { # LANGUAGE COMMAND...
 
 clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/bench/*.c; do
+        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
     done
+}
+
+# The kept vectors are what the reference prints today.
+vectors() {
+    python3 tests/reference.py >vectors.json
+    cmp vectors.json tests/vectors.json
 }
 
 # Every function of the header, for the device and for the host;
@@ -160,6 +167,13 @@ quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality short . &&
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
+}
+
+# Three master seeds for the control; what is bad fails by p < 1e-12.
+quality_selftest() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality selftest 0.25 3 &&
+        echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
 }
 
 # The bench checks what it computes and prints its rows and points. Times are
@@ -524,7 +538,7 @@ find_tests() {
             continue
         fi
         case $test in
-        test_hosted | test_digest) last="$last $test" ;;
+        test_hosted | test_vectors) last="$last $test" ;;
         *) tests="$tests $test" ;;
         esac
     done
@@ -587,8 +601,13 @@ list_questions() {
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
     ask 'examples' examples
+    if tool python3 'the reference'; then
+        ask 'tests/reference.py prints tests/vectors.json' vectors
+    fi
     ask 'the bench measures right results, and every row (quick)' bench
     ask 'no statistic tells it from Fisher-Yates (short)' quality
+    ask 'those statistics fail what is bad and pass what is good' \
+        quality_selftest
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "sizes of the structs: $CC" fits $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
@@ -676,8 +695,8 @@ list_questions() {
         ask "CUDA: the README's kernel compiles" readme_cuda
         ask 'CUDA: two files and a static copy: nvcc calls C' \
             units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
-        ask 'test_digest, the host as nvcc compiles it' \
-            STB_FLAGS= try nvcc test_digest reduced
+        ask 'test_vectors, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_vectors reduced
     fi
     if tool tcc 'tcc'; then
         ask_tests tcc reduced 'tcc'

@@ -681,6 +681,53 @@ static void test_long(void)
     CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
 }
 
+/* CARRY and the largest of steps: the base moves up, and a state is good at
+   any turn. The other source's epochs go by as ever. */
+static void test_largest(void)
+{
+    static party p, other;
+    static statesampler plain_one;
+    static unsigned char state[STATE];
+    uint64_t turn;
+    uint32_t source;
+    size_t count;
+    plain(&p, 2, STATESAMPLER_NEVER);
+    p.desc[0].num_samples = 5;
+    p.desc[0].tail = STATESAMPLER_CARRY;
+    p.desc[1].num_samples = 1000;
+    reshape(&p, 1u << 29, (1u << 31) + 5, 3, 0);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    other = p;
+    CHECK(start(&other) == STATESAMPLER_OK);
+    CHECK(statesampler_init(&plain_one, &p.desc[0]) == STATESAMPLER_OK);
+    for (turn = 0; turn < 50; turn++) {
+        CHECK(statesampler_mix_load(&other.mix, state, save(&p, state)) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&other.mix) == turn);
+        check_same(&p, &other);
+        for (source = 0; source < 2; source++)
+            CHECK(statesampler_position(&other.source[source].sampler) ==
+                  statesampler_position(&p.source[source].sampler));
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        CHECK(source == turn % 2);
+        if (source == 0)
+            statesampler_next(&plain_one, NULL);
+        CHECK(statesampler_epoch(&plain_one) ==
+              statesampler_epoch(&p.source[0].sampler));
+        CHECK(statesampler_position(&plain_one) ==
+              statesampler_position(&p.source[0].sampler));
+        CHECK(statesampler_step(&plain_one) ==
+              statesampler_step(&p.source[0].sampler));
+        CHECK(statesampler_epoch(&p.source[1].sampler) ==
+              (turn - (turn > 0)) / 2);
+    }
+    CHECK(statesampler_mix_seek(&p.mix, 0) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_seek(&p.mix, 1000) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&p.mix, 1000, NULL, &count, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(count == 0 && statesampler_mix_turn(&p.mix) == turn);
+}
+
 /* Thousands of sources: lengths 1, 2, 3, ... of so many samples. */
 static void test_thousands(int reduced)
 {
@@ -859,6 +906,7 @@ int main(int argc, char **argv)
     test_shares(reduced);
     test_far();
     test_long();
+    test_largest();
     test_thousands(reduced);
     test_errors();
     shown = NULL;

@@ -1,6 +1,6 @@
 /* candidates.c - the permutation families that are compared: the header's,
-   its network written again with any number of rounds and with cheaper round
-   functions, the Fisher-Yates control, and two known bad ones. */
+   its network written again with any number of rounds, the Fisher-Yates
+   control, and known bad ones. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "shuffler.h"
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROUNDS 64
 #define BLOCK 256
 
 /* --- the harness's generator --------------------------------------------- */
@@ -63,44 +62,56 @@ double generator_unit(generator *g)
     return ((double)(generator_next(g) >> 12) + 0.5) / 4503599627370496.0;
 }
 
-/* --- the network, written again ------------------------------------------ */
+/* --- what the header takes ------------------------------------------------ */
 
-typedef struct network {
-    uint64_t n;
-    uint32_t left, right, rounds, variant, wide;
-    uint32_t add[MOST_ROUNDS], mul[MOST_ROUNDS];
-} network;
-
-void shuffler_grid(uint64_t n, uint64_t *left, uint64_t *right)
+static statesampler_perm header_of(uint64_t n)
 {
     statesampler_perm perm;
     memset(&perm, 0, sizeof perm);
     statesampler_perm_init(&perm, n, 0, 0, 0);
+    return perm;
+}
+
+void shuffler_grid(uint64_t n, uint64_t *left, uint64_t *right)
+{
+    statesampler_perm perm = header_of(n);
     *left = perm.left;
     *right = perm.right;
 }
 
 uint32_t shuffler_rounds_of(uint64_t n)
 {
-    statesampler_perm perm;
-    memset(&perm, 0, sizeof perm);
-    statesampler_perm_init(&perm, n, 0, 0, 0);
-    return perm.rounds;
+    return header_of(n).rounds;
 }
+
+int shuffler_wide(uint64_t n)
+{
+    return header_of(n).wide != 0;
+}
+
+/* --- the network, written again ------------------------------------------ */
+
+typedef struct network {
+    uint64_t n;
+    uint32_t left, right, rounds, wide, one;
+    uint32_t add[SHUFFLER_ROUNDS], mul[SHUFFLER_ROUNDS];
+} network;
 
 static void network_begin(const shuffler *self, void *state, uint64_t n,
                           uint64_t seed, uint64_t epoch, uint64_t stream)
 {
     network *net = (network *)state;
-    uint64_t left, right, words;
+    uint64_t words;
     uint32_t t;
-    shuffler_grid(n, &left, &right);
-    net->n = n;
-    net->left = (uint32_t)left;
-    net->right = (uint32_t)right;
-    net->rounds = self->rounds ? self->rounds : shuffler_rounds_of(n);
-    net->variant = self->variant;
-    net->wide = n > (uint64_t)1 << 30;
+    if (net->n != n) { /* a state stays with its shuffler */
+        statesampler_perm perm = header_of(n);
+        net->n = n;
+        net->left = perm.left;
+        net->right = perm.right;
+        net->rounds = self->rounds ? self->rounds : perm.rounds;
+        net->wide = perm.wide;
+        net->one = self->variant == '1';
+    }
     words = statesampler_priv_derive(
         statesampler_priv_epoch_key(seed, epoch, stream), n);
     for (t = 0; t < net->rounds; t++) {
@@ -109,132 +120,85 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
                                               STATESAMPLER_PRIV_GOLDEN);
         if (net->wide) {
             net->add[t] = (uint32_t)word;
-            net->mul[t] = (uint32_t)(word >> 32) | 1;
+            net->mul[t] = (uint32_t)(word >> 32) | 0x80000000u;
         } else {
             uint32_t key = (uint32_t)(word >> (t % 2 * 32));
             net->add[t] = key & 0xffffu;
-            net->mul[t] = key >> 16 | 1;
+            net->mul[t] = key >> 16 | 0x8000u;
         }
     }
 }
 
-/* The round functions, on half a word of 16 or 32 bits before it is scaled
-   to the size of a half:
-   A  the header's: add, multiply, fold, multiply by a constant;
-   B  without the last multiplication;
-   C  x * (2 * x + mul), a permutation polynomial as in RC6 (Rivest, Robshaw,
-      Sidney and Yin, 1998): as many operations as B. */
-static uint16_t narrow_a(uint16_t h, uint16_t add, uint16_t mul)
+/* The round functions, before the result is scaled to a half. */
+static uint16_t narrow(uint16_t half, uint32_t add, uint32_t mul)
 {
-    uint16_t x = (uint16_t)(h + add);
-    uint16_t low = (uint16_t)((uint32_t)x * mul);
-    uint16_t high = (uint16_t)((uint32_t)x * mul >> 16);
-    return (uint16_t)((uint32_t)(low ^ high) * 0x9e37u);
+    uint32_t x = (uint16_t)(half ^ add);
+    return (uint16_t)(x * (x * mul >> 16));
 }
 
-static uint16_t narrow_b(uint16_t h, uint16_t add, uint16_t mul)
+static uint32_t wide(uint32_t half, uint32_t add, uint32_t mul)
 {
-    uint16_t x = (uint16_t)(h + add);
-    uint16_t low = (uint16_t)((uint32_t)x * mul);
-    uint16_t high = (uint16_t)((uint32_t)x * mul >> 16);
-    return (uint16_t)(low ^ high);
+    uint32_t x = half ^ add;
+    return x * (uint32_t)((uint64_t)x * mul >> 32);
 }
 
-static uint16_t narrow_c(uint16_t h, uint16_t add, uint16_t mul)
+/* The multiplier that scales, in round t on a half of this size; or the same
+   one in all rounds, which is known to be bad. */
+static uint32_t scale(const network *net, uint32_t size, uint32_t t)
 {
-    uint16_t x = (uint16_t)(h + add);
-    return (uint16_t)((uint32_t)x * (uint16_t)(2u * x + mul));
-}
-
-static uint32_t wide_a(uint32_t h, uint32_t add, uint32_t mul)
-{
-    uint64_t p = (uint64_t)(uint32_t)(h + add) * mul;
-    return ((uint32_t)p ^ (uint32_t)(p >> 32)) * 0x9e3779b1u;
-}
-
-static uint32_t wide_b(uint32_t h, uint32_t add, uint32_t mul)
-{
-    uint64_t p = (uint64_t)(uint32_t)(h + add) * mul;
-    return (uint32_t)p ^ (uint32_t)(p >> 32);
-}
-
-static uint32_t wide_c(uint32_t h, uint32_t add, uint32_t mul)
-{
-    uint32_t x = h + add;
-    return x * (2 * x + mul);
+    return net->one ? size : size - t / 2 * (size / 1024);
 }
 
 /* One round on a block of halves, in a form that compilers make vector code
    of: to -= F(from) modulo the size of `to`. */
-#define NARROW_ROUND(name, hash)                                            \
-    static void name(uint16_t *to, const uint16_t *from, uint16_t add,      \
-                     uint16_t mul, uint16_t size)                           \
-    {                                                                       \
-        int i;                                                              \
-        for (i = 0; i < BLOCK; i++) {                                       \
-            uint16_t v =                                                    \
-                (uint16_t)((uint32_t)hash(from[i], add, mul) * size >> 16); \
-            uint16_t x = (uint16_t)(to[i] - v), y = (uint16_t)(x + size);   \
-            to[i] = x < y ? x : y;                                          \
-        }                                                                   \
+static void narrow_round(uint16_t *to, const uint16_t *from,
+                         const network *net, uint32_t t, uint32_t size)
+{
+    uint32_t add = net->add[t], mul = net->mul[t], by = scale(net, size, t);
+    int i;
+    for (i = 0; i < BLOCK; i++) {
+        uint16_t v = (uint16_t)(narrow(from[i], add, mul) * by >> 16);
+        uint16_t x = (uint16_t)(to[i] - v), y = (uint16_t)(x + size);
+        to[i] = x < y ? x : y;
     }
-NARROW_ROUND(narrow_round_a, narrow_a)
-NARROW_ROUND(narrow_round_b, narrow_b)
-NARROW_ROUND(narrow_round_c, narrow_c)
+}
 
-#define WIDE_ROUND(name, hash)                                              \
-    static void name(uint32_t *to, const uint32_t *from, uint32_t add,      \
-                     uint32_t mul, uint32_t size)                           \
-    {                                                                       \
-        int i;                                                              \
-        for (i = 0; i < BLOCK; i++) {                                       \
-            uint32_t v =                                                    \
-                (uint32_t)((uint64_t)hash(from[i], add, mul) * size >> 32); \
-            uint32_t x = to[i] - v, y = x + size;                           \
-            to[i] = x < y ? x : y;                                          \
-        }                                                                   \
+static void wide_round(uint32_t *to, const uint32_t *from, const network *net,
+                       uint32_t t, uint32_t size)
+{
+    uint32_t add = net->add[t], mul = net->mul[t], by = scale(net, size, t);
+    int i;
+    for (i = 0; i < BLOCK; i++) {
+        uint32_t v = (uint32_t)((uint64_t)wide(from[i], add, mul) * by >> 32);
+        uint32_t x = to[i] - v, y = x + size;
+        to[i] = x < y ? x : y;
     }
-WIDE_ROUND(wide_round_a, wide_a)
-WIDE_ROUND(wide_round_b, wide_b)
-WIDE_ROUND(wide_round_c, wide_c)
-
-typedef void narrow_round(uint16_t *, const uint16_t *, uint16_t, uint16_t,
-                          uint16_t);
-typedef void wide_round(uint32_t *, const uint32_t *, uint32_t, uint32_t,
-                        uint32_t);
+}
 
 /* All rounds once, on a block of pairs. */
 static void network_pass(const network *net, uint32_t *l, uint32_t *r)
 {
+    uint16_t x[BLOCK], y[BLOCK];
     uint32_t t;
     int i;
     if (net->wide) {
-        wide_round *round = net->variant == 'A'   ? wide_round_a
-                            : net->variant == 'B' ? wide_round_b
-                                                  : wide_round_c;
         for (t = 0; t < net->rounds; t += 2) {
-            round(l, r, net->add[t], net->mul[t], net->left);
-            round(r, l, net->add[t + 1], net->mul[t + 1], net->right);
+            wide_round(l, r, net, t, net->left);
+            wide_round(r, l, net, t + 1, net->right);
         }
-    } else {
-        narrow_round *round = net->variant == 'A'   ? narrow_round_a
-                              : net->variant == 'B' ? narrow_round_b
-                                                    : narrow_round_c;
-        uint16_t nl[BLOCK], nr[BLOCK];
-        for (i = 0; i < BLOCK; i++) {
-            nl[i] = (uint16_t)l[i];
-            nr[i] = (uint16_t)r[i];
-        }
-        for (t = 0; t < net->rounds; t += 2) {
-            round(nl, nr, (uint16_t)net->add[t], (uint16_t)net->mul[t],
-                  (uint16_t)net->left);
-            round(nr, nl, (uint16_t)net->add[t + 1], (uint16_t)net->mul[t + 1],
-                  (uint16_t)net->right);
-        }
-        for (i = 0; i < BLOCK; i++) {
-            l[i] = nl[i];
-            r[i] = nr[i];
-        }
+        return;
+    }
+    for (i = 0; i < BLOCK; i++) {
+        x[i] = (uint16_t)l[i];
+        y[i] = (uint16_t)r[i];
+    }
+    for (t = 0; t < net->rounds; t += 2) {
+        narrow_round(x, y, net, t, net->left);
+        narrow_round(y, x, net, t + 1, net->right);
+    }
+    for (i = 0; i < BLOCK; i++) {
+        l[i] = x[i];
+        r[i] = y[i];
     }
 }
 
@@ -245,27 +209,16 @@ static uint64_t network_walk(const network *net, uint32_t l, uint32_t r)
     uint32_t t;
     do {
         for (t = 0; t < net->rounds; t++) {
+            uint32_t *to = t % 2 == 0 ? &l : &r;
             uint32_t from = t % 2 == 0 ? r : l;
-            uint32_t size = t % 2 == 0 ? net->left : net->right, v;
-            if (net->wide) {
-                uint32_t a = net->add[t], m = net->mul[t];
-                v = net->variant == 'A'   ? wide_a(from, a, m)
-                    : net->variant == 'B' ? wide_b(from, a, m)
-                                          : wide_c(from, a, m);
-                v = (uint32_t)((uint64_t)v * size >> 32);
-            } else {
-                uint16_t h = (uint16_t)from, a = (uint16_t)net->add[t];
-                uint16_t m = (uint16_t)net->mul[t];
-                v = net->variant == 'A'   ? narrow_a(h, a, m)
-                    : net->variant == 'B' ? narrow_b(h, a, m)
-                                          : narrow_c(h, a, m);
-                v = v * size >> 16;
-            }
-            if (t % 2 == 0) {
-                l = l < v ? l - v + size : l - v;
-            } else {
-                r = r < v ? r - v + size : r - v;
-            }
+            uint32_t size = t % 2 == 0 ? net->left : net->right;
+            uint64_t hash =
+                net->wide ? (uint64_t)wide(from, net->add[t], net->mul[t])
+                          : (uint64_t)narrow((uint16_t)from, net->add[t],
+                                             net->mul[t])
+                                << 16;
+            uint32_t v = (uint32_t)(hash * scale(net, size, t) >> 32);
+            *to = *to < v ? *to - v + size : *to - v;
         }
         index = (uint64_t)l * net->right + r;
     } while (index >= net->n);
@@ -321,19 +274,20 @@ static void network_fill(const void *state, uint64_t first, uint64_t stride,
     }
 }
 
-shuffler shuffler_network(uint32_t variant, uint32_t rounds)
+shuffler shuffler_network(uint32_t rounds)
 {
-    static const char *const names[] = {"variant A", "variant B", "variant C"};
     shuffler s;
     memset(&s, 0, sizeof s);
-    s.name = names[variant - 'A'];
+    s.name = "network";
     s.rounds = rounds;
-    s.variant = variant;
     s.begin = network_begin;
     s.at = network_at;
     s.fill = network_fill;
     return s;
 }
+
+const shuffler shuffler_one_multiplier = {
+    "one multiplier", 4, '1', network_begin, network_at, network_fill, 0};
 
 /* --- the header ---------------------------------------------------------- */
 
@@ -372,23 +326,33 @@ shuffler shuffler_header_rounds(uint32_t rounds)
 /* --- the control ----------------------------------------------------------
    Fisher-Yates driven by ChaCha with 8 rounds (Bernstein, ChaCha, a variant
    of Salsa20, 2008) whose key is (n, seed, epoch, stream): no hashing of ours
-   comes between, so that related keys are as good as any. Where a table
-   would be too large, a value not yet taken is drawn for each position when
-   it is first asked for, which is the same law. */
+   comes between, so that related keys are as good as any. A position's value
+   is drawn when it is first asked for, so that few of them cost little: the
+   k-th asked for takes step k of the shuffle. Where a table would be too
+   large, a value not yet taken is drawn, which is the same law. */
 
 typedef struct stream_cipher {
     uint32_t input[16], output[16];
     int used;
 } stream_cipher;
 
+/* All in use if their mark is the present one, so that begin need not clear.
+   A drawn value stands by its position, and once more by itself. */
+typedef struct marked {
+    uint32_t mark, value;
+} marked;
+
+typedef struct drawn {
+    uint64_t key, value;
+    uint32_t mark;
+} drawn;
+
 typedef struct control {
     uint64_t n;
-    uint32_t *table; /* of SHUFFLER_TABLE values */
-    /* Open addressing on 2 * 2 * SHUFFLER_LAZY places: position and value of
-       what was drawn, and the set of values. A place is in use if its mark
-       is the present one, so that begin need not clear. */
-    uint64_t *positions, *values, *taken;
-    uint32_t *marks, *taken_marks;
+    int slip;
+    uint32_t asked;           /* positions so far */
+    marked *given, *table;    /* of SHUFFLER_TABLE: by position, by step */
+    drawn *positions, *taken; /* of PLACES, open addressing */
     uint32_t mark;
     stream_cipher cipher;
 } control;
@@ -480,46 +444,73 @@ static void control_begin(const shuffler *self, void *state, uint64_t n,
 {
     control *c = (control *)state;
     uint64_t key[4];
-    uint32_t i;
     key[0] = n;
     key[1] = seed;
     key[2] = epoch;
     key[3] = stream;
     cipher_key(&c->cipher, key);
     c->n = n;
-    if (n <= SHUFFLER_TABLE) {
-        if (!c->table) {
-            c->table = (uint32_t *)claim(SHUFFLER_TABLE, sizeof *c->table);
-        }
-        for (i = 0; i < n; i++) {
-            /* Sattolo's slip, j < i, makes one cycle of all. */
-            uint32_t bound = self->variant == 'S' && i > 0 ? i : i + 1;
-            uint32_t j = cipher_below(&c->cipher, bound);
-            c->table[i] = c->table[j];
-            c->table[j] = i;
-        }
-        return;
-    }
-    if (!c->positions) {
-        c->positions = (uint64_t *)claim(PLACES, sizeof(uint64_t));
-        c->values = (uint64_t *)claim(PLACES, sizeof(uint64_t));
-        c->taken = (uint64_t *)claim(PLACES, sizeof(uint64_t));
-        c->marks = (uint32_t *)claim(PLACES, sizeof(uint32_t));
-        c->taken_marks = (uint32_t *)claim(PLACES, sizeof(uint32_t));
-    }
+    c->slip = self->variant == 'S';
+    c->asked = 0;
     c->mark++;
+    if (n <= SHUFFLER_TABLE && !c->table) {
+        c->given = (marked *)claim(SHUFFLER_TABLE, sizeof(marked));
+        c->table = (marked *)claim(SHUFFLER_TABLE, sizeof(marked));
+    } else if (n > SHUFFLER_TABLE && !c->positions) {
+        c->positions = (drawn *)claim(PLACES, sizeof(drawn));
+        c->taken = (drawn *)claim(PLACES, sizeof(drawn));
+    }
+}
+
+/* What the table holds at a step: the step itself until it was swapped. */
+static uint32_t control_held(const control *c, uint32_t step)
+{
+    return c->table[step].mark == c->mark ? c->table[step].value : step;
+}
+
+/* Step k swaps k with one of k .. n - 1. Sattolo's slip, never with itself,
+   makes one cycle of all, where positions are asked for in their order. */
+static uint32_t control_step(control *c, uint64_t position)
+{
+    marked *given = &c->given[position];
+    if (given->mark != c->mark) {
+        uint32_t step = c->asked++, left = (uint32_t)c->n - step, with = step;
+        if (left > 1) {
+            with += c->slip ? 1 + cipher_below(&c->cipher, left - 1)
+                            : cipher_below(&c->cipher, left);
+        }
+        given->mark = c->mark;
+        given->value = control_held(c, with);
+        c->table[with].value = control_held(c, step);
+        c->table[with].mark = c->mark;
+    }
+    return given->value;
 }
 
 /* The place of a key, or the free one where it belongs. Ends: at most half
    of the places are in use. */
-static uint64_t control_place(const uint64_t *keys, const uint32_t *marks,
-                              uint32_t mark, uint64_t key)
+static drawn *control_place(drawn *places, uint32_t mark, uint64_t key)
 {
     uint64_t place = finalise(key) % PLACES;
-    while (marks[place] == mark && keys[place] != key) {
+    while (places[place].mark == mark && places[place].key != key) {
         place = (place + 1) % PLACES;
     }
-    return place;
+    return &places[place];
+}
+
+static uint64_t control_draw(control *c, uint64_t position)
+{
+    drawn *given = control_place(c->positions, c->mark, position), *taken;
+    if (given->mark != c->mark) {
+        do {
+            given->value = cipher_below64(&c->cipher, c->n);
+            taken = control_place(c->taken, c->mark, given->value);
+        } while (taken->mark == c->mark);
+        given->key = position;
+        taken->key = given->value;
+        given->mark = taken->mark = c->mark;
+    }
+    return given->value;
 }
 
 static uint64_t control_at(const void *state, uint64_t position)
@@ -527,24 +518,8 @@ static uint64_t control_at(const void *state, uint64_t position)
     /* What is drawn at the first call is remembered: to the caller this is a
        table that was there all along. */
     control *c = (control *)(uintptr_t)state;
-    uint64_t place, value, other;
-    if (c->n <= SHUFFLER_TABLE) {
-        return c->table[position];
-    }
-    place = control_place(c->positions, c->marks, c->mark, position);
-    if (c->marks[place] == c->mark) {
-        return c->values[place];
-    }
-    do {
-        value = cipher_below64(&c->cipher, c->n);
-        other = control_place(c->taken, c->taken_marks, c->mark, value);
-    } while (c->taken_marks[other] == c->mark);
-    c->taken[other] = value;
-    c->taken_marks[other] = c->mark;
-    c->positions[place] = position;
-    c->marks[place] = c->mark;
-    c->values[place] = value;
-    return value;
+    return c->n <= SHUFFLER_TABLE ? control_step(c, position)
+                                  : control_draw(c, position);
 }
 
 static void control_fill(const void *state, uint64_t first, uint64_t stride,
@@ -568,7 +543,7 @@ typedef struct simple {
 } simple;
 
 /* a * x + b modulo n, a without a common factor with n: as some samplers
-   stride through their data. The reflection has a = -1. */
+   stride through their data. The rotation or reflection has a = 1 or -1. */
 static void affine_begin(const shuffler *self, void *state, uint64_t n,
                          uint64_t seed, uint64_t epoch, uint64_t stream)
 {
@@ -584,7 +559,7 @@ static void affine_begin(const shuffler *self, void *state, uint64_t n,
         }
     } while (x != 1);
     if (self->variant == 'R') {
-        s->a = n - 1;
+        s->a = s->b % 2 ? 1 : n - 1;
     }
 }
 
@@ -619,8 +594,8 @@ static void affine_fill(const void *state, uint64_t first, uint64_t stride,
 
 const shuffler shuffler_affine = {"affine map", 0,           0, affine_begin,
                                   affine_at,    affine_fill, 0};
-const shuffler shuffler_reflection = {
-    "reflection", 0, 'R', affine_begin, affine_at, affine_fill, 0};
+const shuffler shuffler_rotation = {"rotation", 0,           'R', affine_begin,
+                                    affine_at,  affine_fill, 0};
 
 /* A hash of xors, shifts to the right and odd multiplications inside the
    next power of two, walked until it falls below n: the kind of function

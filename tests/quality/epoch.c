@@ -160,7 +160,7 @@ static void strided(epoch *e, uint64_t stride, int many, int low)
 static void bit_runs(epoch *e, int which)
 {
     static double counts[256];
-    static const char *const names[] = {"lowest bit", "second bit",
+    static const char *const names[] = {"lowest bit", "third bit",
                                         "upper half", "upper quarter parity"};
     uint64_t n = e->n, i, last = 2;
     double ones = 0, runs = 0, x = zeros(counts, 256), zero, mean, variance;
@@ -168,7 +168,7 @@ static void bit_runs(epoch *e, int which)
     for (i = 0; i < n; i++) {
         uint64_t v = e->index[i];
         uint64_t bit = which == 0   ? v & 1
-                       : which == 1 ? v >> 1 & 1
+                       : which == 1 ? v >> 2 & 1
                        : which == 2 ? v >= n / 2
                                     : v * 4 / n & 1;
         ones += (double)bit;

@@ -83,6 +83,11 @@ static void all_permutations(quality *q, uint64_t n, int kind, uint64_t keys)
     free(expected);
 }
 
+void quality_permutations(quality *q, uint64_t n, uint64_t keys)
+{
+    all_permutations(q, n, RANDOM_KEYS, keys);
+}
+
 void quality_all_permutations(quality *q)
 {
     uint64_t n;
@@ -288,7 +293,8 @@ void quality_mallows(quality *q)
 /* --- statistics of one permutation -----------------------------------------
    Each is compared with its exact law, made by the recurrence that the laws
    of n and n - 1 elements are linked by:
-   inversions     the last element adds 0 .. n - 1, all equally likely;
+   inversions     the last element adds 0 .. n - 1, all equally likely; above
+                  n = 64 their mean over the keys, which is close to normal;
    cycles         it opens one of its own with chance 1 / n;
    ascents        it makes n - 1 - k of the n places a new one if there are k;
    fixed points   D(n, k) by inclusion and exclusion;
@@ -390,6 +396,7 @@ static size_t longest_increasing(const uint64_t *values, uint64_t n,
 typedef struct counted {
     double inversions[LAW], cycles[LAW], ascents[LAW], fixed[LAW],
         longest[LAW];
+    double inversion_sum; /* what exceeds the mean, over all keys */
 } counted;
 
 static void count_all(quality *q, uint64_t n, uint64_t keys, counted *c)
@@ -402,6 +409,7 @@ static void count_all(quality *q, uint64_t n, uint64_t keys, counted *c)
     memset(c, 0, sizeof *c);
     for (k = 0; k < keys; k++) {
         size_t fixed = 0, ascents = 0, cycles = 0;
+        double sum;
         quality_begin(q, n);
         q->who->fill(q->state, 0, 1, out, n);
         c->longest[longest_increasing(out, n, piles)]++;
@@ -410,8 +418,10 @@ static void count_all(quality *q, uint64_t n, uint64_t keys, counted *c)
             fixed += out[i] == i;
             ascents += i + 1 < n && out[i] < out[i + 1];
         }
+        sum = inversions(values, spare, n);
+        c->inversion_sum += sum - (double)n * ((double)n - 1) / 4;
         if (n <= 64) {
-            c->inversions[(size_t)inversions(values, spare, n)]++;
+            c->inversions[(size_t)sum]++;
         }
         for (i = 0; i < n; i++) {
             uint64_t at = i, next;
@@ -465,6 +475,14 @@ void quality_statistics(quality *q)
             law_inversions(law, n, LAW);
             note_law(q, n, ours->inversions, law, keys, "inversions");
         }
+        /* One permutation's inversions have the variance
+           n (n - 1) (2 n + 5) / 72. */
+        quality_note(
+            q, "statistics", n,
+            stats_normal(ours->inversion_sum /
+                         sqrt((double)keys * (double)n * ((double)n - 1) *
+                              (2 * (double)n + 5) / 72)),
+            "mean of inversions");
         law_cycles(law, n, LAW);
         note_law(q, n, ours->cycles, law, keys, "cycles");
         law_ascents(law, n, LAW);

@@ -199,10 +199,12 @@ void quality_grid(quality *q, uint64_t n, double evaluations)
 
 /* --- unevenness ------------------------------------------------------------
    Multiply-high of a w-bit hash into m values gives some of them one more of
-   the 2^w than others. Of that unevenness the Fourier coefficient at the
-   frequency 2^w mod m is by far the largest, m / (pi 2^w) * sin(pi 2^w / m),
-   and it has the same phase under every key: the rounds on one half multiply
-   it up, and nothing else wears it down. */
+   the 2^w than others. Where the hash is even, the largest Fourier coefficient
+   of that is at the frequency 2^w mod m, m / (pi 2^w) * sin(pi 2^w / m); if it
+   is a multiple of 2^j too often, another is at 2^(w - j) mod m. They have the
+   same phase under every key, and where all rounds on a half share them, they
+   multiply up in the moves l_out - l_in modulo a, and nothing else wears them
+   down. Halves between 2^15 and 2^24 are too small beside 2^32 to show it. */
 
 static double unevenness(uint64_t m, double range)
 {
@@ -226,92 +228,169 @@ uint64_t quality_worst_size(uint64_t most)
     return found + found % 2; /* the left half is even */
 }
 
-static void uneven_note(quality *q, uint64_t n, const double *counts,
-                        uint64_t m, double range, double total,
-                        const char *half)
+/* |sum of values[v] * exp(2 pi i k v / m)|^2 for the eight k from `from` on, by
+   Goertzel's recurrence (1958), eight at a time so that they do not wait for
+   each other. Values of mean 0 keep it accurate. */
+static void fourier(const double *values, uint64_t m, uint64_t from,
+                    double *power)
 {
-    double shift = fmod(range, (double)m), turn = 2 * acos(-1.0) / (double)m;
-    int harmonic;
-    for (harmonic = 1; harmonic <= 2; harmonic++) {
-        double k = fmod(shift * harmonic, (double)m), x = 0, y = 0;
-        uint64_t v;
-        if (k == 0) {
-            continue;
+    double twice[8], one[8] = {0}, two[8] = {0};
+    uint64_t v;
+    int i;
+    for (i = 0; i < 8; i++) {
+        twice[i] =
+            2 * cos(2 * acos(-1.0) * (double)(from + (uint64_t)i) / (double)m);
+    }
+    for (v = 0; v < m; v++) {
+        for (i = 0; i < 8; i++) {
+            double next = values[v] + twice[i] * one[i] - two[i];
+            two[i] = one[i];
+            one[i] = next;
         }
-        for (v = 0; v < m; v++) {
-            double angle = fmod(k * (double)v, (double)m) * turn;
-            x += counts[v] * cos(angle);
-            y += counts[v] * sin(angle);
+    }
+    for (i = 0; i < 8; i++) {
+        power[i] =
+            one[i] * one[i] + two[i] * two[i] - twice[i] * one[i] * two[i];
+    }
+}
+
+/* A coefficient's power over the total is exponential with mean 1: that of the
+   lowest frequency. */
+static void note_lowest(quality *q, uint64_t n, const double *counts,
+                        uint64_t m, double total, const char *half)
+{
+    double power[8], x;
+    fourier(counts, m, 1, power);
+    x = power[0] / total;
+    quality_note(q, "unevenness", n, stats_two_sided(1 - exp(-x), exp(-x)),
+                 "%s lowest amplitude %.2f", half, sqrt(x));
+}
+
+/* And the largest of all up to the half turn; there it is the square of a
+   normal number. */
+static void note_largest(quality *q, uint64_t n, const double *counts,
+                         uint64_t m, double total, const char *half)
+{
+    double power[8], largest = 0, above;
+    uint64_t k, i;
+    for (k = 1; k <= m / 2; k += 8) {
+        fourier(counts, m, k, power);
+        for (i = 0; i < 8 && k + i <= m / 2; i++) {
+            double x = power[i] / total;
+            if (2 * (k + i) == m) {
+                quality_note(q, "unevenness", n, stats_normal(sqrt(x)),
+                             "%s half turn", half);
+            } else {
+                largest = x > largest ? x : largest;
+            }
         }
-        quality_note(q, "unevenness", n,
-                     stats_two_sided(1 - exp(-(x * x + y * y) / total),
-                                     exp(-(x * x + y * y) / total)),
-                     "%s harmonic %d amplitude %.2f", half, harmonic,
-                     sqrt((x * x + y * y) / total));
+    }
+    above = -expm1((double)((m - 1) / 2) * log1p(-exp(-largest)));
+    quality_note(q, "unevenness", n, stats_two_sided(1 - above, above),
+                 "%s largest amplitude %.2f", half, sqrt(largest));
+}
+
+/* Takes the mean off the counts first. */
+static void uneven_note(quality *q, uint64_t n, double *counts, uint64_t m,
+                        double total, const char *half, int all)
+{
+    uint64_t i;
+    for (i = 0; i < m; i++) {
+        counts[i] -= total / (double)m;
+    }
+    note_lowest(q, n, counts, m, total, half);
+    if (all) {
+        note_largest(q, n, counts, m, total, half);
+    }
+}
+
+/* How many different values k * 0, k * 1, ... has modulo m. */
+static uint64_t values_of(uint64_t k, uint64_t m)
+{
+    uint64_t x = m, y = k, t;
+    while (y != 0) {
+        t = x % y;
+        x = y;
+        y = t;
+    }
+    return m / x;
+}
+
+/* Halves too large for a table of their own: their moves, and the moves times
+   2^32 and 2^30 modulo the half, which makes those frequencies the lowest, in
+   TURN steps. */
+static void uneven_large(quality *q, uint64_t n, const uint64_t *size,
+                         double evaluations)
+{
+    enum { CHUNK = 4096, TURN = 4096, TIMES = 3 };
+    static const char *const names[2][TIMES] = {
+        {"left", "left by 2^32", "left by 2^30"},
+        {"right", "right by 2^32", "right by 2^30"}};
+    static const uint64_t times[TIMES] = {1, (uint64_t)1 << 32,
+                                          (uint64_t)1 << 30};
+    static double turns[2][TIMES][TURN];
+    uint64_t out[CHUNK], first, most = (uint64_t)evaluations, by[2][TIMES];
+    double total = 0;
+    int half, t;
+    most = q->who->lazy && most > SHUFFLER_LAZY ? SHUFFLER_LAZY : most;
+    memset(turns, 0, sizeof turns);
+    for (half = 0; half < 2; half++) {
+        for (t = 0; t < TIMES; t++) {
+            by[half][t] = times[t] % size[half];
+        }
+    }
+    quality_begin(q, n);
+    for (first = 0; first < most; first += CHUNK) {
+        size_t i;
+        q->who->fill(q->state, first, 1, out, CHUNK);
+        for (i = 0; i < CHUNK; i++) {
+            uint64_t from[2], to[2];
+            from[0] = (first + i) / size[1];
+            from[1] = (first + i) % size[1];
+            to[0] = out[i] / size[1];
+            to[1] = out[i] % size[1];
+            for (half = 0; half < 2; half++) {
+                uint64_t m = size[half], move;
+                move = to[half] >= from[half] ? to[half] - from[half]
+                                              : to[half] + m - from[half];
+                for (t = 0; t < TIMES; t++) {
+                    turns[half][t][by[half][t] * move % m * TURN / m]++;
+                }
+            }
+        }
+        total += CHUNK;
+    }
+    for (half = 0; half < 2; half++) {
+        for (t = 0; t < TIMES; t++) {
+            /* A half that is nearly a divisor of the range is even. */
+            if (values_of(by[half][t], size[half]) > (uint64_t)1 << 20) {
+                uneven_note(q, n, turns[half][t], TURN, total, names[half][t],
+                            t == 0);
+            }
+        }
     }
 }
 
 void quality_uneven(quality *q, uint64_t n, double evaluations)
 {
     enum { CHUNK = 4096 };
-    uint64_t a, b, in_epoch, first, i;
-    uint64_t out[CHUNK];
-    double *left, *right,
-        range = n <= (uint64_t)1 << 30 ? 65536.0 : 4294967296.0;
-    double total = 0;
-    shuffler_grid(n, &a, &b);
-    /* Too many values for a table: then cosines as they come. */
-    if (a > (uint64_t)1 << 24) {
-        double turn_l = 2 * acos(-1.0) / (double)a;
-        double turn_r = 2 * acos(-1.0) / (double)b;
-        double kl = fmod(range, (double)a), kr = fmod(range, (double)b);
-        double xl = 0, yl = 0, xr = 0, yr = 0;
-        uint64_t most = (uint64_t)evaluations;
-        most = q->who->lazy && most > SHUFFLER_LAZY ? SHUFFLER_LAZY : most;
-        quality_begin(q, n);
-        for (first = 0; first < most; first += CHUNK) {
-            q->who->fill(q->state, first, 1, out, CHUNK);
-            for (i = 0; i < CHUNK; i++) {
-                double l = (double)(out[i] / b), r = (double)(out[i] % b);
-                double angle;
-                l -= (double)((first + i) / b);
-                r -= (double)((first + i) % b);
-                l -= floor(l / (double)a) * (double)a;
-                r -= floor(r / (double)b) * (double)b;
-                /* The product stays below 2^62: its remainder is lost in a
-                   double, so it is taken on integers. */
-                angle = (double)((uint64_t)kl * (uint64_t)l % a) * turn_l;
-                xl += cos(angle);
-                yl += sin(angle);
-                angle = (double)((uint64_t)kr * (uint64_t)r % b) * turn_r;
-                xr += cos(angle);
-                yr += sin(angle);
-            }
-            total += CHUNK;
-        }
-        xl = (xl * xl + yl * yl) / total;
-        xr = (xr * xr + yr * yr) / total;
-        if (kl > 0) { /* a divisor of the range is even */
-            quality_note(q, "unevenness", n,
-                         stats_two_sided(1 - exp(-xl), exp(-xl)),
-                         "left amplitude %.2f", sqrt(xl));
-        }
-        if (kr > 0) {
-            quality_note(q, "unevenness", n,
-                         stats_two_sided(1 - exp(-xr), exp(-xr)),
-                         "right amplitude %.2f", sqrt(xr));
+    uint64_t size[2], in_epoch = n, first, i, out[CHUNK];
+    double *left, *right, total = 0;
+    shuffler_grid(n, &size[0], &size[1]);
+    if (size[0] > (uint64_t)1 << 15) {
+        if (size[1] >= (uint64_t)1 << 24) {
+            uneven_large(q, n, size, evaluations);
         }
         return;
     }
-    left = (double *)quality_claim(a, sizeof *left);
-    right = (double *)quality_claim(b, sizeof *right);
-    in_epoch = n;
-    if (q->who->lazy && n > SHUFFLER_TABLE) {
+    left = (double *)quality_claim(size[0], sizeof *left);
+    right = (double *)quality_claim(size[1], sizeof *right);
+    if (q->who->lazy && n > SHUFFLER_LAZY) {
         in_epoch = SHUFFLER_LAZY;
-        evaluations = 4 * (double)SHUFFLER_LAZY;
+        evaluations = (double)SHUFFLER_LAZY;
     }
     while (total < evaluations) {
-        uint64_t l = 0, r = 0;
+        uint32_t l = 0, r = 0, a = (uint32_t)size[0], b = (uint32_t)size[1];
         quality_begin(q, n);
         for (first = 0; first < in_epoch && total < evaluations;
              first += CHUNK) {
@@ -319,13 +398,8 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
                 in_epoch - first < CHUNK ? (size_t)(in_epoch - first) : CHUNK;
             q->who->fill(q->state, first, 1, out, run);
             for (i = 0; i < run; i++) {
-                uint64_t lo, ro;
-                if (n <= (uint64_t)1 << 32) {
-                    lo = (uint32_t)out[i] / (uint32_t)b;
-                } else {
-                    lo = out[i] / b;
-                }
-                ro = out[i] - lo * b;
+                uint32_t lo = (uint32_t)out[i] / b;
+                uint32_t ro = (uint32_t)out[i] - lo * b;
                 left[lo >= l ? lo - l : lo + a - l]++;
                 right[ro >= r ? ro - r : ro + b - r]++;
                 if (++r == b) {
@@ -336,8 +410,8 @@ void quality_uneven(quality *q, uint64_t n, double evaluations)
             total += (double)run;
         }
     }
-    uneven_note(q, n, left, a, range, total, "left");
-    uneven_note(q, n, right, b, range, total, "right");
+    uneven_note(q, n, left, size[0], total, "left", 1);
+    uneven_note(q, n, right, size[1], total, "right", 1);
     free(left);
     free(right);
 }

@@ -72,69 +72,142 @@ static void relate(int relation, uint64_t number, const uint64_t *one,
     }
 }
 
-/* Of two permutations with related keys: how often a position has the same
-   index in both, the differences between their indices, and a table of one's
-   index against the other's, whose margins are fixed as in few.c. */
-void quality_relations(quality *q, uint64_t n, uint64_t keys)
+/* Two keys that are so related. Small numbers, as people choose them, every
+   other time; all three differ, so that no relation is an identity. */
+static void draw_related(quality *q, int relation, uint64_t number,
+                         uint64_t *one, uint64_t *two)
 {
-    enum { GROUPS = 40 };
-    static double counts[GROUPS * GROUPS], steps[GROUPS];
-    uint64_t *a = (uint64_t *)quality_claim(n, sizeof *a);
-    uint64_t *b = (uint64_t *)quality_claim(n, sizeof *b);
-    int relation;
+    uint64_t i;
+    for (i = 0; i < 3; i++) {
+        one[i] = number % 2 ? generator_below(&q->random, 1000) * 3 + i
+                            : generator_next(&q->random);
+    }
+    relate(relation, number / 2, one, two);
+}
+
+enum { GROUPS = 40 };
+
+/* One of GROUPS groups of [0, n): by the high part, or by the remainder. */
+static size_t group_of(uint64_t v, uint64_t n, int low)
+{
+    size_t group;
+    if (low || n >> 56 == 0) {
+        return (size_t)(low ? v % GROUPS : v * GROUPS / n);
+    }
+    group = (size_t)((double)v / (double)n * GROUPS);
+    return group < GROUPS ? group : GROUPS - 1;
+}
+
+static double group_share(uint64_t group, uint64_t n, int low)
+{
+    double size = (double)n, at = (double)group;
+    return low ? (double)((n - group + GROUPS - 1) / GROUPS) / size
+               : (ceil((at + 1) * size / GROUPS) - ceil(at * size / GROUPS)) /
+                     size;
+}
+
+/* Of two permutations with related keys: how often a position has the same
+   index in both, the differences between their indices, and tables of one's
+   index against the other's. All positions are looked at or, in large ones,
+   a run of them. */
+void quality_relations(quality *q, uint64_t n, uint64_t keys, size_t positions)
+{
+    static double counts[2][GROUPS * GROUPS], steps[GROUPS];
+    int whole = positions >= n, relation, low;
+    size_t m = whole ? (size_t)n : positions;
+    uint64_t *a = (uint64_t *)quality_claim(m, sizeof *a);
+    uint64_t *b = (uint64_t *)quality_claim(m, sizeof *b);
     for (relation = 0; relation < RELATIONS; relation++) {
-        double same = 0, x = 0, y = 0, most = (double)keys * (double)n;
-        double sizes[GROUPS];
+        double same = 0, x = 0, most = (double)keys * (double)m;
         uint64_t k, i, j;
         memset(counts, 0, sizeof counts);
         memset(steps, 0, sizeof steps);
         for (k = 0; k < keys; k++) {
-            uint64_t one[3], two[3];
-            /* Small numbers, as people choose them, every other time; all
-               three differ, so that no relation is an identity. */
-            for (i = 0; i < 3; i++) {
-                one[i] = k % 2 ? generator_below(&q->random, 1000) * 3 + i
-                               : generator_next(&q->random);
+            uint64_t one[3], two[3], first = 0;
+            if (!whole) {
+                first = generator_below(&q->random, n - m);
             }
-            relate(relation, k / 2, one, two);
+            draw_related(q, relation, k, one, two);
             q->who->begin(q->who, q->state, n, one[0], one[1], one[2]);
-            q->who->fill(q->state, 0, 1, a, n);
+            q->who->fill(q->state, first, 1, a, m);
             q->who->begin(q->who, q->state, n, two[0], two[1], two[2]);
-            q->who->fill(q->state, 0, 1, b, n);
-            for (i = 0; i < n; i++) {
+            q->who->fill(q->state, first, 1, b, m);
+            for (i = 0; i < m; i++) {
                 uint64_t step = b[i] >= a[i] ? b[i] - a[i] : b[i] + n - a[i];
                 same += step == 0;
-                steps[step * GROUPS / n]++;
-                counts[a[i] * GROUPS / n * GROUPS + b[i] * GROUPS / n]++;
+                steps[group_of(step, n, 0)]++;
+                for (low = 0; low < 2; low++) {
+                    counts[low][group_of(a[i], n, low) * GROUPS +
+                                group_of(b[i], n, low)]++;
+                }
             }
         }
         quality_note(
             q, "related keys", n,
-            stats_poisson(same, (double)keys, generator_unit(&q->random)),
+            stats_poisson(same, most / (double)n, generator_unit(&q->random)),
             "%s, same", relation_names[relation]);
         for (i = 0; i < GROUPS; i++) {
-            double e;
-            sizes[i] = ceil((double)(i + 1) * (double)n / GROUPS) -
-                       ceil((double)i * (double)n / GROUPS);
-            e = most * sizes[i] / (double)n;
+            double e = most * group_share(i, n, 0);
             x += (steps[i] - e) * (steps[i] - e) / e;
         }
-        for (i = 0; i < GROUPS; i++) {
-            for (j = 0; j < GROUPS; j++) {
-                double e = most * sizes[i] / (double)n * sizes[j] / (double)n;
-                double c = counts[i * GROUPS + j];
-                y += (c - e) * (c - e) / e;
-            }
-        }
-        y *= ((double)n - 1) / (double)n;
         quality_note(q, "related keys", n, stats_chi_square(x, GROUPS - 1),
                      "%s, steps", relation_names[relation]);
-        quality_note(q, "related keys", n,
-                     stats_chi_square(y, (GROUPS - 1) * (GROUPS - 1)),
-                     "%s, table", relation_names[relation]);
+        for (low = 0; low < 2; low++) {
+            /* Of whole permutations both margins are fixed, as in few.c. */
+            double y = 0, degrees = GROUPS * GROUPS - 1;
+            for (i = 0; i < GROUPS; i++) {
+                for (j = 0; j < GROUPS; j++) {
+                    double e =
+                        most * group_share(i, n, low) * group_share(j, n, low);
+                    double c = counts[low][i * GROUPS + j];
+                    y += (c - e) * (c - e) / e;
+                }
+            }
+            if (whole) {
+                y *= ((double)n - 1) / (double)n;
+                degrees = (GROUPS - 1) * (GROUPS - 1);
+            }
+            quality_note(q, "related keys", n, stats_chi_square(y, degrees),
+                         "%s, %s", relation_names[relation],
+                         low ? "low" : "high");
+        }
     }
     free(a);
     free(b);
+}
+
+/* All pairs of permutations of four, of related keys. */
+void quality_related_pairs(quality *q, uint64_t keys)
+{
+    enum { ALL = 24 };
+    static double counts[ALL * ALL];
+    int relation;
+    for (relation = 0; relation < RELATIONS; relation++) {
+        double x = 0, e = (double)keys / (ALL * ALL);
+        uint64_t k;
+        size_t i;
+        memset(counts, 0, sizeof counts);
+        for (k = 0; k < keys; k++) {
+            uint64_t key[2][3], out[4];
+            size_t cell = 0;
+            int which;
+            draw_related(q, relation, k, key[0], key[1]);
+            for (which = 0; which < 2; which++) {
+                q->who->begin(q->who, q->state, 4, key[which][0],
+                              key[which][1], key[which][2]);
+                q->who->fill(q->state, 0, 1, out, 4);
+                cell = cell * 4 + (size_t)out[0];
+                cell = cell * 3 + (size_t)(out[1] - (out[1] > out[0]));
+                cell = cell * 2 + (out[2] > out[3]);
+            }
+            counts[cell]++;
+        }
+        for (i = 0; i < ALL * ALL; i++) {
+            x += (counts[i] - e) * (counts[i] - e) / e;
+        }
+        quality_note(q, "related keys", 4, stats_chi_square(x, ALL * ALL - 1),
+                     "%s, both", relation_names[relation]);
+    }
 }
 
 /* --- single bits of the position -------------------------------------------
@@ -143,7 +216,6 @@ void quality_relations(quality *q, uint64_t n, uint64_t keys)
    that is small beside them. */
 void quality_flips(quality *q, uint64_t n)
 {
-    enum { GROUPS = 64 };
     double steps[GROUPS];
     unsigned bit, key, keys = n < 65536 ? 16 : 1;
     uint64_t most = (uint64_t)(65536 * q->effort);
@@ -168,12 +240,13 @@ void quality_flips(quality *q, uint64_t n)
                 from = q->who->at(q->state, at);
                 to = q->who->at(q->state, at | flip);
                 to = to >= from ? to - from : to + n - from;
-                steps[(uint64_t)((double)to / (double)n * GROUPS) % GROUPS]++;
+                steps[group_of(to, n, 0)]++;
                 m++;
             }
         }
-        for (i = 0; i < GROUPS; i++) {
-            double e = m / GROUPS;
+        for (i = 0; i < GROUPS; i++) { /* 0 is no difference */
+            double size = group_share(i, n, 0) * (double)n - (i == 0);
+            double e = m * size / ((double)n - 1);
             x += (steps[i] - e) * (steps[i] - e) / e;
         }
         quality_note(q, "position bit flipped", n,
@@ -294,37 +367,33 @@ static void sample(quality *q, uint64_t n, const char *way, const uint64_t *at,
 
 void quality_large(quality *q, uint64_t n)
 {
-    enum { IN_ORDER, SPREAD, COLUMN, FAR, RANDOM, WAYS };
-    static const char *const names[WAYS] = {"in order", "spread", "column",
-                                            "by 2^20", "random"};
+    enum { IN_ORDER, SPREAD, FAR, COLUMN, DIAGONAL, WAYS };
+    static const char *const names[WAYS] = {"in order", "spread", "by 2^20",
+                                            "column", "diagonal"};
     size_t m = (size_t)(65536 * q->effort), i;
     uint64_t a, b, *at, *v;
     int way;
-    m = m < 32768 ? 32768 : m > 262144 ? 262144 : m;
-    m = q->who->lazy && m > 131072 ? 131072 : m;
+    m = m < 32768 ? 32768 : m > SHUFFLER_LAZY ? SHUFFLER_LAZY : m;
     shuffler_grid(n, &a, &b);
-    m = m > a / 2 ? (size_t)(a / 2) : m; /* a column is no longer than a */
     at = (uint64_t *)quality_claim(m, sizeof *at);
     v = (uint64_t *)quality_claim(m, sizeof *v);
-    quality_begin(q, n);
     for (way = 0; way < WAYS; way++) {
-        uint64_t far = n / (2 * m), stride, first;
+        uint64_t far, stride, first;
+        /* A column is no longer than a, and they come last. */
+        m = way >= COLUMN && m > a / 2 ? (size_t)(a / 2) : m;
+        quality_begin(q, n);
+        far = n / (2 * m);
         far = far > (uint64_t)1 << 20 ? (uint64_t)1 << 20 : far;
-        stride = way == IN_ORDER ? 1
-                 : way == SPREAD ? n / m
-                 : way == COLUMN ? b
-                                 : far;
+        stride = way == IN_ORDER   ? 1
+                 : way == SPREAD   ? n / m
+                 : way == COLUMN   ? b
+                 : way == DIAGONAL ? b + 1
+                                   : far;
         first = generator_below(&q->random, n - stride * (m - 1));
         for (i = 0; i < m; i++) {
             at[i] = first + i * stride;
-            if (way == RANDOM) { /* no position twice */
-                at[i] = i * (n / m) + generator_below(&q->random, n / m);
-                v[i] = q->who->at(q->state, at[i]);
-            }
         }
-        if (way != RANDOM) {
-            q->who->fill(q->state, first, stride, v, m);
-        }
+        q->who->fill(q->state, first, stride, v, m);
         sample(q, n, names[way], at, v, m);
     }
     free(at);

@@ -24,6 +24,12 @@ typedef struct quality {
     size_t count, room;
 } quality;
 
+/* The header takes the same rounds for all n of a range. */
+typedef struct quality_range {
+    uint64_t first, last;
+    uint32_t rounds;
+} quality_range;
+
 /* Adds a p-value; the detail as in printf. */
 void quality_note(quality *q, const char *test, uint64_t n, double p,
                   const char *detail, ...);
@@ -34,7 +40,8 @@ void quality_begin(quality *q, uint64_t n);
 /* Memory that the caller frees; ends the program where there is none. */
 void *quality_claim(size_t count, size_t size);
 
-/* few.c: small permutations over many keys. */
+/* few.c: small permutations over many keys; of the first, n is at most 8. */
+void quality_permutations(quality *q, uint64_t n, uint64_t keys);
 void quality_all_permutations(quality *q);
 void quality_tables(quality *q);
 void quality_mallows(quality *q);
@@ -44,7 +51,9 @@ void quality_statistics(quality *q);
 void quality_epoch(quality *q, uint64_t n);
 
 /* keys.c: between permutations, and samples of very large ones. */
-void quality_relations(quality *q, uint64_t n, uint64_t keys);
+void quality_relations(quality *q, uint64_t n, uint64_t keys,
+                       size_t positions);
+void quality_related_pairs(quality *q, uint64_t keys);
 void quality_flips(quality *q, uint64_t n);
 void quality_large(quality *q, uint64_t n);
 
