@@ -128,7 +128,8 @@ warnings() { # LANGUAGE COMMAND...
 }
 
 clean_sources() { # COMMAND...
-    for source in "$root"/examples/*.c "$root"/bench/*.c; do
+    for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
+        "$root"/bench/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
@@ -174,6 +175,32 @@ quality_selftest() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality selftest 0.25 3 &&
         echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
+}
+
+# One program of tests/torch, by a Python that has torch.
+torch() { # PYTHON PROGRAM
+    "$1" "$root/tests/torch/$2.py" >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^Ran \([0-9]* tests\?\) in .*/note: \1/p' said
+}
+
+# Two processes, one killed, then three; the line that counts the samples.
+torch_train() { # PYTHON
+    "$1" "$root/examples/torch/train.py" --compare 100000 >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^of \([0-9]* samples\): \([0-9]* trained .* once\), 0 never,.*/note: \2/p' said
+}
+
+torch_figures() { # PYTHON
+    "$1" "$root/examples/torch/figures.py" --quick >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 12 "$(grep -c '^| .* | .* |$' said)" 'lines of figures'
 }
 
 # The bench checks what it computes and prints its rows and points. Times are
@@ -545,6 +572,26 @@ find_tests() {
     tests="$tests$last"
 }
 
+ask_torch() {
+    if torch_python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask "PyTorch: torch's and VISSL's samplers, index for index" \
+            torch $torch_python test_parity
+        ask 'PyTorch: the forum'"'"'s round robin, stop rules' \
+            torch $torch_python test_round_robin
+        ask 'PyTorch: a state at every batch, with workers, on other ranks' \
+            torch $torch_python test_state
+        ask "PyTorch: torch's own order" torch $torch_python test_order
+        ask 'PyTorch: the library is built at the first import' \
+            torch $torch_python test_library
+        ask 'PyTorch: 2 processes, one killed, then 3: every sample once' \
+            torch_train $torch_python
+        ask 'PyTorch: the figures are measured (quick)' \
+            torch_figures $torch_python
+    else
+        skip 'PyTorch, its samplers' 'a python3 with torch'
+    fi
+}
+
 # A fault's name begins with its layer, and the test of that name is asked
 # first. Bulk code is there only where the compiler's target has vectors.
 list_mutants() {
@@ -605,6 +652,7 @@ list_questions() {
         ask 'tests/reference.py prints tests/vectors.json' vectors
     fi
     ask 'the bench measures right results, and every row (quick)' bench
+    ask_torch
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask 'those statistics fail what is bad and pass what is good' \
         quality_selftest
