@@ -65,7 +65,7 @@ torch-figures: build/libstatesampler.so
 
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -shared -fPIC -I. $(LDFLAGS) -o $@ $<
+	$(CC) -std=c99 $(CFLAGS) -shared -fPIC -I. $(LDFLAGS) -o $@ $<
 
 clean:
 	rm -rf build

@@ -70,7 +70,7 @@ def _build(library, source, include):
     """Compiles the library, so that at no time another process that imports
     this file finds half of it."""
     command = (os.environ.get("CC") or "cc").split()
-    command += ["-std=c99", *os.environ.get("CFLAGS", "").split(), "-O3",
+    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
                 "-shared", "-fPIC", "-I", include, source, "-o"]
     temporary = None
     try:

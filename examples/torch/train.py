@@ -72,6 +72,7 @@ def train(folder):
     # this process since.
     before = torch.zeros(SAMPLES, dtype=torch.int64)
     since = torch.zeros(SAMPLES, dtype=torch.int64)
+    total = torch.zeros(SAMPLES, dtype=torch.int64)
     if os.path.exists(path):
         checkpoint = torch.load(path)
         model.load_state_dict(checkpoint["model"])
@@ -83,7 +84,7 @@ def train(folder):
               f"{SAMPLES} samples done, {len(loader)} steps to go", flush=True)
 
     def seen():
-        total = since.clone()
+        total.copy_(since)
         dist.all_reduce(total)
         return total + before
 
@@ -96,17 +97,20 @@ def train(folder):
         optimiser.step()
         since[index] += 1
         if step % EVERY == 0:
-            total = seen()
+            done = seen()
             if rank == 0:
                 save(path, {"model": model.state_dict(),
                             "optimiser": optimiser.state_dict(),
-                            "sampler": sampler.state_dict(), "seen": total})
+                            "sampler": sampler.state_dict(), "seen": done})
                 print(f"saved after step {step}, loss {loss.item():.3f}",
                       flush=True)
-    total = seen()
+    done = seen()
     if rank == 0:
         with open(os.path.join(folder, "seen.json"), "w") as file:
-            json.dump(total.tolist(), file)
+            json.dump(done.tolist(), file)
+    # In this order, with `total` still there: torch 1.13 can hang where the
+    # group's threads are the last to hold a tensor.
+    del model
     dist.destroy_process_group()
 
 

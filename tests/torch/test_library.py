@@ -31,8 +31,11 @@ print(sum(sampler))
 
 class Library(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
+        top = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, top)
+        # So deep that no header is two folders up.
+        self.folder = os.path.join(top, "a", "b")
+        os.makedirs(self.folder)
         for name in "statesampler.py", "library.c":
             shutil.copy(os.path.join(EXAMPLES, name), self.folder)
         shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)

@@ -164,9 +164,36 @@ class States(unittest.TestCase):
                     batches = [next(iterator) for _ in range(len(loader))]
                     self.assertEqual(len(batches), 11 if drop_last else 12)
                     self.assertEqual(sampler.epoch, epoch)
-                del iterator
-                self.assertEqual(sampler.epoch, 2)
                 sampler.set_epoch(1)
+                another = iter(loader)
+                next(another)
+                self.assertEqual((sampler.epoch, len(loader)),
+                                 (2, 12 - drop_last))
+                del iterator, another
+
+    def test_a_loop_without_a_batch(self):
+        """It ends the epoch, also while its iterator is kept."""
+        for workers in 0, 1:
+            sampler = Distributed(range(5), 1, 0)
+            loader = DataLoader(range(5), 9, sampler=sampler, drop_last=True,
+                                num_workers=workers)
+            kept = []
+            for epoch in range(3):
+                self.assertEqual((sampler.epoch, len(loader)), (epoch, 0))
+                kept.append(iter(loader))
+                self.assertEqual(list(kept[-1]), [])
+
+    def test_load_in_a_loop(self):
+        for sampler in (Distributed(range(50), 1, 0),
+                        RoundRobin([20, 30], 2, 0, 1)):
+            iterator = iter(sampler)
+            next(iterator)
+            state = sampler.state_dict()
+            left = [next(iterator), next(iterator)]
+            sampler.load_state_dict(state)
+            self.assertEqual(sampler.state_dict(), state)
+            again = iter(sampler)
+            self.assertEqual([next(again), next(again)], left)
 
     def test_set_epoch(self):
         """The habit of calling it before every epoch changes nothing, not
@@ -228,6 +255,10 @@ class States(unittest.TestCase):
                 for rank in ranks:
                     if state:
                         rank.load_state_dict(state)
+                    whole = Distributed(range(n), replicas, rank.rank, seed=3,
+                                        tail=tail, partition=partition)
+                    whole.load_state_dict(rank.state_dict())
+                    self.assertEqual(len(whole), len(list(whole)))
                 lengths = {len(rank) for rank in ranks}
                 self.assertEqual(len(lengths), 1)
                 loaders = [iter(DataLoader(range(n), size, sampler=rank))
