@@ -79,11 +79,11 @@ GUARANTEES
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
      position or another epoch, but by a few rounds of arithmetic and, for few
-     samples, some steps of a walk. A sampler is at most 512 bytes; the stack
-     stays below 1 KiB, with vectors below 4 KiB, and below 10 KiB in the hosted
-     part.
-   - Functions with a const sampler may be called from any number of threads
-     at once. A sampler holds no pointers and may be copied with `=`.
+     samples, some steps of a walk. (A mix's time grows with its sources, not
+     with turns.) A sampler is at most 512 bytes; the stack stays below 1 KiB,
+     with vectors below 4 KiB, and below 10 KiB in the hosted part.
+   - Functions with a const sampler or mix may be called from any number of
+     threads at once. A sampler holds no pointers and may be copied with `=`.
 
    It is not cryptographic: seeds are not secrets, and indices are not proof.
    It is not a loader: it says which samples, you read them.
@@ -629,9 +629,9 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 /* One dataset of a mix. */
 typedef struct statesampler_source {
     uint32_t weight;      /* 0 means 1 */
-    /* The rest is private. */
-    uint32_t seat;        /* this source's place in the sequence */
-    uint32_t seated;      /* the source whose place is this one's number */
+    /* Private, up to the sampler. */
+    uint32_t seat;        /* where this source sits, or NOBODY */
+    uint32_t seated;      /* which source sits in the seat of this number */
     uint32_t right;       /* weight of the right child that begins with it */
     uint32_t finished;    /* 1: it finished once before the base */
     uint32_t drop_last;   /* the sampler's, while another stands in for it */
@@ -1971,6 +1971,14 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_end(const statesampler *s,
     return s->drop_last ? end - (end - base) % s->global : end;
 }
 
+STATESAMPLER_PRIV void statesampler_priv_shape(statesampler *s,
+                                               uint64_t shape)
+{
+    s->world_size = (uint32_t)shape;
+    s->batch_size = (uint32_t)(shape >> 32);
+    s->global = (uint64_t)s->world_size * s->batch_size;
+}
+
 /* Makes the rest fit the epoch, the position and the base. */
 STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
                                                 uint32_t blocks)
@@ -3070,9 +3078,7 @@ STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
         uint32_t drop_last = source->drop_last;
         source->drop_last = s->drop_last;
         s->drop_last = drop_last;
-        s->world_size = (uint32_t)shape;
-        s->batch_size = (uint32_t)(shape >> 32);
-        s->global = (uint64_t)s->world_size * s->batch_size;
+        statesampler_priv_shape(s, shape);
         if (s->now.epoch != source->base.epoch) {
             source->finished = 1;
         }
@@ -3129,9 +3135,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                 source->base.epoch = words[8];
                 source->base.position = words[9];
                 source->base.step = words[10];
-                s->world_size = (uint32_t)words[7];
-                s->batch_size = (uint32_t)(words[7] >> 32);
-                s->global = (uint64_t)s->world_size * s->batch_size;
+                statesampler_priv_shape(s, words[7]);
                 statesampler_priv_put_at(source, s, 0);
                 continue;
             }
