@@ -81,7 +81,8 @@ GUARANTEES
      position or another epoch, but by a few rounds of arithmetic and, for few
      samples, some steps of a walk. (A mix's time grows with its sources, not
      with turns.) A sampler is at most 512 bytes; the stack stays below 1 KiB,
-     with vectors below 4 KiB, and below 10 KiB in the hosted part.
+     with vectors and optimised below 4 KiB, and below 10 KiB in the hosted
+     part.
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 

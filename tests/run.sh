@@ -194,9 +194,19 @@ bench() {
     done
 }
 
+# As most programs have it: with vectors.
+ordinary() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION |
+        compile c "$object" "$@" -std=c99 -fno-stack-protector
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
-no_symbols() { # COMMAND...
-    freestanding core.o "$@" && nm -u core.o | nothing &&
+no_symbols() { # freestanding|ordinary COMMAND...
+    compiled=$1
+    shift
+    $compiled core.o "$@" && nm -u core.o | nothing &&
         nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
@@ -210,8 +220,10 @@ only_aeabi() { # COMMAND...
 
 # A linker that is told nothing of missing symbols is the judge: nm does not
 # read WebAssembly.
-wasm() {
-    freestanding core.o clang --target=wasm32 -O2 &&
+wasm() { # freestanding|ordinary FLAG...
+    compiled=$1
+    shift
+    $compiled core.o clang --target=wasm32 -O2 "$@" &&
         wasm-ld --no-entry --export-all -o core.wasm core.o
 }
 
@@ -628,7 +640,11 @@ list_questions() {
         ask 'no warning in examples and bench: gcc' clean_sources gcc
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: gcc -O$level" \
-                no_symbols gcc -O$level
+                no_symbols freestanding gcc -O$level
+        done
+        for flags in '' $x86; do
+            ask "with vectors, no symbol needed: gcc -O3 $flags" \
+                no_symbols ordinary gcc -O3 $flags
         done
         ask 'macros begin with STATESAMPLER_' macros
         ask 'types, tags and private names begin with statesampler_' names
@@ -670,11 +686,17 @@ list_questions() {
         ask 'no warning in examples and bench: clang' clean_sources clang
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: clang -O$level" \
-                no_symbols clang -O$level
+                no_symbols freestanding clang -O$level
+        done
+        for flags in -Os '' $x86; do
+            ask "with vectors, no symbol needed: clang -O3 $flags" \
+                no_symbols ordinary clang -O3 $flags
         done
         ask 'sizes of the structs: wasm32' fits clang --target=wasm32
         if tool wasm-ld 'wasm32'; then
-            ask 'freestanding, no symbol needed: wasm32' wasm
+            ask 'freestanding, no symbol needed: wasm32' wasm freestanding
+            ask 'with vectors, no symbol needed: wasm32' \
+                wasm ordinary -msimd128
         fi
     fi
     if tool g++ 'C++ 98, 11 and 20'; then
