@@ -355,9 +355,9 @@ ALGORITHM 1
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again. The inverse adds instead, last round first, and walks in
      the same way.
-   Of every n from 1 to 2^62 the smallest even number of rounds that no test
-   of tests/quality tells from a Fisher-Yates shuffle is at most 18, 8 and 6
-   in these three ranges: a third is added to it.
+   The smallest even number of rounds that no test of tests/quality told from
+   a Fisher-Yates shuffle, at any n it tried, is at most 18, 8 and 6 in these
+   three ranges; a third is added to it.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
