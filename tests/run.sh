@@ -222,9 +222,19 @@ bench() {
     done
 }
 
+# As most programs have it: with vectors.
+ordinary() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION |
+        compile c "$object" "$@" -std=c99 -fno-stack-protector
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
-no_symbols() { # COMMAND...
-    freestanding core.o "$@" && nm -u core.o | nothing &&
+no_symbols() { # freestanding|ordinary COMMAND...
+    compiled=$1
+    shift
+    $compiled core.o "$@" && nm -u core.o | nothing &&
         nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
@@ -238,8 +248,10 @@ only_aeabi() { # COMMAND...
 
 # A linker that is told nothing of missing symbols is the judge: nm does not
 # read WebAssembly.
-wasm() {
-    freestanding core.o clang --target=wasm32 -O2 &&
+wasm() { # freestanding|ordinary FLAG...
+    compiled=$1
+    shift
+    $compiled core.o clang --target=wasm32 -O2 "$@" &&
         wasm-ld --no-entry --export-all -o core.wasm core.o
 }
 
@@ -512,7 +524,7 @@ stack_fits() { # COMMAND...
 sizes() {
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
     if command -v arm-none-eabi-gcc >/dev/null; then
-        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (11264)"
+        echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, without mix: $(mixless_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
@@ -683,7 +695,11 @@ list_questions() {
         ask 'no warning in examples and bench: gcc' clean_sources gcc
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: gcc -O$level" \
-                no_symbols gcc -O$level
+                no_symbols freestanding gcc -O$level
+        done
+        for flags in '' $x86; do
+            ask "with vectors, no symbol needed: gcc -O3 $flags" \
+                no_symbols ordinary gcc -O3 $flags
         done
         ask 'macros begin with STATESAMPLER_' macros
         ask 'types, tags and private names begin with statesampler_' names
@@ -725,11 +741,17 @@ list_questions() {
         ask 'no warning in examples and bench: clang' clean_sources clang
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: clang -O$level" \
-                no_symbols clang -O$level
+                no_symbols freestanding clang -O$level
+        done
+        for flags in -Os '' $x86; do
+            ask "with vectors, no symbol needed: clang -O3 $flags" \
+                no_symbols ordinary clang -O3 $flags
         done
         ask 'sizes of the structs: wasm32' fits clang --target=wasm32
         if tool wasm-ld 'wasm32'; then
-            ask 'freestanding, no symbol needed: wasm32' wasm
+            ask 'freestanding, no symbol needed: wasm32' wasm freestanding
+            ask 'with vectors, no symbol needed: wasm32' \
+                wasm ordinary -msimd128
         fi
     fi
     if tool g++ 'C++ 98, 11 and 20'; then

@@ -233,29 +233,29 @@ static void test_changes(int reduced)
                                    stop);
 }
 
-/* RESTART: who has finished once need not finish again. Two datasets of 15
-   and 19 steps take turns; the shorter one begins anew with turn 30. */
-static void test_finished(void)
+/* RESTART: who has finished once need not finish again. Two datasets, one of
+   15 steps, take turns; it begins anew with turn 30. */
+static void check_finished(uint32_t longer, uint64_t steps)
 {
     statesampler_mixture a, b;
     unsigned char state[STATE];
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
     add(&a, 0, 1, 1);
-    add(&a, 1, 1, 1);
-    add(&b, 1, 1, 1);
+    add(&a, longer, 1, 1);
+    add(&b, longer, 1, 1);
     add(&b, 0, 1, 1);
     CHECK(statesampler_mixture_start(&a, STATESAMPLER_RESTART) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mixture_start(&b, STATESAMPLER_RESTART) ==
           STATESAMPLER_OK);
-    CHECK(statesampler_mix_num_turns(&a.mix) == 2 * 19 + 1);
+    CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
     take(&a, 34);
     CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
           STATESAMPLER_OK);
-    /* The longer one, now first, has two steps left. */
-    CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * 2);
+    /* The longer one, now first, has had 17. */
+    CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * (steps - 17));
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
 }
@@ -547,7 +547,8 @@ int main(int argc, char **argv)
     int reduced = check_reduced(argc, argv);
     test_same(reduced);
     test_changes(reduced);
-    test_finished();
+    check_finished(1, 19);
+    check_finished(2, 24);
     test_weights();
     test_changed();
     test_growth();
