@@ -81,7 +81,8 @@ GUARANTEES
      position or another epoch, but by a few rounds of arithmetic and, for few
      samples, some steps of a walk. (A mix's time grows with its sources, not
      with turns.) A sampler is at most 512 bytes; the stack stays below 1 KiB,
-     with vectors below 4 KiB, and below 10 KiB in the hosted part.
+     with vectors and optimised below 4 KiB, and below 10 KiB in the hosted
+     part.
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -355,9 +356,9 @@ ALGORITHM 1
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again. The inverse adds instead, last round first, and walks in
      the same way.
-   Of every n from 1 to 2^62 the smallest even number of rounds that no test
-   of tests/quality tells from a Fisher-Yates shuffle is at most 18, 8 and 6
-   in these three ranges: a third is added to it.
+   The smallest even number of rounds that no test of tests/quality told from
+   a Fisher-Yates shuffle, at any n it tried, is at most 18, 8 and 6 in these
+   three ranges; a third is added to it.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
@@ -458,8 +459,8 @@ typedef struct statesampler_perm {
 
 /* Sets up the permutation of [0, n) for these numbers; another seed, epoch or
    stream, or two of them swapped, give one that has nothing to do with it. It
-   is the order of the SHUFFLE sampler with the same num_samples, seed, epoch
-   and stream.
+   is the order of the SHUFFLE sampler (INTERLEAVED) with the same
+   num_samples, seed, epoch and stream.
    n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. With
    n = 0 there is nothing to ask of it. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
@@ -1060,7 +1061,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_less(uint32_t half,
                                                   uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-    /* One of the two has wrapped round: one instruction there. */
+    /* A negative difference has wrapped to the top: one instruction there. */
     return min(half - value, half - value + size);
 #else
     return half < value ? half - value + size : half - value;
@@ -1109,8 +1110,8 @@ STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
 /* The network on [0, left * right), applied until the result is below n.
    The loop ends: the network is a bijection, so the walk from an index below
    n runs on a cycle that comes back to it. It runs left * right / n times on
-   average: six at n = 1, and hardly more than once from there on, as
-   left * right - n < left for n > 8. */
+   average: six at n = 1, and hardly more than once from n = 9 on, where
+   left * right - n < left. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
@@ -1208,7 +1209,7 @@ typedef int16_t statesampler_priv_i16
 typedef int32_t statesampler_priv_i32
     __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_m64 __attribute__((
-    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
 
 /* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
    even 32-bit lanes; only targets that have it have a wide kernel. */
@@ -1237,7 +1238,7 @@ typedef uint32_t statesampler_priv_w32
 typedef uint64_t statesampler_priv_w64
     __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_mw64 __attribute__((
-    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
 #define STATESAMPLER_PRIV_HIGH(a, b)                         \
     __builtin_convertvector(                                 \
         (__builtin_convertvector(a, statesampler_priv_w32) * \
@@ -1246,8 +1247,9 @@ typedef uint64_t statesampler_priv_mw64 __attribute__((
         statesampler_priv_v16)
 #endif
 
-/* Lanes of -size .. size - 1 modulo size: of x and x + size, one has wrapped
-   round and is the larger. Where there is no such minimum, the sign tells. */
+/* Lanes of -size .. size - 1 modulo size: the smaller of x and x + size, as a
+   negative x has wrapped to the top. Where there is no such minimum, the sign
+   tells. */
 #if STATESAMPLER_PRIV_LANES > 8
 #define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
     STATESAMPLER_PRIV_X86(v##bits, min_epu##bits, x, (x) + (size))
@@ -1388,7 +1390,11 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
                                                 uint64_t *out, uint32_t count)
 {
     const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    statesampler_priv_v16 x = {0}, y = {0}, where = {0};
+    union {
+        uint16_t lane[STATESAMPLER_PRIV_LANES];
+        statesampler_priv_v16 all;
+    } x = {{0}}, y = {{0}};
+    uint16_t where[STATESAMPLER_PRIV_LANES];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
         for (; i < count && waiting < lanes; i++) {
@@ -1400,13 +1406,13 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
         }
         for (k = 0; k < waiting; k++) {
             uint32_t index = (uint32_t)out[where[k]];
-            x[k] = (uint16_t)(index / perm->right);
-            y[k] = (uint16_t)(index % perm->right);
+            x.lane[k] = (uint16_t)(index / perm->right);
+            y.lane[k] = (uint16_t)(index % perm->right);
         }
-        statesampler_priv_network16(perm, &x, &y, 1);
+        statesampler_priv_network16(perm, &x.all, &y.all, 1);
         for (k = 0, kept = 0; k < waiting; k++) {
             uint64_t *to = out + where[k];
-            *to = (uint32_t)x[k] * perm->right + y[k];
+            *to = (uint32_t)x.lane[k] * perm->right + y.lane[k];
             where[kept] = where[k];
             kept += *to >= perm->n;
         }
@@ -1477,7 +1483,9 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
             uint64_t rest[STATESAMPLER_PRIV_LANES];
             statesampler_priv_join16(x[j], y[j], right, last, rest);
             for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes];
+                /* An index has 30 bits. A mere copy of 64 becomes a call of
+                   memcpy, which may not be there. */
+                out[i] = (uint32_t)rest[i - j * lanes];
                 beyond |= last - (uint32_t)out[i];
             }
         }
@@ -1599,7 +1607,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
             uint64_t rest[STATESAMPLER_PRIV_LANES / 2];
             statesampler_priv_join32(x[j], y[j], right, last, rest);
             for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes];
+                out[i] = rest[i - j * lanes] & UINT64_MAX >> 1; /* as there */
                 beyond |= last - out[i];
             }
         }
@@ -1662,14 +1670,15 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     step_l = stride < perm->right ? 0 : statesampler_priv_row(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
 #if STATESAMPLER_PRIV_LANES != 0
-    /* A vector takes as long as two or three calls. */
+    /* A vector takes as long as two or three calls; of 32 bits there are
+       always two. */
     if (count > 2 && !perm->wide) {
         statesampler_priv_fill16(perm, l, r, step_l, step_r, out, count);
         return;
     }
 #endif
 #ifdef STATESAMPLER_PRIV_EVEN
-    if (count > 2) {
+    if (count > 4) {
         statesampler_priv_fill32(perm, l, r, step_l, step_r, out, count);
         return;
     }

@@ -128,7 +128,8 @@ warnings() { # LANGUAGE COMMAND...
 }
 
 clean_sources() { # COMMAND...
-    for source in "$root"/examples/*.c "$root"/bench/*.c; do
+    for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
+        "$root"/bench/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
@@ -176,6 +177,33 @@ quality_selftest() {
         echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
 }
 
+# One program of tests/torch, by a Python that has torch.
+torch() { # PYTHON PROGRAM
+    timeout -k 10 900 "$1" "$root/tests/torch/$2.py" >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^Ran \([0-9]* tests\?\) in .*/note: \1/p' said
+}
+
+# Two processes, one killed, then three; the line that counts the samples.
+torch_train() { # PYTHON
+    timeout -k 10 300 "$1" "$root/examples/torch/train.py" --compare 100000 \
+        >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^of .*: \([0-9]* trained on exactly once\), .*/note: \1/p' said
+}
+
+torch_figures() { # PYTHON
+    "$1" "$root/examples/torch/figures.py" --quick >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 12 "$(grep -c '^| .* | .* |$' said)" 'lines of figures'
+}
+
 # The bench checks what it computes and prints its rows and points. Times are
 # not judged: nobody has the machine for himself here.
 bench() {
@@ -194,9 +222,19 @@ bench() {
     done
 }
 
+# As most programs have it: with vectors.
+ordinary() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION |
+        compile c "$object" "$@" -std=c99 -fno-stack-protector
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
-no_symbols() { # COMMAND...
-    freestanding core.o "$@" && nm -u core.o | nothing &&
+no_symbols() { # freestanding|ordinary COMMAND...
+    compiled=$1
+    shift
+    $compiled core.o "$@" && nm -u core.o | nothing &&
         nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
@@ -210,8 +248,10 @@ only_aeabi() { # COMMAND...
 
 # A linker that is told nothing of missing symbols is the judge: nm does not
 # read WebAssembly.
-wasm() {
-    freestanding core.o clang --target=wasm32 -O2 &&
+wasm() { # freestanding|ordinary FLAG...
+    compiled=$1
+    shift
+    $compiled core.o clang --target=wasm32 -O2 "$@" &&
         wasm-ld --no-entry --export-all -o core.wasm core.o
 }
 
@@ -545,6 +585,26 @@ find_tests() {
     tests="$tests$last"
 }
 
+ask_torch() {
+    if torch_python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask "PyTorch: torch's and VISSL's samplers, index for index" \
+            torch $torch_python test_parity
+        ask 'PyTorch: the forum'"'"'s round robin, stop rules' \
+            torch $torch_python test_round_robin
+        ask 'PyTorch: a state at every batch, with workers, on other ranks' \
+            torch $torch_python test_state
+        ask "PyTorch: torch's own order" torch $torch_python test_order
+        ask 'PyTorch: the library is built at the first import' \
+            torch $torch_python test_library
+        ask 'PyTorch: 2 processes, one killed, then 3: every sample once' \
+            torch_train $torch_python
+        ask 'PyTorch: the figures are measured (quick)' \
+            torch_figures $torch_python
+    else
+        skip 'PyTorch, its samplers' 'a python3 with torch'
+    fi
+}
+
 # A fault's name begins with its layer, and the test of that name is asked
 # first. Bulk code is there only where the compiler's target has vectors.
 list_mutants() {
@@ -560,6 +620,12 @@ list_mutants() {
         skip 'faults in bulk code' "a vector unit that $CC compiles for"
     }
     grep '^= ' tests/mutants.txt | cut -c 3- >$run/faults
+    if torch_python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask 'PyTorch: every fault in its samplers is noticed' \
+            torch $torch_python mutants
+    else
+        skip 'faults in the samplers for PyTorch' 'a python3 with torch'
+    fi
     number=0
     while read -r fault; do
         number=$((number + 1)) layer=${fault%%:*}
@@ -605,6 +671,7 @@ list_questions() {
         ask 'tests/reference.py prints tests/vectors.json' vectors
     fi
     ask 'the bench measures right results, and every row (quick)' bench
+    ask_torch
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask 'those statistics fail what is bad and pass what is good' \
         quality_selftest
@@ -628,7 +695,11 @@ list_questions() {
         ask 'no warning in examples and bench: gcc' clean_sources gcc
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: gcc -O$level" \
-                no_symbols gcc -O$level
+                no_symbols freestanding gcc -O$level
+        done
+        for flags in '' $x86; do
+            ask "with vectors, no symbol needed: gcc -O3 $flags" \
+                no_symbols ordinary gcc -O3 $flags
         done
         ask 'macros begin with STATESAMPLER_' macros
         ask 'types, tags and private names begin with statesampler_' names
@@ -670,11 +741,17 @@ list_questions() {
         ask 'no warning in examples and bench: clang' clean_sources clang
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: clang -O$level" \
-                no_symbols clang -O$level
+                no_symbols freestanding clang -O$level
+        done
+        for flags in -Os '' $x86; do
+            ask "with vectors, no symbol needed: clang -O3 $flags" \
+                no_symbols ordinary clang -O3 $flags
         done
         ask 'sizes of the structs: wasm32' fits clang --target=wasm32
         if tool wasm-ld 'wasm32'; then
-            ask 'freestanding, no symbol needed: wasm32' wasm
+            ask 'freestanding, no symbol needed: wasm32' wasm freestanding
+            ask 'with vectors, no symbol needed: wasm32' \
+                wasm ordinary -msimd128
         fi
     fi
     if tool g++ 'C++ 98, 11 and 20'; then
