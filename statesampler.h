@@ -2781,6 +2781,10 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->epoch = 0;
     mix->turn = 0;
     mix->point = 0;
+    for (i = 0; i < num_sources; i++) {
+        sources[i].seat = STATESAMPLER_PRIV_NOBODY;
+        sources[i].drop_last = 0;
+    }
     statesampler_priv_mix_base(mix);
     return STATESAMPLER_OK;
 }
@@ -2837,9 +2841,11 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
 {
     statesampler_source *sources;
     uint64_t turns;
-    uint32_t i, tries = 64;
+    uint64_t tries;
+    uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
     sources = mix->sources;
+    tries = 64 + (uint64_t)32 * mix->seats;
     if (mix->turn == mix->end) {
         for (i = 0; i < mix->num_sources; i++) {
             statesampler *s = &sources[i].sampler;
@@ -2854,7 +2860,8 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
         *count = 0;
         return 0;
     }
-    /* Where many are passed over, their turns are not counted one by one. */
+    /* Where many are passed over, their turns are not counted one by one, but
+       searched for as soon as that costs no more. */
     while (i = statesampler_priv_due(mix, mix->point, &turns),
            mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
         mix->point = --tries ? mix->point + 1
@@ -2999,6 +3006,17 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                                  mix->sources[source].left);
     }
     point += found.step - s->now.step;
+    /* With great weights a source's turn may be farther off than any that mix
+       knows of; with ALL it is one of those that are left. */
+    if (mix->stop != STATESAMPLER_ALL &&
+        point >= statesampler_priv_turns(
+                     mix,
+                     mix->base_point - mix->base_turn +
+                         statesampler_priv_min(mix->end,
+                                               STATESAMPLER_MAX_SAMPLES),
+                     &seat)) {
+        return STATESAMPLER_ERANGE;
+    }
     point = statesampler_priv_search(mix, seat, point, point);
     point = mix->base_turn - mix->base_point +
             (mix->stop == STATESAMPLER_ALL
@@ -3763,6 +3781,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
         STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
     if (code != STATESAMPLER_OK) {
         return code;
+    }
+    if (count == 0) {
+        return STATESAMPLER_ECORRUPT; /* only a started mixture is saved */
     }
     inner = bytes + 16 + 8 * (size_t)count;
     code = statesampler_priv_mixture_past(&mix, &past, inner, count);

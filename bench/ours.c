@@ -243,9 +243,9 @@ static void epochs_run(void *data)
     bulk *b = data;
     size_t i;
     for (i = 0; i < b->fills; i++) {
-        statesampler_perm_init(b->perm, b->perm->n, 1, 2, 3);
-        statesampler_perm_fill(b->perm, b->first, b->stride, b->out,
-                               b->count);
+        statesampler_perm *perm = &b->perm[i % KEYS];
+        statesampler_perm_init(perm, b->perm->n, 1, i % KEYS, 3);
+        statesampler_perm_fill(perm, b->first, b->stride, b->out, b->count);
     }
 }
 

@@ -778,6 +778,46 @@ static void test_thousands(int reduced)
 /* --- What makes no sense -------------------------------------------------- */
 
 /* Refused, and then everything is as it was: also a mix that is in use. */
+/* A source of weight 1 beside one of 2^31 - 2: its turns are soon farther off
+   than a mix counts. */
+static void test_great_weight(void)
+{
+    statesampler_source sources[2];
+    statesampler_mix mix;
+    statesampler_desc d;
+    statesampler_place place;
+    uint32_t stop, source, i;
+    uint64_t index, turn = 0, out;
+    size_t count;
+    memset(&d, 0, sizeof d);
+    memset(&place, 0, sizeof place);
+    for (stop = STATESAMPLER_FIRST; stop <= STATESAMPLER_NEVER; stop += 3) {
+        for (i = 0; i < 2; i++) {
+            d.num_samples = (uint64_t)1 << (i == 0 ? 61 : 40);
+            d.stream = i;
+            CHECK(statesampler_init(&sources[i].sampler, &d) ==
+                  STATESAMPLER_OK);
+        }
+        sources[0].weight = 1;
+        sources[1].weight = 0x7ffffffe;
+        CHECK(statesampler_mix_init(&mix, sources, 2, stop) ==
+              STATESAMPLER_OK);
+        for (i = 0; i < 61; i++) {
+            uint64_t step = (uint64_t)1 << i;
+            int found;
+            CHECK(statesampler_at(&sources[0].sampler, step, &index) == 1);
+            found = statesampler_mix_locate(&mix, 0, index, &turn, &place);
+            CHECK((found == STATESAMPLER_OK) ==
+                  (i < (stop == STATESAMPLER_NEVER ? 32u : 9u)));
+            if (found != STATESAMPLER_OK)
+                continue;
+            CHECK(place.step == step);
+            CHECK(statesampler_mix_at(&mix, turn, &out, &count, &source) == 1);
+            CHECK(source == 0 && count == 1 && out == index);
+        }
+    }
+}
+
 static void check_refused(party *p, int code)
 {
     party before;
@@ -907,6 +947,7 @@ int main(int argc, char **argv)
     test_far();
     test_long();
     test_largest();
+    test_great_weight();
     test_thousands(reduced);
     test_errors();
     shown = NULL;
