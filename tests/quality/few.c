@@ -97,6 +97,8 @@ void quality_all_permutations(quality *q)
             all_permutations(q, n, kind, (uint64_t)(1e5 * q->effort));
         }
     }
+    /* Halves of 4 and 2 would only be seen with so many. */
+    all_permutations(q, 8, RANDOM_KEYS, (uint64_t)(1e6 * q->effort));
 }
 
 /* --- tables ----------------------------------------------------------------

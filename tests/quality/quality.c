@@ -88,7 +88,7 @@ static void structure(quality *q, uint64_t n)
     }
 }
 
-/* Finds the ranges from n = 5 on; they end at a power of two or just before
+/* Finds the ranges from n = 2 on; they end at a power of two or just before
    one. Returns how many there are. */
 #define RANGES 16
 
@@ -96,9 +96,9 @@ static size_t find_ranges(quality_range *ranges)
 {
     size_t count = 0;
     unsigned exponent, after;
-    ranges[0].first = 5;
-    ranges[0].rounds = shuffler_rounds_of(5);
-    for (exponent = 3; exponent <= 62; exponent++) {
+    ranges[0].first = 2;
+    ranges[0].rounds = shuffler_rounds_of(2);
+    for (exponent = 2; exponent <= 62; exponent++) {
         for (after = 0; after < 2; after++) {
             uint64_t n = POWER(exponent) + after;
             if (n <= POWER(62) && count + 1 < RANGES &&
@@ -423,7 +423,9 @@ static quality_result least_of(uint32_t rounds, uint64_t n, unsigned masters,
     for (m = 1; m <= masters && least.p > 1e-7; m++) {
         master(&q, m);
         q.count = 0;
-        structure(&q, n);
+        if (n >= 5) { /* with less there is no grid to speak of */
+            structure(&q, n);
+        }
         if (n <= 8) {
             quality_permutations(&q, n, (uint64_t)(5e6 * effort) / n);
         }
@@ -464,7 +466,7 @@ static uint32_t smallest_rounds(uint64_t n, unsigned masters, double effort,
 
 static int run_rounds(const char *folder, double effort, unsigned masters)
 {
-    static const uint64_t small[] = {5,  6,  7,  8,  9,   10,
+    static const uint64_t small[] = {2,  3,  4,  5,  6,   8,
                                      12, 16, 20, 64, 256, 1000};
     enum { SMALL = sizeof small / sizeof *small };
     FILE *file = create(folder, "rounds.csv");
