@@ -8,6 +8,7 @@ from its batch_sampler. Times are the least of a few runs.
 
 import argparse
 import os
+import platform
 import time
 
 import torch
@@ -117,6 +118,14 @@ def row(figure, mine, theirs, unit, bar, met):
           flush=True)
 
 
+def processor():
+    with open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(": ")[1].strip()
+    return platform.machine()
+
+
 def free_bytes():
     with open("/proc/meminfo") as lines:
         for line in lines:
@@ -132,6 +141,8 @@ def main():
     torch.set_num_threads(1)
     sizes = [10**4, 10**5] if quick else [10**6, 10**7, 10**8]
     times = 1 if quick else 3
+    print(f"By `make torch-figures` with torch {torch.__version__}, Python "
+          f"{platform.python_version()}, {processor()}:\n")
     print("| figure | ours | torch | ratio | bar | |")
     print("|---|---|---|---|---|---|")
     kinds = (("", ours), (", three datasets in turn", ours_in_turns))
