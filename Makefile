@@ -5,7 +5,7 @@ CFLAGS ?= -O2
 FILES ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# stb_ds.h, which tests/test_distinct.c uses: STB=folder, or pkg-config's.
+# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
 # nvcc, also where CUDA is installed but not on the path.
@@ -23,6 +23,7 @@ help:
 	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make vectors   write tests/vectors.json anew, by tests/reference.py'
 	@echo 'make bench     speed, memory and resume, measured: a table and plots'
+	@echo 'make torch     the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean     remove build/'
 	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
@@ -30,7 +31,8 @@ help:
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
 
-examples: $(patsubst examples/%.c,build/%,$(wildcard examples/*.c))
+examples: $(patsubst examples/%.c,build/%,$(filter-out \
+    $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 
 # After deps, where both are asked for, also under make -j.
 test: | $(filter deps,$(MAKECMDGOALS))
@@ -50,6 +52,20 @@ gpu:
 	@if [ -n "$(NVCC)" ]; then \
 	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
 	else echo 'skip gpu: nvcc is not here'; fi
+
+# The library of examples/torch (which builds it by itself, too), and what it
+# is good for; the figures of the README.
+torch: build/libstatesampler.so
+	@! python=$$(sh tests/torch/python.sh) || \
+	    $$python examples/torch/train.py
+
+torch-figures: build/libstatesampler.so
+	@! python=$$(sh tests/torch/python.sh) || \
+	    $$python examples/torch/figures.py
+
+build/libstatesampler.so: examples/torch/library.c statesampler.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) -shared -fPIC -I. $(LDFLAGS) -o $@ $<
 
 clean:
 	rm -rf build
@@ -136,4 +152,4 @@ deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants bench bench-readme quality \
-    quality-rounds vectors gpu clean deps
+    quality-rounds vectors gpu torch torch-figures clean deps

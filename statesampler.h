@@ -79,11 +79,12 @@ GUARANTEES
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
      position or another epoch, but by a few rounds of arithmetic and, for few
-     samples, some steps of a walk. A sampler is at most 512 bytes; the stack
-     stays below 1 KiB, with vectors below 4 KiB, and below 10 KiB in the hosted
+     samples, some steps of a walk. (A mix's time grows with its sources, not
+     with turns.) A sampler is at most 512 bytes; the stack stays below 1 KiB,
+     with vectors and optimised below 4 KiB, and below 10 KiB in the hosted
      part.
-   - Functions with a const sampler may be called from any number of threads
-     at once. A sampler holds no pointers and may be copied with `=`.
+   - Functions with a const sampler or mix may be called from any number of
+     threads at once. A sampler holds no pointers and may be copied with `=`.
 
    It is not cryptographic: seeds are not secrets, and indices are not proof.
    It is not a loader: it says which samples, you read them.
@@ -96,9 +97,13 @@ THE PARTS
                 shuffled in windows of chunks, or with replacement
    3. sampler   a rank's share of the positions in batches; cursor, epoch,
                 state
-   4. audit     proof in 32 bytes that an epoch was served exactly once
-   5. hosted    rank and world size from the environment, checkpoint files
+   4. mix       several samplers that take turns, round robin or by weight,
+                with a state of its own
+   5. audit     proof in 32 bytes that an epoch was served exactly once
+   6. hosted    rank and world size from the environment, checkpoint files
                 that a crash cannot tear (STATESAMPLER_HOSTED)
+   7. stb_ds    a mix that grows, of datasets with names
+                (STATESAMPLER_STB_DS)
 
 
 OPTIONS
@@ -119,6 +124,9 @@ OPTIONS
                                 before private functions too.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
                                 and POSIX or Windows.
+   STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
+                                this file, with its implementation in one file
+                                of the program.
 
    None of them changes a struct or an order.
 
@@ -206,6 +214,61 @@ SAMPLERS
    trained on.
 
 
+MIXES
+
+   A mix takes turns among datasets, its sources. Each has a sampler of its
+   own, with its own length, order, tail and epochs; all have the same rank,
+   world_size and batch_size. A turn is the next step of one source, so that a
+   batch holds samples of one dataset only. All ranks take the same turns:
+   n_i, the steps of source i, are those of the rank with the most, and with
+   UNEVEN a rank may have an empty batch (a count of 0) in a source's last
+   step. Sources without steps (n_i = 0) take no turns; below, D and i count
+   the others, from 0.
+
+   Whose turn it is follows from one endless sequence. With equal weights it
+   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
+   every period (as many turns as the weights' sum), and in between is never
+   farther from its share than half the number of times that D must be halved
+   to get to 1: two turns for D = 16, five for D = 1,000.
+
+   stop: what becomes of a source whose turn it is and which has nothing left,
+   and when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) it ends the epoch: min(n_i * D + i).
+   ALL          it is passed over, and the rest keep their turns of the
+                sequence, until nothing is left: sum(n_i).
+   RESTART      it begins its next epoch, and the mix's ends where the last of
+                them would, when all have finished once: max(n_i * D + i).
+   NEVER        it begins its next epoch, for ever.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+
+   The next epoch of the mix begins by itself, with the sequence from its
+   start; each source goes on with its first epoch of which nothing was
+   served. Any turn is computed directly, without those before it.
+
+   A mix is elastic as a sampler is: a state loaded in another shape (here
+   also with another drop_last) goes on with every source where it was, turns
+   go on counting, and at, seek and locate reach back to that load, the mix's
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to other
+   sources than the old one: then it begins anew.
+
+   The number of a sample among those of all sources, as ConcatDataset counts,
+   is statesampler_mix_offset of its source plus its index.
+
+   What makes no sense is STATESAMPLER_EINVAL from mix_init:
+   - no sources, or a stop that is not one of the above;
+   - samplers that differ in rank, world_size or batch_size;
+   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - RESTART or ALL where n_i / weight_i is 2^62 / (sum of the weights) or
+     more for some source;
+   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
+
+   A sampler in a mix is moved by the mix alone; what it says of itself may be
+   asked at any time. To prefetch, use mix_at, or a second mix that the first
+   one's state is loaded into.
+
+
 STATE FORMAT 1
 
    14 words of 64 bits, little-endian, written byte by byte.
@@ -241,6 +304,27 @@ STATE FORMAT 1
    magic, version (a newer format may be longer), size, check word, algorithm,
    every field's range, the match.
 
+   A mix's state is 56 bytes and 88 for each source, in the same manner; it
+   says where the base is, and the rest follows from the turn.
+
+   bytes     field
+   0 .. 3    magic "SSMX"
+   4 .. 7    format version, 1, and algorithm number, 1
+   8 .. 11   number of sources *
+   12 .. 15  stop              *
+   16 .. 23  epoch of the mix
+   24 .. 31  turn
+   32 .. 39  turn of the base
+   40 .. 47  place of the base in the sequence
+   and for each source, counted from its first byte:
+   0 .. 3    weight            *
+   4         1: begun anew before the base (RESTART) + 2: drop_last of the run
+             that saved
+   5 .. 7    0
+   8 .. 63   as in a sampler's state
+   64 .. 87  epoch, position and step at the base
+   and the check word over all words before it.
+
 
 ALGORITHM 1
 
@@ -272,9 +356,9 @@ ALGORITHM 1
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again. The inverse adds instead, last round first, and walks in
      the same way.
-   Of every n from 1 to 2^62 the smallest even number of rounds that no test
-   of tests/quality tells from a Fisher-Yates shuffle is at most 18, 8 and 6
-   in these three ranges: a third is added to it.
+   The smallest even number of rounds that no test of tests/quality told from
+   a Fisher-Yates shuffle, at any n it tried, is at most 18, 8 and 6 in these
+   three ranges; a third is added to it.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
@@ -293,7 +377,7 @@ CHANGES
 
    0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
           another order will be another algorithm number. It is not the
-          algorithm of 0.1.0.
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
    0.1.0  First version: perm, order, sampler, audit, hosted.
 */
 
@@ -375,8 +459,8 @@ typedef struct statesampler_perm {
 
 /* Sets up the permutation of [0, n) for these numbers; another seed, epoch or
    stream, or two of them swapped, give one that has nothing to do with it. It
-   is the order of the SHUFFLE sampler with the same num_samples, seed, epoch
-   and stream.
+   is the order of the SHUFFLE sampler (INTERLEAVED) with the same
+   num_samples, seed, epoch and stream.
    n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. With
    n = 0 there is nothing to ask of it. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
@@ -417,6 +501,11 @@ typedef struct statesampler_desc {
     uint64_t window;      /* WINDOW: chunks per window */
 } statesampler_desc;
 
+/* How far a run is. Private. */
+typedef struct statesampler_priv_spot {
+    uint64_t epoch, position, step;
+} statesampler_priv_spot;
+
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
     uint64_t epoch;
@@ -430,14 +519,14 @@ typedef struct statesampler_priv_order {
 
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
-    uint64_t num_samples, seed, stream, chunk_size, window;
+    uint64_t num_samples;
+    statesampler_priv_spot now, base;
+    uint64_t end;    /* where the epoch ends; CARRY: num_samples */
+    uint64_t global; /* world_size * batch_size */
     uint32_t rank, world_size, batch_size;
     uint32_t order, partition, tail, drop_last;
     uint32_t blocks; /* BLOCKED: how many; INTERLEAVED: 1 */
-    uint64_t global; /* world_size * batch_size */
-    uint64_t epoch, position, step;
-    uint64_t base_epoch, base_position, base_step;
-    uint64_t end;    /* where the epoch ends; CARRY: num_samples */
+    uint64_t chunk_size, window, seed, stream;
     statesampler_priv_order ready;
 } statesampler;
 
@@ -531,6 +620,111 @@ STATESAMPLER_DEF void statesampler_save(
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
+/* --- mix ------------------------------------------------------------------ */
+
+/* stop: what becomes of a source that has nothing left when its turn comes */
+#define STATESAMPLER_FIRST 0   /* it ends the epoch */
+#define STATESAMPLER_ALL 1     /* it is passed over, until all are finished */
+#define STATESAMPLER_RESTART 2 /* it begins anew, until all have finished */
+#define STATESAMPLER_NEVER 3   /* it begins anew, for ever */
+
+/* One dataset of a mix. */
+typedef struct statesampler_source {
+    uint32_t weight;      /* 0 means 1 */
+    /* Private, up to the sampler. */
+    uint32_t seat;        /* where this source sits, or NOBODY */
+    uint32_t seated;      /* which source sits in the seat of this number */
+    uint32_t right;       /* weight of the right child that begins with it */
+    uint32_t finished;    /* 1: it finished once before the base */
+    uint32_t drop_last;   /* the sampler's, while another stands in for it */
+    uint32_t base_blocks; /* what it was like at the mix's base: */
+    statesampler_priv_spot base;
+    uint64_t base_turns;  /* turns of the sequence, */
+    uint64_t left;        /* and steps that were left in its epoch */
+    statesampler sampler; /* initialised by you */
+} statesampler_source;
+
+/* In the caller's memory; all fields are private. It points to its sources:
+   do not copy it, and leave them where they are. */
+typedef struct statesampler_mix {
+    statesampler_source *sources;
+    uint32_t num_sources, stop;
+    uint32_t seats;  /* sources that take turns */
+    uint32_t weight; /* of all of them */
+    uint64_t epoch, turn, point;
+    uint64_t base_turn, base_point;
+    uint64_t end;   /* turns of this epoch, or NONE */
+} statesampler_mix;
+
+/* Makes a mix of num_sources sources in their array; their samplers go on
+   from where they are. EINVAL for what the manual lists, and nothing is
+   changed. */
+STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
+                                           statesampler_source *sources,
+                                           uint32_t num_sources,
+                                           uint32_t stop);
+
+/* Takes the next turn: sets *source to its number and *count to how many
+   indices this rank's batch has, written to out, which holds batch_size or is
+   NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
+   then begun, *count is 0 and *source as it was. (An empty epoch is at its
+   end every time; NEVER never.) */
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
+                                           uint64_t *out, size_t *count,
+                                           uint32_t *source);
+
+/* Any turn of this epoch, without moving; out, *count and *source as in next.
+   1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
+   with CARRY, more than 2^62 of its positions after the base. *count is then
+   0. */
+STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
+                                         uint64_t turn, uint64_t *out,
+                                         size_t *count, uint32_t *source);
+
+/* Makes `turn` the next one: the base's .. num_turns, as far as mix_at
+   reaches; else ERANGE, and nothing is changed. */
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
+                                           uint64_t turn);
+
+/* Turns done in this epoch. */
+STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
+
+/* Turns of this epoch, those done included; STATESAMPLER_NONE if it never
+   ends. */
+STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
+    const statesampler_mix *mix);
+
+/* Epochs of the mix that are done. */
+STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix);
+
+/* How many samples the sources before this one have; for num_sources, all. */
+STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
+                                                  uint32_t source);
+
+/* The turn and the first place at which a sample is served in its source's
+   present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
+   source that there is not, and for a turn that is past the mix's end. *turn
+   and *place are then unchanged. */
+STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
+                                             uint32_t source, uint64_t index,
+                                             uint64_t *turn,
+                                             statesampler_place *place);
+
+/* How long the state is: 56 bytes and 88 for each source. */
+STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
+    const statesampler_mix *mix);
+
+/* Writes the state, mix_state_bytes bytes, the same on every rank. */
+STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
+                                            void *out);
+
+/* Goes on where a state was saved, in any shape, on an initialised mix of the
+   same number of sources, stop rule, weights and, source by source, what
+   statesampler_load wants to be the same. ECORRUPT, EVERSION, EMISMATCH: the
+   mix and its sources are unchanged. */
+STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
+                                           const void *state, size_t size);
+
 /* --- audit ---------------------------------------------------------------- */
 
 /* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts
@@ -556,7 +750,8 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors --------------------------------------------------------------- */
 
-/* An error in words, a constant string, for any code. */
+/* An error in words, a constant string, for any code. The hosted part's have
+   theirs where it is. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
@@ -598,6 +793,84 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    size_t *size);
 
 #endif /* STATESAMPLER_HOSTED */
+
+/* --- stb_ds --------------------------------------------------------------- */
+
+#ifdef STATESAMPLER_STB_DS
+
+/* A dataset of a mixture; the name is the mixture's copy. */
+typedef struct statesampler_dataset {
+    char *key;      /* its name */
+    uint64_t value; /* the hash of its name */
+} statesampler_dataset;
+
+/* What mixture_load found of a dataset, and did with it. */
+#define STATESAMPLER_MATCHED 0 /* it goes on where it was */
+#define STATESAMPLER_NEW 1     /* not in the state: it begins */
+#define STATESAMPLER_REMOVED 2 /* in the state only */
+#define STATESAMPLER_CHANGED 3 /* of the same name, but with another length,
+                                  seed, stream, order, partition or tail */
+typedef struct statesampler_change {
+    const char *name; /* NULL if REMOVED: the state knows the hash only */
+    uint64_t hash;
+    uint32_t source;  /* its number; if REMOVED, in the mixture that saved */
+    uint32_t status;
+} statesampler_change;
+
+/* A mix of datasets with names, which grows. All zero (= {0}) is an empty
+   one. The arrays are stb_ds's: arrlen(changes) tells their length. Read them
+   as you like; once started, take turns with the functions for a mix, on
+   &mixture.mix. Memory that runs out is stb_ds's matter. */
+typedef struct statesampler_mixture {
+    statesampler_source *sources;   /* an array */
+    statesampler_dataset *datasets; /* a string map, in the same order */
+    statesampler_change *changes;   /* an array: what the last load found */
+    statesampler_mix mix;
+} statesampler_mixture;
+
+/* Adds a dataset as the last; its sampler is what statesampler_init makes of
+   the description. The mixture must then be started, again if it was already.
+   EINVAL: an empty name, one that is there already (or another of its 64-bit
+   hash), or what statesampler_init says; nothing is changed. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
+    statesampler_mixture *mixture, const char *name, uint32_t weight,
+    const statesampler_desc *desc);
+
+/* Sets *source to the number of the dataset with this name. ERANGE: there is
+   none, and *source is unchanged. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
+    statesampler_mixture *mixture, const char *name, uint32_t *source);
+
+/* Makes the mix of all datasets: as statesampler_mix_init. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
+    statesampler_mixture *mixture, uint32_t stop);
+
+/* How long the state of a started mixture is: 80 bytes and 96 for each
+   dataset. */
+STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
+    const statesampler_mixture *mixture);
+
+/* Writes the state, mixture_state_bytes bytes, the same on every rank. */
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out);
+
+/* Goes on where a state was saved, on a started mixture with the same stop
+   rule, in any shape. Datasets are matched by name; some may have been added,
+   removed, put in another order or given other weights: then turns go on
+   counting, and the sequence begins anew. One that has CHANGED is an
+   EMISMATCH; unless restart is 1: then it begins its present epoch again. Of
+   each dataset here and, after them, of each that is no longer here,
+   mixture.changes then says which it was, also after an EMISMATCH.
+   ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size,
+    int restart);
+
+/* Frees everything; the mixture is then empty. */
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
+    statesampler_mixture *mixture);
+
+#endif /* STATESAMPLER_STB_DS */
 
 #ifdef __cplusplus
 }
@@ -788,7 +1061,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_less(uint32_t half,
                                                   uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-    /* One of the two has wrapped round: one instruction there. */
+    /* A negative difference has wrapped to the top: one instruction there. */
     return min(half - value, half - value + size);
 #else
     return half < value ? half - value + size : half - value;
@@ -837,8 +1110,8 @@ STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
 /* The network on [0, left * right), applied until the result is below n.
    The loop ends: the network is a bijection, so the walk from an index below
    n runs on a cycle that comes back to it. It runs left * right / n times on
-   average: six at n = 1, and hardly more than once from there on, as
-   left * right - n < left for n > 8. */
+   average: six at n = 1, and hardly more than once from n = 9 on, where
+   left * right - n < left. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
@@ -936,7 +1209,7 @@ typedef int16_t statesampler_priv_i16
 typedef int32_t statesampler_priv_i32
     __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_m64 __attribute__((
-    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
 
 /* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
    even 32-bit lanes; only targets that have it have a wide kernel. */
@@ -965,7 +1238,7 @@ typedef uint32_t statesampler_priv_w32
 typedef uint64_t statesampler_priv_w64
     __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_mw64 __attribute__((
-    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(8), may_alias));
+    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
 #define STATESAMPLER_PRIV_HIGH(a, b)                         \
     __builtin_convertvector(                                 \
         (__builtin_convertvector(a, statesampler_priv_w32) * \
@@ -974,8 +1247,9 @@ typedef uint64_t statesampler_priv_mw64 __attribute__((
         statesampler_priv_v16)
 #endif
 
-/* Lanes of -size .. size - 1 modulo size: of x and x + size, one has wrapped
-   round and is the larger. Where there is no such minimum, the sign tells. */
+/* Lanes of -size .. size - 1 modulo size: the smaller of x and x + size, as a
+   negative x has wrapped to the top. Where there is no such minimum, the sign
+   tells. */
 #if STATESAMPLER_PRIV_LANES > 8
 #define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
     STATESAMPLER_PRIV_X86(v##bits, min_epu##bits, x, (x) + (size))
@@ -1116,7 +1390,11 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
                                                 uint64_t *out, uint32_t count)
 {
     const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    statesampler_priv_v16 x = {0}, y = {0}, where = {0};
+    union {
+        uint16_t lane[STATESAMPLER_PRIV_LANES];
+        statesampler_priv_v16 all;
+    } x = {{0}}, y = {{0}};
+    uint16_t where[STATESAMPLER_PRIV_LANES];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
         for (; i < count && waiting < lanes; i++) {
@@ -1128,13 +1406,13 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
         }
         for (k = 0; k < waiting; k++) {
             uint32_t index = (uint32_t)out[where[k]];
-            x[k] = (uint16_t)(index / perm->right);
-            y[k] = (uint16_t)(index % perm->right);
+            x.lane[k] = (uint16_t)(index / perm->right);
+            y.lane[k] = (uint16_t)(index % perm->right);
         }
-        statesampler_priv_network16(perm, &x, &y, 1);
+        statesampler_priv_network16(perm, &x.all, &y.all, 1);
         for (k = 0, kept = 0; k < waiting; k++) {
             uint64_t *to = out + where[k];
-            *to = (uint32_t)x[k] * perm->right + y[k];
+            *to = (uint32_t)x.lane[k] * perm->right + y.lane[k];
             where[kept] = where[k];
             kept += *to >= perm->n;
         }
@@ -1205,7 +1483,9 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
             uint64_t rest[STATESAMPLER_PRIV_LANES];
             statesampler_priv_join16(x[j], y[j], right, last, rest);
             for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes];
+                /* An index has 30 bits. A mere copy of 64 becomes a call of
+                   memcpy, which may not be there. */
+                out[i] = (uint32_t)rest[i - j * lanes];
                 beyond |= last - (uint32_t)out[i];
             }
         }
@@ -1327,7 +1607,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
             uint64_t rest[STATESAMPLER_PRIV_LANES / 2];
             statesampler_priv_join32(x[j], y[j], right, last, rest);
             for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes];
+                out[i] = rest[i - j * lanes] & UINT64_MAX >> 1; /* as there */
                 beyond |= last - out[i];
             }
         }
@@ -1390,14 +1670,15 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     step_l = stride < perm->right ? 0 : statesampler_priv_row(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
 #if STATESAMPLER_PRIV_LANES != 0
-    /* A vector takes as long as two or three calls. */
+    /* A vector takes as long as two or three calls; of 32 bits there are
+       always two. */
     if (count > 2 && !perm->wide) {
         statesampler_priv_fill16(perm, l, r, step_l, step_r, out, count);
         return;
     }
 #endif
 #ifdef STATESAMPLER_PRIV_EVEN
-    if (count > 2) {
+    if (count > 4) {
         statesampler_priv_fill32(perm, l, r, step_l, step_r, out, count);
         return;
     }
@@ -1447,21 +1728,22 @@ STATESAMPLER_PRIV void statesampler_priv_order_set(
 {
     uint64_t key =
         statesampler_priv_epoch_key(s->seed, epoch, s->stream);
-    uint64_t size = s->num_samples, start = 0;
+    /* The first `extra` blocks have one sample more. */
+    uint64_t quota = s->num_samples / s->blocks, size;
+    uint32_t extra = (uint32_t)(s->num_samples % s->blocks);
     if (s->partition == STATESAMPLER_BLOCKED) {
-        uint64_t quota = size / s->blocks;
-        uint64_t extra =
-            s->tail == STATESAMPLER_DROP ? 0 : size % s->blocks;
         key = statesampler_priv_derive(key, STATESAMPLER_PRIV_BLOCK + block);
-        start = block * quota + statesampler_priv_min(block, extra);
-        size = quota + (block < extra);
     }
+    if (s->tail == STATESAMPLER_DROP) {
+        extra = 0;
+    }
+    size = quota + (block < extra);
     order->set = 1;
     order->epoch = epoch;
     order->block = block;
     order->key = key;
     order->size = size;
-    order->start = start;
+    order->start = block * quota + (block < extra ? block : extra);
     if (s->order == STATESAMPLER_SHUFFLE) {
         statesampler_priv_perm_set(&order->perm, size, key);
     } else if (s->order == STATESAMPLER_WINDOW) {
@@ -1521,14 +1803,23 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_draw(uint64_t n, uint64_t state)
     return x;
 }
 
-/* The samples at places first, first + stride, ..., all below order->size. */
-STATESAMPLER_PRIV void statesampler_priv_order_fill(
-    const statesampler *s, const statesampler_priv_order *order,
-    statesampler_priv_order *spare, uint64_t first, uint64_t stride,
-    uint64_t *out, size_t count)
+/* The samples at positions first, first + stride, ..., count of them, all
+   below num_samples and of one block. */
+STATESAMPLER_PRIV void statesampler_priv_fill(
+    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+    uint64_t first, uint64_t stride, uint64_t *out, size_t count)
 {
-    uint64_t start = order->start, chunk = s->chunk_size;
+    const statesampler_priv_order *order;
+    uint64_t start, chunk = s->chunk_size;
+    uint32_t block = 0;
     size_t i;
+    if (s->blocks != 1) {
+        block = (uint32_t)(first % s->blocks);
+        first /= s->blocks;
+        stride /= s->blocks;
+    }
+    order = statesampler_priv_order_for(s, spare, epoch, block);
+    start = order->start;
     if (s->order == STATESAMPLER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++) {
@@ -1609,16 +1900,19 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
 
 #define STATESAMPLER_PRIV_MAGIC 0x504d5353u /* "SSMP" */
 #define STATESAMPLER_PRIV_FORMAT 1
-#define STATESAMPLER_PRIV_WORDS (STATESAMPLER_STATE_BYTES / 8)
+#define STATESAMPLER_PRIV_WORDS 13
 
-/* The state's 14 words but the last, its check word; the manual's byte table
+/* The state's first word: the kind of state, format version, algorithm. */
+#define STATESAMPLER_PRIV_FIRST(magic)                 \
+    ((uint64_t)STATESAMPLER_ALGORITHM << 48 |          \
+     (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 | (magic))
+
+/* The state's words but the last, its check word; the manual's byte table
    says what they are. */
 STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
                                                uint64_t *words)
 {
-    words[0] = (uint64_t)STATESAMPLER_ALGORITHM << 48 |
-               (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 |
-               STATESAMPLER_PRIV_MAGIC;
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MAGIC);
     words[1] = s->num_samples;
     words[2] = s->seed;
     words[3] = s->stream;
@@ -1627,11 +1921,11 @@ STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
     words[6] = (uint64_t)s->blocks << 32 | s->tail << 16 |
                s->partition << 8 | s->order;
     words[7] = (uint64_t)s->batch_size << 32 | s->world_size;
-    words[8] = s->epoch;
-    words[9] = s->position;
-    words[10] = s->base_epoch;
-    words[11] = s->base_position;
-    words[12] = s->base_step;
+    words[8] = s->now.epoch;
+    words[9] = s->now.position;
+    words[10] = s->base.epoch;
+    words[11] = s->base.position;
+    words[12] = s->base.step;
 }
 
 /* Where the epoch of such words ends, before drop_last; CARRY is not asked.
@@ -1662,6 +1956,31 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
     return last;
 }
 
+/* Where an epoch ends in this shape, if its base is `base` and it has these
+   blocks; with CARRY num_samples. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_end(const statesampler *s,
+                                                       uint64_t base,
+                                                       uint32_t blocks)
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS], end, share;
+    if (s->tail == STATESAMPLER_CARRY) {
+        return s->num_samples;
+    }
+    statesampler_priv_words(s, words);
+    words[6] = (uint64_t)blocks << 32 | (uint32_t)words[6];
+    words[11] = base;
+    end = statesampler_priv_end(words, &share);
+    return s->drop_last ? end - (end - base) % s->global : end;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_shape(statesampler *s,
+                                               uint64_t shape)
+{
+    s->world_size = (uint32_t)shape;
+    s->batch_size = (uint32_t)(shape >> 32);
+    s->global = (uint64_t)s->world_size * s->batch_size;
+}
+
 /* Makes the rest fit the epoch, the position and the base. */
 STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
                                                 uint32_t blocks)
@@ -1670,33 +1989,32 @@ STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
         s->blocks = blocks;
         s->ready.set = 0;
     }
-    s->end = s->num_samples;
-    if (s->tail != STATESAMPLER_CARRY) {
-        uint64_t words[STATESAMPLER_PRIV_WORDS], share;
-        statesampler_priv_words(s, words);
-        s->end = statesampler_priv_end(words, &share);
-        if (s->drop_last) {
-            s->end -= (s->end - s->base_position) % s->global;
-        }
-    }
+    s->end = statesampler_priv_epoch_end(s, s->base.position, blocks);
     statesampler_priv_order_for(
-        s, &s->ready, s->epoch,
-        (uint32_t)((s->position + s->rank) % blocks));
+        s, &s->ready, s->now.epoch,
+        (uint32_t)((s->now.position + s->rank) % blocks));
+}
+
+/* Field by field, as compilers may call memcpy for the whole. */
+STATESAMPLER_PRIV void statesampler_priv_copy(statesampler_priv_spot *to,
+                                              const statesampler_priv_spot *from)
+{
+    to->epoch = from->epoch;
+    to->position = from->position;
+    to->step = from->step;
 }
 
 STATESAMPLER_PRIV void statesampler_priv_rebase(statesampler *s)
 {
-    s->base_epoch = s->epoch;
-    s->base_position = s->position;
-    s->base_step = s->step;
+    statesampler_priv_copy(&s->base, &s->now);
 }
 
 STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
                                                uint64_t epoch)
 {
-    s->epoch = epoch;
-    s->position = 0;
-    s->step = 0;
+    s->now.epoch = epoch;
+    s->now.position = 0;
+    s->now.step = 0;
     statesampler_priv_rebase(s);
     statesampler_priv_settle(
         s, s->partition == STATESAMPLER_BLOCKED ? s->world_size : 1);
@@ -1709,22 +2027,23 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
                                                    uint64_t first,
                                                    uint64_t count)
 {
-    if (count == 0 || first + (count - 1) * s->world_size < bound) {
-        return count; /* nearly always, and without a division */
+    if (first >= bound) {
+        return 0;
     }
-    return first < bound ? (bound - 1 - first) / s->world_size + 1 : 0;
+    return statesampler_priv_min(count, (bound - 1 - first) / s->world_size + 1);
 }
 
 /* How many samples this rank has in the step that begins at position. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_rank_count(const statesampler *s,
-                                                        uint64_t position)
+STATESAMPLER_PRIV size_t statesampler_priv_rank_count(const statesampler *s,
+                                                      uint64_t position)
 {
-    uint64_t count = s->batch_size;
+    uint32_t count = s->batch_size;
     if (s->tail == STATESAMPLER_CARRY ||
         s->end - position >= s->global) {
         return count;
     }
-    return statesampler_priv_below(s, s->end, position + s->rank, count);
+    return (size_t)statesampler_priv_below(s, s->end, position + s->rank,
+                                           count);
 }
 
 /* Steps from the base to the end; with CARRY, to where the base must move. */
@@ -1733,27 +2052,27 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
     if (s->tail == STATESAMPLER_CARRY) {
         return STATESAMPLER_MAX_SAMPLES / s->global;
     }
-    return statesampler_priv_ceil_div(s->end - s->base_position, s->global);
+    return statesampler_priv_ceil_div(s->end - s->base.position, s->global);
 }
 
 /* Where a step begins. Returns 0 if it is before the base or past the end. */
 STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
-                                             uint64_t step, uint64_t *epoch,
-                                             uint64_t *position)
+                                             uint64_t step,
+                                             statesampler_priv_spot *spot)
 {
-    uint64_t past;
-    if (step < s->base_step || step > STATESAMPLER_NONE / 2 ||
-        step - s->base_step > statesampler_priv_reach(s)) {
+    uint64_t steps = step - s->base.step, past;
+    if (step < s->base.step || step > STATESAMPLER_NONE / 2 ||
+        steps > statesampler_priv_reach(s)) {
         return 0;
     }
-    past = s->base_position +
-           (step - s->base_step) * s->global;
-    *epoch = s->base_epoch;
+    past = s->base.position + steps * s->global;
+    spot->step = step;
+    spot->epoch = s->base.epoch;
     if (s->tail == STATESAMPLER_CARRY) {
-        *epoch += past / s->num_samples;
-        *position = past % s->num_samples;
+        spot->epoch += past / s->num_samples;
+        spot->position = past % s->num_samples;
     } else {
-        *position = statesampler_priv_min(past, s->end);
+        spot->position = statesampler_priv_min(past, s->end);
     }
     return 1;
 }
@@ -1773,77 +2092,54 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_sample(
                        ? block
                        : position % s->num_samples;
     }
-    statesampler_priv_order_fill(
-        s,
-        statesampler_priv_order_for(s, spare, epoch,
-                                    (uint32_t)(position % s->blocks)),
-        spare, position / s->blocks, 0, &index, 1);
+    statesampler_priv_fill(s, spare, epoch, position, 0, &index, 1);
     return index;
 }
 
-/* The samples at positions first, first + W, ... of one epoch. */
-STATESAMPLER_PRIV void statesampler_priv_serve(
-    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
-    uint64_t first, uint64_t *out, size_t count)
-{
-    uint64_t stride = s->world_size;
-    size_t i = 0;
-    /* Nearly always there is one block; a division costs as much as a round. */
-    if (s->blocks == 1 || stride % s->blocks == 0) {
-        uint64_t place = first, places = stride, block = 0;
-        if (s->blocks != 1) {
-            block = first % s->blocks;
-            place = first / s->blocks;
-            places = stride / s->blocks;
-        }
-        i = (size_t)statesampler_priv_below(s, s->num_samples, first, count);
-        statesampler_priv_order_fill(
-            s,
-            statesampler_priv_order_for(s, spare, epoch, (uint32_t)block),
-            spare, place, places, out, i);
-    }
-    /* Padding; and blocks after a change of world size, where every slot is
-       in another one. */
-    for (; i < count; i++) {
-        out[i] = statesampler_priv_sample(s, spare, epoch,
-                                          first + i * stride);
-    }
-}
-
-/* This rank's count samples of the step at a position. With CARRY they may
-   run through several epochs; each turn serves at least one. */
+/* This rank's count samples of the step at a spot. With CARRY they may run
+   through several epochs; each turn serves at least one. */
 STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
                                               statesampler_priv_order *spare,
-                                              uint64_t epoch,
-                                              uint64_t position,
+                                              const statesampler_priv_spot *at,
                                               uint64_t *out, size_t count)
 {
-    uint64_t first = position + s->rank;
-    if (s->tail != STATESAMPLER_CARRY) {
-        statesampler_priv_serve(s, spare, epoch, first, out, count);
-        return;
-    }
+    uint64_t n = s->num_samples, stride = s->world_size;
+    uint64_t epoch = at->epoch, first = at->position + s->rank;
     while (count != 0) {
-        size_t run;
-        if (first >= s->num_samples) {
-            epoch += first / s->num_samples;
-            first %= s->num_samples;
+        size_t run = count, i = 0;
+        if (s->tail == STATESAMPLER_CARRY) {
+            if (first >= n) {
+                epoch += first / n;
+                first %= n;
+            }
+            run = (size_t)statesampler_priv_below(s, n, first, count);
         }
-        run = (size_t)statesampler_priv_below(s, s->num_samples, first,
-                                              count);
-        statesampler_priv_serve(s, spare, epoch, first, out, run);
+        /* Nearly always there is one block; a division takes as long as a
+           round. */
+        if (s->blocks == 1 || stride % s->blocks == 0) {
+            i = first + run * stride <= n
+                    ? run
+                    : (size_t)statesampler_priv_below(s, n, first, run);
+            statesampler_priv_fill(s, spare, epoch, first, stride, out, i);
+        }
+        /* Padding; and blocks after a change of world size, where every slot
+           is in another one. */
+        for (; i < run; i++) {
+            out[i] = statesampler_priv_sample(s, spare, epoch,
+                                              first + i * stride);
+        }
         out += run;
         count -= run;
-        first += run * (uint64_t)s->world_size;
+        first += run * stride;
     }
 }
 
 /* What init accepts; load too, as a state may hold nothing else. */
 STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
 {
-    if (d->num_samples > STATESAMPLER_MAX_SAMPLES ||
-        d->rank >= d->world_size || d->batch_size == 0 ||
-        (uint64_t)d->world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
+    uint32_t world_size = d->world_size ? d->world_size : 1;
+    if (d->num_samples > STATESAMPLER_MAX_SAMPLES || d->rank >= world_size ||
+        (uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
         d->order > STATESAMPLER_REPLACEMENT ||
         d->partition > STATESAMPLER_BLOCKED ||
         d->tail > STATESAMPLER_CARRY || d->drop_last > 1) {
@@ -1862,105 +2158,98 @@ STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc)
 {
-    statesampler_desc d;
     STATESAMPLER_ASSERT(s && desc);
-    /* Field by field: a copy of the struct would become a call of memcpy. */
-    d.num_samples = desc->num_samples;
-    d.rank = desc->rank;
-    d.world_size = desc->world_size ? desc->world_size : 1;
-    d.batch_size = desc->batch_size ? desc->batch_size : 1;
-    d.order = desc->order;
-    d.partition = desc->partition;
-    d.tail = desc->tail;
-    d.drop_last = desc->drop_last;
-    d.chunk_size = desc->chunk_size;
-    d.window = desc->window;
-    if (!statesampler_priv_valid(&d)) {
+    if (!statesampler_priv_valid(desc)) {
         return STATESAMPLER_EINVAL;
     }
-    s->num_samples = d.num_samples;
+    s->num_samples = desc->num_samples;
     s->seed = desc->seed;
     s->stream = desc->stream;
-    s->chunk_size = d.order == STATESAMPLER_WINDOW ? d.chunk_size : 0;
-    s->window = d.order == STATESAMPLER_WINDOW ? d.window : 0;
-    s->rank = d.rank;
-    s->world_size = d.world_size;
-    s->batch_size = d.batch_size;
-    s->order = d.order;
-    s->partition = d.partition;
-    s->tail = d.tail;
-    s->drop_last = d.drop_last;
-    s->global = (uint64_t)d.world_size * d.batch_size;
+    s->chunk_size = 0;
+    s->window = 0;
+    if (desc->order == STATESAMPLER_WINDOW) {
+        s->chunk_size = desc->chunk_size;
+        s->window = desc->window;
+    }
+    s->rank = desc->rank;
+    s->world_size = desc->world_size ? desc->world_size : 1;
+    s->batch_size = desc->batch_size ? desc->batch_size : 1;
+    s->order = desc->order;
+    s->partition = desc->partition;
+    s->tail = desc->tail;
+    s->drop_last = desc->drop_last;
+    s->global = (uint64_t)s->world_size * s->batch_size;
     s->blocks = 0; /* none yet, so that begin sets up everything */
     statesampler_priv_order_clear(&s->ready);
     statesampler_priv_begin(s, desc->epoch);
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+/* Serves count samples, all that this rank has in the present step, and moves
+   past it. */
+STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
+                                                 uint64_t *out, size_t count)
 {
-    uint64_t count;
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    count = statesampler_priv_rank_count(s, s->position);
-    if (count == 0) {
-        statesampler_priv_begin(s, s->epoch + 1);
-        return 0;
-    }
     if (out) {
-        statesampler_priv_step(s, &s->ready, s->epoch, s->position, out,
-                               (size_t)count);
+        statesampler_priv_step(s, &s->ready, &s->now, out, count);
     }
-    s->step++;
-    s->position += s->global;
+    s->now.step++;
+    s->now.position += s->global;
     if (s->tail != STATESAMPLER_CARRY) {
-        s->position = statesampler_priv_min(s->position, s->end);
-        return (size_t)count;
+        s->now.position = statesampler_priv_min(s->now.position, s->end);
+        return;
     }
-    if (s->position >= s->num_samples) {
-        s->epoch += s->position / s->num_samples;
-        s->position %= s->num_samples;
+    if (s->now.position >= s->num_samples) {
+        s->now.epoch += s->now.position / s->num_samples;
+        s->now.position %= s->num_samples;
     }
-    if ((s->step - s->base_step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
+    if ((s->now.step - s->base.step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
         statesampler_priv_rebase(s); /* so that the product never overflows */
     }
-    return (size_t)count;
+}
+
+STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+{
+    size_t count;
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    count = statesampler_priv_rank_count(s, s->now.position);
+    if (count == 0) {
+        statesampler_priv_begin(s, s->now.epoch + 1);
+        return 0;
+    }
+    statesampler_priv_advance(s, out, count);
+    return count;
 }
 
 STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
                                         uint64_t *out)
 {
     statesampler_priv_order spare;
-    uint64_t epoch, position, count;
+    statesampler_priv_spot spot;
+    size_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (!statesampler_priv_find(s, step, &epoch, &position)) {
+    if (!statesampler_priv_find(s, step, &spot)) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, position);
+    count = statesampler_priv_rank_count(s, spot.position);
     if (out) {
         statesampler_priv_order_clear(&spare);
-        statesampler_priv_step(s, &spare, epoch, position, out,
-                               (size_t)count);
+        statesampler_priv_step(s, &spare, &spot, out, count);
     }
-    return (size_t)count;
+    return count;
 }
 
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
-    uint64_t epoch, position;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (!statesampler_priv_find(s, step, &epoch, &position)) {
-        return STATESAMPLER_ERANGE;
-    }
-    s->epoch = epoch;
-    s->position = position;
-    s->step = step;
-    return STATESAMPLER_OK;
+    return statesampler_priv_find(s, step, &s->now) ? STATESAMPLER_OK
+                                                    : STATESAMPLER_ERANGE;
 }
 
 STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (epoch != s->epoch) {
+    if (epoch != s->now.epoch) {
         statesampler_priv_begin(s, epoch);
     }
     return STATESAMPLER_OK;
@@ -1969,13 +2258,13 @@ STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->epoch;
+    return s->now.epoch;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->step;
+    return s->now.step;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
@@ -1983,32 +2272,31 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
     STATESAMPLER_ASSERT(s && s->world_size != 0);
     return s->tail == STATESAMPLER_CARRY
                ? STATESAMPLER_NONE
-               : s->base_step + statesampler_priv_reach(s);
+               : s->base.step + statesampler_priv_reach(s);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->position;
+    return s->now.position;
 }
 
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts)
 {
-    uint64_t n;
+    uint64_t used;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && counts);
-    n = s->num_samples;
+    used = statesampler_priv_min(s->end, s->num_samples);
     counts->positions = s->end;
-    counts->padded = s->end > n ? s->end - n : 0;
-    counts->dropped = s->end < n ? n - s->end : 0;
+    counts->padded = s->end - used;
+    counts->dropped = s->num_samples - used;
     counts->steps = statesampler_num_steps(s);
-    if (s->tail == STATESAMPLER_CARRY) {
-        counts->rank_samples = STATESAMPLER_NONE;
-        counts->rank_batches = STATESAMPLER_NONE;
-    } else {
-        uint64_t rest = s->end - s->base_position;
-        counts->rank_samples = rest / s->world_size +
-                               (s->rank < rest % s->world_size);
+    counts->rank_samples = STATESAMPLER_NONE;
+    counts->rank_batches = STATESAMPLER_NONE;
+    if (s->tail != STATESAMPLER_CARRY) {
+        uint64_t rest = s->end - s->base.position;
+        rest += s->world_size - 1 - s->rank;
+        counts->rank_samples = rest / s->world_size;
         counts->rank_batches =
             statesampler_priv_ceil_div(counts->rank_samples, s->batch_size);
     }
@@ -2017,15 +2305,16 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
 STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
                                                uint64_t step)
 {
-    uint64_t epoch, position, count;
+    statesampler_priv_spot spot;
+    uint64_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
     if (s->tail == STATESAMPLER_CARRY ||
-        !statesampler_priv_find(s, step, &epoch, &position)) {
+        !statesampler_priv_find(s, step, &spot)) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, position);
+    count = statesampler_priv_rank_count(s, spot.position);
     return count - statesampler_priv_below(s, s->num_samples,
-                                           position + s->rank, count);
+                                           spot.position + s->rank, count);
 }
 
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
@@ -2034,7 +2323,8 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 {
     statesampler_priv_order spare;
     const statesampler_priv_order *order;
-    uint64_t n, block = 0, position, past;
+    uint64_t n, block, position, past, quota, longer;
+    uint32_t extra;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && place);
     n = s->num_samples;
     if (s->order == STATESAMPLER_REPLACEMENT) {
@@ -2043,19 +2333,18 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     if (index >= n) {
         return STATESAMPLER_ERANGE;
     }
-    if (s->partition == STATESAMPLER_BLOCKED) {
-        /* The first `extra` blocks have one sample more. */
-        uint64_t quota = n / s->blocks;
-        uint64_t extra = s->tail == STATESAMPLER_DROP ? 0 : n % s->blocks;
-        uint64_t longer = extra * (quota + 1);
-        if (index >= longer + (s->blocks - extra) * quota) {
-            return STATESAMPLER_ERANGE; /* DROP leaves it out */
+    quota = n / s->blocks;
+    extra = (uint32_t)(n % s->blocks);
+    if (s->tail == STATESAMPLER_DROP) {
+        if (index >= n - extra) {
+            return STATESAMPLER_ERANGE; /* left out */
         }
-        block = index < longer ? index / (quota + 1)
-                               : (index - extra) / quota;
+        extra = 0;
     }
+    longer = extra * (quota + 1);
+    block = index < longer ? index / (quota + 1) : (index - extra) / quota;
     statesampler_priv_order_clear(&spare);
-    order = statesampler_priv_order_for(s, &spare, s->epoch, (uint32_t)block);
+    order = statesampler_priv_order_for(s, &spare, s->now.epoch, (uint32_t)block);
     position = statesampler_priv_order_inverse(s, order, &spare,
                                                index - order->start) *
                    s->blocks +
@@ -2065,13 +2354,13 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     }
     /* Positions since the first of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->epoch - s->base_epoch) * n + position;
-    if (past < s->base_position) {
+    past = (s->now.epoch - s->base.epoch) * n + position;
+    if (past < s->base.position) {
         return STATESAMPLER_ERANGE;
     }
-    past -= s->base_position;
+    past -= s->base.position;
     place->position = position;
-    place->step = s->base_step + past / s->global;
+    place->step = s->base.step + past / s->global;
     place->slot = (uint32_t)(past % s->global / s->world_size);
     place->rank = (uint32_t)(past % s->world_size);
     return STATESAMPLER_OK;
@@ -2080,41 +2369,95 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 /* --- state -----------------------------------------------------------------
    The state is 14 words of 64 bits, each written byte by byte. */
 
+STATESAMPLER_PRIV void statesampler_priv_put(unsigned char *bytes,
+                                             const uint64_t *words,
+                                             size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++) {
+        bytes[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_get(const unsigned char *bytes,
+                                             uint64_t *words, size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++) {
+        uint64_t byte = bytes[i];
+        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
+    }
+}
+
 /* The check word over the words before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_check(const uint64_t *words)
+STATESAMPLER_PRIV uint64_t statesampler_priv_check(const unsigned char *bytes,
+                                                   size_t size)
 {
     uint64_t hash = 0;
-    int i;
-    for (i = 0; i < STATESAMPLER_PRIV_WORDS - 1; i++) {
-        hash = (hash ^ words[i]) * STATESAMPLER_PRIV_GOLDEN;
+    for (; size != 0; size -= 8, bytes += 8) {
+        uint64_t word;
+        statesampler_priv_get(bytes, &word, 8);
+        hash = (hash ^ word) * STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
     return hash;
+}
+
+/* Whether this is a whole state, with the same first word and so much of
+   it. */
+STATESAMPLER_PRIV int statesampler_priv_open(const unsigned char *bytes,
+                                             size_t size, size_t expected,
+                                             uint64_t first)
+{
+    uint64_t word, check;
+    uint32_t version;
+    if (size < 8) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    statesampler_priv_get(bytes, &word, 8);
+    version = (uint32_t)(word >> 32) & 0xffffu;
+    if ((uint32_t)word != (uint32_t)first || version == 0) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (version > STATESAMPLER_PRIV_FORMAT) {
+        return STATESAMPLER_EVERSION;
+    }
+    if (size != expected) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    statesampler_priv_get(bytes + size - 8, &check, 8);
+    if (check != statesampler_priv_check(bytes, size - 8)) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    return word == first ? STATESAMPLER_OK : STATESAMPLER_EVERSION;
 }
 
 STATESAMPLER_DEF void statesampler_save(
     const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES])
 {
     uint64_t words[STATESAMPLER_PRIV_WORDS];
-    int i;
+    const size_t size = STATESAMPLER_STATE_BYTES - 8;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && out);
     statesampler_priv_words(s, words);
-    words[13] = statesampler_priv_check(words);
-    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
-        out[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
-    }
+    statesampler_priv_put(out, words, size);
+    words[0] = statesampler_priv_check(out, size);
+    statesampler_priv_put(out + size, words, 8);
 }
 
-/* Whether a run could have saved these words, and how many positions it had
-   served since its base. */
-STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
-                                                 uint64_t *served)
+/* Positions that a run with these words has served since its base. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_served(const uint64_t *words)
+{
+    return (words[8] - words[10]) * words[1] + words[9] - words[11];
+}
+
+/* Whether a run could have saved these words. */
+STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
 {
     uint64_t blocks = words[6] >> 32, epochs = words[8] - words[10];
-    uint64_t position = words[9], base = words[11], base_step = words[12];
-    uint64_t n = words[1], global, end;
+    uint64_t base = words[11], base_step = words[12], n = words[1];
+    uint64_t served = statesampler_priv_served(words), most, global;
     statesampler_desc d;
     d.num_samples = n;
     d.rank = 0;
@@ -2126,103 +2469,724 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words,
     d.drop_last = (uint32_t)words[6] >> 24 & 255; /* nothing else stands here */
     d.chunk_size = words[4];
     d.window = words[5];
-    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || blocks == 0 ||
+    global = (uint64_t)d.world_size * d.batch_size;
+    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || global == 0 ||
+        blocks == 0 ||
         (d.partition == STATESAMPLER_INTERLEAVED && blocks != 1) ||
         (d.order != STATESAMPLER_WINDOW && (words[4] | words[5]) != 0) ||
         (base_step == 0 && base != 0)) {
         return 0;
     }
-    global = (uint64_t)d.world_size * d.batch_size;
     if (d.tail == STATESAMPLER_CARRY) {
         /* seek stops at 2^63 steps, and 2^62 more take centuries. */
-        if (position >= n || base >= n ||
-            base_step > STATESAMPLER_NONE / 4 * 3 ||
-            epochs > STATESAMPLER_MAX_SAMPLES / n + 1) {
-            return 0;
-        }
-        position += epochs * n;
-        end = base + STATESAMPLER_MAX_SAMPLES / global * global;
-    } else {
-        /* A base is where another shape stopped: at most its padding, which
-           is less than its world size, after the last sample. And a step
-           serves one position or more. */
-        uint64_t most;
-        end = statesampler_priv_end(words, &most);
-        if (d.tail == STATESAMPLER_PAD) {
-            most += UINT32_MAX - 1;
-        }
-        if (epochs != 0 || base > most || base_step > base ||
-            (base == 0 && d.partition == STATESAMPLER_BLOCKED &&
-             blocks != d.world_size)) {
-            return 0;
-        }
+        return words[9] < n && base < n &&
+               base_step <= STATESAMPLER_NONE / 4 * 3 &&
+               epochs <= STATESAMPLER_MAX_SAMPLES / n + 1 &&
+               served <= STATESAMPLER_MAX_SAMPLES && served % global == 0;
     }
-    *served = position - base;
-    return position >= base && position <= end &&
-           (position == end || *served % global == 0);
+    /* A base is where another shape stopped: at most its padding, which is
+       less than its world size, after the last sample. And a step serves one
+       position or more. */
+    n = statesampler_priv_end(words, &most);
+    if (d.tail == STATESAMPLER_PAD) {
+        most += UINT32_MAX - 1;
+    }
+    return epochs == 0 && base <= most && base_step <= base &&
+           (base != 0 || d.partition == STATESAMPLER_INTERLEAVED ||
+            blocks == d.world_size) &&
+           served <= n - base &&
+           (served == n - base || served % global == 0);
 }
 
-STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
-                                       size_t size)
+/* Whether these words may be taken over. */
+STATESAMPLER_PRIV int statesampler_priv_fit(const statesampler *s,
+                                            const uint64_t *words)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
-    uint64_t served, global;
-    uint32_t version;
-    size_t i;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
+    uint64_t own[STATESAMPLER_PRIV_WORDS];
+    int i;
+    if (!statesampler_priv_possible(words)) {
+        return STATESAMPLER_ECORRUPT;
+    }
     statesampler_priv_words(s, own);
-    for (i = 0; i < STATESAMPLER_STATE_BYTES; i++) {
-        uint64_t byte = i < size ? bytes[i] : 0;
-        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
-    }
-    version = (uint32_t)(words[0] >> 32) & 0xffffu;
-    if (size < 8 || (uint32_t)words[0] != STATESAMPLER_PRIV_MAGIC ||
-        version == 0) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    if (version > STATESAMPLER_PRIV_FORMAT) {
-        return STATESAMPLER_EVERSION;
-    }
-    if (size != STATESAMPLER_STATE_BYTES ||
-        words[13] != statesampler_priv_check(words)) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    if (words[0] != own[0]) {
-        return STATESAMPLER_EVERSION;
-    }
-    if (!statesampler_priv_possible(words, &served)) {
-        return STATESAMPLER_ECORRUPT;
-    }
     /* Number of samples to tail must match; blocks are taken over. */
     for (i = 1; i < 6; i++) {
         if (words[i] != own[i]) {
             return STATESAMPLER_EMISMATCH;
         }
     }
-    if ((uint32_t)words[6] != (uint32_t)own[6]) {
-        return STATESAMPLER_EMISMATCH;
-    }
+    return (uint32_t)words[6] == (uint32_t)own[6] ? STATESAMPLER_OK
+                                                  : STATESAMPLER_EMISMATCH;
+}
 
+/* Goes on where these words say. */
+STATESAMPLER_PRIV void statesampler_priv_take(statesampler *s,
+                                              const uint64_t *words)
+{
+    uint32_t world_size = (uint32_t)words[7];
+    uint32_t batch_size = (uint32_t)(words[7] >> 32);
     if (words[9] == 0 && s->tail != STATESAMPLER_CARRY) {
         statesampler_priv_begin(s, words[8]);
-        return STATESAMPLER_OK;
+        return;
     }
-    global = (words[7] >> 32) * (uint32_t)words[7];
-    s->epoch = words[8];
-    s->position = words[9];
-    s->base_epoch = words[10];
-    s->base_position = words[11];
-    s->base_step = words[12];
-    s->step = words[12] + statesampler_priv_ceil_div(served, global);
-    if (words[7] != own[7]) {
+    s->now.epoch = words[8];
+    s->now.position = words[9];
+    s->base.epoch = words[10];
+    s->base.position = words[11];
+    s->base.step = words[12];
+    s->now.step = words[12] + statesampler_priv_ceil_div(
+                              statesampler_priv_served(words),
+                              (uint64_t)world_size * batch_size);
+    if (world_size != s->world_size || batch_size != s->batch_size) {
         statesampler_priv_rebase(s);
     }
     statesampler_priv_settle(s, (uint32_t)(words[6] >> 32));
-    if (s->position > s->end) {
+    if (s->now.position > s->end) {
         /* Saved after a step that this loader's drop_last leaves out. */
         statesampler_priv_rebase(s);
         statesampler_priv_settle(s, s->blocks);
+    }
+}
+
+STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
+                                       size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    int code;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
+    code = statesampler_priv_open(bytes, size, STATESAMPLER_STATE_BYTES,
+                                  STATESAMPLER_PRIV_FIRST(
+                                      STATESAMPLER_PRIV_MAGIC));
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_get(bytes, words, size - 8);
+        code = statesampler_priv_fit(s, words);
+    }
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_take(s, words);
+    }
+    return code;
+}
+
+/* --- mix -------------------------------------------------------------------
+   The sequence says whose turn it is, for ever, and a point is a number of
+   its turns. Sources that have steps sit in its seats, in their order, and
+   the seats are the leaves of a tree: the root's left child has those with an
+   even number, its right child the odd ones, the next level goes by the next
+   bit, and so on. Of the first m turns of a node of weight w its right child
+   of weight a has ceil((m * a - floor(w / 2)) / w), its share rounded to
+   nearest, and the left child has the rest. As a <= w, the next turn adds 0 or
+   1 to the right, and 1 or 0 to the left: so every turn is of exactly one
+   leaf. After w turns the right child has had a: a period of the whole weight
+   is exact. In between a level adds half a turn at most to how far a seat is
+   from its share. Equal weights are 0, 1, 2, ... and round again, as left and
+   right then take every other turn. */
+
+#define STATESAMPLER_PRIV_MIX_MAGIC 0x584d5353u /* "SSMX" */
+#define STATESAMPLER_PRIV_MIX_HEAD 48u          /* bytes before the sources */
+#define STATESAMPLER_PRIV_SOURCE_BYTES 88u
+#define STATESAMPLER_PRIV_NOBODY UINT32_MAX
+
+/* How many of the first turns of the sequence, so many as point says, are
+   those of *seat; or, where that is NOBODY, of the seat whose turn comes
+   then, which it is set to. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_turns(
+    const statesampler_mix *mix, uint64_t point, uint32_t *seat)
+{
+    uint32_t weight = mix->weight, bit, node = 0, right;
+    uint64_t rounds = point / weight, turns = point % weight;
+    for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
+        uint32_t part = weight - mix->sources[right].right;
+        uint64_t product = turns * part + weight / 2; /* below 2^62 + 2^30 */
+        uint64_t share = product / weight;
+        if (*seat == STATESAMPLER_PRIV_NOBODY
+                ? product - share * weight + part >= weight
+                : !(*seat & bit)) {
+            turns = share;
+            weight = part;
+        } else {
+            turns -= share;
+            weight -= part;
+            node = right;
+        }
+    }
+    *seat = node;
+    return rounds * weight + turns;
+}
+
+/* What search looks for more of: turns of a seat; or, of all seats together,
+   with ALL turns that are not passed over, otherwise seats that have been
+   asked for more than they had. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_measure(
+    const statesampler_mix *mix, uint32_t seat, uint64_t point)
+{
+    uint64_t sum = 0;
+    if (seat < mix->seats) {
+        return statesampler_priv_turns(mix, point, &seat);
+    }
+    for (seat = 0; seat < mix->seats; seat++) {
+        const statesampler_source *source =
+            mix->sources + mix->sources[seat].seated;
+        uint64_t most = source->base_turns + source->left;
+        uint64_t turns = statesampler_priv_turns(mix, point, &seat);
+        sum += mix->stop == STATESAMPLER_ALL
+                   ? statesampler_priv_min(turns, most)
+                   : turns > most || source->finished;
+    }
+    return sum;
+}
+
+/* The point whose turn makes the measure larger than goal; at low, which is
+   not after it, it is not yet. The step doubles until it leads too far, and
+   is halved from there on: 126 turns at most, as points are below 2^63. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_search(
+    const statesampler_mix *mix, uint32_t seat, uint64_t goal, uint64_t low)
+{
+    uint64_t step = 1;
+    int growing = 1;
+    while (step != 0) {
+        if (statesampler_priv_measure(mix, seat, low + step) > goal) {
+            growing = 0;
+        } else {
+            low += step;
+        }
+        step = growing ? step * 2 : step / 2;
+    }
+    return low;
+}
+
+/* The point of a turn of the mix: with ALL after as many more points as turns
+   were passed over. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_point(
+    const statesampler_mix *mix, uint64_t turn)
+{
+    uint64_t point = mix->base_point + (turn - mix->base_turn);
+    return mix->stop == STATESAMPLER_ALL
+               ? statesampler_priv_search(mix, STATESAMPLER_PRIV_NOBODY,
+                                          point, point)
+               : point;
+}
+
+/* Whether a source has steps: with FIRST and ALL in the present epoch, served
+   ones counted, otherwise in epochs to come. */
+STATESAMPLER_PRIV int statesampler_priv_takes_turns(const statesampler *s,
+                                                    uint32_t stop)
+{
+    return stop <= STATESAMPLER_ALL
+               ? statesampler_num_steps(s) != 0
+               : statesampler_priv_epoch_end(s, 0, 1) != 0;
+}
+
+STATESAMPLER_PRIV uint32_t
+statesampler_priv_weight(const statesampler_source *source)
+{
+    return source->weight ? source->weight : 1;
+}
+
+/* Makes the present turn the base, and takes stock of the sources. */
+STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
+{
+    statesampler_source *sources = mix->sources;
+    uint32_t i, bit;
+    uint64_t left = 0;
+    mix->seats = 0;
+    mix->weight = 0;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &sources[i].sampler;
+        uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+        statesampler_priv_rebase(s);
+        if (mix->turn == 0) {
+            sources[i].finished = 0;
+        }
+        sources[i].base_blocks = s->blocks;
+        statesampler_priv_copy(&sources[i].base, &s->now);
+        sources[i].left = statesampler_priv_reach(s);
+        left += sources[i].left;
+        if (statesampler_priv_takes_turns(s, mix->stop)) {
+            seat = mix->seats++;
+            sources[seat].seated = i;
+            sources[seat].right = 0;
+            mix->weight += statesampler_priv_weight(sources + i);
+            for (bit = 1; bit <= seat; bit *= 2) {
+                if (seat & bit) {
+                    sources[seat & (2 * bit - 1)].right +=
+                        statesampler_priv_weight(sources + i);
+                }
+            }
+        }
+        if ((seat ^ sources[i].seat) >> 31) {
+            mix->point = 0; /* other sources, another sequence */
+        }
+        sources[i].seat = seat;
+    }
+    mix->base_turn = mix->turn;
+    mix->base_point = mix->point;
+    for (i = 0; i < mix->seats; i++) {
+        sources[sources[i].seated].base_turns =
+            statesampler_priv_turns(mix, mix->point, &i);
+    }
+    mix->end = mix->turn;
+    if (mix->stop == STATESAMPLER_NEVER) {
+        mix->end = STATESAMPLER_NONE;
+    } else if (mix->stop == STATESAMPLER_ALL) {
+        mix->end += left;
+    } else if (mix->seats != 0) {
+        mix->end += statesampler_priv_search(
+                        mix, STATESAMPLER_PRIV_NOBODY,
+                        mix->stop == STATESAMPLER_FIRST ? 0 : mix->seats - 1,
+                        mix->point) -
+                    mix->point;
+    }
+}
+
+STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
+                                           statesampler_source *sources,
+                                           uint32_t num_sources,
+                                           uint32_t stop)
+{
+    uint64_t samples = 0, weights = 0, seated = 0;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && sources);
+    for (i = 0; i < num_sources; i++) {
+        const statesampler *s = &sources[i].sampler;
+        STATESAMPLER_ASSERT(s->world_size != 0);
+        samples += s->num_samples;
+        weights += statesampler_priv_weight(sources + i);
+        if (statesampler_priv_takes_turns(s, stop)) {
+            seated += statesampler_priv_weight(sources + i);
+        }
+        if (samples >= STATESAMPLER_MAX_SAMPLES || weights >> 31 ||
+            s->rank != sources->sampler.rank ||
+            s->world_size != sources->sampler.world_size ||
+            s->batch_size != sources->sampler.batch_size ||
+            (s->tail == STATESAMPLER_CARRY && stop != STATESAMPLER_NEVER)) {
+            return STATESAMPLER_EINVAL;
+        }
+    }
+    if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
+        (stop == STATESAMPLER_NEVER && seated == 0)) {
+        return STATESAMPLER_EINVAL;
+    }
+    for (i = 0; i < num_sources; i++) {
+        if (seated != 0 &&
+            (stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+            statesampler_num_steps(&sources[i].sampler) /
+                    statesampler_priv_weight(sources + i) >=
+                STATESAMPLER_MAX_SAMPLES / seated) {
+            return STATESAMPLER_EINVAL;
+        }
+    }
+    mix->sources = sources;
+    mix->num_sources = num_sources;
+    mix->stop = stop;
+    mix->epoch = 0;
+    mix->turn = 0;
+    mix->point = 0;
+    for (i = 0; i < num_sources; i++) {
+        sources[i].seat = STATESAMPLER_PRIV_NOBODY;
+        sources[i].drop_last = 0;
+    }
+    statesampler_priv_mix_base(mix);
+    return STATESAMPLER_OK;
+}
+
+/* The number of the source whose turn comes at a point, and how many it has
+   had since the base. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_due(const statesampler_mix *mix,
+                                                 uint64_t point,
+                                                 uint64_t *turns)
+{
+    uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+    *turns = statesampler_priv_turns(mix, point, &seat);
+    seat = mix->sources[seat].seated;
+    *turns -= mix->sources[seat].base_turns;
+    return seat;
+}
+
+/* Serves a step, of the next epoch if this one is at its end. The count may
+   be 0: with UNEVEN, for a rank without a sample in the last step. */
+STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
+                                                      uint64_t *out)
+{
+    size_t count;
+    if (s->now.position == s->end && s->tail != STATESAMPLER_CARRY) {
+        statesampler_priv_begin(s, s->now.epoch + 1);
+    }
+    count = statesampler_priv_rank_count(s, s->now.position);
+    statesampler_priv_advance(s, out, count);
+    return count;
+}
+
+/* Puts a source's sampler, or a copy of it, where it is so many turns after
+   the base. */
+STATESAMPLER_PRIV void statesampler_priv_put_at(
+    const statesampler_source *source, statesampler *s, uint64_t turns)
+{
+    statesampler_priv_copy(&s->now, &source->base);
+    statesampler_priv_rebase(s);
+    statesampler_priv_settle(s, source->base_blocks);
+    if (turns > source->left) {
+        uint64_t steps;
+        turns -= source->left + 1;
+        statesampler_priv_begin(s, s->now.epoch + 1);
+        steps = statesampler_priv_reach(s);
+        statesampler_priv_begin(s, s->now.epoch + turns / steps);
+        turns = turns % steps + 1;
+    }
+    (void)statesampler_seek(s, s->now.step + turns);
+}
+
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
+                                           uint64_t *out, size_t *count,
+                                           uint32_t *source)
+{
+    statesampler_source *sources;
+    uint64_t turns;
+    uint64_t tries;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
+    sources = mix->sources;
+    tries = 64 + (uint64_t)32 * mix->seats;
+    if (mix->turn == mix->end) {
+        for (i = 0; i < mix->num_sources; i++) {
+            statesampler *s = &sources[i].sampler;
+            if (s->now.step != 0) {
+                statesampler_priv_begin(s, s->now.epoch + 1);
+            }
+        }
+        mix->epoch++;
+        mix->turn = 0;
+        mix->point = 0;
+        statesampler_priv_mix_base(mix);
+        *count = 0;
+        return 0;
+    }
+    /* Where many are passed over, their turns are not counted one by one, but
+       searched for as soon as that costs no more. */
+    while (i = statesampler_priv_due(mix, mix->point, &turns),
+           mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
+        mix->point = --tries ? mix->point + 1
+                             : statesampler_priv_point(mix, mix->turn);
+    }
+    *count = statesampler_priv_serve_turn(&sources[i].sampler, out);
+    *source = i;
+    mix->point++;
+    mix->turn++;
+    if (sources[i].sampler.tail == STATESAMPLER_CARRY &&
+        turns + 1 >= sources[i].left) {
+        statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+    }
+    return 1;
+}
+
+STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
+                                         uint64_t turn, uint64_t *out,
+                                         size_t *count, uint32_t *source)
+{
+    statesampler copy;
+    volatile unsigned char *to = (volatile unsigned char *)&copy;
+    const unsigned char *from;
+    const statesampler_source *taken;
+    uint64_t turns;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
+    *count = 0;
+    if (turn >= mix->end && mix->stop != STATESAMPLER_NEVER) {
+        return 0;
+    }
+    if (turn < mix->base_turn || turn > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ERANGE;
+    }
+    i = statesampler_priv_due(mix, statesampler_priv_point(mix, turn),
+                              &turns);
+    taken = mix->sources + i;
+    if (turns > taken->left && taken->sampler.tail == STATESAMPLER_CARRY) {
+        return STATESAMPLER_ERANGE;
+    }
+    *source = i;
+    from = (const unsigned char *)&taken->sampler;
+    /* Byte by byte and volatile, or compilers call memcpy, which may not be
+       there. The orders come last and are set up anew. */
+    for (i = 0; i < offsetof(statesampler, ready); i++) {
+        to[i] = from[i];
+    }
+    statesampler_priv_order_clear(&copy.ready);
+    statesampler_priv_put_at(taken, &copy, turns);
+    *count = statesampler_priv_serve_turn(&copy, out);
+    return 1;
+}
+
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
+                                           uint64_t turn)
+{
+    uint64_t point;
+    uint32_t seat, write;
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    if (turn < mix->base_turn || turn > mix->end ||
+        turn > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ERANGE;
+    }
+    point = turn == mix->base_turn
+                ? mix->base_point
+                : statesampler_priv_point(mix, turn - 1) + 1;
+    for (write = 0; write < 2; write++) {
+        for (seat = 0; seat < mix->seats; seat++) {
+            statesampler_source *source =
+                mix->sources + mix->sources[seat].seated;
+            uint64_t turns = statesampler_priv_turns(mix, point, &seat) -
+                             source->base_turns;
+            if (mix->stop == STATESAMPLER_ALL) {
+                turns = statesampler_priv_min(turns, source->left);
+            }
+            if (write) {
+                statesampler_priv_put_at(source, &source->sampler, turns);
+            } else if (turns > source->left &&
+                       source->sampler.tail == STATESAMPLER_CARRY) {
+                return STATESAMPLER_ERANGE;
+            }
+        }
+    }
+    mix->turn = turn;
+    mix->point = point;
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->turn;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
+    const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->end;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return mix->epoch;
+}
+
+STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
+                                                  uint32_t source)
+{
+    uint64_t samples = 0;
+    STATESAMPLER_ASSERT(mix && mix->sources && source <= mix->num_sources);
+    while (source != 0) {
+        samples += mix->sources[--source].sampler.num_samples;
+    }
+    return samples;
+}
+
+STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
+                                             uint32_t source, uint64_t index,
+                                             uint64_t *turn,
+                                             statesampler_place *place)
+{
+    const statesampler *s;
+    statesampler_place found;
+    uint64_t point;
+    uint32_t seat;
+    int code;
+    STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
+    if (source >= mix->num_sources) {
+        return STATESAMPLER_ERANGE;
+    }
+    s = &mix->sources[source].sampler;
+    code = statesampler_locate(s, index, &found);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    seat = mix->sources[source].seat;
+    point = statesampler_priv_turns(mix, mix->point, &seat);
+    if (mix->stop == STATESAMPLER_ALL) {
+        point = statesampler_priv_min(point, mix->sources[source].base_turns +
+                                                 mix->sources[source].left);
+    }
+    point += found.step - s->now.step;
+    /* With great weights a source's turn may be farther off than any that mix
+       knows of; with ALL it is one of those that are left. */
+    if (mix->stop != STATESAMPLER_ALL &&
+        point >= statesampler_priv_turns(
+                     mix,
+                     mix->base_point - mix->base_turn +
+                         statesampler_priv_min(mix->end,
+                                               STATESAMPLER_MAX_SAMPLES),
+                     &seat)) {
+        return STATESAMPLER_ERANGE;
+    }
+    point = statesampler_priv_search(mix, seat, point, point);
+    point = mix->base_turn - mix->base_point +
+            (mix->stop == STATESAMPLER_ALL
+                 ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
+                                             point)
+                 : point);
+    if (point >= mix->end) {
+        return STATESAMPLER_ERANGE;
+    }
+    *turn = point;
+    place->position = found.position;
+    place->step = found.step;
+    place->rank = found.rank;
+    place->slot = found.slot;
+    return STATESAMPLER_OK;
+}
+
+/* A source in a mix's state: its sampler's words from the number of samples
+   to the shape, the base, and before them all its weight and flags. */
+STATESAMPLER_PRIV void statesampler_priv_source_words(
+    const statesampler_source *source, uint64_t *words)
+{
+    const statesampler *s = &source->sampler;
+    statesampler_priv_words(s, words);
+    words[0] = statesampler_priv_weight(source) |
+               (uint64_t)source->finished << 32 | (uint64_t)s->drop_last << 33;
+    words[6] = (uint64_t)source->base_blocks << 32 | (uint32_t)words[6];
+    words[8] = source->base.epoch;
+    words[9] = source->base.position;
+    words[10] = source->base.step;
+}
+
+STATESAMPLER_PRIV size_t statesampler_priv_mix_bytes(uint32_t num_sources)
+{
+    return (size_t)num_sources * STATESAMPLER_PRIV_SOURCE_BYTES +
+           STATESAMPLER_PRIV_MIX_HEAD + 8;
+}
+
+STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
+    const statesampler_mix *mix)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return statesampler_priv_mix_bytes(mix->num_sources);
+}
+
+STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
+                                            void *out)
+{
+    unsigned char *bytes = (unsigned char *)out;
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && out);
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC);
+    words[1] = (uint64_t)mix->stop << 32 | mix->num_sources;
+    words[2] = mix->epoch;
+    words[3] = mix->turn;
+    words[4] = mix->base_turn;
+    words[5] = mix->base_point;
+    statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    bytes += STATESAMPLER_PRIV_MIX_HEAD;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_priv_source_words(mix->sources + i, words);
+        statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_SOURCE_BYTES);
+        bytes += STATESAMPLER_PRIV_SOURCE_BYTES;
+    }
+    words[0] = statesampler_priv_check(
+        (unsigned char *)out, (size_t)(bytes - (unsigned char *)out));
+    statesampler_priv_put(bytes, words, 8);
+}
+
+/* Gives every sampler of a mix a shape; then the present is the base. */
+STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
+                                                 uint64_t shape)
+{
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        statesampler *s = &source->sampler;
+        uint32_t drop_last = source->drop_last;
+        source->drop_last = s->drop_last;
+        s->drop_last = drop_last;
+        statesampler_priv_shape(s, shape);
+        if (s->now.epoch != source->base.epoch) {
+            source->finished = 1;
+        }
+        if (s->now.position == 0 && s->tail != STATESAMPLER_CARRY) {
+            statesampler_priv_begin(s, s->now.epoch);
+        }
+        statesampler_priv_rebase(s);
+        statesampler_priv_settle(s, s->blocks);
+    }
+    statesampler_priv_mix_base(mix);
+}
+
+STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
+                                           const void *state, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
+    uint64_t turn, shape;
+    uint32_t i, write, same = 1;
+    int code;
+    STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
+    words[1] = 0;
+    if (size >= 16) {
+        statesampler_priv_get(bytes, words, 16);
+    }
+    code = statesampler_priv_open(
+        bytes, size, statesampler_priv_mix_bytes((uint32_t)words[1]),
+        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    if (words[4] > words[3] || words[3] > STATESAMPLER_MAX_SAMPLES ||
+        words[5] > 2 * STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (words[1] != ((uint64_t)mix->stop << 32 | mix->num_sources)) {
+        return STATESAMPLER_EMISMATCH;
+    }
+    /* First every source is looked at, and only then is anything changed. */
+    for (write = 0; write < 2; write++) {
+        for (i = 0; i < mix->num_sources; i++) {
+            statesampler_source *source = mix->sources + i;
+            statesampler *s = &source->sampler;
+            statesampler_priv_source_words(source, own);
+            statesampler_priv_get(bytes + STATESAMPLER_PRIV_MIX_HEAD +
+                                      STATESAMPLER_PRIV_SOURCE_BYTES * i,
+                                  words, STATESAMPLER_PRIV_SOURCE_BYTES);
+            if (write) {
+                source->drop_last = s->drop_last;
+                s->drop_last = words[0] >> 33 & 1;
+                source->finished = words[0] >> 32 & 1;
+                source->base_blocks = (uint32_t)(words[6] >> 32);
+                source->base.epoch = words[8];
+                source->base.position = words[9];
+                source->base.step = words[10];
+                statesampler_priv_shape(s, words[7]);
+                statesampler_priv_put_at(source, s, 0);
+                continue;
+            }
+            same &= words[7] == own[7] && (words[0] ^ own[0]) >> 33 == 0;
+            if (words[0] >> 34 != 0) {
+                return STATESAMPLER_ECORRUPT;
+            }
+            words[12] = words[10];
+            words[11] = words[9];
+            words[10] = words[8];
+            code = statesampler_priv_fit(s, words);
+            if (code == STATESAMPLER_OK &&
+                (uint32_t)words[0] != (uint32_t)own[0]) {
+                code = STATESAMPLER_EMISMATCH;
+            }
+            if (code != STATESAMPLER_OK) {
+                return code;
+            }
+        }
+    }
+    shape = own[7];
+    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
+    mix->epoch = words[2];
+    turn = words[3];
+    mix->turn = words[4];
+    statesampler_priv_mix_base(mix);
+    mix->point = words[5];
+    statesampler_priv_mix_base(mix);
+    (void)statesampler_mix_seek(mix, statesampler_priv_min(turn, mix->end));
+    if (!same) {
+        statesampler_priv_reshape(mix, shape);
     }
     return STATESAMPLER_OK;
 }
@@ -2257,14 +3221,13 @@ STATESAMPLER_DEF void statesampler_audit_merge(
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples)
 {
-    uint64_t n = num_samples, a, b, sum1, sum2;
+    uint64_t n = num_samples, sum1, sum2;
     STATESAMPLER_ASSERT(audit);
     /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. The division by two comes
-       first, on the even factor; the one by three is exact, so that it is
-       the product with the inverse of 3 modulo 2^64. */
-    a = n % 2 == 0 ? n / 2 : n;
-    b = n % 2 == 0 ? n - 1 : (n - 1) / 2;
-    sum1 = a * b;
+       first, on the even one of n and n - 1, and the other is the odd one;
+       the division by three is exact, so that it is the product with the
+       inverse of 3 modulo 2^64. */
+    sum1 = n / 2 * ((n - 1) | 1);
     sum2 = sum1 * (2 * n - 1) *
            STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
     return audit->count == n && audit->sum1 == sum1 &&
@@ -2284,11 +3247,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state is of a newer version or algorithm";
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed or order";
+#ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";
     case STATESAMPLER_EIO: return "the file could not be read or written";
     case STATESAMPLER_ENOFILE: return "there is no such file";
     case STATESAMPLER_ECAPACITY: return "the file is larger than the buffer";
+#endif
     default: return "unknown error";
     }
 }
@@ -2626,6 +3591,286 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 }
 
 #endif /* STATESAMPLER_HOSTED */
+
+/* --- stb_ds --------------------------------------------------------------
+   The state is a first word, the number of datasets, the hashes of their
+   names, the state of the mix, and a check word. */
+
+#ifdef STATESAMPLER_STB_DS
+
+#define STATESAMPLER_PRIV_MIXTURE_MAGIC 0x4e4d5353u /* "SSMN" */
+
+/* The end of the text is hashed too, so that no name begins another. */
+STATESAMPLER_PRIV_HOSTED uint64_t statesampler_priv_name_hash(const char *name)
+{
+    uint64_t hash = 0;
+    do {
+        hash = statesampler_priv_derive(hash, (unsigned char)*name);
+    } while (*name++ != 0);
+    return hash;
+}
+
+STATESAMPLER_PRIV_HOSTED size_t
+statesampler_priv_mixture_bytes(uint32_t datasets)
+{
+    return 24 + 8 * (size_t)datasets + statesampler_priv_mix_bytes(datasets);
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
+    statesampler_mixture *mixture, const char *name, uint32_t weight,
+    const statesampler_desc *desc)
+{
+    statesampler_source source;
+    uint64_t hash;
+    ptrdiff_t i;
+    int code;
+    STATESAMPLER_ASSERT(mixture && name && desc);
+    hash = statesampler_priv_name_hash(name);
+    code = statesampler_init(&source.sampler, desc);
+    for (i = 0; i < shlen(mixture->datasets); i++) {
+        if (mixture->datasets[i].value == hash) {
+            code = STATESAMPLER_EINVAL;
+        }
+    }
+    if (*name == 0 || code != STATESAMPLER_OK) {
+        return STATESAMPLER_EINVAL;
+    }
+    source.weight = weight;
+    if (!mixture->datasets) {
+        sh_new_strdup(mixture->datasets);
+    }
+    /* It copies the key, and wants it without the const. */
+    shput(mixture->datasets, (char *)(uintptr_t)name, hash);
+    arrput(mixture->sources, source);
+    mixture->mix.sources = NULL; /* the array may have moved */
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
+    statesampler_mixture *mixture, const char *name, uint32_t *source)
+{
+    ptrdiff_t i;
+    STATESAMPLER_ASSERT(mixture && name && source);
+    i = -1;
+    if (mixture->datasets) {
+        i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
+    }
+    if (i < 0) {
+        return STATESAMPLER_ERANGE;
+    }
+    *source = (uint32_t)i;
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
+    statesampler_mixture *mixture, uint32_t stop)
+{
+    STATESAMPLER_ASSERT(mixture);
+    if (!mixture->sources) {
+        return STATESAMPLER_EINVAL;
+    }
+    return statesampler_mix_init(&mixture->mix, mixture->sources,
+                                 (uint32_t)arrlenu(mixture->sources), stop);
+}
+
+STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
+    const statesampler_mixture *mixture)
+{
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources);
+    return statesampler_priv_mixture_bytes(mixture->mix.num_sources);
+}
+
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out)
+{
+    unsigned char *bytes = (unsigned char *)out;
+    uint64_t words[2];
+    size_t size;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources && out);
+    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC);
+    words[1] = mixture->mix.num_sources;
+    statesampler_priv_put(bytes, words, 16);
+    bytes += 16;
+    for (i = 0; i < mixture->mix.num_sources; i++, bytes += 8) {
+        statesampler_priv_put(bytes, &mixture->datasets[i].value, 8);
+    }
+    statesampler_mix_save(&mixture->mix, bytes);
+    size = statesampler_mixture_state_bytes(mixture) - 8;
+    words[0] = statesampler_priv_check((unsigned char *)out, size);
+    statesampler_priv_put((unsigned char *)out + size, words, 8);
+}
+
+/* Sets up in *mix, over an array that it makes, the mix that saved a state,
+   as its rank 0 was then. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_past(
+    statesampler_mix *mix, statesampler_source **sources,
+    const unsigned char *state, uint32_t count)
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    size_t size = statesampler_priv_mix_bytes(count);
+    uint32_t i, stop;
+    for (i = 0; i < count; i++) {
+        statesampler_source source;
+        statesampler_desc desc;
+        statesampler_priv_get(state + STATESAMPLER_PRIV_MIX_HEAD +
+                                  STATESAMPLER_PRIV_SOURCE_BYTES * (size_t)i,
+                              words, STATESAMPLER_PRIV_SOURCE_BYTES);
+        desc.num_samples = words[1];
+        desc.seed = words[2];
+        desc.epoch = 0;
+        desc.stream = words[3];
+        desc.rank = 0;
+        desc.world_size = (uint32_t)words[7];
+        desc.batch_size = (uint32_t)(words[7] >> 32);
+        desc.order = (uint32_t)words[6] & 255;
+        desc.partition = (uint32_t)words[6] >> 8 & 255;
+        desc.tail = (uint32_t)words[6] >> 16 & 255;
+        desc.drop_last = 0; /* mix_load knows */
+        desc.chunk_size = words[4];
+        desc.window = words[5];
+        source.weight = (uint32_t)words[0];
+        if (statesampler_init(&source.sampler, &desc) != STATESAMPLER_OK) {
+            return STATESAMPLER_ECORRUPT;
+        }
+        arrput(*sources, source);
+    }
+    statesampler_priv_get(state, words, 16);
+    stop = (uint32_t)(words[1] >> 32);
+    return statesampler_mix_init(mix, *sources, count, stop) == STATESAMPLER_OK
+               ? statesampler_mix_load(mix, state, size)
+               : STATESAMPLER_ECORRUPT;
+}
+
+/* Where a dataset of the past goes on in this sampler, or, if it is another
+   dataset and may restart, begins again. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_follow(
+    statesampler *s, const statesampler *past, int restart)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    int code;
+    statesampler_save(past, state);
+    code = statesampler_load(s, state, sizeof state);
+    if (code != STATESAMPLER_OK && restart) {
+        statesampler_priv_begin(s, past->now.epoch);
+    }
+    return code;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size,
+    int restart)
+{
+    const unsigned char *bytes = (const unsigned char *)state, *inner;
+    statesampler_source *past = NULL, *next = NULL;
+    statesampler_mix mix;
+    uint64_t words[2], *hashes = NULL;
+    uint32_t i, j, count, same, refused = 0;
+    int code;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
+                        (state || size == 0));
+    arrsetlen(mixture->changes, 0);
+    words[1] = 0;
+    if (size >= 16) {
+        statesampler_priv_get(bytes, words, 16);
+    }
+    /* More than fit are none, so that no sum of sizes overflows. */
+    count = words[1] <= size / 96 ? (uint32_t)words[1] : 0;
+    code = statesampler_priv_open(
+        bytes, size, statesampler_priv_mixture_bytes(count),
+        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    if (count == 0) {
+        return STATESAMPLER_ECORRUPT; /* only a started mixture is saved */
+    }
+    inner = bytes + 16 + 8 * (size_t)count;
+    code = statesampler_priv_mixture_past(&mix, &past, inner, count);
+    if (code == STATESAMPLER_OK && mix.stop != mixture->mix.stop) {
+        code = STATESAMPLER_EMISMATCH;
+    }
+    if (code != STATESAMPLER_OK) {
+        arrfree(past);
+        return code;
+    }
+    arrsetlen(hashes, count);
+    statesampler_priv_get(bytes + 16, hashes, 8 * (size_t)count);
+    same = count == mixture->mix.num_sources;
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        statesampler_source source = mixture->sources[i];
+        statesampler_change change;
+        change.name = mixture->datasets[i].key;
+        change.hash = mixture->datasets[i].value;
+        change.source = i;
+        change.status = STATESAMPLER_NEW;
+        source.finished = 0;
+        for (j = 0; j < count && hashes[j] != change.hash; j++) {
+        }
+        same &= j == i;
+        if (j < count) {
+            change.status = STATESAMPLER_MATCHED;
+            same &= statesampler_priv_weight(past + j) ==
+                    statesampler_priv_weight(&source);
+            source.finished =
+                past[j].finished ||
+                past[j].sampler.now.epoch != past[j].base.epoch;
+            if (statesampler_priv_follow(&source.sampler, &past[j].sampler,
+                                         restart) != STATESAMPLER_OK) {
+                change.status = STATESAMPLER_CHANGED;
+                source.finished = 0;
+                refused |= !restart;
+                same = 0;
+            }
+        }
+        arrput(next, source);
+        arrput(mixture->changes, change);
+    }
+    for (j = 0; j < count; j++) {
+        statesampler_change change;
+        for (i = 0; i < mixture->mix.num_sources &&
+                    mixture->datasets[i].value != hashes[j];
+             i++) {
+        }
+        if (i == mixture->mix.num_sources) {
+            change.name = NULL;
+            change.hash = hashes[j];
+            change.source = j;
+            change.status = STATESAMPLER_REMOVED;
+            arrput(mixture->changes, change);
+        }
+    }
+    if (refused) {
+        code = STATESAMPLER_EMISMATCH;
+    } else if (same) {
+        code = statesampler_mix_load(&mixture->mix, inner,
+                                     statesampler_priv_mix_bytes(count));
+    } else {
+        for (i = 0; i < mixture->mix.num_sources; i++) {
+            mixture->sources[i] = next[i];
+        }
+        mixture->mix.epoch = mix.epoch;
+        mixture->mix.turn = mix.turn;
+        mixture->mix.point = 0;
+        statesampler_priv_mix_base(&mixture->mix);
+    }
+    arrfree(past);
+    arrfree(next);
+    arrfree(hashes);
+    return code;
+}
+
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
+    statesampler_mixture *mixture)
+{
+    STATESAMPLER_ASSERT(mixture);
+    arrfree(mixture->sources);
+    arrfree(mixture->changes);
+    shfree(mixture->datasets);
+    mixture->mix.sources = NULL;
+}
+
+#endif /* STATESAMPLER_STB_DS */
 
 #endif /* STATESAMPLER_IMPLEMENTATION */
 

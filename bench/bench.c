@@ -186,7 +186,10 @@ contender splitmix_contender(array *a)
 void bulk_init(bulk *b, uint64_t n, uint64_t stride, uint64_t *out,
                size_t count)
 {
-    must(statesampler_perm_init(&b->perm, n, 1, 2, 3) == 0, "perm_init");
+    uint64_t epoch;
+    for (epoch = 0; epoch < KEYS; epoch++)
+        must(statesampler_perm_init(&b->perm[epoch], n, 1, epoch, 3) == 0,
+             "perm_init");
     b->first = 0;
     b->stride = stride;
     b->out = out;
@@ -198,7 +201,7 @@ static void bulk_before(void *data)
 {
     bulk *b = data;
     uint64_t span = b->stride * b->count;
-    b->first = b->first + 2 * span <= b->perm.n ? b->first + span : 0;
+    b->first = b->first + 2 * span <= b->perm->n ? b->first + span : 0;
 }
 
 static void bulk_run(void *data)
@@ -206,8 +209,8 @@ static void bulk_run(void *data)
     bulk *b = data;
     size_t i;
     for (i = 0; i < b->fills; i++)
-        statesampler_perm_fill(&b->perm, b->first, b->stride, b->out,
-                               b->count);
+        statesampler_perm_fill(&b->perm[i % KEYS], b->first, b->stride,
+                               b->out, b->count);
 }
 
 static void bulk_check(void *data)
@@ -216,7 +219,8 @@ static void bulk_check(void *data)
     size_t i;
     for (i = 0; i < b->count; i++)
         must(b->out[i] ==
-                 statesampler_perm_at(&b->perm, b->first + i * b->stride),
+                 statesampler_perm_at(&b->perm[(b->fills - 1) % KEYS],
+                                      b->first + i * b->stride),
              "perm_fill gives another index than perm_at");
 }
 

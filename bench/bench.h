@@ -79,9 +79,11 @@ contender splitmix_contender(array *a);
 
 /* The permutation in bulk: count positions from first on, the next run those
    behind them. Where an epoch is shorter than ARRAY, a run is several fills
-   of the same indices, so that the clock has something to measure. */
+   of it, so that the clock has something to measure, under one key after the
+   other: with few samples, how far an index walks depends on the key. */
+enum { KEYS = 64 };
 typedef struct bulk {
-    statesampler_perm perm;
+    statesampler_perm perm[KEYS];
     uint64_t first, stride;
     uint64_t *out;
     size_t count, fills;

@@ -140,6 +140,8 @@ measure_all() {
     fi
 
     # Rows of other programs go here: measure SET PROGRAM ARGUMENT...
+    printf '\nMixes, %s\n' "$(flags_of avx2)"
+    measure avx2 mix
 
     printf '\nBytes, and quality\n'
     measure avx2 memory
@@ -196,7 +198,7 @@ Times are the least of many runs that take turns, in ns per index of 64 bits.
   bulk      statesampler_perm_fill: 16384 positions, every 8th, as one of
             eight ranks reads them; "n = 10^8" is bulk with that n
   lone      statesampler_perm_at, a call into another object file per index
-Every index that is timed is also checked now and then, against perm_at.
+What is timed is also checked now and then, against perm_at or its inverse.
 END
     [ -z "$BENCH_QUICK" ] ||
         printf '\nQuick: some sizes are less than they are called.\n'

@@ -3,10 +3,12 @@
 #
 #     sh examples/demo.sh build/train_text [FILE...]
 #
-# Trains the same model twice. One run is left alone. The other gets a SIGKILL
-# in mid-epoch, and goes on from its checkpoint with 3 ranks instead of 4. Both
-# must end in the same weights, bit for bit, and beat a bigram model. Without
-# files, the text is this project's own. Everything lands in build/demo/.
+# Trains the same model twice, each file a dataset of its own, which take turns
+# by weight: the first of three has weight 3, the last has 1. One run is left
+# alone. The other gets a SIGKILL in mid-epoch, and goes on from its checkpoint
+# with 3 ranks instead of 4. Both must end in the same weights, bit for bit,
+# and beat a bigram model. Without files, the texts are this project's own: the
+# header, the examples, the tests. Everything lands in build/demo/.
 
 set -u
 LC_ALL=C
@@ -21,14 +23,6 @@ if [ $# -eq 0 ]; then
 fi
 program=$1
 shift
-if [ $# -eq 0 ]; then
-    for file in "$root"/statesampler.h "$root"/README.md \
-        "$root"/examples/*.c "$root"/examples/*.sh "$root"/tests/*.[ch] \
-        "$root"/tests/*.sh "$root"/bench/*.c; do
-        [ -f "$file" ] && set -- "$@" "$file"
-    done
-fi
-
 whole=
 killed=
 stop_children() {
@@ -51,13 +45,22 @@ for file in "$@"; do
 done
 rm -rf "$out"
 mkdir -p "$out" || fail "cannot write to $out"
-# A copy, lest someone edits a file between the kill and the resume, and of
+if [ $# -eq 0 ]; then
+    cat "$root"/examples/*.c >"$out/examples"
+    cat "$root"/tests/*.[ch] >"$out/tests"
+    set -- "$root/statesampler.h" "$out/examples" "$out/tests"
+fi
+# Copies, lest someone edits a file between the kill and the resume, and of
 # 300 kB at most, so that any text takes less than a minute.
-cat -- "$@" >"$out/all" || fail "the text cannot be read"
-dd if="$out/all" of="$out/text" bs=1000 count=300 2>/dev/null ||
-    fail "the text cannot be copied"
-bytes=$(($(wc -c <"$out/text")))
-echo "text: $(($(wc -c <"$out/all"))) bytes in $# file(s), $bytes of them used"
+bytes=0 mix= weight=$# number=0
+for file in "$@"; do
+    number=$((number + 1))
+    dd if="$file" of="$out/text$number" bs=1000 count=$((300 / $#)) \
+        2>/dev/null || fail "$file cannot be copied"
+    part=$(($(wc -c <"$out/text$number")))
+    echo "text $number, weight $weight: $part bytes of $file"
+    bytes=$((bytes + part)) mix=$mix${mix:+,}$weight weight=$((weight - 1))
+done
 [ "$bytes" -ge 20000 ] ||
     echo "      so little that the model may not beat a bigram model"
 
@@ -73,9 +76,14 @@ train() { # NAME RANKS OPTION...
     name=$1
     ranks=$2
     shift 2
+    k=0
+    while [ $k -lt $number ]; do
+        k=$((k + 1))
+        set -- "$@" "$out/text$k"
+    done
     exec "$program" --ranks "$ranks" --global-batch 48 --epochs "$epochs" \
-        --every "$every" --log "$out/$name.log" \
-        --weights "$out/$name.weights" "$@" "$out/text"
+        --every "$every" --log "$out/$name.log" --mix "$mix" \
+        --weights "$out/$name.weights" "$@"
 }
 
 echo
@@ -150,8 +158,8 @@ claim "beats a bigram" "$held against $bigram bits per byte" "$held < $bigram"
 claim "audit" "$audits of $epochs epochs: every sample exactly once" \
     "$audits == $epochs"
 claim "bit-identical" "digest $digest, compared byte for byte" "$same"
-claim "sampler state" "$state bytes per rank, for any size of text" \
-    "$state <= 128"
+claim "sampler state" "$state bytes for $number datasets of any size" \
+    "$state <= 64 + 192 * $number"
 echo
 [ "$wrong" -eq 0 ] || fail "$wrong of these are not as they should be"
 echo "demo: ok"

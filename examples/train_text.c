@@ -2,14 +2,16 @@
 
    It learns to guess the next byte of a text from the eight bytes before it:
    an embedding of each, one hidden layer, a softmax over the 256 bytes, plain
-   stochastic gradient descent. The ranks of a data-parallel job are simulated
-   one after the other in this process, each with a statesampler of its own.
+   stochastic gradient descent. Each file is a dataset of its own, and they
+   take turns by the weights given. The ranks of a data-parallel job are
+   simulated one after the other in this process, each with a statesampler_mix
+   of its own.
 
    Two things make a run repeatable to the last bit on any number of ranks. As
-   long as the global batch stays, the sampler gives a step the same samples
-   however many ranks share them; and gradients are summed in the order of
-   positions, so that floating point rounds the same way. So a checkpoint
-   written by 4 ranks can go on with 3, and end in the same weights.
+   long as the global batch stays, the mix gives a step the same samples of
+   the same text however many ranks share them; and gradients are summed in
+   the order of positions, so that floating point rounds the same way. So a
+   checkpoint written by 4 ranks can go on with 3, and end in the same weights.
 
        cc -O2 -I. -o train_text examples/train_text.c -lm
        ./train_text --help
@@ -38,6 +40,7 @@ enum {
     BYTES = 256,
     BLOCK = 1024, /* bytes; the text is cut into blocks, ... */
     GROUP = 10,   /* ... and of so many the last is held out */
+    TEXTS = 1000, /* files at most */
     PARTS = 16    /* of a run: the points of its loss curve */
 };
 
@@ -123,7 +126,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- The text: what is trained on and what is held out ---- */
+/* ---- The texts: what is trained on and what is held out ---- */
 
 typedef struct text {
     unsigned char *bytes;
@@ -148,6 +151,11 @@ static void text_read(text *t, const char *path)
     if (ferror(file))
         fail("cannot read %s", path);
     fclose(file);
+    if (t->size < BLOCK * GROUP) {
+        fail("%lu bytes of text are too few in %s: less than %d leave none "
+             "to hold out",
+             (unsigned long)t->size, path, BLOCK * GROUP);
+    }
 }
 
 static int held_out(size_t place)
@@ -178,26 +186,33 @@ static uint64_t count_samples(size_t size)
    samples, smoothed with tau bytes' worth of the single bytes' shares. It may
    take the tau that is best on the held-out text itself: more than the network
    is allowed. Returns bits per held-out byte. */
-static double bigram_bits(const text *t)
+static double bigram_bits(const text *texts, uint32_t number)
 {
     static double pair[BYTES][BYTES], before[BYTES], single[BYTES];
-    double best = HUGE_VAL, tau;
+    double best = HUGE_VAL, tau, samples = 0;
+    const text *t;
     uint64_t i;
-    for (i = 0; i < t->samples; i++) {
-        const unsigned char *byte = sample_at(t, i);
-        pair[byte[-1]][byte[0]] += 1;
-        before[byte[-1]] += 1;
-        single[byte[0]] += 1;
+    for (t = texts; t < texts + number; t++) {
+        for (i = 0; i < t->samples; i++) {
+            const unsigned char *byte = sample_at(t, i);
+            pair[byte[-1]][byte[0]] += 1;
+            before[byte[-1]] += 1;
+            single[byte[0]] += 1;
+        }
+        samples += (double)t->samples;
     }
     for (tau = 0.125; tau < 10000; tau *= 2) {
         double nats = 0, count = 0;
         size_t place;
-        for (place = 0; place < t->size; place++) {
-            if (held_out(place)) {
-                unsigned a = t->bytes[place - 1], b = t->bytes[place];
-                double share = (single[b] + 1) / ((double)t->samples + BYTES);
-                nats -= log((pair[a][b] + tau * share) / (before[a] + tau));
-                count += 1;
+        for (t = texts; t < texts + number; t++) {
+            for (place = 0; place < t->size; place++) {
+                if (held_out(place)) {
+                    unsigned a = t->bytes[place - 1], b = t->bytes[place];
+                    double share = (single[b] + 1) / (samples + BYTES);
+                    nats -=
+                        log((pair[a][b] + tau * share) / (before[a] + tau));
+                    count += 1;
+                }
             }
         }
         if (nats / count / log(2) < best)
@@ -350,16 +365,20 @@ static void model_init(model *m, uint64_t seed)
     fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3.0 / HIDDEN), &seed);
 }
 
-static double held_out_bits(const model *m, const text *t)
+static double held_out_bits(const model *m, const text *texts,
+                            uint32_t number)
 {
     static trace s;
+    const text *t;
     double nats = 0, count = 0;
     size_t place;
-    for (place = 0; place < t->size; place++) {
-        if (held_out(place)) {
-            forward(m, &s, t->bytes + place);
-            nats += s.loss;
-            count += 1;
+    for (t = texts; t < texts + number; t++) {
+        for (place = 0; place < t->size; place++) {
+            if (held_out(place)) {
+                forward(m, &s, t->bytes + place);
+                nats += s.loss;
+                count += 1;
+            }
         }
     }
     return nats / count / log(2);
@@ -370,15 +389,15 @@ static double held_out_bits(const model *m, const text *t)
 typedef struct options {
     uint64_t ranks, global_batch, epochs, seed, every;
     double rate, hold_at;
-    const char *checkpoint, *weights, *log;
+    const char *checkpoint, *weights, *log, *mix;
     int resume;
 } options;
 
-/* What a checkpoint holds besides weights and sampler: members of 64 bits
+/* What a checkpoint holds besides weights and the mix: members of 64 bits
    only, so that it can be packed as words. The first four must be the same in
-   the run that reads it; the sampler sees to the rest, such as the seed. */
+   the run that reads it; the mix sees to the rest, such as the seed. */
 typedef struct progress {
-    uint64_t text, shape, epochs; /* the text's hash, the model's sizes */
+    uint64_t texts, shape, epochs; /* the texts' hash, the model's sizes */
     double rate;
     uint64_t ranks, global_batch; /* of the run that wrote it */
     uint64_t step;                /* of all epochs */
@@ -388,12 +407,21 @@ typedef struct progress {
     double held_out_first, held_out;  /* after the first and the last epoch */
 } progress;
 
+/* What each rank of a job has. */
+typedef struct worker {
+    statesampler_mix mix;
+    statesampler_source *sources; /* one for each text */
+} worker;
+
 typedef struct run {
     options option;
-    text text;
+    text text[TEXTS];
+    uint32_t texts;
+    uint64_t samples; /* of all texts */
     model model;
     progress progress;
-    statesampler *ranks;
+    worker *ranks;
+    unsigned char *checkpoint;
     uint64_t *indices; /* one rank's share of a step */
     trace *traces;     /* a whole step, in the order of positions */
     FILE *log;
@@ -402,33 +430,78 @@ typedef struct run {
     uint64_t started_done, started_step;
 } run;
 
-/* How many samples all epochs have, and how many are done. Rank 0 speaks for
-   all: it has a sample in every step. */
+/* How many samples all epochs have, and how many are done, in this epoch and
+   in all. All ranks are at the same turn, so rank 0 speaks for them. */
 static uint64_t run_total(const run *r)
 {
-    return r->text.samples * r->option.epochs;
+    return r->samples * r->option.epochs;
+}
+
+static uint64_t run_position(const run *r)
+{
+    uint64_t position = 0;
+    uint32_t i;
+    for (i = 0; i < r->texts; i++)
+        position += statesampler_position(&r->ranks[0].sources[i].sampler);
+    return position;
 }
 
 static uint64_t run_done(const run *r)
 {
-    return statesampler_epoch(&r->ranks[0]) * r->text.samples +
-           statesampler_position(&r->ranks[0]);
+    return statesampler_mix_epoch(&r->ranks[0].mix) * r->samples +
+           run_position(r);
 }
 
-/* UNEVEN: every byte is learned from once per epoch, and only once. The last
-   step of an epoch is shorter, for some ranks perhaps empty. */
+/* "3,2,1": the weights of the texts, in their order. */
+static void read_weights(const run *r, uint32_t *weights)
+{
+    const char *at = r->option.mix;
+    uint32_t i;
+    for (i = 0; i < r->texts; i++) {
+        weights[i] = 1;
+        if (at) {
+            char *end;
+            unsigned long weight = strtoul(at, &end, 10);
+            if (*at < '0' || *at > '9' || weight < 1 || weight > 1000000 ||
+                *end != (i + 1 < r->texts ? ',' : 0))
+                fail("--mix takes a weight from 1 to 1000000 for each file, "
+                     "as in 3,2,1; not '%s' for %lu file(s)",
+                     r->option.mix, (unsigned long)r->texts);
+            weights[i] = (uint32_t)weight;
+            at = end + 1;
+        }
+    }
+}
+
+/* UNEVEN and ALL: every byte is learned from once per epoch, and only once. A
+   text's last step is shorter, for some ranks perhaps empty. */
 static void run_init_ranks(run *r)
 {
+    static uint32_t weights[TEXTS];
     uint64_t rank;
+    uint32_t i;
+    read_weights(r, weights);
     for (rank = 0; rank < r->option.ranks; rank++) {
-        statesampler_desc desc = {0};
-        desc.num_samples = r->text.samples;
-        desc.seed = r->option.seed;
-        desc.rank = (uint32_t)rank;
-        desc.world_size = (uint32_t)r->option.ranks;
-        desc.batch_size = (uint32_t)(r->option.global_batch / r->option.ranks);
-        desc.tail = STATESAMPLER_UNEVEN;
-        must(statesampler_init(&r->ranks[rank], &desc), "cannot", "start");
+        worker *w = &r->ranks[rank];
+        w->sources =
+            (statesampler_source *)allocate(r->texts, sizeof *w->sources);
+        for (i = 0; i < r->texts; i++) {
+            statesampler_desc desc = {0};
+            desc.num_samples = r->text[i].samples;
+            desc.seed = r->option.seed;
+            desc.stream = i;
+            desc.rank = (uint32_t)rank;
+            desc.world_size = (uint32_t)r->option.ranks;
+            desc.batch_size =
+                (uint32_t)(r->option.global_batch / r->option.ranks);
+            desc.tail = STATESAMPLER_UNEVEN;
+            must(statesampler_init(&w->sources[i].sampler, &desc), "cannot",
+                 "start");
+            w->sources[i].weight = weights[i];
+        }
+        must(statesampler_mix_init(&w->mix, w->sources, r->texts,
+                                   STATESAMPLER_ALL),
+             "cannot", "mix");
     }
 }
 
@@ -461,9 +534,8 @@ static void say_place(run *r, int screen, const char *what)
     say(r, screen,
         "%s: step %" PRIu64 ", epoch %" PRIu64 ", position %" PRIu64
         " of %" PRIu64 ", %" PRIu64 " ranks",
-        what, r->progress.step, statesampler_epoch(&r->ranks[0]) + 1,
-        statesampler_position(&r->ranks[0]), r->text.samples,
-        r->progress.ranks);
+        what, r->progress.step, statesampler_mix_epoch(&r->ranks[0].mix) + 1,
+        run_position(r), r->samples, r->progress.ranks);
 }
 
 static double part_bits(const run *r, uint64_t part)
@@ -475,8 +547,8 @@ static double part_bits(const run *r, uint64_t part)
    of the run that is finished, in the log and where there is no terminal. */
 static void show_progress(run *r, uint64_t part)
 {
-    const statesampler *lead = &r->ranks[0];
-    uint64_t batch = r->option.global_batch, step = r->progress.step, steps;
+    const statesampler_mix *lead = &r->ranks[0].mix;
+    uint64_t step = r->progress.step, steps;
     uint64_t total = run_total(r), done = run_done(r);
     int finished = done * PARTS / total != part;
     double passed = seconds() - r->started, left;
@@ -485,13 +557,15 @@ static void show_progress(run *r, uint64_t part)
         return;
     r->drawn = seconds();
     left = passed * (double)(total - done) / (double)(done - r->started_done);
-    steps = step + statesampler_num_steps(lead) - statesampler_step(lead) +
-            (r->option.epochs - 1 - statesampler_epoch(lead)) *
-                ((r->text.samples + batch - 1) / batch);
+    steps = step + statesampler_mix_num_turns(lead) -
+            statesampler_mix_turn(lead) +
+            (r->option.epochs - 1 - statesampler_mix_epoch(lead)) *
+                statesampler_mix_num_turns(lead);
     snprintf(line, sizeof line,
              "step %" PRIu64 "/%" PRIu64 "  epoch %" PRIu64
              "  %.3f bits  %.0f steps/s  %.0f:%02.0f left",
-             step, steps, statesampler_epoch(lead) + 1, part_bits(r, part),
+             step, steps, statesampler_mix_epoch(lead) + 1,
+             part_bits(r, part),
              (double)(step - r->started_step) / (passed + 1e-9),
              floor(left / 60), floor(fmod(left, 60)));
     if (finished)
@@ -505,30 +579,33 @@ static void show_progress(run *r, uint64_t part)
 
 /* ---- Checkpoints ---- */
 
-/* One file: magic, progress, a sampler's state, weights, and a hash of all
-   that. It is written whole or not at all. */
-#define MAGIC "TRAINTX1"
-#define STATE_AT (8 + sizeof(progress))
-#define WEIGHTS_AT (STATE_AT + STATESAMPLER_STATE_BYTES)
-#define HASH_AT (WEIGHTS_AT + sizeof(model))
-#define CHECKPOINT_BYTES (HASH_AT + 8)
+/* One file: magic, progress, weights, a mix's state, and a hash of all that.
+   It is written whole or not at all. */
+#define MAGIC "TRAINTX2"
+#define WEIGHTS_AT (8 + sizeof(progress))
+#define STATE_AT (WEIGHTS_AT + sizeof(model))
 
-static unsigned char checkpoint[CHECKPOINT_BYTES];
+static size_t checkpoint_bytes(const run *r)
+{
+    return STATE_AT + statesampler_mix_state_bytes(&r->ranks[0].mix) + 8;
+}
 
 static void checkpoint_save(run *r)
 {
     const char *path = r->option.checkpoint;
+    unsigned char *checkpoint = r->checkpoint;
+    size_t size = checkpoint_bytes(r);
     uint64_t hash;
     if (!path)
         return;
     memcpy(checkpoint, MAGIC, 8);
     pack(checkpoint + 8, &r->progress, sizeof(progress) / 8, 8);
-    statesampler_save(&r->ranks[0], checkpoint + STATE_AT);
     pack(checkpoint + WEIGHTS_AT, &r->model, WEIGHTS, 4);
-    hash = hash_bytes(checkpoint, HASH_AT);
-    pack(checkpoint + HASH_AT, &hash, 1, 8);
-    must(statesampler_save_file(path, checkpoint, CHECKPOINT_BYTES),
-         "cannot write", path);
+    statesampler_mix_save(&r->ranks[0].mix, checkpoint + STATE_AT);
+    hash = hash_bytes(checkpoint, size - 8);
+    pack(checkpoint + size - 8, &hash, 1, 8);
+    must(statesampler_save_file(path, checkpoint, size), "cannot write",
+         path);
     say_place(r, 0, "checkpoint");
 }
 
@@ -539,11 +616,11 @@ static void checkpoint_load(run *r)
     static const char *const names[4] = {"text", "model size",
                                          "number of epochs", "learning rate"};
     const char *path = r->option.checkpoint;
-    unsigned char own[4 * 8];
+    unsigned char own[4 * 8], *checkpoint = r->checkpoint;
     uint64_t hash, rank;
     size_t size = 0, i;
     int code =
-        statesampler_load_file(path, checkpoint, CHECKPOINT_BYTES, &size);
+        statesampler_load_file(path, checkpoint, checkpoint_bytes(r), &size);
     if (code != STATESAMPLER_ECAPACITY)
         must(code, "cannot read", path);
     if (size < STATE_AT || memcmp(checkpoint, MAGIC, 8) != 0)
@@ -557,8 +634,8 @@ static void checkpoint_load(run *r)
             fail("%s is of another run: its %s is not this one's", path,
                  names[i]);
     for (rank = 0; rank < r->option.ranks; rank++)
-        must(statesampler_load(&r->ranks[rank], checkpoint + STATE_AT,
-                               STATESAMPLER_STATE_BYTES),
+        must(statesampler_mix_load(&r->ranks[rank].mix, checkpoint + STATE_AT,
+                                   size - STATE_AT - 8),
              "cannot resume from", path);
     unpack(&r->progress, checkpoint + 8, sizeof(progress) / 8, 8);
     unpack(&r->model, checkpoint + WEIGHTS_AT, WEIGHTS, 4);
@@ -578,11 +655,16 @@ static void train_step(run *r)
     /* What each rank does by itself. Its sample j has position j * world +
        rank in the step: that is its place in the array. */
     for (rank = 0; rank < world; rank++) {
-        size_t own = statesampler_next(&r->ranks[rank], r->indices), j;
+        statesampler_mix *mix = &r->ranks[rank].mix;
+        uint32_t which;
+        size_t own, j;
+        statesampler_mix_next(mix, r->indices, &own, &which);
         for (j = 0; j < own; j++) {
             trace *s = &r->traces[j * world + rank];
-            forward(&r->model, s, sample_at(&r->text, r->indices[j]));
+            forward(&r->model, s, sample_at(&r->text[which], r->indices[j]));
             backward(&r->model, s);
+            /* The audit counts the samples of all texts in one line. */
+            r->indices[j] += statesampler_mix_offset(mix, which);
         }
         statesampler_audit_add(&p->audit, r->indices, own);
         count += own;
@@ -604,23 +686,24 @@ static void train_step(run *r)
 static void end_epoch(run *r)
 {
     progress *p = &r->progress;
-    uint64_t epoch = statesampler_epoch(&r->ranks[0]), rank;
-    int passed = statesampler_audit_check(&p->audit, r->text.samples);
+    uint64_t epoch = statesampler_mix_epoch(&r->ranks[0].mix), rank;
+    int passed = statesampler_audit_check(&p->audit, r->samples);
     if (passed)
         p->audits_passed++;
-    p->held_out = held_out_bits(&r->model, &r->text);
+    p->held_out = held_out_bits(&r->model, r->text, r->texts);
     if (epoch == 0)
         p->held_out_first = p->held_out;
     say(r, 1,
         "epoch %" PRIu64 ": held-out text %.3f bits per byte; audit %s: "
         "%" PRIu64 " of %" PRIu64 " samples",
         epoch + 1, p->held_out, passed ? "ok" : "FAILED", p->audit.count,
-        r->text.samples);
+        r->samples);
     memset(&p->audit, 0, sizeof p->audit);
-    /* A rank without a sample in the last step is in the next epoch already,
-       and stays where it is. */
-    for (rank = 0; rank < r->option.ranks; rank++)
-        statesampler_set_epoch(&r->ranks[rank], epoch + 1);
+    for (rank = 0; rank < r->option.ranks; rank++) {
+        size_t own;
+        uint32_t which;
+        statesampler_mix_next(&r->ranks[rank].mix, NULL, &own, &which);
+    }
     checkpoint_save(r);
 }
 
@@ -637,9 +720,9 @@ static void hold(run *r)
 
 static void train(run *r)
 {
-    const statesampler *lead = &r->ranks[0];
-    while (statesampler_epoch(lead) < r->option.epochs) {
-        if (statesampler_step(lead) == statesampler_num_steps(lead)) {
+    const statesampler_mix *lead = &r->ranks[0].mix;
+    while (statesampler_mix_epoch(lead) < r->option.epochs) {
+        if (statesampler_mix_turn(lead) == statesampler_mix_num_turns(lead)) {
             end_epoch(r);
             continue;
         }
@@ -647,7 +730,7 @@ static void train(run *r)
         if (r->progress.step % r->option.every == 0)
             checkpoint_save(r);
         if (r->option.hold_at > 0 &&
-            (double)run_done(r) >= r->option.hold_at * (double)r->text.samples)
+            (double)run_done(r) >= r->option.hold_at * (double)r->samples)
             hold(r);
     }
 }
@@ -676,13 +759,15 @@ static int report(run *r)
     say(r, 1, "held-out loss: from %.3f after the first epoch to %.3f",
         p->held_out_first, p->held_out);
     say(r, 1, "bigram model on the same held-out text: %.3f bits per byte",
-        bigram_bits(&r->text));
+        bigram_bits(r->text, r->texts));
     say(r, 1,
         "audit: %" PRIu64 " of %" PRIu64
         " epochs had every sample exactly once",
         p->audits_passed, r->option.epochs);
-    say(r, 1, "sampler: %d bytes of state, %lu bytes of memory per rank",
-        STATESAMPLER_STATE_BYTES, (unsigned long)sizeof(statesampler));
+    say(r, 1, "sampler: %lu bytes of state, %lu bytes of memory per rank",
+        (unsigned long)statesampler_mix_state_bytes(&r->ranks[0].mix),
+        (unsigned long)(sizeof(statesampler_mix) +
+                        r->texts * sizeof(statesampler_source)));
     say(r, 1, "weights: digest %016" PRIx64 " after %" PRIu64 " steps",
         hash_bytes(bytes, sizeof bytes), p->step);
     return p->audits_passed == r->option.epochs;
@@ -693,8 +778,10 @@ static int report(run *r)
 static const char usage[] =
     "usage: train_text [options] FILE...\n"
     "\n"
-    "Trains a small next-byte language model on the files, a tenth held out.\n"
+    "Trains a small next-byte language model on the files, a tenth of each\n"
+    "held out. Each file is a dataset of its own; a step is of one of them.\n"
     "\n"
+    "  --mix LIST         weights, by which they take turns: 3,2,1 (1,1,1)\n"
     "  --ranks N          data-parallel ranks, simulated in this process (4)\n"
     "  --global-batch N   samples per step over all ranks (48)\n"
     "  --epochs N         (4)\n"
@@ -736,6 +823,7 @@ static int options_read(options *o, int argc, char **argv)
         {"--checkpoint", NULL, 0, 0, NULL, &o->checkpoint},
         {"--weights", NULL, 0, 0, NULL, &o->weights},
         {"--log", NULL, 0, 0, NULL, &o->log},
+        {"--mix", NULL, 0, 0, NULL, &o->mix},
     };
     const size_t count = sizeof known / sizeof known[0];
     int at;
@@ -789,6 +877,7 @@ int main(int argc, char **argv)
 {
     static run r;
     options *o = &r.option;
+    size_t size = 0;
     int at;
     o->ranks = 4;
     o->global_batch = 48;
@@ -806,35 +895,39 @@ int main(int argc, char **argv)
     }
     if (o->resume && !o->checkpoint)
         usage_error("--resume needs", "--checkpoint FILE");
-    for (; at < argc; at++)
-        text_read(&r.text, argv[at]);
-    if (r.text.size < BLOCK * GROUP) {
-        fail("%lu bytes of text are too few: less than %d leave none to hold "
-             "out",
-             (unsigned long)r.text.size, BLOCK * GROUP);
+    r.progress.texts = 0;
+    for (; at < argc; at++) {
+        text *t = &r.text[r.texts++];
+        if (r.texts > TEXTS)
+            fail("%d files at most", TEXTS);
+        text_read(t, argv[at]);
+        t->samples = count_samples(t->size);
+        size += t->size;
+        r.samples += t->samples;
+        r.progress.texts = r.progress.texts * 31 + hash_bytes(t->bytes, t->size);
     }
-    r.text.samples = count_samples(r.text.size);
     if (o->log && !(r.log = fopen(o->log, "w")))
         fail("cannot write %s", o->log);
     r.terminal = isatty(STDOUT_FILENO);
-    r.ranks = (statesampler *)allocate((size_t)o->ranks, sizeof *r.ranks);
+    r.ranks = (worker *)allocate((size_t)o->ranks, sizeof *r.ranks);
     r.indices = (uint64_t *)allocate((size_t)o->global_batch, 8);
     r.traces = (trace *)allocate((size_t)o->global_batch, sizeof *r.traces);
     model_init(&r.model, o->seed);
     run_init_ranks(&r);
-    r.progress.text = hash_bytes(r.text.bytes, r.text.size);
+    r.checkpoint = (unsigned char *)allocate(checkpoint_bytes(&r), 1);
     r.progress.shape = ((uint64_t)CONTEXT << 16 | EMBED) << 16 | HIDDEN;
     r.progress.epochs = o->epochs;
     r.progress.rate = o->rate;
 
     say(&r, 1,
-        "text: %lu bytes, %" PRIu64 " samples to train on; model: %lu "
-        "weights",
-        (unsigned long)r.text.size, r.text.samples, (unsigned long)WEIGHTS);
+        "text: %lu bytes in %lu file(s), %" PRIu64
+        " samples to train on; model: %lu weights",
+        (unsigned long)size, (unsigned long)r.texts, r.samples,
+        (unsigned long)WEIGHTS);
     if (o->resume) {
         checkpoint_load(&r);
         say_place(&r, 1, "resumed");
-        if (statesampler_epoch(r.ranks) == o->epochs)
+        if (statesampler_mix_epoch(&r.ranks[0].mix) == o->epochs)
             say(&r, 1, "nothing is left to train on: the run had finished");
         if (r.progress.global_batch != o->global_batch)
             say(&r, 1,
@@ -845,7 +938,7 @@ int main(int argc, char **argv)
         "ranks: %" PRIu64 " x %" PRIu64 " = %" PRIu64 " samples a step, "
         "%" PRIu64 " epochs of %" PRIu64 " steps",
         o->ranks, o->global_batch / o->ranks, o->global_batch, o->epochs,
-        statesampler_num_steps(r.ranks));
+        statesampler_mix_num_turns(&r.ranks[0].mix));
     r.progress.ranks = o->ranks;
     r.progress.global_batch = o->global_batch;
     r.started_done = run_done(&r);

@@ -203,6 +203,62 @@ locate() {
     done
 }
 
+# Each line of the table has its turn's dataset; a rank's samples are of its
+# own part of it, and each is there once in an epoch.
+round_robin() {
+    status 0 $limit "$bin/round_robin"
+    has out "round_robin: every sample once in each epoch"
+    finds "killed, and resumed" out
+    awk '$1 ~ /^[01]$/ {
+            if ($3 != ($2 % 2 ? "B" : "A")) exit 1
+            for (i = 4; i <= 9; i++) {
+                rank = int((i - 4) / 2)
+                if ($i == "-") continue
+                if (rank != ($i < 4 ? 0 : $i < 7 ? 1 : 2)) exit 1
+                if (seen[$1 $3 $i]++) exit 1
+                count++
+            }
+            turns++
+        }
+        END { exit !(turns == 8 && count == 40) }' out
+}
+
+# The README's picture is what the program draws.
+turns() {
+    status 0 $limit "$bin/turns"
+    same out "$root/examples/turns.svg"
+    equal "$(grep -c '#3b6fb6' out)" 27 # 3 + 3 + 6 + 6 + half of 18
+}
+
+# Of 12 turns the shares are 6, 4 and 2; and a far table begins at once.
+mixture() {
+    status 0 $limit "$bin/mixture"
+    awk '$1 == 12 { good = $3 == 6 && $6 == 4 && $9 == 2 }
+        END { exit !good }' out
+    status 0 $limit "$bin/mixture" 1000000000000000
+    awk '$1 == "1000000000000002" {
+            good = $3 == "500000000000001" && $6 == "333333333333334" &&
+                $9 == "166666666666667"
+        }
+        END { exit !good }' out
+    status 2 $limit "$bin/mixture" 1e6
+    status 2 $limit "$bin/mixture" 4611686018427387905
+    finds "no such step" err
+}
+
+grow() {
+    status 0 $limit "$bin/grow"
+    for line in "matched code" "new     books" "matched web" "removed mail"; do
+        has out "    $line"
+    done
+    # Those still there are where they were, and the new one begins.
+    for name in code web; do
+        equal "$(grep " $name  *epoch" out | sed -n 1p)" \
+            "$(grep " $name  *epoch" out | sed -n 2p)"
+    done
+    has out "    books  epoch 0, step 0 of 13"
+}
+
 check "quickstart.c serves the rest of one epoch and the whole next" quickstart
 check "quickstart.c stands word for word in the header" word_for_word
 check "resume.c is killed and loses nothing" resume
@@ -211,6 +267,15 @@ check "workers.c: threads without a lock, the same model" workers
 check "evaluate.c: UNEVEN is exact, PAD is not" evaluate
 check "window.c: each chunk once, 4 open" window
 check "locate.c finds the broken sample, and any other" locate
+check "round_robin.c: two datasets, three ranks, killed in between" \
+    round_robin
+check "turns.c draws the picture in the README" turns
+check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+if [ -x "$bin/grow" ]; then
+    check "grow.c: datasets come and go, and the rest go on" grow
+else
+    skip "grow.c: stb_ds.h is not here"
+fi
 
 # --- indices: what is printed -------------------------------------------------
 

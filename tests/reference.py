@@ -630,13 +630,16 @@ def add_chain(base, i):
 def add_large(base, i):
     """Numbers that do not fit 32 bits, about the middle and at the end."""
     sizes = [5 * 10**9, 2**40 + 3, 2**61 + 77, 2**62]
-    for k in range(2 if base["order"] == SHUFFLE else 1):
+    for k in range(2 if base["order"] in (SHUFFLE, WINDOW) else 1):
         seed, epoch, stream = KEYS[(i + k) % len(KEYS)]
         desc = dict(base, num_samples=sizes[(i + k) % 4], seed=seed,
                     epoch=epoch, stream=stream, rank=0x2FFFFFFF,
                     world_size=0x30000001, batch_size=11)
         if base["order"] == WINDOW:
-            desc["chunk_size"], desc["window"] = 2**33, 3 + k
+            desc["chunk_size"], desc["window"] = 2**33, 3
+            if k == 1: # chunks and windows that do not fit 32 bits either
+                desc["num_samples"] = 2**62
+                desc["chunk_size"], desc["window"] = 3, 2
         s = Sampler(**desc)
         if base["tail"] == CARRY:
             steps = [10**8, 2**62 // s.G - 1]

@@ -16,9 +16,14 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 
 # --- Compiling the header by itself ---------------------------------------
 
+# The optional parts that can be compiled here.
+optional='HOSTED'
+[ -z "$STB_FLAGS" ] || optional='HOSTED STB_DS'
+
 # Prints a source file that includes the header after these macros.
 source_of() {
     for macro; do
+        [ $macro != STB_DS ] || echo '#include "stb_ds.h"'
         echo "#define STATESAMPLER_$macro"
     done
     echo '#include "statesampler.h"'
@@ -28,7 +33,7 @@ source_of() {
 compile() { # LANGUAGE OBJECT COMMAND...
     language=$1 object=$2
     shift 2
-    "$@" -I. -c -o "$object" -x "$language" -
+    "$@" -I. $STB_FLAGS -c -o "$object" -x "$language" -
 }
 
 # The core for itself, as a kernel or a microcontroller has it. The stack
@@ -59,7 +64,7 @@ at_most() { # LIMIT VALUE WHAT
 
 # The names of the public functions, from the compiler.
 functions() {
-    source_of IMPLEMENTATION HOSTED | compile c all.o "$CC" -std=c99 -O0
+    source_of IMPLEMENTATION $optional | compile c all.o "$CC" -std=c99 -O0
     nm -g --defined-only all.o | sed -n 's/.* T //p'
 }
 
@@ -102,11 +107,12 @@ examples() {
 warnings() { # LANGUAGE COMMAND...
     language=$1
     shift
-    for macros in '' STATIC HOSTED 'STATIC HOSTED'; do
+    for macros in '' STATIC HOSTED 'STATIC HOSTED' "$optional" \
+        "STATIC $optional" "${optional#HOSTED}"; do
         source_of IMPLEMENTATION $macros |
             compile "$language" warn.o "$@" $STRICT -O2 || return 1
     done
-    source_of HOSTED | compile "$language" warn.o "$@" $STRICT || return 1
+    source_of $optional | compile "$language" warn.o "$@" $STRICT || return 1
     { source_of IMPLEMENTATION STATIC
       echo 'int probe(statesampler *s, const statesampler_desc *desc,'
       echo '          statesampler_place *place, uint64_t *out);'
@@ -122,7 +128,9 @@ warnings() { # LANGUAGE COMMAND...
 }
 
 clean_sources() { # COMMAND...
-    for source in "$root"/examples/*.c "$root"/bench/*.c; do
+    for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
+        "$root"/bench/*.c; do
+        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
             -c -o warn.o "$source" || return 1
     done
@@ -169,6 +177,33 @@ quality_selftest() {
         echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
 }
 
+# One program of tests/torch, by a Python that has torch.
+torch() { # PYTHON PROGRAM
+    timeout -k 10 900 "$1" "$root/tests/torch/$2.py" >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^Ran \([0-9]* tests\?\) in .*/note: \1/p' said
+}
+
+# Two processes, one killed, then three; the line that counts the samples.
+torch_train() { # PYTHON
+    timeout -k 10 300 "$1" "$root/examples/torch/train.py" --compare 100000 \
+        >said 2>&1 || {
+        cat said
+        return 1
+    }
+    sed -n 's/^of .*: \([0-9]* trained on exactly once\), .*/note: \1/p' said
+}
+
+torch_figures() { # PYTHON
+    "$1" "$root/examples/torch/figures.py" --quick >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 12 "$(grep -c '^| .* | .* |$' said)" 'lines of figures'
+}
+
 # The bench checks what it computes and prints its rows and points. Times are
 # not judged: nobody has the machine for himself here.
 bench() {
@@ -187,9 +222,19 @@ bench() {
     done
 }
 
+# As most programs have it: with vectors.
+ordinary() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION |
+        compile c "$object" "$@" -std=c99 -fno-stack-protector
+}
+
 # Nothing is needed, and nothing kept: no variable that a call could change.
-no_symbols() { # COMMAND...
-    freestanding core.o "$@" && nm -u core.o | nothing &&
+no_symbols() { # freestanding|ordinary COMMAND...
+    compiled=$1
+    shift
+    $compiled core.o "$@" && nm -u core.o | nothing &&
         nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
@@ -203,26 +248,30 @@ only_aeabi() { # COMMAND...
 
 # A linker that is told nothing of missing symbols is the judge: nm does not
 # read WebAssembly.
-wasm() {
-    freestanding core.o clang --target=wasm32 -O2 &&
+wasm() { # freestanding|ordinary FLAG...
+    compiled=$1
+    shift
+    $compiled core.o clang --target=wasm32 -O2 "$@" &&
         wasm-ld --no-entry --export-all -o core.wasm core.o
 }
 
 fits() { # COMMAND...
     { source_of
       echo 'typedef char sampler[sizeof(statesampler) <= 512 ? 1 : -1];'
+      echo 'typedef char source[sizeof(statesampler_source) <='
+      echo '    sizeof(statesampler) + 8 + 64 ? 1 : -1];'
       echo 'typedef char state[STATESAMPLER_STATE_BYTES <= 128 ? 1 : -1];'
     } | compile c fits.o "$@" -std=c99 -ffreestanding
 }
 
 exported() { # COMMAND...
-    source_of IMPLEMENTATION HOSTED | compile c all.o "$@" -std=c99
-    at_least 25 "$(nm -g --defined-only all.o | grep -c ' T ')" functions
+    source_of IMPLEMENTATION $optional | compile c all.o "$@" -std=c99
+    at_least 40 "$(nm -g --defined-only all.o | grep -c ' T ')" functions
     nm -g --defined-only all.o | grep -v ' T statesampler_' | nothing
 }
 
 static_exports_nothing() { # COMMAND...
-    { source_of IMPLEMENTATION STATIC HOSTED
+    { source_of IMPLEMENTATION STATIC $optional
       echo 'int probe(statesampler *s, const statesampler_desc *d);'
       echo 'int probe(statesampler *s, const statesampler_desc *d)'
       echo '{ return statesampler_init(s, d); }'
@@ -232,17 +281,17 @@ static_exports_nothing() { # COMMAND...
 
 # Line markers say which lines are the header's own.
 macros() {
-    source_of IMPLEMENTATION HOSTED | gcc -std=c99 -I. -E -dD -x c - >all.i
+    source_of IMPLEMENTATION $optional | gcc -std=c99 -I. $STB_FLAGS -E -dD -x c - >all.i
     awk '$1 == "#" { ours = $3 ~ /statesampler\.h"$/ }
         ours && $1 == "#define" { sub(/\(.*/, "", $2); print $2 }' all.i >names
-    at_least 30 "$(wc -l <names)" macros
+    at_least 50 "$(wc -l <names)" macros
     grep -v '^STATESAMPLER_' names | nothing
 }
 
 # Everything the header names at file scope, by the debugger's tables: types,
 # tags, enumerators, variables, private functions too.
 names() {
-    source_of IMPLEMENTATION HOSTED | compile c all.o gcc -std=c99 -O0 \
+    source_of IMPLEMENTATION $optional | compile c all.o gcc -std=c99 -O0 \
         -gdwarf-4 -fno-eliminate-unused-debug-types \
         -fkeep-inline-functions -fkeep-static-functions
     objdump --dwarf=info all.o | awk '
@@ -261,25 +310,25 @@ names() {
         top && /DW_AT_decl_file/ { file = $NF }
         END { end(); for (n in found) if (found[n] == header) print n }
         ' >names
-    at_least 70 "$(wc -l <names)" names
+    at_least 110 "$(wc -l <names)" names
     grep -v '^statesampler\(_\|$\)' names | nothing
 }
 
 # A section of its own shows that the macro reached every definition, a weak
 # reference that it reached every declaration.
 api() {
-    source_of IMPLEMENTATION HOSTED | compile c api.o gcc -std=c99 -O0 \
+    source_of IMPLEMENTATION $optional | compile c api.o gcc -std=c99 -O0 \
         '-DSTATESAMPLER_API=__attribute__((section("api")))'
-    at_least 25 "$(objdump -t api.o | grep -c ' g .* api	')" definitions
+    at_least 40 "$(objdump -t api.o | grep -c ' g .* api	')" definitions
     objdump -t api.o | grep ' g ' | grep -v ' api	' | nothing
     functions >names
-    { source_of HOSTED
+    { source_of $optional
       echo 'void (*const all[])(void) = {'
       sed 's/.*/(void (*)(void))&,/' names
       echo '0};'
     } | compile c api.o gcc -w -std=c99 -O0 \
         '-DSTATESAMPLER_API=__attribute__((weak))'
-    at_least 25 "$(nm api.o | grep -c ' w statesampler_')" declarations
+    at_least 40 "$(nm api.o | grep -c ' w statesampler_')" declarations
     nm -u api.o | grep -v ' w ' | nothing
 }
 
@@ -297,14 +346,15 @@ assert_is_nothing() {
 
 # However a program includes the header.
 included() { # LANGUAGE COMMAND...
-    { source_of HOSTED; source_of HOSTED; } | compile "$@"
+    { source_of $optional; source_of $optional; } | compile "$@"
     nm -g --defined-only "$2" | nothing
-    { source_of HOSTED; source_of IMPLEMENTATION; source_of; } | compile "$@"
+    { source_of $optional; source_of IMPLEMENTATION; source_of; } |
+        compile "$@"
     nm -g --defined-only "$2" | grep -q 'T statesampler_load_file$'
     { for name in stdio stdlib string errno limits time math signal; do
           echo "#include <$name.h>"
       done
-      source_of IMPLEMENTATION HOSTED
+      source_of IMPLEMENTATION $optional
     } | compile "$@"
     nm -g --defined-only "$2" | grep -q 'T statesampler_load_file$'
 }
@@ -408,25 +458,29 @@ code_size() {
     arm-none-eabi-size core.o | awk 'END { print $1 }'
 }
 
-# The same for a program that uses the permutation only: its table of four
-# pointers is the root, and what it does not reach is thrown away.
-perm_size() {
+# The same for a program that uses only some public functions: its table of
+# pointers to them is the root, and what it does not reach is thrown away.
+part_size() { # PATTERN
+    freestanding core.o arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -Os
+    arm-none-eabi-nm core.o | sed -n 's/.* T //p' | grep -E "$1" >used
     { source_of IMPLEMENTATION
       echo 'extern const void *const root[];'
       echo 'const void *const root[] = {'
-      for name in init at inverse fill; do
-          echo "(const void *)statesampler_perm_$name,"
-      done
+      sed 's/.*/(const void *)&,/' used
       echo '};'
-    } | compile c perm.o arm-none-eabi-gcc -w -std=c99 -ffreestanding \
+    } | compile c part.o arm-none-eabi-gcc -w -std=c99 -ffreestanding \
         -mcpu=cortex-m0 -mthumb -Os -ffunction-sections -fdata-sections
     arm-none-eabi-ld --gc-sections -e root --unresolved-symbols=ignore-all \
-        -o perm.elf perm.o
-    arm-none-eabi-size perm.elf | awk 'END { print $1 - 16 }'
+        -o part.elf part.o
+    echo $(($(arm-none-eabi-size part.elf | awk 'END { print $1 }') -
+        4 * $(wc -l <used)))
 }
 
-# The deepest stack of any public function, as gcc counts each frame; the
-# three that serve batches in bulk have a limit of their own. Prints both.
+perm_size() { part_size '_perm_'; }
+mixless_size() { part_size '^statesampler_([^m]|m[^i])'; }
+
+# The deepest stack of any public function, as gcc counts each frame; those
+# that serve batches in bulk have a limit of their own. Prints both.
 stack_of() { # COMMAND...
     source_of IMPLEMENTATION |
         compile c core.o "$@" -std=c99 -fcallgraph-info=su
@@ -449,7 +503,7 @@ stack_of() { # COMMAND...
             for (f in own) {
                 if (f !~ /^statesampler_/) continue
                 size = deepest(f)
-                if (f ~ /^statesampler_(perm_fill|next|at)$/) {
+                if (f ~ /^statesampler_(perm_fill|(mix_)?(next|at))$/) {
                     if (size > bulk) bulk = size
                 } else if (size > plain) plain = size
             }
@@ -457,7 +511,8 @@ stack_of() { # COMMAND...
         }' core.ci
 }
 
-code_fits() { at_most 8192 "$(code_size)" bytes; }
+code_fits() { at_most 11264 "$(code_size)" bytes; }
+mixless_fits() { at_most 8192 "$(mixless_size)" bytes; }
 perm_fits() { at_most 1536 "$(perm_size)" bytes; }
 stack_fits() { # COMMAND...
     set -- $(stack_of "$@")
@@ -470,6 +525,7 @@ sizes() {
     cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
     if command -v arm-none-eabi-gcc >/dev/null; then
         echo "code, Cortex-M0 -Os, whole core: $(code_size) bytes (8192)"
+        echo "code, Cortex-M0 -Os, without mix: $(mixless_size) bytes (8192)"
         echo "code, Cortex-M0 -Os, perm alone: $(perm_size) bytes (1536)"
         set -- $(stack_of $cortex -Os -ffreestanding)
         echo "stack, Cortex-M0 -Os: $1 bytes (1024)"
@@ -529,6 +585,26 @@ find_tests() {
     tests="$tests$last"
 }
 
+ask_torch() {
+    if torch_python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask "PyTorch: torch's and VISSL's samplers, index for index" \
+            torch $torch_python test_parity
+        ask 'PyTorch: the forum'"'"'s round robin, stop rules' \
+            torch $torch_python test_round_robin
+        ask 'PyTorch: a state at every batch, with workers, on other ranks' \
+            torch $torch_python test_state
+        ask "PyTorch: torch's own order" torch $torch_python test_order
+        ask 'PyTorch: the library is built at the first import' \
+            torch $torch_python test_library
+        ask 'PyTorch: 2 processes, one killed, then 3: every sample once' \
+            torch_train $torch_python
+        ask 'PyTorch: the figures are measured (quick)' \
+            torch_figures $torch_python
+    else
+        skip 'PyTorch, its samplers' 'a python3 with torch'
+    fi
+}
+
 # A fault's name begins with its layer, and the test of that name is asked
 # first. Bulk code is there only where the compiler's target has vectors.
 list_mutants() {
@@ -544,6 +620,12 @@ list_mutants() {
         skip 'faults in bulk code' "a vector unit that $CC compiles for"
     }
     grep '^= ' tests/mutants.txt | cut -c 3- >$run/faults
+    if torch_python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask 'PyTorch: every fault in its samplers is noticed' \
+            torch $torch_python mutants
+    else
+        skip 'faults in the samplers for PyTorch' 'a python3 with torch'
+    fi
     number=0
     while read -r fault; do
         number=$((number + 1)) layer=${fault%%:*}
@@ -589,6 +671,7 @@ list_questions() {
         ask 'tests/reference.py prints tests/vectors.json' vectors
     fi
     ask 'the bench measures right results, and every row (quick)' bench
+    ask_torch
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask 'those statistics fail what is bad and pass what is good' \
         quality_selftest
@@ -612,7 +695,11 @@ list_questions() {
         ask 'no warning in examples and bench: gcc' clean_sources gcc
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: gcc -O$level" \
-                no_symbols gcc -O$level
+                no_symbols freestanding gcc -O$level
+        done
+        for flags in '' $x86; do
+            ask "with vectors, no symbol needed: gcc -O3 $flags" \
+                no_symbols ordinary gcc -O3 $flags
         done
         ask 'macros begin with STATESAMPLER_' macros
         ask 'types, tags and private names begin with statesampler_' names
@@ -654,11 +741,17 @@ list_questions() {
         ask 'no warning in examples and bench: clang' clean_sources clang
         for level in 0 s 2 3; do
             ask "freestanding, no symbol needed: clang -O$level" \
-                no_symbols clang -O$level
+                no_symbols freestanding clang -O$level
+        done
+        for flags in -Os '' $x86; do
+            ask "with vectors, no symbol needed: clang -O3 $flags" \
+                no_symbols ordinary clang -O3 $flags
         done
         ask 'sizes of the structs: wasm32' fits clang --target=wasm32
         if tool wasm-ld 'wasm32'; then
-            ask 'freestanding, no symbol needed: wasm32' wasm
+            ask 'freestanding, no symbol needed: wasm32' wasm freestanding
+            ask 'with vectors, no symbol needed: wasm32' \
+                wasm ordinary -msimd128
         fi
     fi
     if tool g++ 'C++ 98, 11 and 20'; then
@@ -699,7 +792,8 @@ list_questions() {
         ask 'freestanding, only __aeabi_ helpers needed: Cortex-M0' \
             only_aeabi $cortex -Os
         ask 'sizes of the structs: Cortex-M0' fits $cortex
-        ask 'code of the core at most 8192 bytes: Cortex-M0 -Os' code_fits
+        ask 'code of the core at most 11264 bytes: Cortex-M0 -Os' code_fits
+        ask 'code without mix at most 8192 bytes: Cortex-M0 -Os' mixless_fits
         ask 'code of perm at most 1536 bytes: Cortex-M0 -Os' perm_fits
         ask 'stack at most 1024 bytes, in bulk 4096: Cortex-M0 -Os' \
             stack_fits $cortex -Os -ffreestanding

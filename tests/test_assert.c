@@ -122,6 +122,64 @@ static void check_sampler(void)
     WRONG(statesampler_load(&sampler, NULL, sizeof state));
 }
 
+static void check_mix(void)
+{
+    static statesampler_source sources[2], blanks[2];
+    static statesampler_mix mix, none;
+    static unsigned char bytes[300];
+    uint64_t turn;
+    uint32_t source;
+    CHECK(statesampler_init(&sources[0].sampler, &desc) == STATESAMPLER_OK);
+    CHECK(statesampler_init(&sources[1].sampler, &desc) == STATESAMPLER_OK);
+    RIGHT(statesampler_mix_init(&mix, sources, 2, 0));
+    WRONG(statesampler_mix_init(NULL, sources, 2, 0));
+    WRONG(statesampler_mix_init(&mix, NULL, 2, 0));
+    WRONG(statesampler_mix_init(&mix, blanks, 2, 0));
+    RIGHT(statesampler_mix_next(&mix, NULL, &size, &source));
+    WRONG(statesampler_mix_next(NULL, NULL, &size, &source));
+    WRONG(statesampler_mix_next(&none, NULL, &size, &source));
+    WRONG(statesampler_mix_next(&mix, NULL, NULL, &source));
+    WRONG(statesampler_mix_next(&mix, NULL, &size, NULL));
+    RIGHT(statesampler_mix_at(&mix, 0, NULL, &size, &source));
+    WRONG(statesampler_mix_at(NULL, 0, NULL, &size, &source));
+    WRONG(statesampler_mix_at(&none, 0, NULL, &size, &source));
+    WRONG(statesampler_mix_at(&mix, 0, NULL, NULL, &source));
+    WRONG(statesampler_mix_at(&mix, 0, NULL, &size, NULL));
+    RIGHT(statesampler_mix_seek(&mix, 0));
+    WRONG(statesampler_mix_seek(NULL, 0));
+    WRONG(statesampler_mix_seek(&none, 0));
+    RIGHT(statesampler_mix_turn(&mix));
+    WRONG(statesampler_mix_turn(NULL));
+    WRONG(statesampler_mix_turn(&none));
+    RIGHT(statesampler_mix_num_turns(&mix));
+    WRONG(statesampler_mix_num_turns(NULL));
+    WRONG(statesampler_mix_num_turns(&none));
+    RIGHT(statesampler_mix_epoch(&mix));
+    WRONG(statesampler_mix_epoch(NULL));
+    WRONG(statesampler_mix_epoch(&none));
+    RIGHT(statesampler_mix_offset(&mix, 2));
+    WRONG(statesampler_mix_offset(NULL, 0));
+    WRONG(statesampler_mix_offset(&none, 0));
+    WRONG(statesampler_mix_offset(&mix, 3));
+    RIGHT(statesampler_mix_locate(&mix, 1, 2, &turn, &place));
+    WRONG(statesampler_mix_locate(NULL, 1, 2, &turn, &place));
+    WRONG(statesampler_mix_locate(&none, 1, 2, &turn, &place));
+    WRONG(statesampler_mix_locate(&mix, 1, 2, NULL, &place));
+    WRONG(statesampler_mix_locate(&mix, 1, 2, &turn, NULL));
+    RIGHT(statesampler_mix_state_bytes(&mix));
+    WRONG(statesampler_mix_state_bytes(NULL));
+    WRONG(statesampler_mix_state_bytes(&none));
+    RIGHT(VOID(statesampler_mix_save(&mix, bytes)));
+    WRONG(VOID(statesampler_mix_save(NULL, bytes)));
+    WRONG(VOID(statesampler_mix_save(&none, bytes)));
+    WRONG(VOID(statesampler_mix_save(&mix, NULL)));
+    RIGHT(statesampler_mix_load(&mix, bytes, sizeof bytes));
+    RIGHT(statesampler_mix_load(&mix, NULL, 0));
+    WRONG(statesampler_mix_load(NULL, bytes, sizeof bytes));
+    WRONG(statesampler_mix_load(&none, bytes, sizeof bytes));
+    WRONG(statesampler_mix_load(&mix, NULL, sizeof bytes));
+}
+
 static void check_rest(void)
 {
     RIGHT(VOID(statesampler_audit_add(&audit, out, 1)));
@@ -148,6 +206,7 @@ int main(void)
     desc.num_samples = 100;
     check_perm();
     check_sampler();
+    check_mix();
     check_rest();
     return check_done("test_assert");
 }

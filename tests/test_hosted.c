@@ -116,6 +116,15 @@ static void check_round_trips(const char *path)
     CHECK(got == 12345);
 }
 
+/* Every code has a text of its own. */
+static void check_texts(void)
+{
+    int i, j;
+    for (i = STATESAMPLER_OK; i >= STATESAMPLER_ECAPACITY; i--)
+        for (j = STATESAMPLER_ECAPACITY - 1; j < i; j++)
+            CHECK(strcmp(statesampler_error(i), statesampler_error(j)) != 0);
+}
+
 #if TEST_POSIX
 
 #include <dirent.h>
@@ -827,6 +836,7 @@ int main(int argc, char **argv)
     sprintf(folder, "%s/test_hosted.XXXXXX", base);
     CHECK(mkdtemp(folder) != NULL);
     CHECK(atexit(remove_folder) == 0);
+    check_texts();
     check_environment();
     check_round_trips(join(path, "round trip"));
     CHECK(files_in_folder() == 0);
@@ -845,6 +855,7 @@ int main(int argc, char **argv)
 int main(void)
 {
     printf("test_hosted: no POSIX here, so only round trips are asked\n");
+    check_texts();
     check_round_trips("test_hosted.bin");
     return check_done("test_hosted");
 }

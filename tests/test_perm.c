@@ -210,11 +210,14 @@ static void sweep_fills(int reduced)
         check_fill(&perm, n / 2, UINT64_MAX, 0);
     }
     /* A size with a short last row leaves a walk to go on with here and
-       there: for 32-bit halves in a few of 10^5 positions. */
+       there: for 32-bit halves in a few of 10^5 positions. Seven of them
+       leave a vector that is not full. */
     CHECK(statesampler_perm_init(&perm, ((uint64_t)1 << 30) + 1, 8, 0, 1) ==
           STATESAMPLER_OK);
     for (k = 0; k < 1000; k++)
         check_fill(&perm, 400 * (uint64_t)k, 1, 400);
+    for (k = 0; k < 60000; k++)
+        check_fill(&perm, 7 * (uint64_t)k, 1, 7);
     for (k = 0; k < (reduced ? 300u : 20000u); k++) {
         uint64_t n = random_number(1 + k % 62) + 1, first, stride;
         CHECK(statesampler_perm_init(&perm, n, k, 0, 0) == STATESAMPLER_OK);

@@ -491,6 +491,12 @@ static void test_set_epoch(void)
             CHECK(model_same_state(&s, &before));
             CHECK(statesampler_step(&s) == 2);
             CHECK(statesampler_position(&s) == 12);
+            if (tail != STATESAMPLER_CARRY) { /* at its end it is the same */
+                step = statesampler_num_steps(&s);
+                CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
+                CHECK(statesampler_set_epoch(&s, 7) == STATESAMPLER_OK);
+                CHECK(statesampler_step(&s) == step);
+            }
             CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
             CHECK(model_same_state(&s, &fresh));
             CHECK(statesampler_next(&s, a) == 2);

@@ -1,0 +1,776 @@
+"""Samplers for PyTorch's DataLoader that keep no table and resume at once.
+
+Change one line:
+
+    sampler = DistributedSampler(dataset)
+    sampler = StatefulDistributedSampler(dataset)
+
+and checkpoints can hold the place in the data:
+
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4)
+    if checkpoint:
+        sampler.load_state_dict(checkpoint["sampler"])
+    while sampler.epoch < epochs:
+        for batch in loader:
+            train(batch)
+            save({"sampler": sampler.state_dict(), ...})   # whenever you like
+
+A run that loads it goes on with the very next batch, on any number of ranks:
+the state is the same on all of them, so rank 0's is enough. Of several
+datasets, RoundRobinBatchSampler does the same.
+
+What the state counts is what the loop was given, whatever workers have
+prefetched. For that, a sampler that is asked for its first index looks up the
+stack for the DataLoader's iterator, and is from then on told of each batch
+that it hands out. Without a DataLoader, what was taken from the sampler
+counts. So a DataLoader must hand out batches in order (torch's default), a
+batch sampler in between must not hold indices back, and one sampler serves one
+loop at a time.
+
+Epochs. A loop over the loader serves what is left of the epoch; its end begins
+the next epoch. A loop left by `break` goes on, in the next loop, after the last
+batch it was given. A state saved after an epoch's last batch but before the
+loop has ended holds the end of that epoch: the run that loads it has an empty
+loop first, and does what comes after an epoch. set_epoch is not needed; to the
+epoch that the sampler is in it changes nothing, to another it begins that one.
+len() is what the present loop (between loops: the next one) is given in all.
+
+This file needs library.c beside it, statesampler.h beside it or two folders
+up, and a C compiler at the first import (`make torch` builds the library, too).
+"""
+
+import array
+import ctypes
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import weakref
+from operator import length_hint
+
+import torch.distributed as dist
+from torch.utils.data import Sampler
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler"]
+
+# --- The library ------------------------------------------------------------
+
+
+def _find_header(folder):
+    for place in (folder, os.path.dirname(os.path.dirname(folder))):
+        if os.path.exists(os.path.join(place, "statesampler.h")):
+            return place
+    raise ImportError(f"statesampler.h is neither in {folder} nor two folders "
+                      "up")
+
+
+def _build(library, source, include):
+    """Compiles the library, so that at no time another process that imports
+    this file finds half of it."""
+    command = (os.environ.get("CC") or "cc").split()
+    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
+                "-shared", "-fPIC", "-I", include, source, "-o"]
+    temporary = None
+    try:
+        os.makedirs(os.path.dirname(library), exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(library))
+        os.close(handle)
+        subprocess.run(command + [temporary], check=True,
+                       capture_output=True, text=True)
+        os.replace(temporary, library)
+    except (OSError, subprocess.CalledProcessError) as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        what = getattr(error, "stderr", None) or error
+        raise ImportError(
+            f"could not compile {library} with `{command[0]}`, the C compiler "
+            "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
+            f"is already built): {what}") from None
+
+
+def _load_library():
+    library = os.environ.get("STATESAMPLER_LIBRARY")
+    if not library:
+        folder = os.path.dirname(os.path.realpath(__file__))
+        include = _find_header(folder)
+        source = os.path.join(folder, "library.c")
+        library = os.path.join(include, "build", "libstatesampler.so")
+        newest = max(os.path.getmtime(source), os.path.getmtime(
+            os.path.join(include, "statesampler.h")))
+        if not os.path.exists(library) or os.path.getmtime(library) < newest:
+            _build(library, source, include)
+    return ctypes.CDLL(library)
+
+
+_u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+
+
+class _Desc(ctypes.Structure):
+    _fields_ = [
+        ("num_samples", _u64), ("seed", _u64), ("epoch", _u64),
+        ("stream", _u64), ("rank", _u32), ("world_size", _u32),
+        ("batch_size", _u32), ("order", _u32), ("partition", _u32),
+        ("tail", _u32), ("drop_last", _u32), ("chunk_size", _u64),
+        ("window", _u64)]
+
+
+class _Counts(ctypes.Structure):
+    _fields_ = [(name, _u64) for name in (
+        "positions", "padded", "dropped", "steps", "rank_samples",
+        "rank_batches")]
+
+
+_c = _load_library()
+for _name, _result, *_arguments in (
+        ("init", ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Desc)),
+        ("next", _size, ctypes.c_void_p, ctypes.c_void_p),
+        ("seek", ctypes.c_int, ctypes.c_void_p, _u64),
+        ("set_epoch", ctypes.c_int, ctypes.c_void_p, _u64),
+        ("epoch", _u64, ctypes.c_void_p),
+        ("step", _u64, ctypes.c_void_p),
+        ("num_steps", _u64, ctypes.c_void_p),
+        ("get_counts", None, ctypes.c_void_p, ctypes.POINTER(_Counts)),
+        ("save", None, ctypes.c_void_p, ctypes.c_void_p),
+        ("load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
+        ("mix_init", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, _u32,
+         _u32),
+        ("mix_next", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
+         ctypes.c_void_p, ctypes.c_void_p),
+        ("mix_seek", ctypes.c_int, ctypes.c_void_p, _u64),
+        ("mix_turn", _u64, ctypes.c_void_p),
+        ("mix_num_turns", _u64, ctypes.c_void_p),
+        ("mix_epoch", _u64, ctypes.c_void_p),
+        ("mix_state_bytes", _size, ctypes.c_void_p),
+        ("mix_save", None, ctypes.c_void_p, ctypes.c_void_p),
+        ("mix_load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
+        ("error", ctypes.c_char_p, ctypes.c_int),
+        ("from_env", ctypes.c_int, ctypes.POINTER(_Desc),
+         ctypes.POINTER(ctypes.c_char_p)),
+        ("source_sampler", ctypes.c_void_p, ctypes.c_void_p),
+        ("turns", _size, ctypes.c_void_p, _size, ctypes.c_void_p,
+         ctypes.c_void_p)):
+    _function = getattr(_c, "statesampler_" + _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+_NONE = 2**64 - 1
+_EMISMATCH = -5
+_STATE_BYTES = 112
+_SAMPLER, _SOURCE, _MIX = (_u64 * 3).in_dll(_c, "statesampler_sizes")
+
+# The numbers of these names are the header's.
+_ORDERS = ["shuffle", "sequential", "window", "replacement"]
+_PARTITIONS = ["interleaved", "blocked"]
+_TAILS = ["pad", "drop", "uneven", "carry"]
+_STOPS = ["first", "all", "restart", "never"]
+
+# How many indices are read from the library at a time: enough that a call
+# does not count, few enough that they are still in the cache when used.
+_CHUNK = 1024
+
+
+def _memory(size):
+    """Zeroed bytes for a struct, aligned for any member."""
+    return (_u64 * ((size + 7) // 8))()
+
+
+def _indices(count):
+    """Where the library writes that many indices. All are below 2^62, and
+    this type makes Python integers faster than ctypes does."""
+    return array.array("q", bytes(8 * count))
+
+
+def _address(indices):
+    return indices.buffer_info()[0]
+
+
+def _check(code):
+    if code != 0:
+        raise ValueError("statesampler: " +
+                         _c.statesampler_error(code).decode())
+
+
+# --- Arguments --------------------------------------------------------------
+
+
+def _choice(what, value, names):
+    if value not in names:
+        raise ValueError(f"{what} should be one of {', '.join(names)}, but "
+                         f"got {what}={value!r}")
+    return names.index(value)
+
+
+def _whole(what, value, least, below):
+    """An integer of any library that has them, as torch's tensors or numpy."""
+    try:
+        number = value.__index__()
+    except (AttributeError, TypeError):
+        raise ValueError(f"{what} should be an integer, but got "
+                         f"{what}={value!r}") from None
+    if not least <= number < below:
+        raise ValueError(f"{what} should be an integer in [{least}, {below}),"
+                         f" but got {what}={value}")
+    return number
+
+
+def _batch_size(value):
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError("batch_size should be a positive integer value, "
+                         f"but got batch_size={value}")
+    return _whole("batch_size", value, 1, 2**32)
+
+
+def _world(num_replicas, rank):
+    """Fills in what is None: from torch.distributed if it is initialised,
+    else from the launcher's environment, else rank 0 of 1."""
+    if num_replicas is None or rank is None:
+        if dist.is_available() and dist.is_initialized():
+            found = dist.get_world_size(), dist.get_rank()
+        else:
+            desc, launcher = _Desc(), ctypes.c_char_p()
+            code = _c.statesampler_from_env(desc, launcher)
+            if code != 0:
+                raise ValueError(
+                    f"{_c.statesampler_error(code).decode()}, those of "
+                    f"{launcher.value.decode()}")
+            found = desc.world_size, desc.rank
+        num_replicas = found[0] if num_replicas is None else num_replicas
+        rank = found[1] if rank is None else rank
+    if rank >= num_replicas or rank < 0:
+        raise ValueError(
+            f"Invalid rank {rank}, rank should be in the interval "
+            f"[0, {num_replicas - 1}]")
+    return (_whole("num_replicas", num_replicas, 1, 2**32),
+            _whole("rank", rank, 0, 2**32))
+
+
+def _order(desc, shuffle, replacement, chunk_size, window):
+    """Sets the order that these four ask for."""
+    name = "shuffle" if shuffle else "sequential"
+    if replacement or chunk_size is not None or window is not None:
+        if not shuffle:
+            raise ValueError("replacement, chunk_size and window need "
+                             "shuffle=True")
+        name = "replacement" if replacement else "window"
+    if name == "window":
+        if chunk_size is None or window is None:
+            raise ValueError("chunk_size and window go together")
+        desc.chunk_size = _whole("chunk_size", chunk_size, 1, 2**62)
+        desc.window = _whole("window", window, 1, 2**62)
+    elif chunk_size is not None or window is not None:
+        raise ValueError("replacement goes with neither chunk_size nor window")
+    desc.order = _ORDERS.index(name)
+
+
+def _seed(value):
+    """Negative seeds are what they are to torch: modulo 2^64."""
+    return _whole("seed", value, -2**63, 2**64) % 2**64
+
+
+# --- States -----------------------------------------------------------------
+
+
+def _number(state, first, past):
+    return int.from_bytes(state[first:past], "little")
+
+
+def _fields(state, at=0):
+    """What a state says of its dataset; the header's manual has the table."""
+    def word(first):
+        return _number(state, at + first, at + first + 8)
+    return {
+        "number of samples": word(8), "seed": word(16) % 2**64,
+        "stream": word(24), "chunk_size": word(32), "window": word(40),
+        "order": _ORDERS[state[at + 48]],
+        "partition": _PARTITIONS[state[at + 49]],
+        "tail": _TAILS[state[at + 50]]}
+
+
+def _mix_fields(state):
+    sources = _number(state, 8, 12)
+    fields = {"number of datasets": sources,
+              "stop": _STOPS[_number(state, 12, 16)]}
+    for i in range(sources):
+        at = 48 + 88 * i
+        fields[f"weight of dataset {i}"] = _number(state, at, at + 4)
+        for name, value in _fields(state, at).items():
+            fields[f"{name} of dataset {i}"] = value
+    return fields
+
+
+def _differences(theirs, ours):
+    return "; ".join(
+        f"{name} is {theirs[name]} in the state, {ours[name]} here"
+        for name in theirs if name in ours and theirs[name] != ours[name])
+
+
+# --- A loop -----------------------------------------------------------------
+
+
+class _Loop:
+    """One loop over a sampler, in its units: samples or turns."""
+
+    def __init__(self, start, end):
+        self.start = start      # where in the epoch it began
+        self.end = end          # where it ends; None: nowhere
+        self.read = 0           # units read from the library
+        self.chunk = iter(())   # of these, the last that were read
+        self.received = 0       # units that the loop was given
+        self.batches = 0        # batches that a DataLoader gave it
+        self.asked = 1          # batches that the DataLoader asked for
+        self.marks = {}         # batch -> units taken when it was complete
+        self.all_batches = None
+        self.iterator = None    # the DataLoader's, if there is one
+        self.late = False       # watched from inside its first batch on
+
+    def taken(self):
+        return self.read - length_hint(self.chunk)
+
+    def settle(self):
+        """Catches up with what nothing has told."""
+        if self.iterator is None:
+            self.received = self.taken()
+        elif self.late and self.batches == 0:
+            iterator = self.iterator()
+            if iterator is None or iterator._num_yielded > 0:
+                self.batches = 1
+                self.received = self.taken()
+
+    def left(self):
+        """Whether it is known that it does not go on."""
+        return self.iterator is not None and self.iterator() is None
+
+    def complete(self):
+        """Whether it got everything. With a DataLoader's drop_last, that is
+        not all units."""
+        return (self.end is not None and
+                (self.start + self.received >= self.end or
+                 self.batches == self.all_batches))
+
+
+def _watch(loop, at_end):
+    """If it is a DataLoader's iterator that the caller was asked by, has it
+    tell the loop what it hands out: whenever it asks for a batch, the one
+    before is complete. Without workers it is about to hand out the first."""
+    frame = sys._getframe(1)
+    while frame.f_code is not _BaseDataLoaderIter._next_index.__code__:
+        frame = frame.f_back
+        if frame is None:
+            return
+    iterator = frame.f_locals["self"]
+    kind, alive = type(iterator), weakref.ref(iterator)
+
+    def next_index():
+        if loop.asked > loop.batches:
+            loop.marks[loop.asked] = loop.taken()
+        loop.asked += 1
+        return kind._next_index(alive())
+
+    def next_data():
+        loop.settle()
+        try:
+            data = kind._next_data(alive())
+        except StopIteration:
+            at_end(loop)
+            raise
+        loop.batches += 1
+        loop.received = loop.marks.pop(loop.batches, loop.taken())
+        return data
+
+    iterator._next_index, iterator._next_data = next_index, next_data
+    loop.iterator = alive
+    loop.late = frame.f_back.f_code is kind._next_data.__code__
+    try:
+        loop.all_batches = len(iterator)
+    except TypeError:
+        pass    # There is no end.
+
+
+class _Resumable(Sampler):
+    """What both samplers share: a cursor in the library, which stands where
+    the present loop began, and how far that loop is. Subclasses say what the
+    cursor is: _here, _end, _seek, _turn_over, _save and so on."""
+
+    def __init__(self):
+        self._loop = None
+
+    def _serve(self):
+        """Lists of what the loop is given. Being a generator, it begins when
+        the first of it is wanted."""
+        self._settle()
+        if self._loop is not None and self._loop.complete():
+            self._turn_over()
+        self._loop = loop = _Loop(self._here(), self._end())
+        _watch(loop, self._finish)
+        for units in self._read():
+            loop.read += len(units)
+            loop.chunk = iter(units)
+            yield loop.chunk
+        if loop.iterator is None or loop.all_batches == 0:
+            self._finish(loop)
+
+    def __iter__(self):
+        return itertools.chain.from_iterable(self._serve())
+
+    def _settle(self):
+        """Moves the cursor to what the loop was given."""
+        loop = self._loop
+        if loop is None:
+            return
+        loop.settle()
+        self._seek(loop.start + loop.received)
+        if loop.left():
+            if loop.complete():
+                self._turn_over()
+            self._loop = None
+
+    def _finish(self, loop):
+        """The loop has seen its end."""
+        if self._loop is loop:
+            self._turn_over()
+            self._loop = None
+
+    def __len__(self):
+        self._settle()
+        end = self._end()
+        if end is None:
+            raise TypeError("this sampler has no end, and so no len()")
+        start = self._here() if self._loop is None else self._loop.start
+        return max(end - start, 0)
+
+    @property
+    def epoch(self):
+        """The epoch that the loop is in; between loops, the next one's."""
+        self._settle()
+        return self._epoch()
+
+    @epoch.setter
+    def epoch(self, epoch):
+        self.set_epoch(epoch)
+
+    def set_epoch(self, epoch):
+        """Begins another epoch at the next loop; does nothing if the sampler
+        is in that epoch, so that calling it does not undo a resume."""
+        epoch = _whole("epoch", epoch, 0, 2**64)
+        if epoch != self.epoch:
+            self._loop = None
+            self._set_epoch(epoch)
+
+    @property
+    def start_iter(self):
+        """How many batches of this epoch the loop was given."""
+        self._settle()
+        return -(-self._here() // self._units_per_batch())
+
+    def set_start_iter(self, start_iter):
+        """The next loop begins at this batch of the epoch."""
+        units = self._units_per_batch() * _whole(
+            "start_iter", start_iter, 0, 2**62)
+        self._settle()
+        end = self._end()
+        if end is not None:
+            last = -(-end // self._units_per_batch())
+            if start_iter > last:
+                raise ValueError(f"start_iter should be in [0, {last}], but "
+                                 f"got start_iter={start_iter}")
+            units = min(units, end)
+        self._seek(units)
+        self._loop = None
+
+    def state_dict(self):
+        """The place after what the loop was given. The same on every rank."""
+        self._settle()
+        return {"state": self._save().hex()}
+
+    def load_state_dict(self, state_dict):
+        """Goes on where a state was saved, on any number of ranks and with
+        any batch size. ValueError: it is damaged, or of another dataset,
+        seed or order; the sampler is then as it was."""
+        try:
+            state = bytes.fromhex(state_dict["state"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("this is not a state_dict of "
+                             f"{type(self).__name__}") from None
+        code = self._load(state)
+        if code == _EMISMATCH:
+            raise ValueError("the state is of another dataset or order: " +
+                             self._mismatch(state))
+        _check(code)
+        self._loop = None
+
+
+# --- The samplers -----------------------------------------------------------
+
+
+class StatefulDistributedSampler(_Resumable):
+    """torch's DistributedSampler, without a table and with a state.
+
+    dataset, num_replicas, rank, shuffle, seed, drop_last: as there; but rank
+        and num_replicas come from the launcher's environment where
+        torch.distributed is not initialised, and are 0 of 1 where that is
+        silent, too.
+    batch_size: what set_start_iter and start_iter (VISSL's) count in. All else
+        works without.
+    partition: "interleaved" as torch does, or "blocked": each rank has a
+        part of neighbours (VISSL's is "blocked" with drop_last).
+    tail: "pad" (drop_last=False) or "drop" (drop_last=True), both as torch;
+        "uneven": neither, ranks differ by a sample, for evaluation; "carry":
+        the rest opens the next epoch, and a loop has no end.
+    chunk_size, window: shuffles with at most `window` chunks of `chunk_size`
+        neighbours open at a time.
+    replacement: draws with replacement.
+    stream: tells datasets with the same seed apart.
+    """
+
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
+                 seed=0, drop_last=False, batch_size=None, *,
+                 partition="interleaved", tail=None, chunk_size=None,
+                 window=None, replacement=False, stream=0):
+        super().__init__()
+        num_replicas, rank = _world(num_replicas, rank)
+        if tail is None:
+            tail = "drop" if drop_last else "pad"
+        elif drop_last and tail != "drop":
+            raise ValueError(f"drop_last=True is tail='drop', but got "
+                             f"tail={tail!r}")
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = tail == "drop"
+        self.batch_size = (None if batch_size is None else
+                           _batch_size(batch_size))
+        self._desc = desc = _Desc()
+        desc.num_samples = _whole("len(dataset)", len(dataset), 0, 2**62 + 1)
+        desc.seed = _seed(seed)
+        desc.stream = _whole("stream", stream, 0, 2**64)
+        desc.rank = rank
+        desc.world_size = num_replicas
+        # A step is a sample of each rank, so that any place can be told,
+        # whatever batches the loader makes.
+        desc.batch_size = 1
+        desc.partition = _choice("partition", partition, _PARTITIONS)
+        desc.tail = _choice("tail", tail, _TAILS)
+        _order(desc, shuffle, replacement, chunk_size, window)
+        self._cursor = _memory(_SAMPLER)
+        _check(_c.statesampler_init(self._cursor, desc))
+        counts = self._counts()
+        self.num_samples = counts.rank_samples
+        self.total_size = counts.positions
+
+    def _counts(self):
+        counts = _Counts()
+        _c.statesampler_get_counts(self._cursor, counts)
+        return counts
+
+    def _here(self):
+        return _c.statesampler_step(self._cursor)
+
+    def _end(self):
+        """Of this rank: with "uneven" perhaps a sample before others."""
+        counts = self._counts()
+        if counts.steps == _NONE:
+            return None
+        base_step = _number(self._save(), 96, 104)
+        return base_step + counts.rank_samples
+
+    def _units_per_batch(self):
+        if self.batch_size is None:
+            raise ValueError("start_iter counts in batches: it needs the "
+                             "sampler's batch_size")
+        return self.batch_size
+
+    def _seek(self, step):
+        _check(_c.statesampler_seek(self._cursor, step))
+
+    def _turn_over(self):
+        self._seek(_c.statesampler_num_steps(self._cursor))
+        _c.statesampler_next(self._cursor, None)
+
+    def _epoch(self):
+        return _c.statesampler_epoch(self._cursor)
+
+    def _set_epoch(self, epoch):
+        _c.statesampler_set_epoch(self._cursor, epoch)
+
+    def _save(self):
+        state = ctypes.create_string_buffer(_STATE_BYTES)
+        _c.statesampler_save(self._cursor, state)
+        return state.raw
+
+    def _load(self, state):
+        return _c.statesampler_load(self._cursor, state, len(state))
+
+    def _mismatch(self, state):
+        return _differences(_fields(state), _fields(self._save()))
+
+    def _read(self):
+        """Reads ahead of the cursor, many steps at a time: the same sampler
+        with larger batches, from the same place."""
+        desc = _Desc.from_buffer_copy(self._desc)
+        desc.batch_size = _CHUNK
+        reader, out = _memory(_SAMPLER), _indices(_CHUNK)
+        state = self._save()
+        _check(_c.statesampler_init(reader, desc))
+        _check(_c.statesampler_load(reader, state, len(state)))
+        while count := _c.statesampler_next(reader, _address(out)):
+            yield (out if count == _CHUNK else out[:count]).tolist()
+
+
+class _Mix:
+    """A mix in the library, with the memory that it points to."""
+
+    def __init__(self, descs, weights, stop):
+        self.sources = _memory(_SOURCE * len(descs))
+        self.memory = _memory(_MIX)
+        start = ctypes.addressof(self.sources)
+        for i, (desc, weight) in enumerate(zip(descs, weights)):
+            source = start + i * _SOURCE
+            _u32.from_address(source).value = weight
+            _check(_c.statesampler_init(
+                _c.statesampler_source_sampler(source), desc))
+        _check(_c.statesampler_mix_init(self.memory, self.sources, len(descs),
+                                        stop))
+
+    def save(self):
+        state = ctypes.create_string_buffer(
+            _c.statesampler_mix_state_bytes(self.memory))
+        _c.statesampler_mix_save(self.memory, state)
+        return state.raw
+
+    def load(self, state):
+        return _c.statesampler_mix_load(self.memory, state, len(state))
+
+
+class RoundRobinBatchSampler(_Resumable):
+    """Batches of several datasets in turn, for `batch_sampler=` over a
+    ConcatDataset of them; a batch is of one dataset only.
+
+    lengths: of the datasets.
+    batch_size, drop_last: of each rank's batches, as torch's BatchSampler.
+    rank, num_replicas, seed, shuffle: as above; each dataset has an order of
+        its own.
+    reinit: False is stop="first", True is stop="never".
+    weights: turns of each dataset, in integers; None: all the same.
+    stop: "first": an epoch ends when a dataset whose turn it is has nothing
+        left; "all": when all are finished, each once; "restart": when all are
+        finished, those that were earlier beginning anew; "never".
+    partition, tail, chunk_size, window: as above, but for tail="carry",
+        which needs stop="never". With "uneven" a rank's batch may be empty in
+        a dataset's last turn, and collate_fn must take an empty list.
+    """
+
+    def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
+                 drop_last=False, seed=0, shuffle=True, reinit=False, *,
+                 weights=None, stop=None, partition="blocked", tail="pad",
+                 chunk_size=None, window=None):
+        super().__init__()
+        num_replicas, rank = _world(num_replicas, rank)
+        lengths = list(lengths)
+        if not isinstance(drop_last, bool):
+            raise ValueError("drop_last should be a boolean value, but got "
+                             f"drop_last={drop_last}")
+        if stop is None:
+            stop = "never" if reinit else "first"
+        elif reinit and stop != "never":
+            raise ValueError(f"reinit=True is stop='never', but got "
+                             f"stop={stop!r}")
+        weights = [1] * len(lengths) if weights is None else list(weights)
+        if len(weights) != len(lengths):
+            raise ValueError(f"weights should be as many as lengths, "
+                             f"{len(lengths)}, but got {len(weights)}")
+        self.lengths = lengths
+        self.batch_size = _batch_size(batch_size)
+        self.rank = rank
+        self.num_replicas = num_replicas
+        self.drop_last = drop_last
+        self.seed = seed
+        self.shuffle = shuffle
+        self.stop = stop
+        self._stop = _choice("stop", stop, _STOPS)
+        self._weights = [_whole("weight", w, 1, 2**31) for w in weights]
+        self._first_epoch = 0
+        self._descs = []
+        for stream, length in enumerate(lengths):
+            desc = _Desc()
+            desc.num_samples = _whole("length", length, 0, 2**62 + 1)
+            desc.seed = _seed(seed)
+            desc.stream = stream
+            desc.rank = rank
+            desc.world_size = num_replicas
+            desc.batch_size = self.batch_size
+            desc.drop_last = drop_last
+            desc.partition = _choice("partition", partition, _PARTITIONS)
+            desc.tail = _choice("tail", tail, _TAILS)
+            _order(desc, shuffle, False, chunk_size, window)
+            self._descs.append(desc)
+        self._cursor = self._mix()
+
+    def _mix(self):
+        return _Mix(self._descs, self._weights, self._stop)
+
+    def _here(self):
+        return _c.statesampler_mix_turn(self._cursor.memory)
+
+    def _end(self):
+        turns = _c.statesampler_mix_num_turns(self._cursor.memory)
+        return None if turns == _NONE else turns
+
+    def _units_per_batch(self):
+        return 1
+
+    def _seek(self, turn):
+        _check(_c.statesampler_mix_seek(self._cursor.memory, turn))
+
+    def _turn_over(self):
+        count, source = _size(), _u32()
+        self._seek(self._end())
+        _c.statesampler_mix_next(self._cursor.memory, None,
+                                 ctypes.byref(count), ctypes.byref(source))
+
+    def _epoch(self):
+        return (self._first_epoch +
+                _c.statesampler_mix_epoch(self._cursor.memory)) % 2**64
+
+    def _set_epoch(self, epoch):
+        self._first_epoch = epoch
+        for desc in self._descs:
+            desc.epoch = epoch
+        self._cursor = self._mix()
+
+    def _save(self):
+        return self._cursor.save()
+
+    def _load(self, state):
+        return self._cursor.load(state)
+
+    def _mismatch(self, state):
+        return _differences(_mix_fields(state), _mix_fields(self._save()))
+
+    def state_dict(self):
+        return {**super().state_dict(), "first_epoch": self._first_epoch}
+
+    def load_state_dict(self, state_dict):
+        first = _whole("first_epoch", state_dict.get("first_epoch"), 0, 2**64)
+        super().load_state_dict(state_dict)
+        self._first_epoch = first
+
+    load_state_dict.__doc__ = _Resumable.load_state_dict.__doc__
+
+    def _read(self):
+        """Reads ahead of the cursor, in a mix of its own."""
+        ahead = max(_CHUNK // self.batch_size, 1)
+        counts, out = _indices(ahead), _indices(ahead * self.batch_size)
+        reader = self._mix()
+        _check(reader.load(self._save()))
+        turns = ahead
+        while turns == ahead:
+            turns = _c.statesampler_turns(reader.memory, ahead, _address(out),
+                                          _address(counts))
+            flat, batches, at = out.tolist(), [], 0
+            for count in counts[:turns]:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches

@@ -1,0 +1,955 @@
+/* test_mix.c - do the turns of a mix come as they would by hand, on every
+   rank, and does it go on exactly from any turn and in any shape? */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "check.h"
+#include "model_mix.h"
+
+#define TURNS 600 /* of the longest epoch that is looked at turn by turn */
+#define STATE (64 + 192 * MIX_SOURCES)
+
+/* A mix with its sources, and what it is made of. */
+typedef struct party {
+    uint32_t count, stop;
+    statesampler_desc desc[MIX_SOURCES];
+    uint32_t weight[MIX_SOURCES];
+    statesampler_source source[MIX_SOURCES];
+    statesampler_mix mix;
+} party;
+
+static const party *shown;
+
+/* What a failed CHECK was about. */
+static void report(void)
+{
+    uint32_t i;
+    if (!shown)
+        return;
+    for (i = 0; i < shown->count; i++) {
+        const statesampler_desc *d = &shown->desc[i];
+        printf("  stop %lu, source %lu: weight %lu, n %lu, order %lu, "
+               "partition %lu, tail %lu, drop_last %lu, rank %lu of %lu, "
+               "batch %lu\n",
+               (unsigned long)shown->stop, (unsigned long)i,
+               (unsigned long)shown->weight[i],
+               (unsigned long)d->num_samples, (unsigned long)d->order,
+               (unsigned long)d->partition, (unsigned long)d->tail,
+               (unsigned long)d->drop_last, (unsigned long)d->rank,
+               (unsigned long)d->world_size, (unsigned long)d->batch_size);
+    }
+}
+
+/* Begins, in memory that was something else before. */
+static int start(party *p)
+{
+    uint32_t i;
+    memset(p->source, 0xa5, sizeof p->source);
+    memset(&p->mix, 0xa5, sizeof p->mix);
+    for (i = 0; i < p->count; i++) {
+        CHECK(statesampler_init(&p->source[i].sampler, &p->desc[i]) ==
+              STATESAMPLER_OK);
+        p->source[i].weight = p->weight[i];
+    }
+    return statesampler_mix_init(&p->mix, p->source, p->count, p->stop);
+}
+
+static void reshape(party *p, uint32_t world, uint32_t batch, uint32_t rank,
+                    uint32_t drop_last)
+{
+    uint32_t i;
+    for (i = 0; i < p->count; i++) {
+        p->desc[i].world_size = world;
+        p->desc[i].batch_size = batch;
+        p->desc[i].rank = rank;
+        p->desc[i].drop_last =
+            drop_last && p->desc[i].tail != STATESAMPLER_CARRY;
+    }
+}
+
+static size_t save(const party *p, unsigned char *state)
+{
+    size_t size = statesampler_mix_state_bytes(&p->mix);
+    CHECK(size <= 64 + 192 * (size_t)p->count);
+    statesampler_mix_save(&p->mix, state);
+    return size;
+}
+
+static void check_same(const party *a, const party *b)
+{
+    unsigned char x[STATE], y[STATE];
+    size_t size = save(a, x);
+    CHECK(save(b, y) == size);
+    CHECK(memcmp(x, y, size) == 0);
+}
+
+static int same(const uint64_t *a, const uint64_t *b, size_t count)
+{
+    return count == 0 || memcmp(a, b, count * sizeof *a) == 0;
+}
+
+/* The turns of an epoch, as the model served them. */
+typedef struct record {
+    uint64_t first, turns; /* first .. turns - 1 are there */
+    int ended;
+    uint32_t source[TURNS];
+    size_t count[TURNS];
+    uint64_t out[TURNS][MIX_BATCH];
+} record;
+
+/* Has the model serve to the end of the epoch, or up to a turn. */
+static void write_down(record *r, mix_model *m, uint64_t until)
+{
+    r->first = r->turns = m->turn;
+    r->ended = 0;
+    while (r->turns < until) {
+        CHECK(r->turns < TURNS);
+        if (!mix_model_next(m, &r->source[r->turns], r->out[r->turns],
+                            &r->count[r->turns])) {
+            r->ended = 1;
+            break;
+        }
+        r->turns++;
+    }
+}
+
+static void check_turn(const record *r, uint64_t turn, uint32_t source,
+                       const uint64_t *out, size_t count)
+{
+    CHECK(source == r->source[turn]);
+    CHECK(count == r->count[turn]);
+    CHECK(same(out, r->out[turn], count));
+}
+
+/* By next, to where the record ends. */
+static void check_next(party *p, const record *r)
+{
+    uint64_t out[MIX_BATCH], epoch = statesampler_mix_epoch(&p->mix);
+    uint64_t turn = statesampler_mix_turn(&p->mix);
+    uint32_t source;
+    size_t count = 99;
+    for (; turn < r->turns; turn++) {
+        CHECK(statesampler_mix_turn(&p->mix) == turn);
+        CHECK(statesampler_mix_next(&p->mix, out, &count, &source) == 1);
+        check_turn(r, turn, source, out, count);
+    }
+    CHECK(statesampler_mix_turn(&p->mix) == turn);
+    if (r->ended) {
+        CHECK(statesampler_mix_num_turns(&p->mix) == turn);
+        CHECK(statesampler_mix_next(&p->mix, out, &count, &source) == 0);
+        CHECK(count == 0);
+        CHECK(statesampler_mix_turn(&p->mix) == 0);
+        epoch++;
+    }
+    CHECK(statesampler_mix_epoch(&p->mix) == epoch);
+}
+
+/* By at, from anywhere, and by seek, but not to before the base. */
+static void check_anywhere(party *p, const record *r, uint64_t base)
+{
+    uint64_t out[MIX_BATCH], turn;
+    uint32_t source;
+    size_t count;
+    unsigned char before[STATE], after[STATE];
+    size_t size = save(p, before);
+    for (turn = 0; turn < base; turn++) {
+        CHECK(statesampler_mix_at(&p->mix, turn, out, &count, &source) ==
+              STATESAMPLER_ERANGE);
+        CHECK(statesampler_mix_seek(&p->mix, turn) == STATESAMPLER_ERANGE);
+    }
+    for (turn = r->first; turn < r->turns; turn++) {
+        CHECK(statesampler_mix_at(&p->mix, turn, out, &count, &source) == 1);
+        check_turn(r, turn, source, out, count);
+        CHECK(statesampler_mix_at(&p->mix, turn, NULL, &count, &source) == 1);
+        CHECK(count == r->count[turn]);
+    }
+    if (r->ended) {
+        CHECK(statesampler_mix_at(&p->mix, turn, out, &count, &source) == 0);
+        CHECK(count == 0);
+        CHECK(statesampler_mix_at(&p->mix, UINT64_MAX, out, &count,
+                                  &source) == 0);
+        CHECK(statesampler_mix_seek(&p->mix, turn + 1) ==
+              STATESAMPLER_ERANGE);
+        CHECK(statesampler_mix_seek(&p->mix, UINT64_MAX) ==
+              STATESAMPLER_ERANGE);
+    }
+    CHECK(save(p, after) == size && memcmp(before, after, size) == 0);
+    for (turn = r->turns + 1; turn-- > r->first;) {
+        CHECK(statesampler_mix_seek(&p->mix, turn) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&p->mix) == turn);
+        if (turn < r->turns) {
+            CHECK(statesampler_mix_next(&p->mix, out, &count, &source) == 1);
+            check_turn(r, turn, source, out, count);
+        }
+    }
+    CHECK(statesampler_mix_load(&p->mix, before, size) == STATESAMPLER_OK);
+    CHECK(save(p, after) == size && memcmp(before, after, size) == 0);
+}
+
+/* Every sample of every source: the turn that locate names serves it, in the
+   named place; what it does not find is nowhere in the present epochs. */
+static void check_places(const party *p, const record *r)
+{
+    uint32_t i, k;
+    uint64_t index, turn, t;
+    statesampler_place place, own;
+    for (i = 0; i < p->count; i++)
+        for (index = 0; index <= p->desc[i].num_samples; index++) {
+            const statesampler *s = &p->source[i].sampler;
+            int code = statesampler_locate(s, index, &own);
+            int mixed =
+                statesampler_mix_locate(&p->mix, i, index, &turn, &place);
+            if (code != STATESAMPLER_OK) {
+                CHECK(mixed == code);
+                continue;
+            }
+            /* Turns of this source from the present on, or back. */
+            if (mixed == STATESAMPLER_OK) {
+                CHECK(place.step == own.step && place.rank == own.rank);
+                CHECK(place.slot == own.slot);
+                CHECK(place.position == own.position);
+                CHECK(turn >= r->first);
+                if (turn >= r->turns) {
+                    CHECK(!r->ended);
+                    continue;
+                }
+                CHECK(r->source[turn] == i);
+                if (own.rank != p->desc[i].rank)
+                    continue;
+                CHECK(own.slot < r->count[turn]);
+                CHECK(r->out[turn][own.slot] == index);
+            } else {
+                CHECK(mixed == STATESAMPLER_ERANGE && r->ended);
+                for (t = statesampler_mix_turn(&p->mix); t < r->turns; t++)
+                    for (k = 0; r->source[t] == i && k < r->count[t] &&
+                                statesampler_step(s) <= own.step &&
+                                p->stop <= STATESAMPLER_ALL;
+                         k++)
+                        CHECK(r->out[t][k] != index);
+            }
+        }
+}
+
+/* A run of some epochs, or of a mix that never ends so many turns. At every
+   turn it is saved, and another goes on. */
+static void run(party *p, int epochs, uint64_t most)
+{
+    static record r;
+    static mix_model m;
+    static party other;
+    int e;
+    shown = p;
+    CHECK(start(p) == STATESAMPLER_OK);
+    other = *p;
+    CHECK(start(&other) == STATESAMPLER_OK);
+    mix_model_init(&m, p->count, p->stop, p->desc, p->weight);
+    for (e = 0; e < epochs; e++) {
+        unsigned char state[STATE];
+        uint64_t turn, out[MIX_BATCH];
+        uint32_t source, i;
+        size_t count;
+        write_down(&r, &m, most);
+        save(p, state);
+        CHECK(statesampler_mix_load(&other.mix, state, save(p, state)) ==
+              STATESAMPLER_OK);
+        check_same(p, &other);
+        check_anywhere(&other, &r, 0);
+        for (turn = r.first; turn < r.turns; turn++) {
+            CHECK(statesampler_mix_load(&other.mix, state, save(p, state)) ==
+                  STATESAMPLER_OK);
+            check_same(p, &other);
+            if (turn == r.turns / 2) {
+                check_anywhere(&other, &r, 0);
+                check_places(&other, &r);
+            }
+            CHECK(statesampler_mix_next(&other.mix, out, &count, &source) ==
+                  1);
+            check_turn(&r, turn, source, out, count);
+            CHECK(statesampler_mix_next(&p->mix, out, &count, &source) == 1);
+            check_turn(&r, turn, source, out, count);
+            check_same(p, &other);
+        }
+        save(p, state);
+        CHECK(statesampler_mix_load(&other.mix, state, save(p, state)) ==
+              STATESAMPLER_OK);
+        check_same(p, &other);
+        check_next(p, &r);
+        check_next(&other, &r);
+        check_same(p, &other);
+        for (i = 0; i < p->count; i++) {
+            const statesampler *a = &p->source[i].sampler;
+            CHECK(statesampler_epoch(a) == statesampler_epoch(&m.sampler[i]));
+            CHECK(statesampler_step(a) == statesampler_step(&m.sampler[i]));
+        }
+        if (!r.ended)
+            break;
+    }
+}
+
+static void plain(party *p, uint32_t count, uint32_t stop)
+{
+    uint32_t i;
+    memset(p, 0, sizeof *p);
+    p->count = count;
+    p->stop = stop;
+    for (i = 0; i < count; i++) {
+        p->desc[i].seed = 20240229;
+        p->desc[i].stream = i;
+        p->desc[i].world_size = p->desc[i].batch_size = 1;
+    }
+}
+
+/* The forum's, torchdata's and Grain's numbers: see the manual. */
+static void test_formulas(void)
+{
+    static party p;
+    uint32_t count, stop, i, code;
+    for (count = 1; count <= 4; count++)
+        for (stop = 0; stop < 3; stop++)
+            for (code = 0; code < 6 * 6 * 6 * 6; code++) {
+                uint64_t n[4], want = 0, seated = 0;
+                uint32_t rest = code, others = 0;
+                plain(&p, count, stop);
+                for (i = 0; i < count; i++, rest /= 6) {
+                    n[i] = p.desc[i].num_samples = rest % 6;
+                    seated += n[i] != 0;
+                }
+                if (rest)
+                    continue;
+                for (i = 0; i < count; i++) {
+                    uint64_t asked = n[i] * seated + others;
+                    if (n[i] == 0)
+                        continue;
+                    if (stop == STATESAMPLER_ALL)
+                        want += n[i];
+                    else if (others == 0 ||
+                             (stop == STATESAMPLER_FIRST ? asked < want
+                                                         : asked > want))
+                        want = asked;
+                    others++;
+                }
+                shown = &p;
+                CHECK(start(&p) == STATESAMPLER_OK);
+                CHECK(statesampler_mix_num_turns(&p.mix) == want);
+                if (code % 29 == 0)
+                    run(&p, 3, TURNS);
+            }
+    plain(&p, 3, 0);
+    for (stop = 0; stop < 3; stop++) {
+        static const uint64_t want[3] = {9, 12, 17};
+        p.stop = stop;
+        for (i = 0; i < 3; i++)
+            p.desc[i].num_samples = 3 + i;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_num_turns(&p.mix) == want[stop]);
+    }
+}
+
+/* Anything small. One call of check_random after the other, because the order
+   of arguments is the compiler's. */
+static void invent(party *p, uint32_t sources)
+{
+    static const uint32_t worlds[] = {1, 1, 2, 3, 4, 7};
+    uint32_t i, world = worlds[check_random(6)];
+    uint32_t batch = 1 + (uint32_t)check_random(4);
+    uint32_t rank = (uint32_t)check_random(world);
+    uint32_t light = (uint32_t)check_random(3);
+    plain(p, 1 + (uint32_t)check_random(sources),
+          (uint32_t)check_random(4));
+    for (i = 0; i < p->count; i++) {
+        statesampler_desc *d = &p->desc[i];
+        d->num_samples = check_random(check_random(4) ? 40 : 4);
+        d->world_size = world;
+        d->batch_size = batch;
+        d->rank = rank;
+        d->order = (uint32_t)check_random(4);
+        d->partition = (uint32_t)check_random(2);
+        d->tail = (uint32_t)check_random(4);
+        d->drop_last = (uint32_t)check_random(2);
+        d->chunk_size = 1 + check_random(5);
+        d->window = 1 + check_random(3);
+        if (d->tail == STATESAMPLER_CARRY &&
+            (p->stop != STATESAMPLER_NEVER || d->num_samples == 0))
+            d->tail = STATESAMPLER_UNEVEN;
+        if (d->tail == STATESAMPLER_CARRY)
+            d->partition = d->drop_last = 0;
+        p->weight[i] = light == 0 ? 3 : (uint32_t)check_random(6);
+        if (light == 2 && check_random(3) == 0)
+            p->weight[i] *= 50;
+    }
+}
+
+static int is_empty(const party *p)
+{
+    uint32_t i;
+    statesampler s;
+    for (i = 0; i < p->count; i++) {
+        CHECK(statesampler_init(&s, &p->desc[i]) == STATESAMPLER_OK);
+        if (statesampler_num_steps(&s) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+static void test_runs(int reduced)
+{
+    static party p;
+    int i;
+    for (i = 0; i < (reduced ? 300 : 3000); i++) {
+        invent(&p, i % 3 ? 4 : MIX_SOURCES);
+        shown = &p;
+        if (p.stop == STATESAMPLER_NEVER && is_empty(&p)) {
+            CHECK(start(&p) == STATESAMPLER_EINVAL);
+            continue;
+        }
+        CHECK(start(&p) == STATESAMPLER_OK);
+        if (statesampler_mix_num_turns(&p.mix) < TURNS ||
+            p.stop == STATESAMPLER_NEVER)
+            run(&p, 3, p.stop == STATESAMPLER_NEVER ? 90 : TURNS);
+    }
+}
+
+/* All ranks together, loaded from one another's states in other shapes
+   again and again, against models that are handed on in the same way. */
+#define RANKS 7
+static void test_elastic(int reduced)
+{
+    static party p[RANKS], fresh[RANKS];
+    static mix_model m[RANKS];
+    static record r[RANKS];
+    static unsigned char state[STATE];
+    int i, round;
+    for (i = 0; i < (reduced ? 200 : 2000); i++) {
+        uint64_t base;
+        uint32_t j, k, world;
+        invent(&p[0], i % 3 ? 4 : MIX_SOURCES);
+        shown = &p[0];
+        if (start(&p[0]) != STATESAMPLER_OK)
+            continue;
+        world = p[0].desc[0].world_size;
+        base = 0;
+        for (k = 0; k < world; k++) {
+            p[k] = p[0];
+            for (j = 0; j < p[0].count; j++)
+                p[k].desc[j].rank = k;
+            CHECK(start(&p[k]) == STATESAMPLER_OK);
+            mix_model_init(&m[k], p[k].count, p[k].stop, p[k].desc,
+                           p[k].weight);
+        }
+        for (round = 0; round < 6; round++) {
+            uint32_t batch = 1 + (uint32_t)check_random(4);
+            uint32_t drop_last = (uint32_t)check_random(3) == 0;
+            uint32_t to = 1 + (uint32_t)check_random(RANKS), from;
+            uint64_t until = m[0].turn + check_random(20);
+            size_t size = 0;
+            int moved = 0;
+            for (k = 0; k < world; k++) {
+                shown = &p[k];
+                write_down(&r[k], &m[k], until);
+                check_anywhere(&p[k], &r[k], base);
+                check_next(&p[k], &r[k]);
+                if (k == 0)
+                    size = save(&p[0], state);
+                else {
+                    unsigned char other[STATE];
+                    CHECK(save(&p[k], other) == size);
+                    CHECK(memcmp(other, state, size) == 0);
+                }
+                CHECK(r[k].turns == r[0].turns);
+            }
+            fresh[0] = p[0];
+            reshape(&fresh[0], to, batch, 0, drop_last);
+            for (k = 0; k < p[0].count; k++)
+                moved |= to != world ||
+                         p[0].desc[k].batch_size != batch ||
+                         p[0].desc[k].drop_last != fresh[0].desc[k].drop_last;
+            for (k = 0; k < to; k++) {
+                from = k < world ? k : 0;
+                fresh[k] = p[from];
+                m[k] = m[from];
+                reshape(&fresh[k], to, batch, k, drop_last);
+                shown = &fresh[k];
+                if (start(&fresh[k]) != STATESAMPLER_OK)
+                    break; /* nothing is left that never ends */
+                CHECK(statesampler_mix_load(&fresh[k].mix, state, size) ==
+                      STATESAMPLER_OK);
+                mix_model_reshape(&m[k], to, batch, k, drop_last);
+                CHECK(statesampler_mix_turn(&fresh[k].mix) == m[k].turn);
+            }
+            if (k < to)
+                break;
+            for (k = 0; k < to; k++) {
+                p[k] = fresh[k];
+                p[k].mix.sources = p[k].source;
+            }
+            if (r[0].ended)
+                base = 0;
+            if (moved)
+                base = m[0].turn;
+            world = to;
+        }
+    }
+}
+
+/* --- The sequence of turns ------------------------------------------------ */
+
+/* Sources that last for ever, and whose n-th turn shows that it is that. */
+static statesampler_source many[5000];
+static uint64_t had[5000];
+
+static void endless(statesampler_mix *mix, uint32_t count,
+                    const uint32_t *weight)
+{
+    statesampler_desc d;
+    uint32_t i;
+    memset(&d, 0, sizeof d);
+    d.num_samples = (uint64_t)1 << 40;
+    d.order = STATESAMPLER_SEQUENTIAL;
+    d.tail = STATESAMPLER_CARRY;
+    for (i = 0; i < count; i++) {
+        CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
+        many[i].weight = weight[i];
+        had[i] = 0;
+    }
+    CHECK(statesampler_mix_init(mix, many, count, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+}
+
+static uint64_t weigh(uint32_t count, const uint32_t *weight, uint32_t most[2])
+{
+    uint64_t sum = 0;
+    uint32_t i;
+    most[0] = 0;
+    for (i = 0; i < count; i++)
+        sum += weight[i] ? weight[i] : 1;
+    while ((1u << most[0]) < count)
+        most[0]++; /* how many times it must be halved */
+    return sum;
+}
+
+/* So many turns, and how far every source is from its share after each, in
+   whole and halves of turns: distance * sum against halvings * sum / 2. */
+static void check_shares(uint32_t count, const uint32_t *weight,
+                         uint64_t turns)
+{
+    statesampler_mix mix;
+    uint32_t halvings[2], i, source;
+    uint64_t sum = weigh(count, weight, halvings), t, out;
+    size_t size;
+    endless(&mix, count, weight);
+    for (t = 1; t <= turns; t++) {
+        CHECK(statesampler_mix_next(&mix, &out, &size, &source) == 1);
+        CHECK(size == 1 && out == had[source]);
+        had[source]++;
+        for (i = 0; i < count; i++) {
+            uint64_t own = weight[i] ? weight[i] : 1;
+            uint64_t share = own * t, is = had[i] * sum;
+            uint64_t far = share > is ? share - is : is - share;
+            CHECK(2 * far <= halvings[0] * sum);
+            if (count <= 16)
+                CHECK(far < 2 * sum);
+            if (t % sum == 0)
+                CHECK(far == 0);
+        }
+    }
+}
+
+static void test_shares(int reduced)
+{
+    uint32_t weight[64], count, code, i, k;
+    /* Equal weights are a plain round, whatever they are. */
+    for (count = 1; count <= 40; count++)
+        for (k = 0; k < 3; k++) {
+            static const uint32_t equal[3] = {0, 1, 12345};
+            statesampler_mix mix;
+            uint32_t source;
+            size_t size;
+            for (i = 0; i < count; i++)
+                weight[i] = equal[k];
+            endless(&mix, count, weight);
+            for (i = 0; i < 3 * count; i++) {
+                CHECK(statesampler_mix_next(&mix, NULL, &size, &source) == 1);
+                CHECK(source == i % count);
+            }
+        }
+    /* All weights up to 5 of up to four sources, for three periods. */
+    for (count = 1; count <= 4; count++)
+        for (code = 0; code < (reduced ? 200u : 625u); code++) {
+            uint32_t rest = code;
+            for (i = 0; i < count; i++, rest /= 5)
+                weight[i] = 1 + rest % 5;
+            if (!rest)
+                check_shares(count, weight, 60);
+        }
+    /* More of them, more uneven. */
+    for (k = 0; k < (reduced ? 30u : 400u); k++) {
+        static const uint32_t most[] = {2, 10, 1000, 1u << 24};
+        count = 2 + (uint32_t)check_random(k % 2 ? 15 : 63);
+        for (i = 0; i < count; i++)
+            weight[i] = (uint32_t)check_random(
+                most[check_random(k % 3 ? 2 : 4)]);
+        check_shares(count, weight, 1000);
+    }
+}
+
+/* Turns that nobody has the time to take. The counts of a whole number of
+   periods are exact, so the turn 10^15 is that of a new mix moved on. */
+static void test_far(void)
+{
+    static const uint64_t far[] = {10,        1000000000000000u,
+                                   123456789, (uint64_t)1 << 60,
+                                   (uint64_t)1 << 62};
+    uint32_t weight[7] = {3, 2, 1, 40, 7, 7, 1}, halvings[2], i, source;
+    uint64_t sum = weigh(7, weight, halvings), t, out, other;
+    statesampler_mix mix;
+    size_t size, k;
+    for (k = 0; k < sizeof far / sizeof far[0]; k++) {
+        uint64_t rounds = far[k] / sum;
+        endless(&mix, 7, weight);
+        for (t = 0; t < far[k] % sum; t++) {
+            CHECK(statesampler_mix_next(&mix, NULL, &size, &source) == 1);
+            had[source]++;
+        }
+        CHECK(statesampler_mix_at(&mix, t, &out, &size, &source) == 1);
+        CHECK(out == had[source]);
+        i = source;
+        CHECK(statesampler_mix_at(&mix, far[k], &other, &size, &source) == 1);
+        CHECK(source == i && size == 1);
+        CHECK(other == (out + rounds * weight[i]) % ((uint64_t)1 << 40));
+        CHECK(statesampler_mix_seek(&mix, far[k]) == STATESAMPLER_OK);
+        for (i = 0; i < 7; i++)
+            CHECK(statesampler_step(&many[i].sampler) ==
+                  had[i] + rounds * weight[i]);
+        CHECK(statesampler_mix_next(&mix, &out, &size, &source) == 1);
+        CHECK(out == other);
+        CHECK(statesampler_mix_seek(&mix, 3) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&mix) == 3);
+    }
+    CHECK(statesampler_mix_seek(&mix, far[4] + 1) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&mix, far[4] + 1, NULL, &size, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&mix, UINT64_MAX, NULL, &size, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_turn(&mix) == 3);
+}
+
+/* Epochs of sources that nobody can count through, against the formulas. */
+static void test_long(void)
+{
+    static party p;
+    uint32_t source, i;
+    uint64_t turns, index;
+    statesampler_place place;
+    size_t count;
+    for (i = 0; i < 3; i++) {
+        uint64_t out[1], again[1];
+        plain(&p, 3, i);
+        p.desc[0].num_samples = 1000000000000u;
+        p.desc[1].num_samples = 3000000000u;
+        p.desc[2].num_samples = 999;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        turns = statesampler_mix_num_turns(&p.mix);
+        CHECK(turns == (i == 0   ? 999u * 3 + 2
+                        : i == 1 ? 1003000000999u
+                                 : 3000000000000u));
+        CHECK(statesampler_mix_at(&p.mix, turns - 1, out, &count, &source) ==
+              1);
+        CHECK(source == (i == 0 ? 1u : i == 1 ? 0u : 2u));
+        CHECK(statesampler_mix_seek(&p.mix, turns - 1) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&p.mix, again, &count, &source) == 1);
+        CHECK(again[0] == out[0]);
+        if (i < 2) {
+            CHECK(statesampler_mix_locate(&p.mix, source, out[0], &index,
+                                          &place) == STATESAMPLER_OK);
+            CHECK(index == turns - 1);
+        }
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+        CHECK(statesampler_mix_epoch(&p.mix) == 1);
+    }
+    /* A light one is left alone with a heavy one's turns passed over. */
+    plain(&p, 2, STATESAMPLER_ALL);
+    p.desc[0].num_samples = 5;
+    p.desc[1].num_samples = 30;
+    p.weight[0] = 2000000000u;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&p.mix) == 35);
+    for (i = 0; i < 35; i++) {
+        CHECK(statesampler_mix_at(&p.mix, i, NULL, &count, &source) == 1);
+        CHECK(source == (i >= 5));
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        CHECK(source == (i >= 5));
+    }
+    CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+}
+
+/* CARRY and the largest of steps: the base moves up, and a state is good at
+   any turn. The other source's epochs go by as ever. */
+static void test_largest(void)
+{
+    static party p, other;
+    static statesampler plain_one;
+    static unsigned char state[STATE];
+    uint64_t turn;
+    uint32_t source;
+    size_t count;
+    plain(&p, 2, STATESAMPLER_NEVER);
+    p.desc[0].num_samples = 5;
+    p.desc[0].tail = STATESAMPLER_CARRY;
+    p.desc[1].num_samples = 1000;
+    reshape(&p, 1u << 29, (1u << 31) + 5, 3, 0);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    other = p;
+    CHECK(start(&other) == STATESAMPLER_OK);
+    CHECK(statesampler_init(&plain_one, &p.desc[0]) == STATESAMPLER_OK);
+    for (turn = 0; turn < 50; turn++) {
+        CHECK(statesampler_mix_load(&other.mix, state, save(&p, state)) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&other.mix) == turn);
+        check_same(&p, &other);
+        for (source = 0; source < 2; source++)
+            CHECK(statesampler_position(&other.source[source].sampler) ==
+                  statesampler_position(&p.source[source].sampler));
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        CHECK(source == turn % 2);
+        if (source == 0)
+            statesampler_next(&plain_one, NULL);
+        CHECK(statesampler_epoch(&plain_one) ==
+              statesampler_epoch(&p.source[0].sampler));
+        CHECK(statesampler_position(&plain_one) ==
+              statesampler_position(&p.source[0].sampler));
+        CHECK(statesampler_step(&plain_one) ==
+              statesampler_step(&p.source[0].sampler));
+        CHECK(statesampler_epoch(&p.source[1].sampler) ==
+              (turn - (turn > 0)) / 2);
+    }
+    CHECK(statesampler_mix_seek(&p.mix, 0) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_seek(&p.mix, 1000) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_at(&p.mix, 1000, NULL, &count, &source) ==
+          STATESAMPLER_ERANGE);
+    CHECK(count == 0 && statesampler_mix_turn(&p.mix) == turn);
+}
+
+/* Thousands of sources: lengths 1, 2, 3, ... of so many samples. */
+static void test_thousands(int reduced)
+{
+    static unsigned char state[64 + 192 * 5000];
+    statesampler_mix mix;
+    uint32_t count = reduced ? 300 : 5000, stop, source, i;
+    uint64_t t, turns, samples = (uint64_t)count * (count + 1) / 2;
+    size_t size;
+    for (stop = 0; stop < 3; stop++) {
+        for (i = 0; i < count; i++) {
+            statesampler_desc d;
+            memset(&d, 0, sizeof d);
+            d.num_samples = i + 1;
+            d.stream = i;
+            d.tail = STATESAMPLER_UNEVEN;
+            d.world_size = 4;
+            CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
+            many[i].weight = 0;
+        }
+        CHECK(statesampler_mix_init(&mix, many, count, stop) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_offset(&mix, count) == samples);
+        CHECK(statesampler_mix_offset(&mix, 3) == 6);
+        for (turns = 0, i = 1; i <= count; i++)
+            turns += (i + 3) / 4;
+        if (stop == STATESAMPLER_FIRST)
+            turns = count;
+        if (stop == STATESAMPLER_RESTART)
+            turns = (count + 3) / 4 * (uint64_t)count + count - 1;
+        CHECK(statesampler_mix_num_turns(&mix) == turns);
+        for (t = 0; t < turns; t += turns / 7) {
+            uint64_t a, b;
+            uint32_t other;
+            CHECK(statesampler_mix_at(&mix, t, &a, &size, &source) == 1);
+            CHECK(statesampler_mix_seek(&mix, t) == STATESAMPLER_OK);
+            statesampler_mix_save(&mix, state);
+            CHECK(statesampler_mix_load(&mix, state,
+                                        statesampler_mix_state_bytes(&mix)) ==
+                  STATESAMPLER_OK);
+            CHECK(statesampler_mix_turn(&mix) == t);
+            b = a + 1;
+            CHECK(statesampler_mix_next(&mix, &b, &size, &other) == 1);
+            CHECK(other == source && b == a);
+        }
+    }
+}
+
+/* --- What makes no sense -------------------------------------------------- */
+
+/* Refused, and then everything is as it was: also a mix that is in use. */
+/* A source of weight 1 beside one of 2^31 - 2: its turns are soon farther off
+   than a mix counts. */
+static void test_great_weight(void)
+{
+    statesampler_source sources[2];
+    statesampler_mix mix;
+    statesampler_desc d;
+    statesampler_place place;
+    uint32_t stop, source, i;
+    uint64_t index, turn = 0, out;
+    size_t count;
+    memset(&d, 0, sizeof d);
+    memset(&place, 0, sizeof place);
+    for (stop = STATESAMPLER_FIRST; stop <= STATESAMPLER_NEVER; stop += 3) {
+        for (i = 0; i < 2; i++) {
+            d.num_samples = (uint64_t)1 << (i == 0 ? 61 : 40);
+            d.stream = i;
+            CHECK(statesampler_init(&sources[i].sampler, &d) ==
+                  STATESAMPLER_OK);
+        }
+        sources[0].weight = 1;
+        sources[1].weight = 0x7ffffffe;
+        CHECK(statesampler_mix_init(&mix, sources, 2, stop) ==
+              STATESAMPLER_OK);
+        for (i = 0; i < 61; i++) {
+            uint64_t step = (uint64_t)1 << i;
+            int found;
+            CHECK(statesampler_at(&sources[0].sampler, step, &index) == 1);
+            found = statesampler_mix_locate(&mix, 0, index, &turn, &place);
+            CHECK((found == STATESAMPLER_OK) ==
+                  (i < (stop == STATESAMPLER_NEVER ? 32u : 9u)));
+            if (found != STATESAMPLER_OK)
+                continue;
+            CHECK(place.step == step);
+            CHECK(statesampler_mix_at(&mix, turn, &out, &count, &source) == 1);
+            CHECK(source == 0 && count == 1 && out == index);
+        }
+    }
+}
+
+static void check_refused(party *p, int code)
+{
+    party before;
+    shown = p;
+    before = *p;
+    CHECK(statesampler_mix_init(&p->mix, p->source, p->count, p->stop) ==
+          code);
+    CHECK(memcmp(&before, p, sizeof before) == 0);
+}
+
+static void test_errors(void)
+{
+    static party p;
+    uint32_t i, source;
+    uint64_t turn = 77;
+    statesampler_place place = {1, 2, 3, 4};
+    size_t count;
+    for (i = 0; i < 15; i++) {
+        plain(&p, 3, STATESAMPLER_RESTART);
+        p.desc[0].num_samples = 10;
+        p.desc[1].num_samples = 20;
+        p.desc[2].num_samples = 30;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        switch (i) {
+        case 0: p.count = 0; break;
+        case 1: p.stop = 4; break;
+        case 2: p.stop = UINT32_MAX; break;
+        case 3: p.source[1].weight = ((uint32_t)1 << 31) - 2; break;
+        case 4: p.source[2].weight = UINT32_MAX; break;
+        case 5: p.desc[1].world_size = 2; break;
+        case 6: p.desc[2].batch_size = 2; break;
+        case 7:
+            p.desc[0].world_size = p.desc[1].world_size =
+                p.desc[2].world_size = 2;
+            p.desc[2].rank = 1;
+            break;
+        case 8: p.desc[0].tail = STATESAMPLER_CARRY; break;
+        case 9:
+            p.desc[0].num_samples = ((uint64_t)1 << 62) - 50;
+            p.desc[0].batch_size = p.desc[1].batch_size =
+                p.desc[2].batch_size = 1u << 20;
+            break;
+        case 10: p.desc[2].num_samples = ((uint64_t)1 << 62) / 3; break;
+        case 11: p.stop = STATESAMPLER_ALL; p.source[0].weight = 1u << 30;
+            p.desc[2].num_samples = (uint64_t)1 << 40; break;
+        case 12: p.desc[1].tail = STATESAMPLER_CARRY;
+            p.stop = STATESAMPLER_FIRST; break;
+        case 13: p.desc[1].tail = STATESAMPLER_CARRY;
+            p.stop = STATESAMPLER_ALL; break;
+        default:
+            p.stop = STATESAMPLER_NEVER;
+            p.desc[0].num_samples = p.desc[1].num_samples = 0;
+            p.desc[2].tail = STATESAMPLER_DROP;
+            p.desc[2].num_samples = 1;
+            p.desc[0].world_size = p.desc[1].world_size =
+                p.desc[2].world_size = 2;
+        }
+        for (source = 0; source < 3; source++)
+            CHECK(statesampler_init(&p.source[source].sampler,
+                                    &p.desc[source]) == STATESAMPLER_OK);
+        check_refused(&p, STATESAMPLER_EINVAL);
+    }
+    /* The last that are not too much. */
+    plain(&p, 3, STATESAMPLER_RESTART);
+    p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 - 1;
+    p.desc[1].num_samples = 5;
+    p.weight[0] = p.weight[1] = p.weight[2] = 7;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&p.mix) ==
+          p.desc[0].num_samples * 2);
+    p.weight[1] = ((uint32_t)1 << 31) - 8;
+    p.weight[0] = 0;
+    p.weight[2] = 6;
+    p.desc[0].num_samples = 1;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    p.weight[2] = 7;
+    CHECK(start(&p) == STATESAMPLER_EINVAL);
+
+    /* Of a valid one, what is asked for that is not there. */
+    plain(&p, 2, STATESAMPLER_FIRST);
+    p.desc[0].num_samples = 3;
+    p.desc[1].num_samples = 9;
+    p.desc[1].order = STATESAMPLER_REPLACEMENT;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_locate(&p.mix, 0, 3, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, 2, 0, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, UINT32_MAX, 0, &turn, &place) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_locate(&p.mix, 1, 0, &turn, &place) ==
+          STATESAMPLER_EINVAL);
+    CHECK(turn == 77 && place.position == 1 && place.step == 2);
+    CHECK(place.rank == 3 && place.slot == 4);
+    CHECK(statesampler_mix_offset(&p.mix, 0) == 0);
+    CHECK(statesampler_mix_offset(&p.mix, 1) == 3);
+    CHECK(statesampler_mix_offset(&p.mix, 2) == 12);
+
+    /* Nothing but empty sources: no turn, every time. */
+    for (i = 0; i < 3; i++) {
+        plain(&p, 2, i);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_num_turns(&p.mix) == 0);
+        for (turn = 0; turn < 3; turn++) {
+            CHECK(statesampler_mix_epoch(&p.mix) == turn);
+            source = 5;
+            CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, &source) == 0);
+            CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+            CHECK(count == 0 && source == 5);
+        }
+        turn = 77;
+    }
+    plain(&p, 2, STATESAMPLER_NEVER);
+    CHECK(start(&p) == STATESAMPLER_EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+    int reduced = check_reduced(argc, argv);
+    CHECK(atexit(report) == 0);
+    test_formulas();
+    test_runs(reduced);
+    test_elastic(reduced);
+    shown = NULL;
+    test_shares(reduced);
+    test_far();
+    test_long();
+    test_largest();
+    test_great_weight();
+    test_thousands(reduced);
+    test_errors();
+    shown = NULL;
+    return check_done("test_mix");
+}

@@ -1,0 +1,559 @@
+/* test_mixture.c - does a mix of named datasets go on when some of them were
+   added, removed, put in another order or changed, and does it say so? */
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_STB_DS
+#define STB_DS_IMPLEMENTATION
+#include "stb_ds.h"
+#include "statesampler.h"
+#include "check.h"
+
+#define BATCH 4
+#define STATE (80 + 96 * 8)
+
+static const char *const name_of[] = {"web", "code", "books", "mail", "wiki",
+                                      "a",   "b",    "ab"};
+
+/* Dataset k, as every run describes it. */
+static statesampler_desc describe(uint32_t k, uint32_t world, uint32_t rank)
+{
+    statesampler_desc d;
+    memset(&d, 0, sizeof d);
+    d.num_samples = 60 + 17 * (uint64_t)k;
+    d.seed = 5;
+    d.stream = k;
+    d.world_size = world;
+    d.rank = rank;
+    d.batch_size = BATCH;
+    d.tail = k % 3;
+    d.partition = k % 2;
+    d.drop_last = k % 4 == 1;
+    return d;
+}
+
+static void add(statesampler_mixture *m, uint32_t k, uint32_t weight,
+                uint32_t world)
+{
+    statesampler_desc d = describe(k, world, 0);
+    CHECK(statesampler_mixture_add(m, name_of[k], weight, &d) ==
+          STATESAMPLER_OK);
+}
+
+/* A mixture of these datasets, a digit each, with weights 1, 2, 3, ... */
+static void build(statesampler_mixture *m, const char *which, uint32_t world,
+                  uint32_t stop)
+{
+    memset(m, 0, sizeof *m);
+    for (; *which; which++)
+        add(m, (uint32_t)(*which - '0'), 1 + (uint32_t)(*which - '0'), world);
+    CHECK(statesampler_mixture_start(m, stop) == STATESAMPLER_OK);
+}
+
+static uint32_t number(statesampler_mixture *m, const char *name)
+{
+    uint32_t source = 99;
+    if (statesampler_mixture_find(m, name, &source) != STATESAMPLER_OK)
+        CHECK(source == 99);
+    return source;
+}
+
+static void take(statesampler_mixture *m, int turns)
+{
+    uint32_t source;
+    size_t count;
+    for (; turns > 0; turns--)
+        CHECK(statesampler_mix_next(&m->mix, NULL, &count, &source) == 1);
+}
+
+static size_t save(const statesampler_mixture *m, unsigned char *state)
+{
+    size_t size = statesampler_mixture_state_bytes(m);
+    CHECK(size <= 64 + 192 * (size_t)arrlen(m->sources) && size <= STATE);
+    statesampler_mixture_save(m, state);
+    return size;
+}
+
+/* Two mixtures take the same turns. */
+static void check_alike(statesampler_mixture *a, statesampler_mixture *b,
+                        int turns)
+{
+    uint64_t x[BATCH], y[BATCH];
+    uint32_t i, j;
+    size_t count, other;
+    for (; turns > 0; turns--) {
+        int more = statesampler_mix_next(&a->mix, x, &count, &i);
+        CHECK(statesampler_mix_turn(&a->mix) ==
+              statesampler_mix_turn(&b->mix) + (more != 0) ||
+              !more);
+        CHECK(statesampler_mix_next(&b->mix, y, &other, &j) == more);
+        if (more) {
+            CHECK(i == j && count == other);
+            CHECK(memcmp(x, y, count * sizeof *x) == 0);
+        }
+        CHECK(statesampler_mix_turn(&a->mix) ==
+              statesampler_mix_turn(&b->mix));
+        CHECK(statesampler_mix_epoch(&a->mix) ==
+              statesampler_mix_epoch(&b->mix));
+    }
+}
+
+/* The same datasets: as if nothing had happened, from any turn. */
+static void test_same(int reduced)
+{
+    unsigned char state[STATE];
+    int stop, turn;
+    for (stop = 0; stop < 4; stop++)
+        for (turn = 0; turn < (reduced ? 30 : 120); turn++) {
+            statesampler_mixture a, b;
+            ptrdiff_t i;
+            build(&a, "021", 3, (uint32_t)stop);
+            build(&b, "021", 3, (uint32_t)stop);
+            check_alike(&a, &b, turn);
+            CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+                  STATESAMPLER_OK);
+            CHECK(arrlen(b.changes) == 3);
+            for (i = 0; i < 3; i++) {
+                CHECK(b.changes[i].status == STATESAMPLER_MATCHED);
+                CHECK(b.changes[i].source == (uint32_t)i);
+                CHECK(strcmp(b.changes[i].name, b.datasets[i].key) == 0);
+                CHECK(b.changes[i].hash == b.datasets[i].value);
+            }
+            if (turn > 0 && statesampler_mix_turn(&b.mix) > 0)
+                CHECK(statesampler_mix_seek(&b.mix, 0) == STATESAMPLER_OK);
+            CHECK(statesampler_mix_seek(&b.mix,
+                                        statesampler_mix_turn(&a.mix)) ==
+                  STATESAMPLER_OK);
+            check_alike(&a, &b, 30);
+            statesampler_mixture_free(&a);
+            statesampler_mixture_free(&b);
+        }
+}
+
+/* Where a source of one mixture is, compared with one of another. */
+static void check_place(const statesampler_mixture *a, uint32_t i,
+                        const statesampler_mixture *b, uint32_t j)
+{
+    const statesampler *x = &a->sources[i].sampler;
+    const statesampler *y = &b->sources[j].sampler;
+    CHECK(i < arrlenu(a->sources) && j < arrlenu(b->sources));
+    CHECK(statesampler_epoch(x) == statesampler_epoch(y));
+    CHECK(statesampler_step(x) == statesampler_step(y));
+    CHECK(statesampler_position(x) == statesampler_position(y));
+}
+
+/* From one set of datasets to another, in the same shape or not. */
+static void change(const char *from, const char *to, uint32_t world,
+                   uint32_t other, int turns, uint32_t stop)
+{
+    statesampler_mixture a, b, fresh;
+    unsigned char state[STATE];
+    uint32_t i, j, removed = 0;
+    ptrdiff_t k;
+    size_t size;
+    build(&a, from, world, stop);
+    build(&b, to, other, stop);
+    build(&fresh, to, other, stop);
+    take(&a, turns);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&b.mix) == (uint64_t)turns);
+    for (i = 0; to[i]; i++) {
+        const char *name = name_of[to[i] - '0'];
+        const statesampler_change *c = &b.changes[i];
+        CHECK(number(&b, name) == i);
+        CHECK(c->source == i && strcmp(c->name, name) == 0);
+        j = number(&a, name);
+        if (j != 99) {
+            CHECK(c->status == STATESAMPLER_MATCHED);
+            check_place(&a, j, &b, i);
+        } else {
+            CHECK(c->status == STATESAMPLER_NEW);
+            check_place(&fresh, i, &b, i);
+        }
+    }
+    for (j = 0; from[j]; j++)
+        if (!strchr(to, from[j])) {
+            const statesampler_change *c = &b.changes[i + removed++];
+            CHECK(c->status == STATESAMPLER_REMOVED && !c->name);
+            CHECK(c->source == j);
+            CHECK(c->hash == a.datasets[j].value);
+        }
+    CHECK(arrlenu(b.changes) == i + removed);
+    /* What was there is not served again: back goes no further. */
+    if (turns > 0)
+        CHECK(statesampler_mix_seek(&b.mix, (uint64_t)turns - 1) ==
+              STATESAMPLER_ERANGE);
+    /* Turns are those of a new mix; batches go on where each one was. */
+    for (k = 0; k < 40; k++) {
+        uint64_t out[BATCH], want[BATCH];
+        uint32_t source, expected;
+        size_t count;
+        statesampler before[8];
+        for (i = 0; to[i]; i++)
+            before[i] = b.sources[i].sampler;
+        if (statesampler_mix_next(&b.mix, out, &count, &source) != 1)
+            break;
+        if (stop == STATESAMPLER_NEVER) {
+            CHECK(statesampler_mix_next(&fresh.mix, NULL, &size,
+                                        &expected) == 1);
+            CHECK(source == expected);
+        }
+        size = statesampler_next(&before[source], want);
+        if (size == 0)
+            size = statesampler_next(&before[source], want);
+        CHECK(size == count);
+        CHECK(memcmp(out, want, count * sizeof *out) == 0);
+    }
+    /* And its own state is as good as any. */
+    size = save(&b, state);
+    CHECK(statesampler_mixture_load(&fresh, state, size, 0) ==
+          STATESAMPLER_OK);
+    check_alike(&b, &fresh, 20);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    statesampler_mixture_free(&fresh);
+}
+
+static void test_changes(int reduced)
+{
+    static const char *const sets[] = {"012", "0123", "120", "20", "3",
+                                       "543", "01234567", "7"};
+    uint32_t stop, world;
+    int turns;
+    size_t i, j;
+    for (i = 0; i < 8; i++)
+        for (j = 0; j < 8; j++)
+            for (stop = 0; stop < 4; stop++)
+                for (world = 1; world < 4; world++)
+                    for (turns = 0; turns < 13; turns += reduced ? 6 : 1)
+                        if (i != j)
+                            change(sets[i], sets[j], 2, world,
+                                   turns == 12 && stop == STATESAMPLER_NEVER
+                                       ? 150
+                                       : turns,
+                                   stop);
+}
+
+/* RESTART: who has finished once need not finish again. Two datasets, one of
+   15 steps, take turns; it begins anew with turn 30. */
+static void check_finished(uint32_t longer, uint64_t steps)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    add(&a, 0, 1, 1);
+    add(&a, longer, 1, 1);
+    add(&b, longer, 1, 1);
+    add(&b, 0, 1, 1);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
+    take(&a, 34);
+    CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    /* The longer one, now first, has had 17. */
+    CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * (steps - 17));
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
+/* The same datasets with other weights: they go on, with new turns. */
+static void test_weights(void)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    uint32_t i;
+    build(&a, "01", 2, STATESAMPLER_NEVER);
+    memset(&b, 0, sizeof b);
+    add(&b, 0, 7, 2);
+    add(&b, 1, 1, 2);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+    take(&a, 10);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    for (i = 0; i < 2; i++) {
+        CHECK(b.changes[i].status == STATESAMPLER_MATCHED);
+        check_place(&a, i, &b, i);
+    }
+    CHECK(statesampler_mix_turn(&b.mix) == 10);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
+/* A dataset that is another one under the old name. */
+static void test_changed(void)
+{
+    int what;
+    for (what = 0; what < 6; what++) {
+        statesampler_mixture a, b;
+        statesampler_desc d = describe(1, 2, 0);
+        unsigned char state[STATE], before[STATE], after[STATE];
+        static statesampler_source sources[3];
+        size_t size, i;
+        build(&a, "012", 2, STATESAMPLER_NEVER);
+        memset(&b, 0, sizeof b);
+        switch (what) {
+        case 0: d.num_samples++; break;
+        case 1: d.seed++; break;
+        case 2: d.stream++; break;
+        case 3: d.order = STATESAMPLER_SEQUENTIAL; break;
+        case 4: d.partition = STATESAMPLER_INTERLEAVED; break;
+        default: d.tail = STATESAMPLER_UNEVEN;
+        }
+        add(&b, 0, 1, 2);
+        CHECK(statesampler_mixture_add(&b, name_of[1], 2, &d) ==
+              STATESAMPLER_OK);
+        add(&b, 2, 3, 2);
+        CHECK(statesampler_mixture_start(&b, STATESAMPLER_NEVER) ==
+              STATESAMPLER_OK);
+        take(&a, 61);
+        take(&b, 5);
+        size = save(&a, state);
+        CHECK(save(&b, before) == size);
+        memcpy(sources, b.sources, sizeof sources);
+        CHECK(statesampler_mixture_load(&b, state, size, 0) ==
+              STATESAMPLER_EMISMATCH);
+        CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
+        CHECK(memcmp(sources, b.sources, sizeof sources) == 0);
+        for (i = 0; i < 2; i++) {
+            CHECK(arrlen(b.changes) == 3);
+            CHECK(b.changes[0].status == STATESAMPLER_MATCHED);
+            CHECK(b.changes[1].status == STATESAMPLER_CHANGED);
+            CHECK(b.changes[2].status == STATESAMPLER_MATCHED);
+            CHECK(b.changes[1].source == 1);
+            CHECK(strcmp(b.changes[1].name, "code") == 0);
+            if (i == 0)
+                CHECK(statesampler_mixture_load(&b, state, size, 1) ==
+                      STATESAMPLER_OK);
+        }
+        check_place(&a, 0, &b, 0);
+        check_place(&a, 2, &b, 2);
+        CHECK(statesampler_epoch(&b.sources[1].sampler) ==
+              statesampler_epoch(&a.sources[1].sampler));
+        CHECK(statesampler_epoch(&b.sources[1].sampler) > 0);
+        CHECK(statesampler_step(&b.sources[1].sampler) == 0);
+        CHECK(statesampler_mix_turn(&b.mix) == 61);
+        statesampler_mixture_free(&a);
+        statesampler_mixture_free(&b);
+    }
+}
+
+/* A mixture that grows while it runs. */
+static void test_growth(void)
+{
+    statesampler_mixture m, whole;
+    unsigned char state[STATE];
+    size_t size;
+    uint32_t i, j, old, place[3];
+    build(&m, "0", 2, STATESAMPLER_NEVER);
+    for (i = 1; i < 4; i++) {
+        take(&m, 9);
+        size = save(&m, state);
+        old = (uint32_t)arrlenu(m.sources);
+        for (j = 0; j < old; j++)
+            place[j] = (uint32_t)statesampler_step(&m.sources[j].sampler);
+        add(&m, i, 1, 2);
+        CHECK(!m.mix.sources); /* the assertions look at this */
+        CHECK(statesampler_mixture_start(&m, STATESAMPLER_NEVER) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mixture_load(&m, state, size, 0) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&m.mix) == 9 * i);
+        for (j = 0; j < old; j++)
+            CHECK(statesampler_step(&m.sources[j].sampler) == place[j]);
+        CHECK(statesampler_step(&m.sources[old].sampler) == 0);
+    }
+    build(&whole, "0123", 2, STATESAMPLER_NEVER);
+    for (i = 0; i < 4; i++)
+        CHECK(number(&m, name_of[i]) == i);
+    statesampler_mixture_free(&whole);
+    statesampler_mixture_free(&m);
+    CHECK(!m.sources && !m.datasets && !m.changes);
+    statesampler_mixture_free(&m); /* twice is once */
+}
+
+static void test_errors(int reduced)
+{
+    statesampler_mixture m, other;
+    statesampler_desc d = describe(0, 1, 0);
+    unsigned char state[STATE + 8], again[STATE];
+    char longest[300];
+    size_t size, i;
+    memset(&m, 0, sizeof m);
+    CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_EINVAL);
+    CHECK(number(&m, "web") == 99);
+    CHECK(statesampler_mixture_add(&m, "", 1, &d) == STATESAMPLER_EINVAL);
+    d.order = 77;
+    CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_EINVAL);
+    CHECK(!m.sources && number(&m, "web") == 99);
+    d.order = 0;
+    CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_add(&m, "web", 2, &d) == STATESAMPLER_EINVAL);
+    CHECK(arrlen(m.sources) == 1 && m.sources[0].weight == 1);
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    CHECK(statesampler_mixture_add(&m, longest, 1, &d) == STATESAMPLER_OK);
+    longest[sizeof longest - 2] = 0;
+    CHECK(number(&m, longest) == 99);
+    CHECK(statesampler_mixture_add(&m, longest, 1, &d) == STATESAMPLER_OK);
+    longest[0] = '\xff'; /* its own copy, and any byte */
+    CHECK(statesampler_mixture_add(&m, longest, 1, &d) == STATESAMPLER_OK);
+    CHECK(number(&m, longest) == 3);
+    longest[0] = 'x';
+    CHECK(number(&m, longest) == 2);
+    CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL);
+    d.world_size = 2;
+    CHECK(statesampler_mixture_add(&m, "two", 1, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_EINVAL);
+    statesampler_mixture_free(&m);
+
+    build(&m, "012", 2, STATESAMPLER_RESTART);
+    build(&other, "012", 2, STATESAMPLER_ALL);
+    take(&m, 17);
+    size = save(&m, state);
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+          STATESAMPLER_EMISMATCH);
+    statesampler_mixture_free(&other);
+    build(&other, "210", 2, STATESAMPLER_ALL);
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+          STATESAMPLER_EMISMATCH);
+    statesampler_mixture_free(&other);
+    build(&other, "12", 2, STATESAMPLER_RESTART);
+    take(&other, 3);
+    save(&other, again);
+    for (i = 0; i < 8 * size; i += reduced ? 5 : 1) {
+        int code;
+        state[i / 8] ^= (unsigned char)(1 << i % 8);
+        code = statesampler_mixture_load(&other, state, size, 1);
+        if (i / 8 == 4 || i / 8 == 5)
+            CHECK(code == (i == 32 ? STATESAMPLER_ECORRUPT
+                                   : STATESAMPLER_EVERSION));
+        else
+            CHECK(code == STATESAMPLER_ECORRUPT);
+        CHECK(arrlen(other.changes) == 0);
+        state[i / 8] ^= (unsigned char)(1 << i % 8);
+    }
+    for (i = 0; i < size + 8; i++)
+        if (i != size)
+            CHECK(statesampler_mixture_load(&other, state, i, 1) ==
+                  STATESAMPLER_ECORRUPT);
+    CHECK(statesampler_mixture_load(&other, NULL, 0, 1) ==
+          STATESAMPLER_ECORRUPT);
+    size = save(&other, state);
+    CHECK(memcmp(state, again, size) == 0);
+    /* The states of a mix and of a mixture are not each other's. */
+    CHECK(statesampler_mix_load(&other.mix, state, size) ==
+          STATESAMPLER_ECORRUPT);
+    statesampler_mix_save(&other.mix, state);
+    CHECK(statesampler_mixture_load(
+              &other, state, statesampler_mix_state_bytes(&other.mix), 0) ==
+          STATESAMPLER_ECORRUPT);
+    statesampler_mixture_free(&m);
+    statesampler_mixture_free(&other);
+}
+
+/* Anything under right check words, the inner and the outer one. */
+static uint64_t seal(unsigned char *bytes, size_t size)
+{
+    uint64_t hash = 0, word;
+    size_t i, k;
+    for (i = 0; i < size; i += 8) {
+        for (word = 0, k = 8; k-- > 0;)
+            word = word << 8 | bytes[i + k];
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    for (k = 0; k < 8; k++)
+        bytes[size + k] = (unsigned char)(hash >> 8 * k & 255);
+    return hash;
+}
+
+static void test_forged(int reduced)
+{
+    int i;
+    for (i = 0; i < (reduced ? 300 : 5000); i++) {
+        statesampler_mixture m, other;
+        unsigned char state[STATE];
+        size_t size, at, inner = 16 + 8 * 3;
+        uint32_t source, turns;
+        size_t count;
+        int code;
+        build(&m, "012", 2, (uint32_t)i % 4);
+        build(&other, i % 8 < 4 ? "210" : "201", 1 + (uint32_t)i % 3,
+              (uint32_t)i % 4);
+        take(&m, 14);
+        size = save(&m, state);
+        at = 16 + (size_t)check_random(size - 32);
+        state[at] = (unsigned char)check_random(256);
+        seal(state + inner, size - inner - 16);
+        seal(state, size - 8);
+        code = statesampler_mixture_load(&other, state, size, i % 2);
+        CHECK(code <= 0);
+        for (turns = 0; turns < 5; turns++)
+            CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) >=
+                  0);
+        statesampler_mixture_free(&m);
+        statesampler_mixture_free(&other);
+    }
+}
+
+static void test_thousands(int reduced)
+{
+    statesampler_mixture m, n;
+    unsigned char *state;
+    uint32_t i, count = reduced ? 200 : 3000;
+    size_t size;
+    memset(&m, 0, sizeof m);
+    memset(&n, 0, sizeof n);
+    for (i = 0; i < 2 * count; i++) {
+        char name[32];
+        uint32_t k = i % count;
+        statesampler_desc d = describe(k, 2, 0);
+        d.num_samples = k;
+        d.tail = STATESAMPLER_PAD;
+        /* The second one backwards, without every tenth. */
+        k = i < count ? i : count - 1 - k;
+        d.num_samples = d.stream = k;
+        d.partition = 0;
+        sprintf(name, "dataset %lu", (unsigned long)k);
+        if (i < count || k % 10 != 0)
+            CHECK(statesampler_mixture_add(i < count ? &m : &n, name, 1 + k % 7,
+                                           &d) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&n, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+    take(&m, 5000);
+    size = statesampler_mixture_state_bytes(&m);
+    state = (unsigned char *)malloc(size);
+    CHECK(state != NULL);
+    statesampler_mixture_save(&m, state);
+    CHECK(statesampler_mixture_load(&n, state, size, 0) == STATESAMPLER_OK);
+    CHECK(arrlenu(n.changes) == count);
+    for (i = 0; i < arrlenu(n.sources); i++)
+        check_place(&n, i, &m, number(&m, n.datasets[i].key));
+    free(state);
+    statesampler_mixture_free(&m);
+    statesampler_mixture_free(&n);
+}
+
+int main(int argc, char **argv)
+{
+    int reduced = check_reduced(argc, argv);
+    test_same(reduced);
+    test_changes(reduced);
+    check_finished(1, 19);
+    check_finished(2, 24);
+    test_weights();
+    test_changed();
+    test_growth();
+    test_errors(reduced);
+    test_forged(reduced);
+    test_thousands(reduced);
+    return check_done("test_mixture");
+}

@@ -1,0 +1,64 @@
+"""What the tests of examples/torch share: the path, seeds, and the rules of
+two other samplers, written down as plainly as they can be said."""
+
+import os
+import random
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.realpath(__file__))))
+# Another folder, where they are broken, is mutants.py's.
+EXAMPLES = os.environ.get("EXAMPLES", os.path.join(ROOT, "examples", "torch"))
+sys.path.insert(0, EXAMPLES)
+sys.dont_write_bytecode = True
+
+import torch    # noqa: E402
+
+torch.set_num_threads(1)
+
+SEED = 20240229
+
+
+def cases(count, name):
+    """As many random generators with fixed seeds."""
+    for number in range(count):
+        yield random.Random(f"{SEED} {name} {number}")
+
+
+def vissl(n, replicas, rank, batch_size, start_iter):
+    """VISSL's StatefulDistributedSampler, before anything is shuffled: equal
+    blocks, the rest left out; batches that were served are cut off."""
+    share = (n - n % replicas) // replicas
+    block = list(range(rank * share, (rank + 1) * share))
+    return block[start_iter * batch_size:]
+
+
+def forum(lengths, batch_size, rank, replicas, drop_last, reinit):
+    """The forum's DistributedRoundRobinBatchSampler, unshuffled: a range of
+    each dataset, batches in turn; the end of one is the end of the epoch, or
+    with reinit it begins anew."""
+    def batches(offset, length):
+        share = -(-length // replicas)
+        first = offset + min(rank * share, length)
+        past = offset + min((rank + 1) * share, length)
+        for at in range(first, past, batch_size):
+            batch = list(range(at, min(at + batch_size, past)))
+            if len(batch) == batch_size or not drop_last:
+                yield batch
+    offsets = [sum(lengths[:i]) for i in range(len(lengths))]
+    open_ones = [batches(*place) for place in zip(offsets, lengths)]
+    while True:
+        for i, place in enumerate(zip(offsets, lengths)):
+            batch = next(open_ones[i], None)
+            if batch is None:
+                if not reinit:
+                    return
+                open_ones[i] = batches(*place)
+                batch = next(open_ones[i])
+            yield batch
+
+
+def main():
+    """Runs the tests of the program; what went wrong, if anything, in full."""
+    unittest.main(verbosity=0, failfast=True)

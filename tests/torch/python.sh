@@ -1,0 +1,10 @@
+#!/bin/sh
+# python.sh - prints a python3 that has torch; one line says so if none has.
+for python in ${PYTHON:-python3 /usr/bin/python3}; do
+    if "$python" -c 'import torch' 2>/dev/null; then
+        echo "$python"
+        exit 0
+    fi
+done
+echo 'skip torch: no python3 here has it' >&2
+exit 1

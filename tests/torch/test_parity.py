@@ -1,0 +1,189 @@
+"""StatefulDistributedSampler against the installed torch's DistributedSampler
+and VISSL's rules."""
+
+import itertools
+import os
+import unittest
+from unittest import mock
+
+from common import cases, main, torch, vissl
+from statesampler import StatefulDistributedSampler as Ours
+from torch.utils.data import BatchSampler, DataLoader
+from torch.utils.data import DistributedSampler as Torchs
+
+
+def batches(sampler, n, size, drop_last):
+    """What a training loop gets."""
+    loader = DataLoader(range(n), batch_size=size, sampler=sampler,
+                        drop_last=drop_last)
+    served = [batch.tolist() for batch in loader]
+    assert len(loader) == len(served)
+    return served
+
+
+def shape(random):
+    """n, replicas, rank: small, or sometimes a few chunks of reading."""
+    replicas = random.choice([1, 2, 3, random.randrange(1, 12)])
+    n = random.choice([random.randrange(1, 40), random.randrange(1, 300),
+                       random.randrange(1, 9000)])
+    return n, replicas, random.randrange(replicas)
+
+
+class Parity(unittest.TestCase):
+    def test_unshuffled_index_for_index(self):
+        for random in cases(300, "unshuffled"):
+            n, replicas, rank = shape(random)
+            drop, drop_last = random.random() < .5, random.random() < .5
+            size = random.choice([1, 2, 7, random.randrange(1, 700)])
+            theirs = Torchs(range(n), replicas, rank, False, 0, drop)
+            ours = Ours(range(n), replicas, rank, False, 0, drop)
+            self.assertEqual(batches(ours, n, size, drop_last),
+                             batches(theirs, n, size, drop_last))
+            self.assertEqual(len(ours), len(theirs))
+            for name in ("num_samples", "total_size", "num_replicas", "rank",
+                         "shuffle", "seed", "drop_last"):
+                self.assertEqual(getattr(ours, name), getattr(theirs, name))
+
+    def test_shuffled_torchs_rule_on_our_permutation(self):
+        """Torch's own code, given our permutation instead of randperm's."""
+        for random in cases(300, "shuffled"):
+            n, replicas, rank = shape(random)
+            drop = random.random() < .5
+            seed, epoch = random.randrange(2**64), random.randrange(2**64)
+            whole = Ours(range(n), 1, 0, seed=seed)
+            whole.set_epoch(epoch)
+            order = list(whole)
+            self.assertEqual(sorted(order), list(range(n)))
+            ours = Ours(range(n), replicas, rank, True, seed, drop)
+            ours.set_epoch(epoch)
+            theirs = Torchs(range(n), replicas, rank, True, 0, drop)
+            with mock.patch("torch.randperm",
+                            lambda n, generator: torch.tensor(order)):
+                self.assertEqual(list(ours), list(theirs))
+
+    def test_epochs_and_seeds_differ(self):
+        orders = set()
+        for seed in range(5):
+            ours = Ours(range(1000), 1, 0, seed=seed)
+            for epoch in range(5):
+                self.assertEqual(ours.epoch, epoch)
+                orders.add(tuple(ours))
+            for epoch in range(5):      # and the same when asked for again
+                ours.set_epoch(epoch)
+                self.assertIn(tuple(ours), orders)
+            stream = Ours(range(1000), 1, 0, seed=seed, stream=1)
+            orders.add(tuple(stream))
+        self.assertEqual(len(orders), 30)
+
+    def test_three_ranks_of_25(self):
+        """Batches of four, numbered from 1."""
+        tables = [[[i + 1 for i in batch] for batch in batches(
+            Ours(range(25), 3, rank, shuffle=False), 25, 4, False)]
+            for rank in range(3)]
+        self.assertEqual(tables, [
+            [[1, 4, 7, 10], [13, 16, 19, 22], [25]],
+            [[2, 5, 8, 11], [14, 17, 20, 23], [1]],
+            [[3, 6, 9, 12], [15, 18, 21, 24], [2]]])
+
+    def test_an_empty_dataset(self):
+        for drop in False, True:
+            ours = Ours([], 2, 1, drop_last=drop)
+            self.assertEqual((len(ours), list(ours), ours.epoch), (0, [], 1))
+            self.assertEqual((len(ours), list(ours), ours.epoch), (0, [], 2))
+
+    def test_vissl(self):
+        for random in cases(300, "vissl"):
+            n, replicas, rank = shape(random)
+            size = random.randrange(1, 20)
+            ours = Ours(range(n), replicas, rank, False, drop_last=True,
+                        partition="blocked", batch_size=size)
+            share = n // replicas
+            start = random.randrange(share // size + 1)
+            ours.set_start_iter(start)
+            self.assertEqual(ours.start_iter, start)
+            theirs = vissl(n, replicas, rank, size, start)
+            self.assertEqual(len(ours), len(theirs))
+            self.assertEqual(list(ours), theirs)
+            self.assertEqual(list(ours), vissl(n, replicas, rank, size, 0))
+            shuffled = Ours(range(n), replicas, rank, drop_last=True,
+                            partition="blocked")
+            self.assertEqual(sorted(shuffled),
+                             vissl(n, replicas, rank, size, 0))
+
+    def test_uneven_and_carry(self):
+        for random in cases(100, "uneven"):
+            n, replicas, _ = shape(random)
+            shares = [list(Ours(range(n), replicas, rank, tail="uneven"))
+                      for rank in range(replicas)]
+            self.assertEqual(sorted(sum(shares, [])), list(range(n)))
+            longest = max(map(len, shares))
+            self.assertLessEqual(longest - min(map(len, shares)), 1)
+            endless = Ours(range(n), 1, 0, tail="carry")
+            served = list(itertools.islice(endless, 3 * n))
+            for epoch in range(3):
+                self.assertEqual(sorted(served[epoch * n:][:n]),
+                                 list(range(n)))
+            self.assertEqual(endless.epoch, 3)
+            with self.assertRaises(TypeError):
+                len(endless)
+
+    def test_window_and_replacement(self):
+        ours = Ours(range(1000), 1, 0, chunk_size=10, window=3)
+        served = list(ours)
+        self.assertEqual(sorted(served), list(range(1000)))
+        for at in range(0, 990, 30):
+            self.assertEqual(len({i // 10 for i in served[at:at + 30]}), 3)
+        drawn = list(Ours(range(1000), 1, 0, replacement=True))
+        self.assertEqual(len(drawn), 1000)
+        self.assertTrue(550 < len(set(drawn)) < 710)    # 1 - 1/e of them
+
+    def test_where_the_rank_comes_from(self):
+        self.assertEqual(len(Ours(range(30))), 30)
+        with mock.patch.dict(os.environ, RANK="2", WORLD_SIZE="3"):
+            ours = Ours(range(30), shuffle=False)
+            self.assertEqual((ours.rank, ours.num_replicas), (2, 3))
+            self.assertEqual(list(ours), list(range(2, 30, 3)))
+            self.assertEqual(Ours(range(30), num_replicas=5).rank, 2)
+        with mock.patch.dict(os.environ, RANK="2"):
+            with self.assertRaisesRegex(ValueError, "torchrun"):
+                Ours(range(30))
+        with mock.patch.dict(os.environ, RANK="0", WORLD_SIZE="1"), \
+                mock.patch("torch.distributed.is_initialized", lambda: True), \
+                mock.patch("torch.distributed.get_world_size", lambda: 7), \
+                mock.patch("torch.distributed.get_rank", lambda: 4):
+            ours = Ours(range(30))
+            self.assertEqual((ours.rank, ours.num_replicas), (4, 7))
+
+    def test_bad_arguments(self):
+        def said(make, *arguments):
+            with self.assertRaises(ValueError) as caught:
+                make(*arguments)
+            return str(caught.exception)
+        for replicas, rank in ((3, 3), (3, -1), (0, 0), (2, 7)):
+            self.assertEqual(said(Ours, range(9), replicas, rank),
+                             said(Torchs, range(9), replicas, rank))
+        for size in (0, -1, True, 2.5, "4"):
+            self.assertEqual(
+                said(lambda: Ours(range(9), 1, 0, batch_size=size)),
+                said(lambda: BatchSampler(range(9), size, False)))
+        for wrong, word in (
+                ({"partition": "block"}, "partition"), ({"tail": 0}, "tail"),
+                ({"seed": 1.5}, "seed"), ({"seed": 2**64}, "seed"),
+                ({"stream": -1}, "stream"), ({"chunk_size": 3}, "window"),
+                ({"chunk_size": 0, "window": 1}, "chunk_size"),
+                ({"replacement": True, "shuffle": False}, "shuffle"),
+                ({"replacement": True, "window": 1}, "replacement"),
+                ({"tail": "pad", "drop_last": True}, "drop_last"),
+                ({"tail": "carry", "partition": "blocked"}, "impossible")):
+            self.assertIn(word, said(lambda: Ours(range(9), 1, 0, **wrong)))
+        ours = Ours(range(9), 1, 0, batch_size=2)
+        for start in (-1, 6, 2**62, 1.5):
+            self.assertIn("start_iter", said(ours.set_start_iter, start))
+        for epoch in (-1, 2**64, None):
+            self.assertIn("epoch", said(ours.set_epoch, epoch))
+        self.assertIn("batch_size", said(Ours(range(9)).set_start_iter, 1))
+        self.assertEqual(len(list(ours)), 9)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""RoundRobinBatchSampler against the forum's sampler and the stop rules."""
+
+import unittest
+from itertools import accumulate, islice
+
+from common import cases, forum, main
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from torch.utils.data import BatchSampler, ConcatDataset, DataLoader
+
+
+def steps(length, size, replicas, drop_last):
+    """Batches of each rank from a dataset that is padded."""
+    share = -(-length // replicas)
+    return share // size if drop_last else -(-share // size)
+
+
+def sources(batches, lengths):
+    """The dataset of each batch, which must be one only."""
+    ends = list(accumulate(lengths))
+    found = []
+    for batch in batches:
+        of = {next(i for i, end in enumerate(ends) if index < end)
+              for index in batch}
+        assert len(of) == 1
+        found += of
+    return found
+
+
+class RoundRobins(unittest.TestCase):
+    def test_the_forums(self):
+        """Where replicas divide the lengths, ranges are equal: batch for
+        batch the same, with drop_last and reinit, also through a loader."""
+        for random in cases(300, "forum"):
+            replicas = random.randrange(1, 7)
+            size = random.randrange(1, 12)
+            drop_last, reinit = random.random() < .5, random.random() < .5
+            # Without a full batch of some dataset the forum's ends at it, or
+            # breaks down; ours goes on without it.
+            least = size if drop_last else 1
+            lengths = [replicas * random.randrange(least, least + 60)
+                       for _ in range(random.randrange(1, 6))]
+            for rank in range(replicas):
+                ours = RoundRobin(lengths, size, rank, replicas, drop_last,
+                                  shuffle=False, reinit=reinit)
+                data = ConcatDataset([range(length) for length in lengths])
+                self.assertEqual(
+                    list(islice(ours, 300)),
+                    list(islice(forum(lengths, size, rank, replicas,
+                                      drop_last, reinit), 300)))
+                if not reinit:
+                    loader = DataLoader(range(len(data)), batch_sampler=ours)
+                    theirs = list(forum(lengths, size, rank, replicas,
+                                        drop_last, reinit))
+                    self.assertEqual(len(loader), len(theirs))
+                    self.assertEqual([b.tolist() for b in loader], theirs)
+
+    def test_turns(self):
+        """The stop rules' closed forms, whatever the lengths; batches of one
+        dataset each, each sample of a finished one once, but for padding."""
+        for random in cases(300, "turns"):
+            replicas, size = random.randrange(1, 5), random.randrange(1, 9)
+            drop_last = random.random() < .3
+            least = size * replicas if drop_last else 1
+            lengths = [random.randrange(least, least + 70)
+                       for _ in range(random.randrange(1, 6))]
+            n = [steps(length, size, replicas, drop_last)
+                 for length in lengths]
+            count = len(lengths)
+            turns = {
+                "first": min(n[i] * count + i for i in range(count)),
+                "all": sum(n),
+                "restart": max(n[i] * count + i for i in range(count))}
+            for stop, many in turns.items():
+                served = []
+                for rank in range(replicas):
+                    ours = RoundRobin(lengths, size, rank, replicas,
+                                      drop_last, stop=stop)
+                    self.assertEqual(len(ours), many)
+                    batches = list(ours)
+                    self.assertEqual(len(batches), many)
+                    order = sources(batches, lengths)
+                    if stop != "all":
+                        self.assertEqual(
+                            order, [i % count for i in range(many)])
+                    served.append(sum(batches, []))
+                    self.assertEqual(ours.epoch, 1)
+                self.assertEqual(len({len(share) for share in served}), 1)
+                if stop == "all" and not drop_last:
+                    self.assertEqual(sorted(set(sum(served, []))),
+                                     list(range(sum(lengths))))
+
+    def test_ranges(self):
+        """Each rank reads its own part of each dataset only; parts differ by
+        a sample at most."""
+        for random in cases(100, "ranges"):
+            replicas = random.randrange(1, 6)
+            lengths = [random.randrange(replicas, 90) for _ in range(3)]
+            shares = [sorted(sum(RoundRobin(
+                lengths, 4, rank, replicas, stop="all", tail="uneven"), []))
+                for rank in range(replicas)]
+            self.assertEqual(sorted(sum(shares, [])),
+                             list(range(sum(lengths))))
+            for first, length in zip([0] + list(accumulate(lengths)),
+                                     lengths):
+                parts = [[i for i in share if first <= i < first + length]
+                         for share in shares]
+                for part in parts:
+                    self.assertEqual(part, list(range(part[0],
+                                                      part[-1] + 1)))
+                    self.assertIn(len(part) - length // replicas, (0, 1))
+
+    def test_weights(self):
+        weights = [5, 1, 2]
+        ours = RoundRobin([40, 40, 40], 2, 0, 1, weights=weights,
+                          stop="never")
+        order = sources(islice(ours, 800), [40, 40, 40])
+        for period in range(0, 800, 8):
+            self.assertEqual([order[period:period + 8].count(i)
+                              for i in range(3)], weights)
+        with self.assertRaises(TypeError):
+            len(ours)
+
+    def test_orders_differ(self):
+        """Between datasets of one length, epochs and seeds."""
+        orders = set()
+        for seed in 0, 1:
+            ours = RoundRobin([500, 500], 500, 0, 1, seed=seed)
+            for _ in range(3):
+                first, second = ours
+                self.assertEqual(sorted(first), list(range(500)))
+                orders.add(tuple(first))
+                orders.add(tuple(i - 500 for i in second))
+        self.assertEqual(len(orders), 12)
+
+    def test_bad_arguments(self):
+        def said(make, *arguments, **options):
+            with self.assertRaises(ValueError) as caught:
+                make(*arguments, **options)
+            return str(caught.exception)
+        for size in (0, -1, True, 2.5):
+            self.assertEqual(said(RoundRobin, [9], size, 0, 1),
+                             said(BatchSampler, [9], size, False))
+        for drop_last in (0, None, "yes"):
+            self.assertEqual(said(RoundRobin, [9], 1, 0, 1, drop_last),
+                             said(BatchSampler, [9], 1, drop_last))
+        self.assertEqual(said(RoundRobin, [9], 1, 2, 2),
+                         "Invalid rank 2, rank should be in the interval "
+                         "[0, 1]")
+        for options, word in (
+                ({"lengths": []}, "impossible"),
+                ({"lengths": [-1]}, "length"),
+                ({"lengths": [2**62, 1]}, "impossible"),
+                ({"weights": [1]}, "weights"), ({"weights": [0, 1]}, "weight"),
+                ({"weights": [2**30] * 2}, "impossible"),
+                ({"stop": "last"}, "stop"), ({"partition": 1}, "partition"),
+                ({"stop": "all", "reinit": True}, "reinit"),
+                ({"tail": "carry", "partition": "interleaved"},
+                 "impossible")):
+            arguments = {"lengths": [9, 8], "batch_size": 2, "rank": 0,
+                         "num_replicas": 1, **options}
+            self.assertIn(word, said(RoundRobin, **arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,375 @@
+"""States of both samplers: saved and loaded at every batch of loops through
+torch's DataLoader, with and without workers, on other ranks, and refused."""
+
+import gc
+import io
+import json
+
+from common import cases, main, torch
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+from torch.utils.data import ConcatDataset, DataLoader
+import unittest
+
+EPOCHS = 3
+
+
+class Counted(Distributed):
+    """Counts what the DataLoader takes, for prefetching is to be seen."""
+    asked = 0
+
+    def __iter__(self):
+        for index in super().__iter__():
+            self.asked += 1
+            yield index
+
+
+def distributed(random):
+    """A maker of equal samplers, and of loaders over one."""
+    n, replicas = random.randrange(1, 120), random.randrange(1, 4)
+    arguments = dict(
+        num_replicas=replicas, rank=random.randrange(replicas),
+        shuffle=random.random() < .8, seed=random.randrange(99),
+        partition=random.choice(["interleaved", "blocked"]),
+        tail=random.choice(["pad", "drop", "uneven"]))
+    loading = dict(batch_size=random.randrange(1, 12),
+                   drop_last=random.random() < .3)
+    return (lambda: Counted(range(n), **arguments),
+            lambda sampler, **more: DataLoader(
+                range(n), sampler=sampler, **loading, **more))
+
+
+def round_robin(random):
+    lengths = [random.randrange(1, 60) for _ in range(random.randrange(1, 5))]
+    replicas = random.randrange(1, 4)
+    arguments = dict(
+        batch_size=random.randrange(1, 9), rank=random.randrange(replicas),
+        num_replicas=replicas, drop_last=random.random() < .3,
+        seed=random.randrange(99), shuffle=random.random() < .8,
+        stop=random.choice(["first", "all", "restart"]),
+        weights=random.choice(
+            [None, [random.randrange(1, 5) for _ in lengths]]),
+        partition=random.choice(["interleaved", "blocked"]),
+        tail=random.choice(["pad", "drop"]))
+    data = ConcatDataset([range(length) for length in lengths])
+    return (lambda: RoundRobin(lengths, **arguments),
+            lambda sampler, **more: DataLoader(
+                range(len(data)), batch_sampler=sampler, **more))
+
+
+def epochs(sampler, loader, past=EPOCHS):
+    """The batches of each loop up to epoch `past`."""
+    loops = []
+    while sampler.epoch < past:
+        length = len(loader)
+        loops.append([batch.tolist() for batch in loader])
+        assert len(loops[-1]) == length
+    return loops
+
+
+class States(unittest.TestCase):
+    def interrupted_everywhere(self, kind, random, **loading):
+        """Each state, loaded into a new sampler, goes on with what an
+        unstopped run is still given, loop by loop."""
+        sampler, loader = kind(random)
+        whole = sampler()
+        unstopped = epochs(whole, loader(whole))
+
+        def check(state, epoch, after):
+            resumed = sampler()
+            resumed.load_state_dict(state)
+            self.assertEqual(resumed.epoch, epoch)
+            left = [loop[:] for loop in unstopped[epoch:]]
+            if after is not None:
+                left[0] = left[0][after:]
+            self.assertEqual(epochs(resumed, loader(resumed)), left)
+
+        stopped = sampler()
+        served = loader(stopped, **loading)
+        for epoch in range(EPOCHS):
+            check(stopped.state_dict(), epoch, None)
+            self.assertEqual(len(served), len(unstopped[epoch]))
+            for i, batch in enumerate(served):
+                self.assertEqual(batch.tolist(), unstopped[epoch][i])
+                self.assertEqual(stopped.epoch, epoch)
+                self.assertEqual(len(served), len(unstopped[epoch]))
+                check(stopped.state_dict(), epoch, i + 1)
+        self.assertEqual(stopped.epoch, EPOCHS)
+
+    def test_every_batch(self):
+        for random in cases(40, "distributed"):
+            self.interrupted_everywhere(distributed, random)
+        for random in cases(40, "round robin"):
+            self.interrupted_everywhere(round_robin, random)
+
+    def test_every_batch_with_workers(self):
+        for kind in distributed, round_robin:
+            for random in cases(3, "workers"):
+                for persistent in False, True:
+                    self.interrupted_everywhere(
+                        kind, random, num_workers=random.randrange(1, 3),
+                        persistent_workers=persistent,
+                        prefetch_factor=random.randrange(1, 5))
+
+    def test_resumed_with_workers(self):
+        for kind in distributed, round_robin:
+            for random in cases(4, "resumed"):
+                sampler, loader = kind(random)
+                whole = sampler()
+                unstopped = epochs(whole, loader(whole))
+                stopped = sampler()
+                after = random.randrange(len(unstopped[0]) + 1)
+                iterator = iter(loader(stopped, num_workers=1))
+                for _ in range(after):
+                    next(iterator)
+                resumed = sampler()
+                resumed.load_state_dict(stopped.state_dict())
+                left = [unstopped[0][after:]] + unstopped[1:]
+                self.assertEqual(epochs(resumed, loader(
+                    resumed, num_workers=2, persistent_workers=True)), left)
+
+    def test_workers_do_prefetch(self):
+        """Else the tests above would show nothing."""
+        sampler = Counted(range(1000), 1, 0, batch_size=10)
+        loader = DataLoader(range(1000), 10, sampler=sampler, num_workers=2,
+                            prefetch_factor=4)
+        next(iter(loader))
+        self.assertEqual((sampler.start_iter, sampler.asked // 10 > 4),
+                         (1, True))
+
+    def test_a_loop_that_is_left(self):
+        """By break: the next loop goes on. By counting batches, with the
+        iterator kept or not: the next one is another epoch's."""
+        for workers in 0, 2:
+            sampler = Distributed(range(100), 1, 0, batch_size=9)
+            loader = DataLoader(range(100), 9, sampler=sampler,
+                                num_workers=workers)
+            served = []
+            for batch in loader:
+                served += batch.tolist()
+                if len(served) == 45:
+                    break
+            del batch
+            gc.collect()
+            self.assertEqual((len(loader), sampler.start_iter), (7, 5))
+            for batch in loader:
+                served += batch.tolist()
+            self.assertEqual(sorted(served), list(range(100)))
+            for drop_last in False, True:
+                loader = DataLoader(range(100), 9, sampler=sampler,
+                                    num_workers=workers, drop_last=drop_last)
+                for epoch in 0, 1:
+                    sampler.set_epoch(epoch)
+                    iterator = iter(loader)
+                    batches = [next(iterator) for _ in range(len(loader))]
+                    self.assertEqual(len(batches), 11 if drop_last else 12)
+                    self.assertEqual(sampler.epoch, epoch)
+                sampler.set_epoch(1)
+                another = iter(loader)
+                next(another)
+                self.assertEqual((sampler.epoch, len(loader)),
+                                 (2, 12 - drop_last))
+                del iterator, another
+
+    def test_a_loop_without_a_batch(self):
+        """It ends the epoch, also while its iterator is kept."""
+        for workers in 0, 1:
+            sampler = Distributed(range(5), 1, 0)
+            loader = DataLoader(range(5), 9, sampler=sampler, drop_last=True,
+                                num_workers=workers)
+            kept = []
+            for epoch in range(3):
+                self.assertEqual((sampler.epoch, len(loader)), (epoch, 0))
+                kept.append(iter(loader))
+                self.assertEqual(list(kept[-1]), [])
+
+    def test_load_in_a_loop(self):
+        for sampler in (Distributed(range(50), 1, 0),
+                        RoundRobin([20, 30], 2, 0, 1)):
+            iterator = iter(sampler)
+            next(iterator)
+            state = sampler.state_dict()
+            left = [next(iterator), next(iterator)]
+            sampler.load_state_dict(state)
+            self.assertEqual(sampler.state_dict(), state)
+            again = iter(sampler)
+            self.assertEqual([next(again), next(again)], left)
+
+    def test_set_epoch(self):
+        """The habit of calling it before every epoch changes nothing, not
+        even after a resume; another epoch is begun."""
+        for make in (lambda: Distributed(range(50), 2, 1),
+                     lambda: RoundRobin([20, 30], 4, 1, 2)):
+            whole = make()
+            orders = [list(whole) for _ in range(5)]
+            sampler = make()
+            for epoch in range(3):
+                sampler.set_epoch(epoch)
+                self.assertEqual(list(sampler), orders[epoch])
+            iterator = iter(sampler)
+            self.assertEqual([next(iterator) for _ in range(3)],
+                             orders[3][:3])
+            resumed = make()
+            resumed.load_state_dict(sampler.state_dict())
+            resumed.set_epoch(3)
+            self.assertEqual(len(resumed), len(orders[3]) - 3)
+            self.assertEqual(list(resumed), orders[3][3:])
+            resumed.set_epoch(1)
+            again = make()
+            again.load_state_dict(resumed.state_dict())
+            self.assertEqual((again.epoch, len(again)), (1, len(orders[1])))
+            self.assertEqual(list(resumed), orders[1])
+            self.assertEqual(list(again), orders[1])
+            self.assertEqual(list(again), orders[2])
+
+    def test_set_start_iter(self):
+        for make in (lambda: Distributed(range(50), 2, 1, batch_size=4),
+                     lambda: RoundRobin([20, 30], 4, 1, 2)):
+            sampler = make()
+            flat = isinstance(sampler, Distributed)
+            order = list(make())
+            for start in range(-(-len(order) // (4 if flat else 1)) + 1):
+                sampler.set_epoch(0)
+                sampler.set_start_iter(start)
+                self.assertEqual(sampler.start_iter, start)
+                left = order[start * (4 if flat else 1):]
+                self.assertEqual(len(sampler), len(left))
+                self.assertEqual(list(sampler), left)
+                self.assertEqual(sampler.epoch, 1)
+
+    def test_elastic(self):
+        """Chains of shapes, through loaders: every sample once, and what is
+        padded; any rank's state restores all."""
+        for random in cases(60, "elastic"):
+            n = random.randrange(1, 400)
+            tail = random.choice(["pad", "drop"])
+            partition = random.choice(["interleaved", "blocked"])
+            state, seen = None, []
+            for _ in range(5):
+                replicas = random.randrange(1, 6)
+                size = random.randrange(1, 20)
+                stop = random.randrange(8)
+                ranks = [Distributed(range(n), replicas, rank, seed=3,
+                                     tail=tail, partition=partition)
+                         for rank in range(replicas)]
+                for rank in ranks:
+                    if state:
+                        rank.load_state_dict(state)
+                    whole = Distributed(range(n), replicas, rank.rank, seed=3,
+                                        tail=tail, partition=partition)
+                    whole.load_state_dict(rank.state_dict())
+                    self.assertEqual(len(whole), len(list(whole)))
+                lengths = {len(rank) for rank in ranks}
+                self.assertEqual(len(lengths), 1)
+                loaders = [iter(DataLoader(range(n), size, sampler=rank))
+                           for rank in ranks]
+                for _ in range(stop):
+                    for loader in loaders:
+                        seen += next(loader, torch.tensor([])).tolist()
+                states = {rank.state_dict()["state"][:112] +
+                          rank.state_dict()["state"][128:208]
+                          for rank in ranks}
+                self.assertEqual(len(states), 1)
+                state = random.choice(ranks).state_dict()
+                if ranks[0].epoch == 1:
+                    break
+            if ranks[0].epoch == 0:
+                for rank in ranks:
+                    rank.load_state_dict(state)
+                    seen += list(rank)
+            times = [seen.count(i) for i in range(n)]
+            extra = len(seen) - n
+            if tail == "pad":
+                self.assertGreaterEqual(min(times), 1)
+                self.assertLess(extra, 2 * 6)
+            else:
+                self.assertLessEqual(max(times), 1)
+                self.assertGreater(extra, -2 * 6)
+
+    def test_round_robin_elastic(self):
+        for random in cases(40, "round robin elastic"):
+            lengths = [random.randrange(1, 99) for _ in range(3)]
+            data = list(range(sum(lengths)))
+            state, seen, ended = None, [], False
+            while not ended:
+                replicas = random.randrange(1, 5)
+                size = random.randrange(1, 9)
+                ranks = [RoundRobin(lengths, size, rank, replicas,
+                                    stop="all", weights=[1, 2, 3])
+                         for rank in range(replicas)]
+                for rank in ranks:
+                    if state:
+                        rank.load_state_dict(state)
+                loaders = [iter(DataLoader(data, batch_sampler=rank))
+                           for rank in ranks]
+                for _ in range(random.randrange(1, 30)):
+                    for loader in loaders:
+                        seen += next(loader, torch.tensor([])).tolist()
+                    ended = ranks[0].epoch == 1
+                    if ended:
+                        break
+                state = random.choice(ranks).state_dict()
+            self.assertEqual(sorted(set(seen)), data)
+
+    def test_the_ways_of_a_checkpoint(self):
+        """torch.save, also where it loads weights only, and JSON."""
+        for sampler in (Distributed(range(30), 1, 0, seed=2**64 - 1),
+                        RoundRobin([7, 9], 2, 0, 1, seed=-1)):
+            next(iter(sampler))
+            state = sampler.state_dict()
+            file = io.BytesIO()
+            torch.save(state, file)
+            file.seek(0)
+            self.assertEqual(torch.load(file, weights_only=True), state)
+            self.assertEqual(json.loads(json.dumps(state)), state)
+            sampler.load_state_dict(state)
+
+    def refused(self, sampler, state, *words):
+        before = sampler.state_dict()
+        with self.assertRaises(ValueError) as caught:
+            sampler.load_state_dict(state)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+        self.assertEqual(sampler.state_dict(), before)
+
+    def test_another_datasets_state(self):
+        base = dict(dataset=range(100), num_replicas=1, rank=0, seed=5)
+        state = Distributed(**base).state_dict()
+        for other, word in (
+                ({"dataset": range(101)},
+                 "number of samples is 100 in the state, 101 here"),
+                ({"seed": 6}, "seed is 5 in the state, 6 here"),
+                ({"stream": 1}, "stream is 0 in the state, 1 here"),
+                ({"shuffle": False},
+                 "order is shuffle in the state, sequential here"),
+                ({"chunk_size": 5, "window": 2}, "chunk_size is 0"),
+                ({"partition": "blocked"}, "partition is interleaved"),
+                ({"drop_last": True}, "tail is pad in the state, drop here")):
+            self.refused(Distributed(**{**base, **other}), state, word)
+        base = dict(lengths=[20, 30], batch_size=4, rank=0, num_replicas=1)
+        state = RoundRobin(**base).state_dict()
+        for other, word in (
+                ({"lengths": [20, 31]}, "number of samples of dataset 1"),
+                ({"lengths": [20]}, "number of datasets is 2"),
+                ({"weights": [1, 2]}, "weight of dataset 1 is 1"),
+                ({"stop": "all"}, "stop is first in the state, all here"),
+                ({"seed": 1}, "seed of dataset 0")):
+            self.refused(RoundRobin(**{**base, **other}), state, word)
+
+    def test_damaged_states(self):
+        for sampler in (Distributed(range(100), 1, 0),
+                        RoundRobin([20, 30], 4, 0, 1)):
+            next(iter(sampler))
+            good = sampler.state_dict()
+            for state in ({}, {"yielded": 3}, {"state": 7},
+                          {"state": "nothing"}):
+                self.refused(sampler, state)
+            for text in (good["state"][2:], good["state"] + "00",
+                         good["state"][:-1] + "?", "",
+                         good["state"][:140] + "f" + good["state"][141:]):
+                self.refused(sampler, {**good, "state": text})
+            sampler.load_state_dict(good)
+
+
+if __name__ == "__main__":
+    main()
