@@ -3023,9 +3023,6 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                  ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
                                              point)
                  : point);
-    if (point >= mix->end) {
-        return STATESAMPLER_ERANGE;
-    }
     *turn = point;
     place->position = found.position;
     place->step = found.step;
