@@ -511,7 +511,6 @@ stack_of() { # COMMAND...
         }' core.ci
 }
 
-code_fits() { at_most 11776 "$(code_size)" bytes; }
 mixless_fits() { at_most 8192 "$(mixless_size)" bytes; }
 perm_fits() { at_most 1536 "$(perm_size)" bytes; }
 stack_fits() { # COMMAND...
@@ -792,7 +791,6 @@ list_questions() {
         ask 'freestanding, only __aeabi_ helpers needed: Cortex-M0' \
             only_aeabi $cortex -Os
         ask 'sizes of the structs: Cortex-M0' fits $cortex
-        ask 'code of the core at most 11776 bytes: Cortex-M0 -Os' code_fits
         ask 'code without mix at most 8192 bytes: Cortex-M0 -Os' mixless_fits
         ask 'code of perm at most 1536 bytes: Cortex-M0 -Os' perm_fits
         ask 'stack at most 1024 bytes, in bulk 4096: Cortex-M0 -Os' \
