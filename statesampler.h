@@ -1440,7 +1440,8 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
 }
 
 /* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
-   last position are computed and not used. */
+   last position are computed all the same. With stride 1, behind n, they are
+   where the last vector's walks lead: for few samples, all walks. */
 STATESAMPLER_PRIV void statesampler_priv_fill16(
     const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
     uint32_t step_r, uint64_t *out, size_t count)
@@ -1454,6 +1455,8 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
     statesampler_priv_v16 next_l = zero + (uint16_t)l;
     statesampler_priv_v16 next_r = zero + (uint16_t)r;
+    /* Otherwise farther behind every index than there are lanes. */
+    uint32_t next = step_l == 0 && step_r == 1 ? l * right + r : 1u << 31;
     uint32_t i, j;
     /* Lane i is i steps further on: at once if they carry once at most,
        otherwise one power of two after another. */
@@ -1504,8 +1507,12 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
             for (i = j * lanes; i < done; i++) {
                 /* An index has 30 bits. A mere copy of 64 becomes a call of
                    memcpy, which may not be there. */
-                out[i] = (uint32_t)rest[i - j * lanes];
-                beyond |= last - (uint32_t)out[i];
+                uint32_t index = (uint32_t)rest[i - j * lanes];
+                while (index > last && index - next - j * lanes < lanes) {
+                    index = (uint32_t)rest[index - next - j * lanes];
+                }
+                out[i] = index;
+                beyond |= last - index;
             }
         }
         for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
@@ -1514,6 +1521,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
         if (beyond >> 31) {
             statesampler_priv_walk16(perm, out, done);
         }
+        next += done;
         out += done;
         count -= done;
     }
