@@ -574,9 +574,13 @@ sizes() {
     else
         echo 'skip code size: arm-none-eabi-gcc is not here'
     fi
-    set -- $(stack_of gcc -O2)
-    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024)"
-    echo "stack in bulk, $(gcc -dumpmachine) -O2: $2 bytes (4096)"
+    machine=$(gcc -dumpmachine)
+    for flags in -O2 '-O3 -mavx2' '-O3 -mavx512bw'; do
+        case $machine$flags in x86_64*|*-O2) ;; *) continue ;; esac
+        set -- $(stack_of gcc $flags)
+        echo "stack, $machine $flags: $1 bytes (1024)"
+        echo "stack in bulk, $machine $flags: $2 bytes (4096)"
+    done
 }
 
 # --- The list ---------------------------------------------------------------
