@@ -140,7 +140,7 @@ build/test/windows/%.exe: tests/%.c statesampler.h $(wildcard tests/*.h)
 	$(with_windows) -I. $(STB_FLAGS) -o $@ $< -lm
 
 # What deps installs, and for which question of tests/run.sh.
-PACKAGES = g++ clang lld libclang-rt-dev tcc \
+PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \

@@ -297,6 +297,10 @@ wasm() { # freestanding|ordinary FLAG...
         wasm-ld --no-entry --export-all -o core.wasm core.o
 }
 
+wasm_vectors() { # freestanding|ordinary FLAG...
+    wasm "$@" && node "$root/tests/wasm.js" core.wasm "$root/tests/vectors.json"
+}
+
 fits() { # COMMAND...
     { source_of
       echo 'typedef char sampler[sizeof(statesampler) <= 512 ? 1 : -1];'
@@ -802,6 +806,11 @@ list_questions() {
             ask 'freestanding, no symbol needed: wasm32' wasm freestanding
             ask 'with vectors, no symbol needed: wasm32' \
                 wasm ordinary -msimd128
+            if tool node 'tests/vectors.json in WebAssembly'; then
+                ask 'test_vectors, wasm32' wasm_vectors freestanding
+                ask 'test_vectors, wasm32 with vectors' \
+                    wasm_vectors ordinary -msimd128
+            fi
         fi
     fi
     if tool g++ 'C++ 98, 11 and 20'; then
