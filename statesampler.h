@@ -235,7 +235,8 @@ MIXES
    and when an epoch of the mix ends. With equal weights, in turns:
    FIRST        (default) it ends the epoch: min(n_i * D + i).
    ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i).
+                sequence, until nothing is left: sum(n_i). (Of what is left
+                their shares are not as near as before.)
    RESTART      it begins its next epoch, and the mix's ends where the last of
                 them would, when all have finished once: max(n_i * D + i).
    NEVER        it begins its next epoch, for ever.
@@ -259,8 +260,8 @@ MIXES
    - no sources, or a stop that is not one of the above;
    - samplers that differ in rank, world_size or batch_size;
    - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where num_samples / weight is 2^62 / (sum of the weights)
-     or more for some source;
+   - RESTART or ALL where n_i / weight is 2^62 / (sum of the weights) or more
+     for some i: the sequence would be too long;
    - CARRY, unless stop is NEVER; and NEVER where no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
@@ -645,6 +646,7 @@ typedef struct statesampler_source {
     /* Private, up to the sampler. */
     uint32_t seat;        /* where this source sits, or NOBODY */
     uint32_t seated;      /* which source sits in the seat of this number */
+    uint32_t alive;       /* with ALL, a seat that is not finished; any order */
     uint32_t right;       /* weight of the right child that begins with it */
     uint32_t finished;    /* 1: it finished once before the base */
     uint32_t drop_last;   /* the sampler's, while another stands in for it */
@@ -661,6 +663,7 @@ typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
     uint32_t seats;  /* sources that take turns */
+    uint32_t alive;  /* of these, with ALL, those not finished */
     uint32_t weight; /* of all of them */
     uint64_t epoch, turn, point;
     uint64_t base_turn, base_point;
@@ -680,13 +683,14 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
    NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
    then begun, *count is 0 and *source as it was. (An empty epoch is at its
    end every time; NEVER never.) Whose turn it is takes as many steps as D must
-   be halved to get to 1; with ALL, where many have finished, up to
-   160 * D + 64 times as many. */
+   be halved to get to 1; with ALL, if that one has finished, up to twice as
+   many for each source that has not. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source);
 
 /* Any turn of this epoch, without moving; out, *count and *source as in next.
+   (With ALL at, seek and load take up to 126 * D times as many steps.)
    1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
    with CARRY, more than 2^62 of its positions after the base. *count is then
    0. */
@@ -716,7 +720,7 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 
 /* The turn and the first place at which a sample is served in its source's
    present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
-   source that there is not, and for a turn that is past the mix's end. *turn
+   source that there is not, and for a turn that mix_at does not serve. *turn
    and *place are then unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
@@ -2659,57 +2663,72 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_turns(
     return rounds * weight + turns;
 }
 
-/* What search looks for more of: turns of a seat; or, of all seats together,
-   with ALL turns that are not passed over, otherwise seats that have been
-   asked for more than they had. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_measure(
-    const statesampler_mix *mix, uint32_t seat, uint64_t point)
+/* The point at which a seat takes its turn of this number, from 0, or 2^63
+   where that is farther than any mix goes. From the leaf to the root, a child
+   of weight a has its turn k at turn (k * w + w / 2) / a of its parent, as that
+   is where its share is rounded up to k + 1; a left child's half is rounded
+   down first. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_when(const statesampler_mix *mix,
+                                                  uint32_t seat,
+                                                  uint64_t turns)
+{
+    uint32_t weights[32], level = 0, node = 0, right;
+    uint64_t rounds;
+    weights[0] = mix->weight;
+    while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
+        uint32_t part = mix->sources[right].right;
+        if (seat >> level & 1) {
+            node = right;
+        } else {
+            part = weights[level] - part;
+        }
+        weights[++level] = part;
+    }
+    rounds = turns / weights[level];
+    turns %= weights[level];
+    for (; level != 0; level--) {
+        uint32_t weight = weights[level - 1];
+        uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
+        turns = (turns * weight + half) / weights[level]; /* below 2^62 */
+    }
+    return rounds < 2 * STATESAMPLER_MAX_SAMPLES / mix->weight
+               ? rounds * mix->weight + turns
+               : 2 * STATESAMPLER_MAX_SAMPLES;
+}
+
+/* How many turns before a point are not passed over. ALL. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_taken(const statesampler_mix *mix,
+                                                   uint64_t point)
 {
     uint64_t sum = 0;
-    if (seat < mix->seats) {
-        return statesampler_priv_turns(mix, point, &seat);
-    }
+    uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
         const statesampler_source *source =
             mix->sources + mix->sources[seat].seated;
-        uint64_t most = source->base_turns + source->left;
-        uint64_t turns = statesampler_priv_turns(mix, point, &seat);
-        sum += mix->stop == STATESAMPLER_ALL
-                   ? statesampler_priv_min(turns, most)
-                   : turns > most || source->finished;
+        sum += statesampler_priv_min(statesampler_priv_turns(mix, point, &seat),
+                                     source->base_turns + source->left);
     }
     return sum;
 }
 
-/* The point whose turn makes the measure larger than goal; at low, which is
-   not after it, it is not yet. The step doubles until it leads too far, and
-   is halved from there on: 126 turns at most, as points are below 2^63. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_search(
-    const statesampler_mix *mix, uint32_t seat, uint64_t goal, uint64_t low)
-{
-    uint64_t step = 1;
-    int growing = 1;
-    while (step != 0) {
-        if (statesampler_priv_measure(mix, seat, low + step) > goal) {
-            growing = 0;
-        } else {
-            low += step;
-        }
-        step = growing ? step * 2 : step / 2;
-    }
-    return low;
-}
-
-/* The point of a turn of the mix: with ALL after as many more points as turns
-   were passed over. */
+/* The point of a turn of the mix. With ALL it is as many points farther as
+   turns were passed over; the step doubles until it leads too far, and is
+   halved from there on: 126 times at most, as points are below 2^63. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_point(
     const statesampler_mix *mix, uint64_t turn)
 {
-    uint64_t point = mix->base_point + (turn - mix->base_turn);
-    return mix->stop == STATESAMPLER_ALL
-               ? statesampler_priv_search(mix, STATESAMPLER_PRIV_NOBODY,
-                                          point, point)
-               : point;
+    uint64_t goal = mix->base_point + (turn - mix->base_turn);
+    uint64_t point = goal, step = mix->stop == STATESAMPLER_ALL;
+    int growing = 1;
+    while (step != 0) {
+        if (statesampler_priv_taken(mix, point + step) > goal) {
+            growing = 0;
+        } else {
+            point += step;
+        }
+        step = growing ? step * 2 : step / 2;
+    }
+    return point;
 }
 
 /* Whether a source has steps: with FIRST and ALL in the present epoch, served
@@ -2733,7 +2752,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
 {
     statesampler_source *sources = mix->sources;
     uint32_t i, bit;
-    uint64_t left = 0;
+    uint64_t left = 0, first = STATESAMPLER_NONE, last;
     mix->seats = 0;
     mix->weight = 0;
     for (i = 0; i < mix->num_sources; i++) {
@@ -2765,10 +2784,22 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
         sources[i].seat = seat;
     }
     mix->base_turn = mix->turn;
-    mix->base_point = mix->point;
+    mix->base_point = last = mix->point;
+    mix->alive = 0;
     for (i = 0; i < mix->seats; i++) {
-        sources[sources[i].seated].base_turns =
-            statesampler_priv_turns(mix, mix->point, &i);
+        statesampler_source *source = sources + sources[i].seated;
+        uint64_t over;
+        if (source->left != 0) {
+            sources[mix->alive++].alive = i;
+        }
+        source->base_turns = statesampler_priv_turns(mix, mix->point, &i);
+        /* Its first turn without a step. */
+        over = statesampler_priv_when(mix, i,
+                                      source->base_turns + source->left);
+        first = statesampler_priv_min(first, over);
+        if (over > last && !source->finished) {
+            last = over;
+        }
     }
     mix->end = mix->turn;
     if (mix->stop == STATESAMPLER_NEVER) {
@@ -2776,10 +2807,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
     } else if (mix->stop == STATESAMPLER_ALL) {
         mix->end += left;
     } else if (mix->seats != 0) {
-        mix->end += statesampler_priv_search(
-                        mix, STATESAMPLER_PRIV_NOBODY,
-                        mix->stop == STATESAMPLER_FIRST ? 0 : mix->seats - 1,
-                        mix->point) -
+        mix->end += (mix->stop == STATESAMPLER_FIRST ? first : last) -
                     mix->point;
     }
 }
@@ -2789,15 +2817,17 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop)
 {
-    uint64_t samples = 0, weights = 0;
-    uint32_t i, seated = 0;
+    uint64_t samples = 0, weights = 0, seated = 0;
+    uint32_t i;
     STATESAMPLER_ASSERT(mix && sources);
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
         STATESAMPLER_ASSERT(s->world_size != 0);
         samples += s->num_samples;
         weights += statesampler_priv_weight(sources + i);
-        seated |= (uint32_t)statesampler_priv_takes_turns(s, stop);
+        if (statesampler_priv_takes_turns(s, stop)) {
+            seated += statesampler_priv_weight(sources + i);
+        }
         if (samples >= STATESAMPLER_MAX_SAMPLES || weights >> 31 ||
             s->rank != sources->sampler.rank ||
             s->world_size != sources->sampler.world_size ||
@@ -2807,14 +2837,15 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         }
     }
     if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
-        (stop == STATESAMPLER_NEVER && !seated)) {
+        (stop == STATESAMPLER_NEVER && seated == 0)) {
         return STATESAMPLER_EINVAL;
     }
     for (i = 0; i < num_sources; i++) {
-        if ((stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
-            sources[i].sampler.num_samples /
+        if (seated != 0 &&
+            (stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+            statesampler_num_steps(&sources[i].sampler) /
                     statesampler_priv_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / weights) {
+                STATESAMPLER_MAX_SAMPLES / seated) {
             return STATESAMPLER_EINVAL;
         }
     }
@@ -2843,6 +2874,44 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_due(const statesampler_mix *mix,
     seat = mix->sources[seat].seated;
     *turns -= mix->sources[seat].base_turns;
     return seat;
+}
+
+/* Moves the point to the next turn that is not passed over, as ALL does: turn
+   by turn as long as that costs no more, and then to the first that one of
+   those comes to which have something left. */
+STATESAMPLER_PRIV void statesampler_priv_pass(statesampler_mix *mix)
+{
+    const statesampler_source *sources = mix->sources;
+    uint64_t next = STATESAMPLER_NONE, turns;
+    uint32_t k;
+    for (k = 0; k < mix->alive; k++) {
+        uint32_t i = statesampler_priv_due(mix, ++mix->point, &turns);
+        if (turns < sources[i].left) {
+            return;
+        }
+    }
+    for (k = 0; k < mix->alive; k++) {
+        uint32_t seat = sources[k].alive;
+        const statesampler_source *source = sources + sources[seat].seated;
+        turns = source->base_turns +
+                (source->sampler.now.step - source->base.step);
+        next = statesampler_priv_min(next,
+                                     statesampler_priv_when(mix, seat, turns));
+    }
+    mix->point = next;
+}
+
+/* A source has finished. */
+STATESAMPLER_PRIV void statesampler_priv_retire(statesampler_mix *mix,
+                                                uint32_t seat)
+{
+    statesampler_source *sources = mix->sources;
+    uint32_t k;
+    for (k = 0; k < mix->alive; k++) {
+        if (sources[k].alive == seat) {
+            sources[k].alive = sources[--mix->alive].alive;
+        }
+    }
 }
 
 /* Serves a step, of the next epoch if this one is at its end. The count may
@@ -2884,11 +2953,9 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
 {
     statesampler_source *sources;
     uint64_t turns;
-    uint64_t tries;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
     sources = mix->sources;
-    tries = 64 + (uint64_t)32 * mix->seats;
     if (mix->turn == mix->end) {
         for (i = 0; i < mix->num_sources; i++) {
             statesampler *s = &sources[i].sampler;
@@ -2903,20 +2970,21 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
         *count = 0;
         return 0;
     }
-    /* Where many are passed over, their turns are not counted one by one, but
-       searched for as soon as that costs no more. */
-    while (i = statesampler_priv_due(mix, mix->point, &turns),
-           mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
-        mix->point = --tries ? mix->point + 1
-                             : statesampler_priv_point(mix, mix->turn);
+    i = statesampler_priv_due(mix, mix->point, &turns);
+    if (mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
+        statesampler_priv_pass(mix);
+        i = statesampler_priv_due(mix, mix->point, &turns);
     }
     *count = statesampler_priv_serve_turn(&sources[i].sampler, out);
     *source = i;
     mix->point++;
     mix->turn++;
-    if (sources[i].sampler.tail == STATESAMPLER_CARRY &&
-        turns + 1 >= sources[i].left) {
-        statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+    if (turns + 1 >= sources[i].left) {
+        if (sources[i].sampler.tail == STATESAMPLER_CARRY) {
+            statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+        } else if (mix->stop == STATESAMPLER_ALL) {
+            statesampler_priv_retire(mix, sources[i].seat);
+        }
     }
     return 1;
 }
@@ -2967,6 +3035,9 @@ STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
                          : statesampler_priv_point(mix, turn - 1) + 1;
     uint32_t seat, write;
     for (write = 0; write < 2; write++) {
+        if (write) {
+            mix->alive = 0;
+        }
         for (seat = 0; seat < mix->seats; seat++) {
             statesampler_source *source =
                 mix->sources + mix->sources[seat].seated;
@@ -2977,6 +3048,9 @@ STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
             }
             if (write) {
                 statesampler_priv_put_at(source, &source->sampler, turns);
+                if (turns < source->left) {
+                    mix->sources[mix->alive++].alive = seat;
+                }
             } else if (turns > source->left &&
                        source->sampler.tail == STATESAMPLER_CARRY) {
                 return STATESAMPLER_ERANGE;
@@ -3035,7 +3109,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 {
     const statesampler *s;
     statesampler_place found;
-    uint64_t point;
+    uint64_t point, turns, past, left;
     uint32_t seat;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
@@ -3048,29 +3122,22 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         return code;
     }
     seat = mix->sources[source].seat;
-    point = statesampler_priv_turns(mix, mix->point, &seat);
+    turns = statesampler_priv_turns(mix, mix->point, &seat);
+    past = mix->sources[source].base_turns;
+    left = mix->sources[source].left;
     if (mix->stop == STATESAMPLER_ALL) {
-        point = statesampler_priv_min(point, mix->sources[source].base_turns +
-                                                 mix->sources[source].left);
+        turns = statesampler_priv_min(turns, past + left);
     }
-    point += found.step - s->now.step;
-    /* With great weights a source's turn may be farther off than any that mix
-       knows of; with ALL it is one of those that are left. */
-    if (mix->stop != STATESAMPLER_ALL &&
-        point >= statesampler_priv_turns(
-                     mix,
-                     mix->base_point - mix->base_turn +
-                         statesampler_priv_min(mix->end,
-                                               STATESAMPLER_MAX_SAMPLES),
-                     &seat)) {
-        return STATESAMPLER_ERANGE;
+    turns += found.step - s->now.step;
+    point = statesampler_priv_when(mix, seat, turns);
+    if (mix->stop == STATESAMPLER_ALL) {
+        point = statesampler_priv_taken(mix, point);
     }
-    point = statesampler_priv_search(mix, seat, point, point);
-    point = mix->base_turn - mix->base_point +
-            (mix->stop == STATESAMPLER_ALL
-                 ? statesampler_priv_measure(mix, STATESAMPLER_PRIV_NOBODY,
-                                             point)
-                 : point);
+    point += mix->base_turn - mix->base_point;
+    if (point >= mix->end || point > STATESAMPLER_MAX_SAMPLES ||
+        (s->tail == STATESAMPLER_CARRY && turns - past > left)) {
+        return STATESAMPLER_ERANGE; /* mix_at does not serve it either */
+    }
     *turn = point;
     place->position = found.position;
     place->step = found.step;

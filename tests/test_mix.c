@@ -636,6 +636,7 @@ static void test_far(void)
 static void test_long(void)
 {
     static party p;
+    static unsigned char state[STATE];
     uint32_t source, i;
     uint64_t turns, index;
     statesampler_place place;
@@ -677,6 +678,20 @@ static void test_long(void)
         CHECK(source == (i >= 5));
         CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
         CHECK(source == (i >= 5));
+        if (i == 9)
+            save(&p, state);
+    }
+    CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
+    /* And so it is on other ranks: 25 samples are left. */
+    reshape(&p, 2, 1, 1, 0);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&p.mix, state,
+                                statesampler_mix_state_bytes(&p.mix)) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&p.mix) == 10 + 13);
+    for (i = 10; i < 23; i++) {
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 1);
+        CHECK(source == 1);
     }
     CHECK(statesampler_mix_next(&p.mix, NULL, &count, &source) == 0);
 }
@@ -782,7 +797,7 @@ static void test_last_turn(void)
     static party p, other;
     static unsigned char state[STATE];
     uint64_t out[1], again[1];
-    uint32_t source, i;
+    uint32_t source, i, found = 0;
     size_t count;
     plain(&p, 2, STATESAMPLER_NEVER);
     p.desc[0].num_samples = 5;
@@ -802,6 +817,40 @@ static void test_last_turn(void)
         CHECK(statesampler_mix_next(&p.mix, out, &count, &source) == 1);
         CHECK(statesampler_mix_next(&other.mix, again, &count, &source) == 1);
         CHECK(out[0] == again[0]);
+    }
+
+    /* locate finds what at serves, and nothing else. */
+    CHECK(statesampler_mix_seek(&p.mix, ((uint64_t)1 << 62) - 2) ==
+          STATESAMPLER_OK);
+    for (i = 0; i < 5; i++) {
+        statesampler_place place;
+        uint64_t turn;
+        if (statesampler_mix_locate(&p.mix, 0, i, &turn, &place) ==
+            STATESAMPLER_OK) {
+            CHECK(statesampler_mix_at(&p.mix, turn, out, &count, &source) ==
+                  1);
+            CHECK(source == 0 && out[0] == i);
+            found++;
+        }
+    }
+    CHECK(found > 0 && found < 5);
+    for (i = 0; i < 4; i++) {
+        statesampler_place place;
+        uint64_t turn = 0, position = ((uint64_t)1 << 61) - 4 + 2 * i;
+        plain(&p, 2, STATESAMPLER_NEVER);
+        p.desc[0].num_samples = ((uint64_t)1 << 61) + 3;
+        p.desc[0].order = STATESAMPLER_SEQUENTIAL;
+        p.desc[0].tail = STATESAMPLER_CARRY;
+        reshape(&p, 4, 1, 0, 0);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_seek(&p.mix, ((uint64_t)1 << 60) - 1) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_epoch(&p.source[0].sampler) == 1);
+        CHECK((statesampler_mix_locate(&p.mix, 0, position, &turn, &place) ==
+               STATESAMPLER_OK) == (i < 3));
+        if (i < 3)
+            CHECK(statesampler_mix_at(&p.mix, turn, NULL, &count, &source) ==
+                  1);
     }
 }
 
@@ -889,6 +938,11 @@ static void test_great_weight(void)
             CHECK(statesampler_mix_at(&mix, turn, &out, &count, &source) == 1);
             CHECK(source == 0 && count == 1 && out == index);
         }
+        /* A turn of this number modulo 2^64 would be near. */
+        CHECK(statesampler_at(&sources[0].sampler, ((uint64_t)1 << 33) + 5,
+                              &index) == 1);
+        CHECK(statesampler_mix_locate(&mix, 0, index, &turn, &place) ==
+              STATESAMPLER_ERANGE);
     }
 }
 
