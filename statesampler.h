@@ -429,7 +429,7 @@ CHANGES
 #define STATESAMPLER_ECORRUPT (-3)  /* wrong size, magic or check word, or
                                        fields that no run can have saved */
 #define STATESAMPLER_EVERSION (-4)  /* newer format or unknown algorithm */
-#define STATESAMPLER_EMISMATCH (-5) /* another dataset, seed or order */
+#define STATESAMPLER_EMISMATCH (-5) /* another dataset, seed, order or mix */
 #define STATESAMPLER_EENV (-6)      /* half-set or malformed variables */
 #define STATESAMPLER_EIO (-7)       /* a file could not be read or written */
 #define STATESAMPLER_ENOFILE (-8)   /* there is no such file */
@@ -3366,7 +3366,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     case STATESAMPLER_EVERSION:
         return "the state is of a newer version or algorithm";
     case STATESAMPLER_EMISMATCH:
-        return "the state is of another dataset, seed or order";
+        return "the state is of another dataset, seed, order or mix";
 #ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";

@@ -51,11 +51,14 @@ if [ $# -eq 0 ]; then
     set -- "$root/statesampler.h" "$out/examples" "$out/tests"
 fi
 # Copies, lest someone edits a file between the kill and the resume, and of
-# 300 kB at most, so that any text takes less than a minute.
+# 300 kB at most (of very many files 11 kB each, as less leaves nothing to hold
+# out), so that any text takes less than a minute.
+kilobytes=$((300 / $#))
+[ $kilobytes -ge 11 ] || kilobytes=11
 bytes=0 mix= weight=$# number=0
 for file in "$@"; do
     number=$((number + 1))
-    dd if="$file" of="$out/text$number" bs=1000 count=$((300 / $#)) \
+    dd if="$file" of="$out/text$number" bs=1000 count=$kilobytes \
         2>/dev/null || fail "$file cannot be copied"
     part=$(($(wc -c <"$out/text$number")))
     echo "text $number, weight $weight: $part bytes of $file"

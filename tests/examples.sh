@@ -576,14 +576,14 @@ damaged_state() {
     { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
     refused "newer version"
     cp state damaged
-    refused "another dataset, seed or order" --seed 2
-    refused "another dataset, seed or order" --num-samples 101
-    refused "another dataset, seed or order" --stream 1
-    refused "another dataset, seed or order" --order sequential
-    refused "another dataset, seed or order" --partition blocked
-    refused "another dataset, seed or order" --tail drop
+    refused "another dataset, seed, order or mix" --seed 2
+    refused "another dataset, seed, order or mix" --num-samples 101
+    refused "another dataset, seed, order or mix" --stream 1
+    refused "another dataset, seed, order or mix" --order sequential
+    refused "another dataset, seed, order or mix" --partition blocked
+    refused "another dataset, seed, order or mix" --tail drop
     for answer in --info --audit "--locate 3"; do
-        refused "another dataset, seed or order" --seed 2 $answer
+        refused "another dataset, seed, order or mix" --seed 2 $answer
     done
     mkdir -p folder
     status 1 indices --num-samples 100 --state folder
