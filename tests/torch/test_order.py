@@ -17,7 +17,7 @@ class TorchOrder(unittest.TestCase):
                                random.randrange(1, 4000)])
             rank, seed = random.randrange(replicas), random.randrange(2**40)
             drop = random.random() < .5
-            ours = Ours(range(n), replicas, rank, seed, drop)
+            ours = Ours(range(n), replicas, rank, True, seed, drop)
             theirs = Torchs(range(n), replicas, rank, True, seed, drop)
             for epoch in range(3):
                 theirs.set_epoch(epoch)
@@ -38,7 +38,7 @@ class TorchOrder(unittest.TestCase):
             size = random.randrange(1, 9)
             whole = Torchs(range(n), 1, 0, seed=7)
             order = list(whole)
-            ranks = [Ours(range(n), 2, rank, 7) for rank in range(2)]
+            ranks = [Ours(range(n), 2, rank, seed=7) for rank in range(2)]
             loaders = [iter(DataLoader(range(n), size, sampler=rank))
                        for rank in ranks]
             stop = random.randrange(1, -(-n // (2 * size)) + 1)
@@ -50,7 +50,7 @@ class TorchOrder(unittest.TestCase):
             replicas = random.randrange(1, 7)
             whole.set_epoch(1)
             for rank in range(replicas):
-                ours = Ours(range(n), replicas, rank, 7)
+                ours = Ours(range(n), replicas, rank, seed=7)
                 ours.load_state_dict(state)
                 mine = left[rank::replicas]
                 if left and len(left) % replicas > 0 and (
@@ -66,7 +66,7 @@ class TorchOrder(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "stream"):
             Ours(range(50), 1, 0).load_state_dict(state)
         with self.assertRaisesRegex(ValueError, "seed is 0 .* 1 here"):
-            Ours(range(50), 1, 0, 1).load_state_dict(
+            Ours(range(50), 1, 0, seed=1).load_state_dict(
                 Ours(range(50), 1, 0).state_dict())
         with self.assertRaisesRegex(ValueError, "carry"):
             Ours(range(50), 1, 0, tail="carry")
