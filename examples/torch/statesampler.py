@@ -446,13 +446,10 @@ class _Loop:
         """Whether it is known that it does not go on."""
         return self.feed is not None and not self.feed.alive()
 
-    def complete(self):
-        """Whether it got everything. With a DataLoader's drop_last, that is
-        not all units."""
-        now = self.passes[0]
-        return now.end is not None and (
-            now.start + self.received - now.before >= now.end or
-            self.feed is not None and self.feed.given == self.feed.length)
+    def last_batch(self):
+        """Whether it was given the DataLoader's last one. With drop_last, that
+        need not be the last units."""
+        return self.feed is not None and self.feed.given == self.feed.length
 
 
 class _Resumable(Sampler):
@@ -480,12 +477,11 @@ class _Resumable(Sampler):
         if again:
             # The loop goes on, after what was taken.
             loop.read, loop.chunk = loop.taken(), iter(())
-            last = loop.passes[-1]
-            self._go(last, loop.read)
-            if last.end is not None and self._here() >= last.end:
+            self._go(loop.passes[-1], loop.read)
+            if self._at_end():
                 self._turn_over()
         else:
-            if loop is not None and loop.complete():
+            if loop is not None and self._complete():
                 self._turn_over()
             self._loop = loop = _Loop(feed)
         loop.passes.append(_Pass(loop.read, self._save(), self._here(),
@@ -514,13 +510,22 @@ class _Resumable(Sampler):
             return
         if loop.feed is None:
             loop.received = loop.taken()
-        while len(loop.passes) > 1 and loop.passes[1].before <= loop.received:
+        while len(loop.passes) > 1 and loop.passes[1].before < loop.received:
             loop.passes.popleft()
         self._go(loop.passes[0], loop.received)
         if loop.left():
-            if loop.complete():
+            if self._complete():
                 self._turn_over()
             self._leave()
+
+    def _at_end(self):
+        end = self._end()
+        return end is not None and self._here() >= end
+
+    def _complete(self):
+        """Whether all of the epoch was given, the cursor being settled."""
+        return self._at_end() or self._loop is not None and (
+            self._loop.last_batch())
 
     def _leave(self):
         """The loop, should it go on, does not count any more."""
@@ -576,14 +581,13 @@ class _Resumable(Sampler):
             self._set_epoch(epoch)
 
     def _next_epoch(self):
-        """Where the loop was given all of an epoch, goes on to the next."""
+        """Where all of an epoch was given, goes on to the next."""
         loop = self._loop
-        if loop is None:
-            return
-        if (len(loop.passes) > 1 and
+        if loop is not None and len(loop.passes) > 1 and (
                 loop.passes[1].batch == loop.feed.given + 1):
-            loop.received = loop.passes[1].before
-        elif loop.complete():
+            loop.passes.popleft()
+            loop.received = loop.passes[0].before
+        elif self._complete():
             self._turn_over()
             self._leave()
 

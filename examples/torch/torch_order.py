@@ -9,7 +9,7 @@ epoch; and an order that another version of torch may change.
 
 import torch
 
-from statesampler import _ORDERS, StatefulDistributedSampler
+from statesampler import _ORDERS, _whole, StatefulDistributedSampler
 
 __all__ = ["TorchOrderSampler"]
 
@@ -31,7 +31,8 @@ class TorchOrderSampler(StatefulDistributedSampler):
         # A stream of its own: a sequential sampler's state is not for this.
         super().__init__(dataset, num_replicas, rank, True, seed, drop_last,
                          batch_size, tail=tail,
-                         stream=stream ^ int.from_bytes(b"randperm", "big"))
+                         stream=_whole("stream", stream, 0, 2**64) ^
+                         int.from_bytes(b"randperm", "big"))
         self._desc.order = _ORDERS.index("sequential")
         self._cursor = self._new_cursor()
 

@@ -68,6 +68,9 @@ class TorchOrder(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "seed is 0 .* 1 here"):
             Ours(range(50), 1, 0, seed=1).load_state_dict(
                 Ours(range(50), 1, 0).state_dict())
+        with self.assertRaisesRegex(ValueError, "shuffle=False"):
+            Ours(range(50), 1, 0, False)
+        self.assertTrue(Ours(range(50), 1, 0).shuffle)
         with self.assertRaisesRegex(ValueError, "carry"):
             Ours(range(50), 1, 0, tail="carry")
 

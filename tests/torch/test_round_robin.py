@@ -146,11 +146,20 @@ class RoundRobins(unittest.TestCase):
         self.assertEqual(said(RoundRobin, [9], 1, 2, 2),
                          "Invalid rank 2, rank should be in the interval "
                          "[0, 1]")
+        for what in "lengths", "weights":
+            for value in 5, 2.5, range:
+                self.assertIn(f"{what} should be a list", said(
+                    RoundRobin, **{"lengths": [9], "batch_size": 1,
+                                   what: value}))
         for options, word in (
-                ({"lengths": []}, "impossible"),
+                ({"lengths": []}, "lengths"),
                 ({"lengths": [-1]}, "length"),
                 ({"lengths": [2**62, 1]}, "impossible"),
-                ({"weights": [1]}, "weights"), ({"weights": [0, 1]}, "weight"),
+                ({"weights": [1]}, "weights"),
+                ({"lengths": "ab"}, "length"), ({"lengths": [None]}, "length"),
+                ({"weights": [1, True]}, "weight"), ({"stop": []}, "stop"),
+                ({"num_replicas": "a"}, "num_replicas"),
+                ({"weights": [0, 1]}, "weight"),
                 ({"weights": [2**30] * 2}, "impossible"),
                 ({"stop": "last"}, "stop"), ({"partition": 1}, "partition"),
                 ({"stop": "all", "reinit": True}, "reinit"),
