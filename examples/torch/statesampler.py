@@ -13,7 +13,7 @@ and checkpoints can hold the place in the data:
     while sampler.epoch < epochs:
         for batch in loader:
             train(batch)
-            save({"sampler": sampler.state_dict(), ...})   # whenever you like
+            save({"sampler": sampler.state_dict()})     # whenever you like
 
 A run that loads it goes on with the very next batch, on any number of ranks:
 the state is the same on all of them, so rank 0's is enough. Of several
@@ -21,11 +21,23 @@ datasets, RoundRobinBatchSampler does the same.
 
 What the state counts is what the loop was given, whatever workers have
 prefetched. For that, a sampler that is asked for its first index looks up the
-stack for the DataLoader's iterator, and is from then on told of each batch
-that it hands out. Without a DataLoader, what was taken from the sampler
-counts. So a DataLoader must hand out batches in order (torch's default), a
-batch sampler in between must not hold indices back, and one sampler serves one
-loop at a time.
+stack for the DataLoader's iterator, and from then on sees which batches that
+asks for and which it hands out. Without a DataLoader, what was taken from the
+sampler counts.
+
+- A DataLoader must hand out batches in order (torch's default).
+- What takes indices or batches ahead of the loop counts as the loop: if a
+  batch sampler in between holds indices back, to sort them, or a thread takes
+  batches in advance, these count as given, and a run that loads the state does
+  not see them again.
+- A batch whose fetch raised was not received; if the loop goes on after it all
+  the same, the next batch that it gets counts both, as the DataLoader does not
+  fetch the first again.
+- A sampler serves one loop at a time. A DataLoader's loop that goes on after
+  another one over its sampler, load_state_dict or set_start_iter came in
+  between raises RuntimeError. Several samplers in one DataLoader each count
+  their own.
+- A copy, also a pickled one, is in no loop: it begins where the original's was.
 
 Epochs. A loop over the loader serves what is left of the epoch; its end begins
 the next epoch. A loop left by `break` goes on, in the next loop, after the last
@@ -33,7 +45,16 @@ batch it was given. A state saved after an epoch's last batch but before the
 loop has ended holds the end of that epoch: the run that loads it has an empty
 loop first, and does what comes after an epoch. set_epoch is not needed; to the
 epoch that the sampler is in it changes nothing, to another it begins that one.
+
 len() is what the present loop (between loops: the next one) is given in all.
+As long as the DataLoader's iterator lives, because a variable or persistent
+workers keep it, its loop is the present one, even if it was left.
+
+Where one iterator of a DataLoader is kept for ever and the sampler repeated in
+it (timm's and YOLO's _RepeatSampler), it is given one epoch after another. No
+loop's end shows where they begin: an epoch is the present one from its first
+batch on, or from set_epoch on, which is to be called before each, as
+DistributedSampler's is. States are loaded before that DataLoader is made.
 
 This file needs library.c beside it, statesampler.h beside it or two folders
 up, and a C compiler at the first import (`make torch` builds the library, too).
@@ -366,8 +387,8 @@ class _Feed:
         self.loops[sampler] = loop
         try:
             self.length = len(self.iterator())
-        except (TypeError, NotImplementedError):
-            pass    # There is no end, or it is not known.
+        except Exception:
+            pass    # There is no end, or none that anything in between knows.
 
     def __iter__(self):
         return self
