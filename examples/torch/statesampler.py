@@ -395,19 +395,21 @@ class _Feed:
 
     def __next__(self):
         """When a batch is asked for, the one before is complete."""
+        for loop in self.loops.values():
+            loop.marks.append((self.asked, loop.taken()))
+        self.asked += 1
+        try:
+            batch = next(self.source)
+        except StopIteration:
+            if not self.workers:
+                self.end()
+            raise
         for sampler, loop in self.loops.items():
             if sampler._loop is not loop:
                 raise RuntimeError(
                     "this loop was given up: another one over its sampler, "
                     "load_state_dict or set_start_iter came in between")
-            loop.marks.append((self.asked, loop.taken()))
-        self.asked += 1
-        try:
-            return next(self.source)
-        except StopIteration:
-            if not self.workers:
-                self.end()
-            raise
+        return batch
 
     def _fetch(self, index):
         """Without workers: loads the batch that was asked for last."""
@@ -439,7 +441,6 @@ class _Feed:
     def end(self):
         for sampler, loop in list(self.loops.items()):
             sampler._finish(loop)
-        self.loops.clear()
 
 
 # A pass over a sampler: how much of its loop came before, in units; the state

@@ -44,6 +44,9 @@ class Late:
         yield from self.others
         yield from self.sampler
 
+    def __len__(self):
+        return len(self.others) + len(self.sampler)
+
 
 class Failing(Dataset):
     """Fails at some samples, once or always."""
@@ -129,6 +132,33 @@ class Repeated(unittest.TestCase):
                 self.assertEqual(list(itertools.islice(left, 20)),
                                  stream[i + 4:][:20])
 
+    def test_passes_that_are_left(self):
+        """The next one goes on, as a loop does after another was left."""
+        class Parts:
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __iter__(self):
+                while True:
+                    yield list(itertools.islice(self.sampler, 4))
+
+        def make():
+            return Distributed(range(18), 1, 0)
+
+        whole = make()
+        stream = []
+        for _ in range(4):
+            order = list(whole)
+            stream += [order[i:i + 4] for i in range(0, 18, 4)]
+        for workers in 0, 1:
+            sampler = make()
+            served = iter(loader(Parts(sampler), workers))
+            for i in range(10):
+                self.assertEqual(next(served).tolist(), stream[i])
+                left = Parts(resumed(make(), sampler.state_dict()))
+                self.assertEqual(list(itertools.islice(left, 8)),
+                                 stream[i + 1:][:8])
+
     def test_loops_of_len(self):
         """YOLO's loops, with set_epoch before each, as DDP needs it: no batch
         is lost, and len() and epoch are right, also after a resume."""
@@ -176,6 +206,11 @@ class Repeated(unittest.TestCase):
             move(sampler)
             with self.assertRaisesRegex(RuntimeError, "given up"):
                 some(served, 10)
+            # At the end of its pass, there is nothing to refuse.
+            sampler = Distributed(range(20), 1, 0, batch_size=5)
+            state = sampler.state_dict()
+            self.assertEqual(len([move(sampler) for _ in DataLoader(
+                range(20), 20, sampler=sampler, num_workers=workers)]), 1)
 
 
 class Unusual(unittest.TestCase):
@@ -217,6 +252,23 @@ class Unusual(unittest.TestCase):
                 self.assertEqual(list(left), sum(want[i + 1:], []))
             self.assertEqual(list(served), [])
             self.assertEqual(sampler.epoch, 1)
+            # All of its batches, without the look that finds the end.
+            batches = Late(others, BatchSampler(sampler, 7, True))
+            self.assertEqual(len(some(loader(batches, workers), 12)), 12)
+            self.assertEqual(sampler.epoch, 2)
+
+    def test_asked_late_by_persistent_workers(self):
+        """What their iterator hands out next time is not the loop's that was
+        left."""
+        sampler = Distributed(range(60), 1, 0, batch_size=7)
+        batches = Late([], BatchSampler(sampler, 7, False))
+        served = loader(batches, 1, persistent_workers=True)
+        next(iter(served))
+        batches.others = [[0]] * 6
+        some(again := iter(served), 2)
+        self.assertEqual(sampler.start_iter, 1)
+        some(again, 5)
+        self.assertEqual(sampler.start_iter, 2)
 
     def test_a_fetch_that_fails(self):
         """Its batch is not received until a later one is."""
