@@ -558,7 +558,7 @@ class _Resumable(Sampler):
     def _finish(self, loop):
         """The loop has seen its end."""
         if self._loop is loop:
-            self._go(loop.passes[-1], loop.taken())
+            _check(self._load(loop.passes[-1].state))
             self._turn_over()
             self._leave()
 
@@ -689,7 +689,8 @@ class StatefulDistributedSampler(_Resumable):
     replacement: draws with replacement.
     stream: tells datasets with the same seed apart.
 
-    As all but batch_size is in the order, it cannot be assigned to later.
+    rank, num_replicas, shuffle, seed, drop_last and what follows from them
+    cannot be assigned to later: the order would not change with them.
     """
 
     _kind = _KINDS[b"SSMP"]

@@ -140,7 +140,9 @@ class Repeated(unittest.TestCase):
 
             def __iter__(self):
                 while True:
-                    yield list(itertools.islice(self.sampler, 4))
+                    batch = list(itertools.islice(self.sampler, 4))
+                    if batch:   # and not at an end that was loaded
+                        yield batch
 
         def make():
             return Distributed(range(18), 1, 0)
@@ -162,11 +164,10 @@ class Repeated(unittest.TestCase):
     def test_loops_of_len(self):
         """YOLO's loops, with set_epoch before each, as DDP needs it: no batch
         is lost, and len() and epoch are right, also after a resume."""
-        for random in cases(10, "len"):
-            for make, over in kinds(random):
-                self.loops_of_len(make, over, 0)
-        for make, over in kinds(random):
-            self.loops_of_len(make, over, 2)
+        for workers, count in (0, 10), (2, 4):
+            for random in cases(count, "len"):
+                for make, over in kinds(random):
+                    self.loops_of_len(make, over, workers)
 
     def loops_of_len(self, make, over, workers):
         epochs = 3
