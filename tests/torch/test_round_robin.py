@@ -5,6 +5,7 @@ from itertools import accumulate, islice
 
 from common import cases, forum, main
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset, DataLoader
 
 
@@ -119,6 +120,20 @@ class RoundRobins(unittest.TestCase):
                               for i in range(3)], weights)
         with self.assertRaises(TypeError):
             len(ours)
+
+    def test_epochs_of_a_dataset_that_begins_anew(self):
+        """They go on through epochs of the sampler; set_epoch to one that it
+        did not get to by itself begins all datasets in that one."""
+        alone = Distributed(range(40), 1, 0, partition="blocked")
+        orders = [list(alone) for _ in range(20)]
+        for stop, turns in ("restart", 7), ("never", 14):
+            ours = RoundRobin([40, 120], 40, 0, 1, stop=stop)
+            for first in 0, 4 if stop == "restart" else 7:
+                ours.set_epoch(ours.epoch)
+                self.assertEqual(list(islice(ours, turns))[::2],
+                                 orders[first:][:(turns + 1) // 2])
+            ours.set_epoch(3)
+            self.assertEqual(next(iter(ours)), orders[3])
 
     def test_orders_differ(self):
         """Between datasets of one length, epochs and seeds."""
