@@ -259,8 +259,8 @@ MIXES
    - no sources, or a stop that is not one of the above;
    - samplers that differ in rank, world_size or batch_size;
    - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where n_i / weight_i is 2^62 / (sum of the weights) or
-     more for some source;
+   - RESTART or ALL where num_samples / weight is 2^62 / (sum of the weights)
+     or more for some source;
    - CARRY, unless stop is NEVER; and NEVER where no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
@@ -318,11 +318,22 @@ STATE FORMAT 1
    40 .. 47  place of the base in the sequence
    and for each source, counted from its first byte:
    0 .. 3    weight            *
-   4         1: begun anew before the base (RESTART) + 2: drop_last of the run
-             that saved
+   4         1: begun anew before the base + 2: drop_last of the run that
+             saved
    5 .. 7    0
    8 .. 63   as in a sampler's state
    64 .. 87  epoch, position and step at the base
+   and the check word over all words before it.
+
+   A mixture's state has the names, too.
+
+   bytes     field
+   0 .. 3    magic "SSMN"
+   4 .. 7    format version, 1, and algorithm number, 1
+   8 .. 15   number of datasets
+   for each dataset 8 bytes: the hash of its name. h = 0; for each byte c of
+             the name and its final 0, h = derive(h, c), of algorithm 1
+   a mix's state, whole
    and the check word over all words before it.
 
 
@@ -668,7 +679,9 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
    indices this rank's batch has, written to out, which holds batch_size or is
    NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
    then begun, *count is 0 and *source as it was. (An empty epoch is at its
-   end every time; NEVER never.) */
+   end every time; NEVER never.) Whose turn it is takes as many steps as D must
+   be halved to get to 1; with ALL, where many have finished, up to
+   160 * D + 64 times as many. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source);
@@ -806,7 +819,7 @@ typedef struct statesampler_dataset {
 
 /* What mixture_load found of a dataset, and did with it. */
 #define STATESAMPLER_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_NEW 1     /* not in the state: it begins */
+#define STATESAMPLER_NEW 1     /* not in the state: it begins its epoch */
 #define STATESAMPLER_REMOVED 2 /* in the state only */
 #define STATESAMPLER_CHANGED 3 /* of the same name, but with another length,
                                   seed, stream, order, partition or tail */
@@ -828,8 +841,13 @@ typedef struct statesampler_mixture {
     statesampler_mix mix;
 } statesampler_mixture;
 
+/* The hash by which a state knows a name: to tell who was REMOVED. */
+STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
+
 /* Adds a dataset as the last; its sampler is what statesampler_init makes of
-   the description. The mixture must then be started, again if it was already.
+   the description. The mixture must then be started; if it was already, that
+   begins with turn 0 again (each dataset goes on), and who wants turns to go
+   on saves before, and loads after the start.
    EINVAL: an empty name, one that is there already (or another of its 64-bit
    hash), or what statesampler_init says; nothing is changed. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
@@ -860,7 +878,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
    counting, and the sequence begins anew. One that has CHANGED is an
    EMISMATCH; unless restart is 1: then it begins its present epoch again. Of
    each dataset here and, after them, of each that is no longer here,
-   mixture.changes then says which it was, also after an EMISMATCH.
+   mixture.changes then says which it was, also after an EMISMATCH (of the
+   stop rule, too); it is empty after other errors.
    ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
@@ -1421,7 +1440,8 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
 }
 
 /* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
-   last position are computed and not used. */
+   last position are computed all the same. With stride 1, behind n, they are
+   where the last vector's walks lead: for few samples, all walks. */
 STATESAMPLER_PRIV void statesampler_priv_fill16(
     const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
     uint32_t step_r, uint64_t *out, size_t count)
@@ -1435,6 +1455,8 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
     statesampler_priv_v16 next_l = zero + (uint16_t)l;
     statesampler_priv_v16 next_r = zero + (uint16_t)r;
+    /* Otherwise farther behind every index than there are lanes. */
+    uint32_t next = step_l == 0 && step_r == 1 ? l * right + r : 1u << 31;
     uint32_t i, j;
     /* Lane i is i steps further on: at once if they carry once at most,
        otherwise one power of two after another. */
@@ -1485,8 +1507,12 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
             for (i = j * lanes; i < done; i++) {
                 /* An index has 30 bits. A mere copy of 64 becomes a call of
                    memcpy, which may not be there. */
-                out[i] = (uint32_t)rest[i - j * lanes];
-                beyond |= last - (uint32_t)out[i];
+                uint32_t index = (uint32_t)rest[i - j * lanes];
+                while (index > last && index - next - j * lanes < lanes) {
+                    index = (uint32_t)rest[index - next - j * lanes];
+                }
+                out[i] = index;
+                beyond |= last - index;
             }
         }
         for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
@@ -1495,6 +1521,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
         if (beyond >> 31) {
             statesampler_priv_walk16(perm, out, done);
         }
+        next += done;
         out += done;
         count -= done;
     }
@@ -2055,18 +2082,13 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
     return statesampler_priv_ceil_div(s->end - s->base.position, s->global);
 }
 
-/* Where a step begins. Returns 0 if it is before the base or past the end. */
-STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
-                                             uint64_t step,
-                                             statesampler_priv_spot *spot)
+/* Where the step begins that is so many, at most reach, after the base. */
+STATESAMPLER_PRIV void statesampler_priv_after(const statesampler *s,
+                                               uint64_t steps,
+                                               statesampler_priv_spot *spot)
 {
-    uint64_t steps = step - s->base.step, past;
-    if (step < s->base.step || step > STATESAMPLER_NONE / 2 ||
-        steps > statesampler_priv_reach(s)) {
-        return 0;
-    }
-    past = s->base.position + steps * s->global;
-    spot->step = step;
+    uint64_t past = s->base.position + steps * s->global;
+    spot->step = s->base.step + steps;
     spot->epoch = s->base.epoch;
     if (s->tail == STATESAMPLER_CARRY) {
         spot->epoch += past / s->num_samples;
@@ -2074,6 +2096,19 @@ STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
     } else {
         spot->position = statesampler_priv_min(past, s->end);
     }
+}
+
+/* Where a step begins. Returns 0 if it is before the base or past the end. */
+STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
+                                             uint64_t step,
+                                             statesampler_priv_spot *spot)
+{
+    uint64_t steps = step - s->base.step;
+    if (step < s->base.step || step > STATESAMPLER_NONE / 2 ||
+        steps > statesampler_priv_reach(s)) {
+        return 0;
+    }
+    statesampler_priv_after(s, steps, spot);
     return 1;
 }
 
@@ -2452,6 +2487,26 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_served(const uint64_t *words)
     return (words[8] - words[10]) * words[1] + words[9] - words[11];
 }
 
+/* What words say of the sampler that they were saved of, as rank 0. Byte 51
+   is 0 in a state, and read as a drop_last that is not, it is none. */
+STATESAMPLER_PRIV void statesampler_priv_describe(const uint64_t *words,
+                                                  statesampler_desc *d)
+{
+    d->num_samples = words[1];
+    d->seed = words[2];
+    d->epoch = 0;
+    d->stream = words[3];
+    d->rank = 0;
+    d->world_size = (uint32_t)words[7];
+    d->batch_size = (uint32_t)(words[7] >> 32);
+    d->order = (uint32_t)words[6] & 255;
+    d->partition = (uint32_t)words[6] >> 8 & 255;
+    d->tail = (uint32_t)words[6] >> 16 & 255;
+    d->drop_last = (uint32_t)words[6] >> 24 & 255;
+    d->chunk_size = words[4];
+    d->window = words[5];
+}
+
 /* Whether a run could have saved these words. */
 STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
 {
@@ -2459,16 +2514,7 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
     uint64_t base = words[11], base_step = words[12], n = words[1];
     uint64_t served = statesampler_priv_served(words), most, global;
     statesampler_desc d;
-    d.num_samples = n;
-    d.rank = 0;
-    d.world_size = (uint32_t)words[7];
-    d.batch_size = (uint32_t)(words[7] >> 32);
-    d.order = (uint32_t)words[6] & 255;
-    d.partition = (uint32_t)words[6] >> 8 & 255;
-    d.tail = (uint32_t)words[6] >> 16 & 255;
-    d.drop_last = (uint32_t)words[6] >> 24 & 255; /* nothing else stands here */
-    d.chunk_size = words[4];
-    d.window = words[5];
+    statesampler_priv_describe(words, &d);
     global = (uint64_t)d.world_size * d.batch_size;
     if (!statesampler_priv_valid(&d) || d.drop_last != 0 || global == 0 ||
         blocks == 0 ||
@@ -2743,17 +2789,15 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop)
 {
-    uint64_t samples = 0, weights = 0, seated = 0;
-    uint32_t i;
+    uint64_t samples = 0, weights = 0;
+    uint32_t i, seated = 0;
     STATESAMPLER_ASSERT(mix && sources);
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
         STATESAMPLER_ASSERT(s->world_size != 0);
         samples += s->num_samples;
         weights += statesampler_priv_weight(sources + i);
-        if (statesampler_priv_takes_turns(s, stop)) {
-            seated += statesampler_priv_weight(sources + i);
-        }
+        seated |= (uint32_t)statesampler_priv_takes_turns(s, stop);
         if (samples >= STATESAMPLER_MAX_SAMPLES || weights >> 31 ||
             s->rank != sources->sampler.rank ||
             s->world_size != sources->sampler.world_size ||
@@ -2763,15 +2807,14 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         }
     }
     if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
-        (stop == STATESAMPLER_NEVER && seated == 0)) {
+        (stop == STATESAMPLER_NEVER && !seated)) {
         return STATESAMPLER_EINVAL;
     }
     for (i = 0; i < num_sources; i++) {
-        if (seated != 0 &&
-            (stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
-            statesampler_num_steps(&sources[i].sampler) /
+        if ((stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+            sources[i].sampler.num_samples /
                     statesampler_priv_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / seated) {
+                STATESAMPLER_MAX_SAMPLES / weights) {
             return STATESAMPLER_EINVAL;
         }
     }
@@ -2832,7 +2875,7 @@ STATESAMPLER_PRIV void statesampler_priv_put_at(
         statesampler_priv_begin(s, s->now.epoch + turns / steps);
         turns = turns % steps + 1;
     }
-    (void)statesampler_seek(s, s->now.step + turns);
+    statesampler_priv_after(s, turns, &s->now);
 }
 
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
@@ -2915,19 +2958,14 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     return 1;
 }
 
-STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
-                                           uint64_t turn)
+/* Moves to a turn from the base to the end. ERANGE: no sampler with CARRY goes
+   that far from its base; nothing is changed. */
+STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
 {
-    uint64_t point;
+    uint64_t point = turn == mix->base_turn
+                         ? mix->base_point
+                         : statesampler_priv_point(mix, turn - 1) + 1;
     uint32_t seat, write;
-    STATESAMPLER_ASSERT(mix && mix->sources);
-    if (turn < mix->base_turn || turn > mix->end ||
-        turn > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_ERANGE;
-    }
-    point = turn == mix->base_turn
-                ? mix->base_point
-                : statesampler_priv_point(mix, turn - 1) + 1;
     for (write = 0; write < 2; write++) {
         for (seat = 0; seat < mix->seats; seat++) {
             statesampler_source *source =
@@ -2948,6 +2986,16 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
     mix->turn = turn;
     mix->point = point;
     return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
+                                           uint64_t turn)
+{
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    return turn < mix->base_turn || turn > mix->end ||
+                   turn > STATESAMPLER_MAX_SAMPLES
+               ? STATESAMPLER_ERANGE
+               : statesampler_priv_go(mix, turn);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
@@ -3113,7 +3161,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
 {
     const unsigned char *bytes = (const unsigned char *)state;
     uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
-    uint64_t turn, shape;
+    uint64_t turn, shape, most, saved = 0;
     uint32_t i, write, same = 1;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
@@ -3128,8 +3176,13 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
         return code;
     }
     statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
-    if (words[4] > words[3] || words[3] > STATESAMPLER_MAX_SAMPLES ||
-        words[5] > 2 * STATESAMPLER_MAX_SAMPLES) {
+    /* seek stops at turn 2^62, and half as many more take centuries. Only what
+       ALL has passed over takes the sequence ahead of the turns. */
+    most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
+    if (words[1] >> 32 > STATESAMPLER_NEVER || (uint32_t)words[1] == 0 ||
+        words[3] > most || words[4] > words[3] || words[5] > most ||
+        (words[5] > words[4] &&
+         (words[4] == 0 || words[1] >> 32 != STATESAMPLER_ALL))) {
         return STATESAMPLER_ECORRUPT;
     }
     if (words[1] != ((uint64_t)mix->stop << 32 | mix->num_sources)) {
@@ -3157,7 +3210,10 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                 continue;
             }
             same &= words[7] == own[7] && (words[0] ^ own[0]) >> 33 == 0;
-            if (words[0] >> 34 != 0) {
+            saved = i == 0 ? words[7] : saved;
+            if (words[0] >> 34 != 0 || words[7] != saved ||
+                (words[0] >> 33 != 0 &&
+                 (words[6] >> 16 & 255) == STATESAMPLER_CARRY)) {
                 return STATESAMPLER_ECORRUPT;
             }
             words[12] = words[10];
@@ -3181,7 +3237,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     statesampler_priv_mix_base(mix);
     mix->point = words[5];
     statesampler_priv_mix_base(mix);
-    (void)statesampler_mix_seek(mix, statesampler_priv_min(turn, mix->end));
+    (void)statesampler_priv_go(mix, statesampler_priv_min(turn, mix->end));
     if (!same) {
         statesampler_priv_reshape(mix, shape);
     }
@@ -3598,9 +3654,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 #define STATESAMPLER_PRIV_MIXTURE_MAGIC 0x4e4d5353u /* "SSMN" */
 
 /* The end of the text is hashed too, so that no name begins another. */
-STATESAMPLER_PRIV_HOSTED uint64_t statesampler_priv_name_hash(const char *name)
+STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
 {
     uint64_t hash = 0;
+    STATESAMPLER_ASSERT(name);
     do {
         hash = statesampler_priv_derive(hash, (unsigned char)*name);
     } while (*name++ != 0);
@@ -3622,7 +3679,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     ptrdiff_t i;
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
-    hash = statesampler_priv_name_hash(name);
+    hash = statesampler_mixture_hash(name);
     code = statesampler_init(&source.sampler, desc);
     for (i = 0; i < shlen(mixture->datasets); i++) {
         if (mixture->datasets[i].value == hash) {
@@ -3713,19 +3770,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_past(
         statesampler_priv_get(state + STATESAMPLER_PRIV_MIX_HEAD +
                                   STATESAMPLER_PRIV_SOURCE_BYTES * (size_t)i,
                               words, STATESAMPLER_PRIV_SOURCE_BYTES);
-        desc.num_samples = words[1];
-        desc.seed = words[2];
-        desc.epoch = 0;
-        desc.stream = words[3];
-        desc.rank = 0;
-        desc.world_size = (uint32_t)words[7];
-        desc.batch_size = (uint32_t)(words[7] >> 32);
-        desc.order = (uint32_t)words[6] & 255;
-        desc.partition = (uint32_t)words[6] >> 8 & 255;
-        desc.tail = (uint32_t)words[6] >> 16 & 255;
-        desc.drop_last = 0; /* mix_load knows */
-        desc.chunk_size = words[4];
-        desc.window = words[5];
+        statesampler_priv_describe(words, &desc);
         source.weight = (uint32_t)words[0];
         if (statesampler_init(&source.sampler, &desc) != STATESAMPLER_OK) {
             return STATESAMPLER_ECORRUPT;
@@ -3762,7 +3807,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_source *past = NULL, *next = NULL;
     statesampler_mix mix;
     uint64_t words[2], *hashes = NULL;
-    uint32_t i, j, count, same, refused = 0;
+    uint32_t i, j, count, same, refused;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
@@ -3784,15 +3829,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     }
     inner = bytes + 16 + 8 * (size_t)count;
     code = statesampler_priv_mixture_past(&mix, &past, inner, count);
-    if (code == STATESAMPLER_OK && mix.stop != mixture->mix.stop) {
-        code = STATESAMPLER_EMISMATCH;
+    arrsetlen(hashes, count);
+    statesampler_priv_get(bytes + 16, hashes, 8 * (size_t)count);
+    for (j = 1; j < count; j++) {
+        for (i = 0; i < j; i++) {
+            if (hashes[i] == hashes[j]) {
+                code = STATESAMPLER_ECORRUPT;
+            }
+        }
     }
     if (code != STATESAMPLER_OK) {
         arrfree(past);
+        arrfree(hashes);
         return code;
     }
-    arrsetlen(hashes, count);
-    statesampler_priv_get(bytes + 16, hashes, 8 * (size_t)count);
+    refused = mix.stop != mixture->mix.stop;
     same = count == mixture->mix.num_sources;
     for (i = 0; i < mixture->mix.num_sources; i++) {
         statesampler_source source = mixture->sources[i];
@@ -3819,6 +3870,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
                 refused |= !restart;
                 same = 0;
             }
+        } else {
+            statesampler_priv_begin(&source.sampler,
+                                    source.sampler.now.epoch);
         }
         arrput(next, source);
         arrput(mixture->changes, change);

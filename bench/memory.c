@@ -63,6 +63,49 @@ static void use_all(uint64_t n)
     }
 }
 
+/* The same with mixes of three orders, under every stop rule. */
+static void use_mix(uint64_t n)
+{
+    enum { SOURCES = 3, BATCH = 256, RANKS = 8 };
+    static uint64_t out[BATCH];
+    static unsigned char state[56 + 88 * SOURCES];
+    static statesampler_source sources[SOURCES];
+    statesampler_mix mix;
+    statesampler_place place;
+    uint32_t stop, k, source;
+    uint64_t turn;
+    size_t count;
+    for (stop = 0; stop < 4; stop++) {
+        for (k = 0; k < SOURCES; k++) {
+            statesampler_desc d;
+            memset(&d, 0, sizeof d);
+            d.num_samples = n;
+            d.world_size = RANKS;
+            d.batch_size = BATCH;
+            d.order = k;
+            d.chunk_size = 1000;
+            d.window = 16;
+            must(statesampler_init(&sources[k].sampler, &d) == 0, "init");
+            sources[k].weight = 1 + k;
+        }
+        must(statesampler_mix_init(&mix, sources, SOURCES, stop) == 0,
+             "mix_init");
+        for (k = 0; k < 200; k++)
+            must(statesampler_mix_next(&mix, out, &count, &source) == 1 &&
+                     count == BATCH,
+                 "mix_next");
+        must(statesampler_mix_at(&mix, n / (RANKS * BATCH), out, &count,
+                                 &source) == 1,
+             "mix_at");
+        must(statesampler_mix_seek(&mix, 100) == 0, "mix_seek");
+        (void)statesampler_mix_locate(&mix, 0, n / 3, &turn, &place);
+        must(statesampler_mix_state_bytes(&mix) == sizeof state, "state");
+        statesampler_mix_save(&mix, state);
+        must(statesampler_mix_load(&mix, state, sizeof state) == 0,
+             "mix_load");
+    }
+}
+
 int main(void)
 {
     static const char heap_figure[] = "heap taken by every call of the core";
@@ -77,10 +120,12 @@ int main(void)
 
     /* Once before, so that the pages of the code and of stdio are there. */
     use_all(1000000);
+    use_mix(1000000);
     resident_kib();
     heap = heap_bytes();
     resident = resident_kib();
     use_all(1000000000);
+    use_mix(1000000000);
     more_heap = heap_bytes() - heap;
     more_resident = resident_kib() - resident;
     if (heap < 0)

@@ -1,7 +1,8 @@
 /* mix.c - what a turn of a mix costs beside a batch of a plain sampler.
 
    Weights are all different, which takes the longest; a run is as many turns
-   as fill the array with batches of 256. */
+   as fill the array with batches of 256. With ALL, 998 of 1,000 sources have
+   one batch, and the two that are left pass over the rest at every turn. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -67,6 +68,14 @@ static void plain_check(void *data)
     check_last(&t->plain, 0, t->out + (TURNS - 1) * BATCH);
 }
 
+static void late_before(void *data)
+{
+    turns *t = data;
+    uint64_t turn = statesampler_mix_turn(&t->mix), late = 10000;
+    if (turn < late || turn + TURNS >= statesampler_mix_num_turns(&t->mix))
+        must(statesampler_mix_seek(&t->mix, late) == 0, "mix_seek");
+}
+
 static void mix_run(void *data)
 {
     turns *t = data;
@@ -87,12 +96,15 @@ int main(void)
 {
     static const struct {
         const char *figure;
-        uint32_t sources;
+        uint32_t sources, stop;
         double bar;
     } sizes[] = {
-        {"a turn of a mix; D = 2; batches of 256", 2, 1.3},
-        {"a turn of a mix; D = 16; batches of 256", 16, 1.4},
-        {"a turn of a mix; D = 1000; batches of 256", 1000, 2}
+        {"a turn of a mix; D = 2; batches of 256", 2, STATESAMPLER_NEVER, 1.3},
+        {"a turn of a mix; D = 16; batches of 256", 16, STATESAMPLER_NEVER,
+         1.4},
+        {"a turn of a mix; D = 1000; batches of 256", 1000, STATESAMPLER_NEVER,
+         2},
+        {"a turn of ALL; D = 1000; 998 finished", 1000, STATESAMPLER_ALL, 0}
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     static turns t[SIZES + 1];
@@ -113,13 +125,18 @@ int main(void)
             must(t[i].sources != NULL, "memory");
             for (k = 0; k < sizes[i].sources; k++) {
                 d = describe(k);
+                if (sizes[i].stop == STATESAMPLER_ALL) {
+                    mixed.before = late_before;
+                    if (k < sizes[i].sources - 2)
+                        d.num_samples = RANKS * BATCH;
+                }
                 must(statesampler_init(&t[i].sources[k].sampler, &d) == 0,
                      "init");
                 t[i].sources[k].weight = 1 + k;
             }
             must(statesampler_mix_init(&t[i].mix, t[i].sources,
                                        sizes[i].sources,
-                                       STATESAMPLER_NEVER) == 0,
+                                       sizes[i].stop) == 0,
                  "mix_init");
             d = describe(0);
             c[i] = mixed;

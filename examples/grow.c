@@ -15,12 +15,15 @@
 #define STATESAMPLER_STB_DS
 #include "statesampler.h"
 
+/* The stream goes with the name, so that no two datasets have one order and
+   each keeps its own wherever it is listed. */
 static int add(statesampler_mixture *m, const char *name, uint32_t weight,
                uint64_t samples)
 {
     static statesampler_desc desc;
     desc.num_samples = samples;
     desc.seed = 1;
+    desc.stream = statesampler_mixture_hash(name);
     desc.batch_size = 16;
     return statesampler_mixture_add(m, name, weight, &desc);
 }
@@ -74,8 +77,11 @@ int main(void)
     }
     for (i = 0; i < arrlen(after.changes); i++) {
         const statesampler_change *c = &after.changes[i];
-        printf("    %-7s %s\n", status[c->status],
-               c->name ? c->name : before.datasets[c->source].key);
+        const char *name = c->name;
+        if (!name && c->hash == statesampler_mixture_hash("mail")) {
+            name = "mail"; /* of the removed a state knows the hash only */
+        }
+        printf("    %-7s %s\n", status[c->status], name ? name : "(unknown)");
     }
     show(&after, "resumed");
     while (statesampler_mix_turn(&after.mix) < 120) {

@@ -76,9 +76,9 @@ int main(int argc, char **argv)
         turn = statesampler_mix_turn(&mix);
         printf("%*" PRIu64 "  %7s", width, turn, name[source]);
         for (i = 0; i < DATASETS; i++) {
-            /* weight * turn / sum, in whole turns and hundredths */
+            /* weight * turn / sum, in whole turns and, rounded, hundredths */
             uint64_t whole = turn / sum * weight[i];
-            uint64_t rest = turn % sum * weight[i] * 100 / sum;
+            uint64_t rest = (turn % sum * weight[i] * 100 + sum / 2) / sum;
             uint64_t share = whole + rest / 100;
             printf("  %*" PRIu64 " of %*" PRIu64 ".%02" PRIu64, width, had[i],
                    width, share, rest % 100);

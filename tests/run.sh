@@ -164,6 +164,48 @@ readme_cuda() {
     "$NVCC" -arch=sm_75 -Werror all-warnings -I. -c -o readme.o readme.cu
 }
 
+# What the README shows of several datasets, in a program that has two: the
+# first mix ends by itself, the second goes on after turn 5 and is left.
+readme_mixes() {
+    sed -n '/^```c$/,/^```$/p' README.md | grep -v '^```' >fences
+    {
+        cat <<'END'
+#define STB_DS_IMPLEMENTATION
+#include "stb_ds.h"
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_STB_DS
+#include "statesampler.h"
+#define train(dataset, batch, count) \
+    { (void)(dataset); served += (count); if (--turns == 0) break; }
+int main(void)
+{
+    static unsigned char state[1000];
+    static statesampler_desc web, books;
+    static statesampler_mixture past;
+    uint64_t batch[8], served = 0;
+    size_t size, turns = 0;
+    web.num_samples = 100;
+    books.num_samples = 30;
+    web.batch_size = books.batch_size = 8;
+    statesampler_mixture_add(&past, "books", 1, &books);
+    statesampler_mixture_add(&past, "web", 3, &web);
+    statesampler_mixture_start(&past, STATESAMPLER_NEVER);
+    statesampler_mix_seek(&past.mix, 5);
+    size = statesampler_mixture_state_bytes(&past);
+    statesampler_mixture_save(&past, state);
+    statesampler_mixture_free(&past);
+END
+        sed -n '/^statesampler_source sources/,/^ *train/p' fences
+        echo 'turns = 1;'
+        sed -n '/^statesampler_mixture mixture/,/^ *train/p' fences
+        echo 'if (served != 138 || statesampler_mix_turn(&mixture.mix) != 6)'
+        echo '    return 1;'
+        sed -n '/^statesampler_mixture_free/p' fences
+        echo 'return mixture.sources != NULL; }'
+    } >readme.c
+    $CC -Wall -Wextra -I. $STB_FLAGS -o readme readme.c && ./readme
+}
+
 quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality short . &&
@@ -532,9 +574,13 @@ sizes() {
     else
         echo 'skip code size: arm-none-eabi-gcc is not here'
     fi
-    set -- $(stack_of gcc -O2)
-    echo "stack, $(gcc -dumpmachine) -O2: $1 bytes (1024)"
-    echo "stack in bulk, $(gcc -dumpmachine) -O2: $2 bytes (4096)"
+    machine=$(gcc -dumpmachine)
+    for flags in -O2 '-O3 -mavx2' '-O3 -mavx512bw'; do
+        case $machine$flags in x86_64*|*-O2) ;; *) continue ;; esac
+        set -- $(stack_of gcc $flags)
+        echo "stack, $machine $flags: $1 bytes (1024)"
+        echo "stack in bulk, $machine $flags: $2 bytes (4096)"
+    done
 }
 
 # --- The list ---------------------------------------------------------------
@@ -669,6 +715,11 @@ list_questions() {
         quoted examples/quickstart.c statesampler.h
     ask 'the README quotes examples/quickstart.c word for word' \
         quoted examples/quickstart.c README.md
+    if [ -n "$STB_FLAGS" ]; then
+        ask "the README's mixes of several datasets run" readme_mixes
+    else
+        skip "the README's mixes" stb_ds.h
+    fi
     ask 'examples' examples
     if tool python3 'the reference'; then
         ask 'tests/reference.py prints tests/vectors.json' vectors

@@ -728,6 +728,83 @@ static void test_largest(void)
     CHECK(count == 0 && statesampler_mix_turn(&p.mix) == turn);
 }
 
+/* CARRY, loaded three steps before the last that a seek takes: a mix goes on
+   past it, and at, seek and a state reach every turn. */
+static void test_last_steps(void)
+{
+    static party p, other;
+    static unsigned char state[STATE];
+    unsigned char bytes[STATESAMPLER_STATE_BYTES];
+    uint64_t turn, out, want, step = UINT64_MAX / 2 - 2;
+    uint32_t source, i;
+    size_t count;
+    plain(&p, 1, STATESAMPLER_NEVER);
+    p.desc[0].num_samples = 1000;
+    p.desc[0].tail = STATESAMPLER_CARRY;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    statesampler_save(&p.source[0].sampler, bytes);
+    for (i = 0; i < 8; i++)
+        bytes[96 + i] = (unsigned char)(step >> 8 * i & 255);
+    step = 0;
+    for (i = 0; i < 104; i += 8) {
+        for (turn = 0, count = 8; count-- > 0;)
+            turn = turn << 8 | bytes[i + count];
+        step = (step ^ turn) * UINT64_C(0x9e3779b97f4a7c15);
+        step ^= step >> 32;
+    }
+    for (i = 0; i < 8; i++)
+        bytes[104 + i] = (unsigned char)(step >> 8 * i & 255);
+    CHECK(statesampler_load(&p.source[0].sampler, bytes, sizeof bytes) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_init(&p.mix, p.source, 1, p.stop) ==
+          STATESAMPLER_OK);
+    other = p;
+    CHECK(start(&other) == STATESAMPLER_OK);
+    for (turn = 0; turn < 9; turn++) {
+        CHECK(statesampler_mix_load(&other.mix, state, save(&p, state)) ==
+              STATESAMPLER_OK);
+        check_same(&p, &other);
+        CHECK(statesampler_mix_at(&p.mix, turn, &want, &count, &source) == 1);
+        CHECK(statesampler_mix_seek(&other.mix, 0) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_seek(&other.mix, turn) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&other.mix, &out, &count, &source) == 1);
+        CHECK(out == want && count == 1);
+        CHECK(statesampler_mix_next(&p.mix, &out, &count, &source) == 1);
+        CHECK(out == want && count == 1);
+        CHECK(statesampler_step(&p.source[0].sampler) ==
+              UINT64_MAX / 2 - 1 + turn);
+    }
+}
+
+/* As far as a seek goes, and on from there: a state is good there, too. */
+static void test_last_turn(void)
+{
+    static party p, other;
+    static unsigned char state[STATE];
+    uint64_t out[1], again[1];
+    uint32_t source, i;
+    size_t count;
+    plain(&p, 2, STATESAMPLER_NEVER);
+    p.desc[0].num_samples = 5;
+    p.desc[1].num_samples = 1000;
+    p.weight[0] = 3;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    other = p;
+    CHECK(start(&other) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&p.mix, ((uint64_t)1 << 62) + 1) ==
+          STATESAMPLER_ERANGE);
+    CHECK(statesampler_mix_seek(&p.mix, (uint64_t)1 << 62) ==
+          STATESAMPLER_OK);
+    for (i = 0; i < 9; i++) {
+        CHECK(statesampler_mix_load(&other.mix, state, save(&p, state)) ==
+              STATESAMPLER_OK);
+        check_same(&p, &other);
+        CHECK(statesampler_mix_next(&p.mix, out, &count, &source) == 1);
+        CHECK(statesampler_mix_next(&other.mix, again, &count, &source) == 1);
+        CHECK(out[0] == again[0]);
+    }
+}
+
 /* Thousands of sources: lengths 1, 2, 3, ... of so many samples. */
 static void test_thousands(int reduced)
 {
@@ -775,9 +852,6 @@ static void test_thousands(int reduced)
     }
 }
 
-/* --- What makes no sense -------------------------------------------------- */
-
-/* Refused, and then everything is as it was: also a mix that is in use. */
 /* A source of weight 1 beside one of 2^31 - 2: its turns are soon farther off
    than a mix counts. */
 static void test_great_weight(void)
@@ -818,6 +892,9 @@ static void test_great_weight(void)
     }
 }
 
+/* --- What makes no sense -------------------------------------------------- */
+
+/* Refused, and then everything is as it was: also a mix that is in use. */
 static void check_refused(party *p, int code)
 {
     party before;
@@ -856,14 +933,14 @@ static void test_errors(void)
             p.desc[2].rank = 1;
             break;
         case 8: p.desc[0].tail = STATESAMPLER_CARRY; break;
-        case 9:
+        case 9: p.stop = STATESAMPLER_FIRST;
             p.desc[0].num_samples = ((uint64_t)1 << 62) - 50;
             p.desc[0].batch_size = p.desc[1].batch_size =
                 p.desc[2].batch_size = 1u << 20;
             break;
         case 10: p.desc[2].num_samples = ((uint64_t)1 << 62) / 3; break;
         case 11: p.stop = STATESAMPLER_ALL; p.source[0].weight = 1u << 30;
-            p.desc[2].num_samples = (uint64_t)1 << 40; break;
+            p.desc[2].num_samples = (uint64_t)1 << 32; break;
         case 12: p.desc[1].tail = STATESAMPLER_CARRY;
             p.stop = STATESAMPLER_FIRST; break;
         case 13: p.desc[1].tail = STATESAMPLER_CARRY;
@@ -883,7 +960,7 @@ static void test_errors(void)
     }
     /* The last that are not too much. */
     plain(&p, 3, STATESAMPLER_RESTART);
-    p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 - 1;
+    p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 / 7 * 7 - 1;
     p.desc[1].num_samples = 5;
     p.weight[0] = p.weight[1] = p.weight[2] = 7;
     CHECK(start(&p) == STATESAMPLER_OK);
@@ -947,6 +1024,8 @@ int main(int argc, char **argv)
     test_far();
     test_long();
     test_largest();
+    test_last_steps();
+    test_last_turn();
     test_great_weight();
     test_thousands(reduced);
     test_errors();

@@ -236,9 +236,11 @@ static void check_impossible(void)
         uint64_t value;
     } bad[] = {
         {24, 8, 10},                        /* before the base */
-        {24, 8, ((uint64_t)1 << 62) + 1},
+        {12, 4, 4},                         /* stop */
+        {12, 4, 77},
+        {24, 8, ((uint64_t)3 << 61) + 1},
         {32, 8, 51},
-        {40, 8, ((uint64_t)1 << 63) + 1},
+        {40, 8, 31},                        /* ahead of the base's turn */
         {52, 1, 4},                         /* flags */
         {53, 1, 1},
         {56, 8, ((uint64_t)1 << 62) + 1},   /* num_samples */
@@ -251,7 +253,9 @@ static void check_impossible(void)
         {108, 4, 0},
         {120, 8, (uint64_t)1 << 40},         /* position */
         {128, 8, (uint64_t)1 << 40},         /* step */
-        {128, 8, 0}
+        {128, 8, 0},
+        {192, 4, 5},                        /* the second's shape */
+        {196, 4, 5}
     };
     unsigned char state[BYTES];
     size_t i;
@@ -261,6 +265,41 @@ static void check_impossible(void)
         seal(state);
         refused(state, BYTES, STATESAMPLER_ECORRUPT);
     }
+
+    /* With ALL the sequence is ahead of the turns where some were passed over:
+       not at the epoch's start, and not as far as no seek goes. */
+    start(3, 1, STATESAMPLER_ALL);
+    statesampler_mix_save(&mix, state);
+    put(state, 40, 8, 1);
+    seal(state);
+    refused(state, BYTES, STATESAMPLER_ECORRUPT);
+    put(state, 24, 8, 1);
+    put(state, 32, 8, 1);
+    put(state, 40, 8, ((uint64_t)3 << 61) + 1);
+    seal(state);
+    refused(state, BYTES, STATESAMPLER_ECORRUPT);
+    put(state, 40, 8, 2);
+    seal(state);
+    CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
+
+    /* Of no sources. */
+    put(state, 8, 4, 0);
+    put(state, 48, 8, check_word(state, 48));
+    refused(state, 56, STATESAMPLER_ECORRUPT);
+
+    /* drop_last where the tail is CARRY. */
+    start(3, 1, STATESAMPLER_NEVER);
+    {
+        statesampler_desc d = describe(0, 3, 1);
+        d.tail = STATESAMPLER_CARRY;
+        CHECK(statesampler_init(&sources[0].sampler, &d) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES, STATESAMPLER_NEVER) ==
+          STATESAMPLER_OK);
+    statesampler_mix_save(&mix, state);
+    put(state, 52, 1, 2);
+    seal(state);
+    refused(state, BYTES, STATESAMPLER_ECORRUPT);
 }
 
 static void check_mismatch(void)

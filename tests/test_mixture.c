@@ -72,6 +72,21 @@ static size_t save(const statesampler_mixture *m, unsigned char *state)
     return size;
 }
 
+/* Puts the check word, from the manual, after so many bytes. */
+static void seal(unsigned char *bytes, size_t size)
+{
+    uint64_t hash = 0, word;
+    size_t i, k;
+    for (i = 0; i < size; i += 8) {
+        for (word = 0, k = 8; k-- > 0;)
+            word = word << 8 | bytes[i + k];
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    for (k = 0; k < 8; k++)
+        bytes[size + k] = (unsigned char)(hash >> 8 * k & 255);
+}
+
 /* Two mixtures take the same turns. */
 static void check_alike(statesampler_mixture *a, statesampler_mixture *b,
                         int turns)
@@ -176,6 +191,8 @@ static void change(const char *from, const char *to, uint32_t world,
             CHECK(c->status == STATESAMPLER_REMOVED && !c->name);
             CHECK(c->source == j);
             CHECK(c->hash == a.datasets[j].value);
+            CHECK(c->hash ==
+                  statesampler_mixture_hash(name_of[from[j] - '0']));
         }
     CHECK(arrlenu(b.changes) == i + removed);
     /* What was there is not served again: back goes no further. */
@@ -376,11 +393,61 @@ static void test_growth(void)
     statesampler_mixture_free(&m); /* twice is once */
 }
 
+/* What is not in the state begins, also where it has been used before. */
+static void test_used(void)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    uint32_t source;
+    build(&a, "0", 2, STATESAMPLER_NEVER);
+    build(&b, "01", 2, STATESAMPLER_NEVER);
+    take(&b, 25);
+    source = number(&b, "code");
+    CHECK(statesampler_step(&b.sources[source].sampler) > 0);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    CHECK(b.changes[source].status == STATESAMPLER_NEW);
+    CHECK(statesampler_step(&b.sources[source].sampler) == 0);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
+/* The state byte by byte, from the manual's table. */
+static void test_table(void)
+{
+    statesampler_mixture m;
+    unsigned char state[STATE], inner[STATE];
+    uint64_t hash = 0, got;
+    size_t size, i;
+    const char *c = "code";
+    build(&m, "01", 2, STATESAMPLER_NEVER);
+    take(&m, 7);
+    size = save(&m, state);
+    CHECK(size == 80 + 96 * 2);
+    CHECK(memcmp(state, "SSMN\1\0\1\0\2\0\0\0\0\0\0\0", 16) == 0);
+    do {
+        hash += (unsigned char)*c + UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+        hash ^= hash >> 31;
+    } while (*c++);
+    for (got = 0, i = 8; i-- > 0;)
+        got = got << 8 | state[24 + i];
+    CHECK(got == hash && got == m.datasets[1].value);
+    statesampler_mix_save(&m.mix, inner);
+    i = statesampler_mix_state_bytes(&m.mix);
+    CHECK(memcmp(state + 32, inner, i) == 0 && size == 32 + i + 8);
+    memcpy(inner, state, size);
+    seal(inner, size - 8);
+    CHECK(memcmp(state, inner, size) == 0);
+    statesampler_mixture_free(&m);
+}
+
 static void test_errors(int reduced)
 {
     statesampler_mixture m, other;
     statesampler_desc d = describe(0, 1, 0);
-    unsigned char state[STATE + 8], again[STATE];
+    unsigned char state[2 * STATE], again[STATE];
     char longest[300];
     size_t size, i;
     memset(&m, 0, sizeof m);
@@ -419,8 +486,21 @@ static void test_errors(int reduced)
           STATESAMPLER_EMISMATCH);
     statesampler_mixture_free(&other);
     build(&other, "210", 2, STATESAMPLER_ALL);
+    save(&other, again);
     CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH);
+    CHECK(arrlen(other.changes) == 3); /* all the same told */
+    CHECK(other.changes[2].status == STATESAMPLER_MATCHED);
+    CHECK(save(&other, state + 8) == size &&
+          memcmp(state + 8, again, size) == 0);
+    save(&m, state);
+    /* One name twice, under right check words. */
+    memcpy(state + 16, state + 24, 8);
+    seal(state, size - 8);
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+          STATESAMPLER_ECORRUPT);
+    CHECK(arrlen(other.changes) == 0);
+    save(&m, state);
     statesampler_mixture_free(&other);
     build(&other, "12", 2, STATESAMPLER_RESTART);
     take(&other, 3);
@@ -457,21 +537,6 @@ static void test_errors(int reduced)
 }
 
 /* Anything under right check words, the inner and the outer one. */
-static uint64_t seal(unsigned char *bytes, size_t size)
-{
-    uint64_t hash = 0, word;
-    size_t i, k;
-    for (i = 0; i < size; i += 8) {
-        for (word = 0, k = 8; k-- > 0;)
-            word = word << 8 | bytes[i + k];
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    for (k = 0; k < 8; k++)
-        bytes[size + k] = (unsigned char)(hash >> 8 * k & 255);
-    return hash;
-}
-
 static void test_forged(int reduced)
 {
     int i;
@@ -552,6 +617,8 @@ int main(int argc, char **argv)
     test_weights();
     test_changed();
     test_growth();
+    test_used();
+    test_table();
     test_errors(reduced);
     test_forged(reduced);
     test_thousands(reduced);
