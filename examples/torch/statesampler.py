@@ -27,9 +27,9 @@ sampler counts.
 
 - A DataLoader must hand out batches in order (torch's default).
 - What takes indices or batches ahead of the loop counts as the loop: if a
-  batch sampler in between holds indices back, to sort them, or a thread takes
-  batches in advance, these count as given, and a run that loads the state does
-  not see them again.
+  batch sampler in between holds indices back, to sort them, or something takes
+  batches from the DataLoader in advance (a thread; some frameworks, by one),
+  these count as given, and a run that loads the state does not see them again.
 - A batch whose fetch raised was not received; if the loop goes on after it all
   the same, the next batch that it gets counts both, as the DataLoader does not
   fetch the first again.

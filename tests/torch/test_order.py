@@ -1,5 +1,7 @@
 """TorchOrderSampler against the installed torch's DistributedSampler."""
 
+import copy
+import pickle
 import unittest
 
 from common import cases, main
@@ -59,6 +61,16 @@ class TorchOrder(unittest.TestCase):
                                        len(left)) % n])
                 self.assertEqual(list(ours), mine)
                 self.assertEqual(list(ours), list(whole)[rank::replicas])
+
+    def test_copies(self):
+        ours = Ours(range(50), 2, 1, seed=3)
+        ours.set_epoch(2)
+        next(iter(ours))
+        for double in copy.copy(ours), pickle.loads(pickle.dumps(ours)):
+            self.assertTrue(double.shuffle)
+            theirs = Torchs(range(50), 2, 1, seed=3)
+            theirs.set_epoch(2)
+            self.assertEqual(list(double), list(theirs)[1:])
 
     def test_refused(self):
         state = StatefulDistributedSampler(

@@ -1,5 +1,5 @@
 """The Python of the README and of statesampler.py's opening, as they stand
-there: run, killed at any batch, and run again with the checkpoint."""
+there: run, killed, and run again with the checkpoint."""
 
 import os
 import re
@@ -38,8 +38,8 @@ def opening():
 
 class Snippets(unittest.TestCase):
     def runs(self, program, **names):
-        """Two epochs, killed in each batch of the first and some others."""
-        for kill_at in 1, 9, 15, 16, 17, 24, 99:
+        """Two epochs, killed in the batches around the end of the first."""
+        for kill_at in 1, 16, 17, 99:
             trained, saved = [], []
 
             def save(checkpoint):
