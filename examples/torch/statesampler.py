@@ -343,6 +343,13 @@ def _differences(theirs, ours):
 # --- A loop -----------------------------------------------------------------
 
 
+def _left_of(iterator):
+    """How many an iterator of a list or an array still has, from what its
+    pickle would hold: of the whole and how far it is, or of nothing."""
+    _, (whole,), *at = iterator.__reduce__()
+    return len(whole) - sum(at)
+
+
 class _Feed:
     """A DataLoader's pass over its sampler. It stands in the place of the
     iterator over that, and so sees each batch that is asked for; and it is
@@ -462,7 +469,7 @@ class _Loop:
         self.marks = collections.deque()    # (batch, units taken with it)
 
     def taken(self):
-        return self.read - operator.length_hint(self.chunk)
+        return self.read - _left_of(self.chunk)
 
     def left(self):
         """Whether it is known that it does not go on."""
@@ -490,7 +497,7 @@ class _Resumable(Sampler):
         super().__setattr__(name, value)
 
     def _serve(self):
-        """Lists of what the loop is given. Being a generator, it begins when
+        """Iterators of what the loop is given. Being a generator, it begins when
         the first of it is wanted."""
         feed = _Feed.asking()
         self._settle()
@@ -791,14 +798,15 @@ class StatefulDistributedSampler(_Resumable):
 
     def _read(self, state):
         """Reads on from a state, many steps at a time: the same sampler with
-        larger batches."""
+        larger batches. Iterating over an array is faster than over a list
+        that is made of it first."""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
         reader, out = _memory(_SAMPLER), _indices(_CHUNK)
         _check(_c.statesampler_init(reader, desc))
         _check(_c.statesampler_load(reader, state, len(state)))
         while count := _c.statesampler_next(reader, _address(out)):
-            yield (out if count == _CHUNK else out[:count]).tolist()
+            yield out if count == _CHUNK else out[:count]
 
 
 class _Mix:

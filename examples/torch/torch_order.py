@@ -41,4 +41,4 @@ class TorchOrderSampler(StatefulDistributedSampler):
         generator.manual_seed(self.seed + self._epoch())
         table = torch.randperm(self._desc.num_samples, generator=generator)
         for positions in super()._read(state):
-            yield table[torch.tensor(positions)].tolist()
+            yield table[torch.frombuffer(positions, dtype=torch.int64)].tolist()

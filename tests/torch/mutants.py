@@ -43,7 +43,7 @@ FAULTS = [
     ("state", "statesampler.py", "                self.end()", "pass"),
     ("state", "statesampler.py", "if loop.feed is None:", "if True:"),
     ("loops", "statesampler.py", "iterator._sampler_iter is self", "True"),
-    ("state", "statesampler.py", "self.read - operator.length_hint(self.chunk)",
+    ("state", "statesampler.py", "self.read - _left_of(self.chunk)",
      "self.read"),
     ("state", "statesampler.py", " or feed.length == 0:", ":"),
     ("state", "statesampler.py", "self.feed.given == self.feed.length",
