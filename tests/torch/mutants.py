@@ -18,7 +18,7 @@ FAULTS = [
      " = num_replicas\n        # A step"),
     ("parity", "statesampler.py", 'name = "shuffle" if shuffle else',
      'name = "sequential" if shuffle else'),
-    ("parity", "statesampler.py", "(out if count == _CHUNK else out[:count])",
+    ("parity", "statesampler.py", "out if count == _CHUNK else out[:count]",
      "out"),
     ("parity", "statesampler.py", "num_replicas is None or rank is None",
      "False"),
