@@ -497,7 +497,7 @@ class _Resumable(Sampler):
         super().__setattr__(name, value)
 
     def _serve(self):
-        """Iterators of what the loop is given. Being a generator, it begins when
+        """Iterators over what the loop is given. A generator, it begins when
         the first of it is wanted."""
         feed = _Feed.asking()
         self._settle()
