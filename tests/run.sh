@@ -642,6 +642,10 @@ ask_torch() {
             torch $torch_python test_round_robin
         ask 'PyTorch: a state at every batch, with workers, on other ranks' \
             torch $torch_python test_state
+        ask 'PyTorch: repeated, shared and failing loops; copies' \
+            torch $torch_python test_loops
+        ask 'PyTorch: the Python of the README, killed and resumed' \
+            torch $torch_python test_readme
         ask "PyTorch: torch's own order" torch $torch_python test_order
         ask 'PyTorch: the library is built at the first import' \
             torch $torch_python test_library

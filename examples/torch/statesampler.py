@@ -13,7 +13,7 @@ and checkpoints can hold the place in the data:
     while sampler.epoch < epochs:
         for batch in loader:
             train(batch)
-            save({"sampler": sampler.state_dict(), ...})   # whenever you like
+            save({"sampler": sampler.state_dict()})     # whenever you like
 
 A run that loads it goes on with the very next batch, on any number of ranks:
 the state is the same on all of them, so rank 0's is enough. Of several
@@ -21,11 +21,23 @@ datasets, RoundRobinBatchSampler does the same.
 
 What the state counts is what the loop was given, whatever workers have
 prefetched. For that, a sampler that is asked for its first index looks up the
-stack for the DataLoader's iterator, and is from then on told of each batch
-that it hands out. Without a DataLoader, what was taken from the sampler
-counts. So a DataLoader must hand out batches in order (torch's default), a
-batch sampler in between must not hold indices back, and one sampler serves one
-loop at a time.
+stack for the DataLoader's iterator, and from then on sees which batches that
+asks for and which it hands out. Without a DataLoader, what was taken from the
+sampler counts.
+
+- A DataLoader must hand out batches in order (torch's default).
+- What takes indices or batches ahead of the loop counts as the loop: if a
+  batch sampler in between holds indices back, to sort them, or something takes
+  batches from the DataLoader in advance (a thread; some frameworks, by one),
+  these count as given, and a run that loads the state does not see them again.
+- A batch whose fetch raised was not received; if the loop goes on after it all
+  the same, the next batch that it gets counts both, as the DataLoader does not
+  fetch the first again.
+- A sampler serves one loop at a time. A DataLoader's loop that goes on after
+  another one over its sampler, load_state_dict or set_start_iter came in
+  between raises RuntimeError. Several samplers in one DataLoader each count
+  their own.
+- A copy, also a pickled one, is in no loop: it begins where the original's was.
 
 Epochs. A loop over the loader serves what is left of the epoch; its end begins
 the next epoch. A loop left by `break` goes on, in the next loop, after the last
@@ -33,21 +45,31 @@ batch it was given. A state saved after an epoch's last batch but before the
 loop has ended holds the end of that epoch: the run that loads it has an empty
 loop first, and does what comes after an epoch. set_epoch is not needed; to the
 epoch that the sampler is in it changes nothing, to another it begins that one.
+
 len() is what the present loop (between loops: the next one) is given in all.
+As long as the DataLoader's iterator lives, because a variable or persistent
+workers keep it, its loop is the present one, even if it was left.
+
+Where one iterator of a DataLoader is kept for ever and the sampler repeated in
+it (timm's and YOLO's _RepeatSampler), it is given one epoch after another. No
+loop's end shows where they begin: an epoch is the present one from its first
+batch on, or from set_epoch on, which is to be called before each, as
+DistributedSampler's is. States are loaded before that DataLoader is made.
 
 This file needs library.c beside it, statesampler.h beside it or two folders
 up, and a C compiler at the first import (`make torch` builds the library, too).
 """
 
 import array
+import collections
 import ctypes
 import itertools
+import operator
 import os
 import subprocess
 import sys
 import tempfile
 import weakref
-from operator import length_hint
 
 import torch.distributed as dist
 from torch.utils.data import Sampler
@@ -155,6 +177,8 @@ for _name, _result, *_arguments in (
     _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
+_KINDS = {b"SSMP": "StatefulDistributedSampler",
+          b"SSMX": "RoundRobinBatchSampler"}
 _EMISMATCH = -5
 _STATE_BYTES = 112
 _SAMPLER, _SOURCE, _MIX = (_u64 * 3).in_dll(_c, "statesampler_sizes")
@@ -195,7 +219,7 @@ def _check(code):
 
 
 def _choice(what, value, names):
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         raise ValueError(f"{what} should be one of {', '.join(names)}, but "
                          f"got {what}={value!r}")
     return names.index(value)
@@ -204,8 +228,10 @@ def _choice(what, value, names):
 def _whole(what, value, least, below):
     """An integer of any library that has them, as torch's tensors or numpy."""
     try:
-        number = value.__index__()
-    except (AttributeError, TypeError):
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
         raise ValueError(f"{what} should be an integer, but got "
                          f"{what}={value!r}") from None
     if not least <= number < below:
@@ -237,12 +263,21 @@ def _world(num_replicas, rank):
             found = desc.world_size, desc.rank
         num_replicas = found[0] if num_replicas is None else num_replicas
         rank = found[1] if rank is None else rank
+    num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
+    rank = _whole("rank", rank, -2**63, 2**63)
     if rank >= num_replicas or rank < 0:
         raise ValueError(
             f"Invalid rank {rank}, rank should be in the interval "
             f"[0, {num_replicas - 1}]")
-    return (_whole("num_replicas", num_replicas, 1, 2**32),
-            _whole("rank", rank, 0, 2**32))
+    return num_replicas, rank
+
+
+def _list(what, value):
+    try:
+        return list(value)
+    except TypeError:
+        raise ValueError(f"{what} should be a list of integers, but got "
+                         f"{what}={value!r}") from None
 
 
 def _order(desc, shuffle, replacement, chunk_size, window):
@@ -308,136 +343,251 @@ def _differences(theirs, ours):
 # --- A loop -----------------------------------------------------------------
 
 
-class _Loop:
-    """One loop over a sampler, in its units: samples or turns."""
+def _left_of(iterator):
+    """How many an iterator of a list or an array still has, from what its
+    pickle would hold: of the whole and how far it is, or of nothing."""
+    _, (whole,), *at = iterator.__reduce__()
+    return len(whole) - sum(at)
 
-    def __init__(self, start, end):
-        self.start = start      # where in the epoch it began
-        self.end = end          # where it ends; None: nowhere
+
+class _Feed:
+    """A DataLoader's pass over its sampler. It stands in the place of the
+    iterator over that, and so sees each batch that is asked for; and it is
+    told which of them the loop was given. Batches count from 1."""
+
+    def __init__(self, iterator):
+        self.iterator = weakref.ref(iterator)
+        self.source = iterator._sampler_iter
+        self.workers = iterator._num_workers > 0
+        # It is made while a batch is asked for, which need not be the first.
+        self.asked = 1 + (iterator._send_idx if self.workers else
+                          iterator._num_yielded)
+        self.given = 0          # the last one that the loop was given
+        self.length = None      # how many there are, if that is known
+        self.loops = {}         # sampler -> its _Loop
+        iterator._sampler_iter = self
+        if self.workers:
+            iterator._next_data = self._next_data
+        else:
+            iterator._dataset_fetcher.fetch = self._fetch
+
+    @classmethod
+    def asking(cls):
+        """That of the DataLoader's iterator that the caller was asked by, if
+        there is one: it is up the stack."""
+        frame = sys._getframe(1)
+        while frame.f_code is not _BaseDataLoaderIter._next_index.__code__:
+            frame = frame.f_back
+            if frame is None:
+                return None
+        iterator = frame.f_locals["self"]
+        feed = iterator._sampler_iter
+        return feed if isinstance(feed, cls) else cls(iterator)
+
+    def alive(self):
+        """Whether it can go on: with persistent workers, an iterator is used
+        for one pass after another."""
+        iterator = self.iterator()
+        return iterator is not None and iterator._sampler_iter is self
+
+    def join(self, sampler, loop):
+        self.loops[sampler] = loop
+        try:
+            self.length = len(self.iterator())
+        except Exception:
+            pass    # There is no end, or none that anything in between knows.
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        """When a batch is asked for, the one before is complete."""
+        for loop in self.loops.values():
+            loop.marks.append((self.asked, loop.taken()))
+        self.asked += 1
+        try:
+            batch = next(self.source)
+        except StopIteration:
+            if not self.workers:
+                self.end()
+            raise
+        for sampler, loop in self.loops.items():
+            if sampler._loop is not loop:
+                raise RuntimeError(
+                    "this loop was given up: another one over its sampler, "
+                    "load_state_dict or set_start_iter came in between")
+        return batch
+
+    def _fetch(self, index):
+        """Without workers: loads the batch that was asked for last."""
+        fetcher = self.iterator()._dataset_fetcher
+        data = type(fetcher).fetch(fetcher, index)
+        self.give(self.asked)
+        return data
+
+    def _next_data(self):
+        """With workers: waits for the next batch, or that is the end."""
+        iterator = self.iterator()
+        try:
+            data = type(iterator)._next_data(iterator)
+        except StopIteration:
+            self.end()
+            raise
+        if self.alive():
+            self.give(iterator._rcvd_idx)
+        return data
+
+    def give(self, batch):
+        self.given = batch
+        for loop in self.loops.values():
+            while loop.marks and loop.marks[0][0] <= batch:
+                loop.received = loop.marks.popleft()[1]
+            if batch == self.asked:
+                loop.received = loop.taken()
+
+    def end(self):
+        for sampler, loop in list(self.loops.items()):
+            sampler._finish(loop)
+
+
+# A pass over a sampler: how much of its loop came before, in units; the state
+# at its start; where in the epoch that is, and where the epoch ends (None:
+# nowhere); in which batch of the DataLoader it began.
+_Pass = collections.namedtuple("_Pass", "before state start end batch")
+
+
+class _Loop:
+    """A loop over a sampler, in its units: samples or turns. In a DataLoader's
+    pass, it can be several passes over the sampler, one after the other."""
+
+    def __init__(self, feed):
+        self.feed = feed        # the DataLoader's, if there is one
+        self.passes = collections.deque()   # from the one it was given last
         self.read = 0           # units read from the library
         self.chunk = iter(())   # of these, the last that were read
         self.received = 0       # units that the loop was given
-        self.batches = 0        # batches that a DataLoader gave it
-        self.asked = 1          # batches that the DataLoader asked for
-        self.marks = {}         # batch -> units taken when it was complete
-        self.all_batches = None
-        self.iterator = None    # the DataLoader's, if there is one
-        self.late = False       # watched from inside its first batch on
+        self.marks = collections.deque()    # (batch, units taken with it)
 
     def taken(self):
-        return self.read - length_hint(self.chunk)
-
-    def settle(self):
-        """Catches up with what nothing has told."""
-        if self.iterator is None:
-            self.received = self.taken()
-        elif self.late and self.batches == 0:
-            iterator = self.iterator()
-            if iterator is None or iterator._num_yielded > 0:
-                self.batches = 1
-                self.received = self.taken()
+        return self.read - _left_of(self.chunk)
 
     def left(self):
         """Whether it is known that it does not go on."""
-        return self.iterator is not None and self.iterator() is None
+        return self.feed is not None and not self.feed.alive()
 
-    def complete(self):
-        """Whether it got everything. With a DataLoader's drop_last, that is
-        not all units."""
-        return (self.end is not None and
-                (self.start + self.received >= self.end or
-                 self.batches == self.all_batches))
-
-
-def _watch(loop, at_end):
-    """If it is a DataLoader's iterator that the caller was asked by, has it
-    tell the loop what it hands out: whenever it asks for a batch, the one
-    before is complete. Without workers it is about to hand out the first."""
-    frame = sys._getframe(1)
-    while frame.f_code is not _BaseDataLoaderIter._next_index.__code__:
-        frame = frame.f_back
-        if frame is None:
-            return
-    iterator = frame.f_locals["self"]
-    kind, alive = type(iterator), weakref.ref(iterator)
-
-    def next_index():
-        if loop.asked > loop.batches:
-            loop.marks[loop.asked] = loop.taken()
-        loop.asked += 1
-        return kind._next_index(alive())
-
-    def next_data():
-        loop.settle()
-        try:
-            data = kind._next_data(alive())
-        except StopIteration:
-            at_end(loop)
-            raise
-        loop.batches += 1
-        loop.received = loop.marks.pop(loop.batches, loop.taken())
-        return data
-
-    iterator._next_index, iterator._next_data = next_index, next_data
-    loop.iterator = alive
-    loop.late = frame.f_back.f_code is kind._next_data.__code__
-    try:
-        loop.all_batches = len(iterator)
-    except TypeError:
-        pass    # There is no end.
+    def last_batch(self):
+        """Whether it was given the DataLoader's last one. With drop_last, that
+        need not be the last units."""
+        return self.feed is not None and self.feed.given == self.feed.length
 
 
 class _Resumable(Sampler):
-    """What both samplers share: a cursor in the library, which stands where
-    the present loop began, and how far that loop is. Subclasses say what the
-    cursor is: _here, _end, _seek, _turn_over, _save and so on."""
+    """What both samplers share: a cursor in the library, and how far the
+    present loop is. Subclasses say what the cursor is: _here, _end, _seek,
+    _turn_over, _save and so on."""
+
+    _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
     def __init__(self):
         self._loop = None
 
+    def __setattr__(self, name, value):
+        if name in self._fixed and name in vars(self):
+            raise AttributeError(f"{name} is fixed: make another sampler")
+        super().__setattr__(name, value)
+
     def _serve(self):
-        """Lists of what the loop is given. Being a generator, it begins when
+        """Iterators over what the loop is given. A generator, it begins when
         the first of it is wanted."""
+        feed = _Feed.asking()
         self._settle()
-        if self._loop is not None and self._loop.complete():
-            self._turn_over()
-        self._loop = loop = _Loop(self._here(), self._end())
-        _watch(loop, self._finish)
-        for units in self._read():
+        loop = self._loop
+        again = loop is not None and loop.feed is feed is not None
+        if again:
+            # The loop goes on, after what was taken.
+            loop.read, loop.chunk = loop.taken(), iter(())
+            self._go(loop.passes[-1], loop.read)
+            if self._at_end():
+                self._turn_over()
+        else:
+            if loop is not None and self._complete():
+                self._turn_over()
+            self._loop = loop = _Loop(feed)
+        loop.passes.append(_Pass(loop.read, self._save(), self._here(),
+                                 self._end(), feed and feed.asked))
+        if feed and not again:
+            feed.join(self, loop)
+        for units in self._read(loop.passes[-1].state):
             loop.read += len(units)
             loop.chunk = iter(units)
             yield loop.chunk
-        if loop.iterator is None or loop.all_batches == 0:
+        if feed is None or feed.length == 0:
             self._finish(loop)
 
     def __iter__(self):
         return itertools.chain.from_iterable(self._serve())
+
+    def _go(self, now, units):
+        """Moves the cursor to so many units of the loop."""
+        _check(self._load(now.state))
+        self._seek(now.start + units - now.before)
 
     def _settle(self):
         """Moves the cursor to what the loop was given."""
         loop = self._loop
         if loop is None:
             return
-        loop.settle()
-        self._seek(loop.start + loop.received)
+        if loop.feed is None:
+            loop.received = loop.taken()
+        while len(loop.passes) > 1 and loop.passes[1].before < loop.received:
+            loop.passes.popleft()
+        self._go(loop.passes[0], loop.received)
         if loop.left():
-            if loop.complete():
+            if self._complete():
                 self._turn_over()
-            self._loop = None
+            self._leave()
+
+    def _at_end(self):
+        end = self._end()
+        return end is not None and self._here() >= end
+
+    def _complete(self):
+        """Whether all of the epoch was given, the cursor being settled."""
+        return self._at_end() or self._loop is not None and (
+            self._loop.last_batch())
+
+    def _leave(self):
+        """The loop, should it go on, does not count any more."""
+        if self._loop is not None and self._loop.feed is not None:
+            self._loop.feed.loops.pop(self, None)
+        self._loop = None
 
     def _finish(self, loop):
         """The loop has seen its end."""
         if self._loop is loop:
+            _check(self._load(loop.passes[-1].state))
             self._turn_over()
-            self._loop = None
+            self._leave()
 
     def __len__(self):
         self._settle()
-        end = self._end()
+        start, end = self._here(), self._end()
         if end is None:
             raise TypeError("this sampler has no end, and so no len()")
-        start = self._here() if self._loop is None else self._loop.start
+        if self._loop is not None:
+            start = self._loop.passes[0].start
         return max(end - start, 0)
+
+    def __getstate__(self):
+        """For copies, which are in no loop: all but the cursor, whose memory
+        is the library's, and what it stands for."""
+        self._settle()
+        return {**vars(self), "_cursor": self._save(), "_loop": None}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._cursor = self._new_cursor()
+        _check(self._load(state["_cursor"]))
 
     @property
     def epoch(self):
@@ -453,9 +603,22 @@ class _Resumable(Sampler):
         """Begins another epoch at the next loop; does nothing if the sampler
         is in that epoch, so that calling it does not undo a resume."""
         epoch = _whole("epoch", epoch, 0, 2**64)
+        if epoch == self.epoch + 1:
+            self._next_epoch()
         if epoch != self.epoch:
-            self._loop = None
+            self._leave()
             self._set_epoch(epoch)
+
+    def _next_epoch(self):
+        """Where all of an epoch was given, goes on to the next."""
+        loop = self._loop
+        if loop is not None and len(loop.passes) > 1 and (
+                loop.passes[1].batch == loop.feed.given + 1):
+            loop.passes.popleft()
+            loop.received = loop.passes[0].before
+        elif self._complete():
+            self._turn_over()
+            self._leave()
 
     @property
     def start_iter(self):
@@ -487,17 +650,26 @@ class _Resumable(Sampler):
         """Goes on where a state was saved, on any number of ranks and with
         any batch size. ValueError: it is damaged, or of another dataset,
         seed or order; the sampler is then as it was."""
-        try:
-            state = bytes.fromhex(state_dict["state"])
-        except (KeyError, TypeError, ValueError):
-            raise ValueError("this is not a state_dict of "
-                             f"{type(self).__name__}") from None
+        state = self._parse(state_dict)
         code = self._load(state)
         if code == _EMISMATCH:
             raise ValueError("the state is of another dataset or order: " +
                              self._mismatch(state))
         _check(code)
         self._loop = None
+
+    def _parse(self, state_dict):
+        """The library's part of a state_dict."""
+        try:
+            state = bytes.fromhex(state_dict["state"])
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise ValueError("this is not a state_dict of "
+                             f"{type(self).__name__}") from None
+        kind = _KINDS.get(state[:4], self._kind)
+        if kind != self._kind:
+            raise ValueError(f"this is a state_dict of {kind}, not of "
+                             f"{type(self).__name__}")
+        return state
 
 
 # --- The samplers -----------------------------------------------------------
@@ -516,12 +688,20 @@ class StatefulDistributedSampler(_Resumable):
         part of neighbours (VISSL's is "blocked" with drop_last).
     tail: "pad" (drop_last=False) or "drop" (drop_last=True), both as torch;
         "uneven": neither, ranks differ by a sample, for evaluation; "carry":
-        the rest opens the next epoch, and a loop has no end.
+        the rest opens the next epoch, and a loop has no end: len() raises
+        TypeError, total_size is len(dataset), and num_samples the most that
+        a rank has of an epoch.
     chunk_size, window: shuffles with at most `window` chunks of `chunk_size`
         neighbours open at a time.
     replacement: draws with replacement.
     stream: tells datasets with the same seed apart.
+
+    rank, num_replicas, shuffle, seed, drop_last and what follows from them
+    cannot be assigned to later: the order would not change with them.
     """
+
+    _kind = _KINDS[b"SSMP"]
+    _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
@@ -542,8 +722,13 @@ class StatefulDistributedSampler(_Resumable):
         self.drop_last = tail == "drop"
         self.batch_size = (None if batch_size is None else
                            _batch_size(batch_size))
+        try:
+            length = len(dataset)
+        except TypeError:
+            raise ValueError("dataset should have a len(), but got "
+                             f"{type(dataset).__name__}") from None
         self._desc = desc = _Desc()
-        desc.num_samples = _whole("len(dataset)", len(dataset), 0, 2**62 + 1)
+        desc.num_samples = _whole("len(dataset)", length, 0, 2**62 + 1)
         desc.seed = _seed(seed)
         desc.stream = _whole("stream", stream, 0, 2**64)
         desc.rank = rank
@@ -554,11 +739,16 @@ class StatefulDistributedSampler(_Resumable):
         desc.partition = _choice("partition", partition, _PARTITIONS)
         desc.tail = _choice("tail", tail, _TAILS)
         _order(desc, shuffle, replacement, chunk_size, window)
-        self._cursor = _memory(_SAMPLER)
-        _check(_c.statesampler_init(self._cursor, desc))
+        self._cursor = self._new_cursor()
         counts = self._counts()
-        self.num_samples = counts.rank_samples
         self.total_size = counts.positions
+        self.num_samples = (-(-length // num_replicas) if tail == "carry" else
+                            counts.rank_samples)
+
+    def _new_cursor(self):
+        cursor = _memory(_SAMPLER)
+        _check(_c.statesampler_init(cursor, self._desc))
+        return cursor
 
     def _counts(self):
         counts = _Counts()
@@ -606,28 +796,30 @@ class StatefulDistributedSampler(_Resumable):
     def _mismatch(self, state):
         return _differences(_fields(state), _fields(self._save()))
 
-    def _read(self):
-        """Reads ahead of the cursor, many steps at a time: the same sampler
-        with larger batches, from the same place."""
+    def _read(self, state):
+        """Reads on from a state, many steps at a time: the same sampler with
+        larger batches. Iterating over an array is faster than over a list
+        that is made of it first."""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
         reader, out = _memory(_SAMPLER), _indices(_CHUNK)
-        state = self._save()
         _check(_c.statesampler_init(reader, desc))
         _check(_c.statesampler_load(reader, state, len(state)))
         while count := _c.statesampler_next(reader, _address(out)):
-            yield (out if count == _CHUNK else out[:count]).tolist()
+            yield out if count == _CHUNK else out[:count]
 
 
 class _Mix:
     """A mix in the library, with the memory that it points to."""
 
-    def __init__(self, descs, weights, stop):
+    def __init__(self, descs, weights, stop, epoch):
         self.sources = _memory(_SOURCE * len(descs))
         self.memory = _memory(_MIX)
         start = ctypes.addressof(self.sources)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
             source = start + i * _SOURCE
+            desc = _Desc.from_buffer_copy(desc)
+            desc.epoch = epoch
             _u32.from_address(source).value = weight
             _check(_c.statesampler_init(
                 _c.statesampler_source_sampler(source), desc))
@@ -660,7 +852,16 @@ class RoundRobinBatchSampler(_Resumable):
     partition, tail, chunk_size, window: as above, but for tail="carry",
         which needs stop="never". With "uneven" a rank's batch may be empty in
         a dataset's last turn, and collate_fn must take an empty list.
+
+    Each dataset has epochs of its own: of stop="restart" and "never", one that
+    begins anew does so in the order of its next epoch, and in this sampler's
+    next epoch goes on from there. set_epoch to another epoch than the present
+    one begins all of them in their orders of that epoch, which such a dataset
+    may have been through.
     """
+
+    _kind = _KINDS[b"SSMX"]
+    _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
@@ -668,7 +869,10 @@ class RoundRobinBatchSampler(_Resumable):
                  chunk_size=None, window=None):
         super().__init__()
         num_replicas, rank = _world(num_replicas, rank)
-        lengths = list(lengths)
+        lengths = _list("lengths", lengths)
+        if not lengths:
+            raise ValueError("lengths should be of at least one dataset, but "
+                             "got lengths=[]")
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
                              f"drop_last={drop_last}")
@@ -677,7 +881,8 @@ class RoundRobinBatchSampler(_Resumable):
         elif reinit and stop != "never":
             raise ValueError(f"reinit=True is stop='never', but got "
                              f"stop={stop!r}")
-        weights = [1] * len(lengths) if weights is None else list(weights)
+        weights = ([1] * len(lengths) if weights is None else
+                   _list("weights", weights))
         if len(weights) != len(lengths):
             raise ValueError(f"weights should be as many as lengths, "
                              f"{len(lengths)}, but got {len(weights)}")
@@ -706,10 +911,10 @@ class RoundRobinBatchSampler(_Resumable):
             desc.tail = _choice("tail", tail, _TAILS)
             _order(desc, shuffle, False, chunk_size, window)
             self._descs.append(desc)
-        self._cursor = self._mix()
+        self._cursor = self._new_cursor()
 
-    def _mix(self):
-        return _Mix(self._descs, self._weights, self._stop)
+    def _new_cursor(self):
+        return _Mix(self._descs, self._weights, self._stop, self._first_epoch)
 
     def _here(self):
         return _c.statesampler_mix_turn(self._cursor.memory)
@@ -736,9 +941,7 @@ class RoundRobinBatchSampler(_Resumable):
 
     def _set_epoch(self, epoch):
         self._first_epoch = epoch
-        for desc in self._descs:
-            desc.epoch = epoch
-        self._cursor = self._mix()
+        self._cursor = self._new_cursor()
 
     def _save(self):
         return self._cursor.save()
@@ -753,18 +956,19 @@ class RoundRobinBatchSampler(_Resumable):
         return {**super().state_dict(), "first_epoch": self._first_epoch}
 
     def load_state_dict(self, state_dict):
+        self._parse(state_dict)
         first = _whole("first_epoch", state_dict.get("first_epoch"), 0, 2**64)
         super().load_state_dict(state_dict)
         self._first_epoch = first
 
     load_state_dict.__doc__ = _Resumable.load_state_dict.__doc__
 
-    def _read(self):
-        """Reads ahead of the cursor, in a mix of its own."""
+    def _read(self, state):
+        """Reads on from a state, in a mix of its own."""
         ahead = max(_CHUNK // self.batch_size, 1)
         counts, out = _indices(ahead), _indices(ahead * self.batch_size)
-        reader = self._mix()
-        _check(reader.load(self._save()))
+        reader = self._new_cursor()
+        _check(reader.load(state))
         turns = ahead
         while turns == ahead:
             turns = _c.statesampler_turns(reader.memory, ahead, _address(out),

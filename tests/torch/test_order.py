@@ -1,5 +1,7 @@
 """TorchOrderSampler against the installed torch's DistributedSampler."""
 
+import copy
+import pickle
 import unittest
 
 from common import cases, main
@@ -17,7 +19,7 @@ class TorchOrder(unittest.TestCase):
                                random.randrange(1, 4000)])
             rank, seed = random.randrange(replicas), random.randrange(2**40)
             drop = random.random() < .5
-            ours = Ours(range(n), replicas, rank, seed, drop)
+            ours = Ours(range(n), replicas, rank, True, seed, drop)
             theirs = Torchs(range(n), replicas, rank, True, seed, drop)
             for epoch in range(3):
                 theirs.set_epoch(epoch)
@@ -38,7 +40,7 @@ class TorchOrder(unittest.TestCase):
             size = random.randrange(1, 9)
             whole = Torchs(range(n), 1, 0, seed=7)
             order = list(whole)
-            ranks = [Ours(range(n), 2, rank, 7) for rank in range(2)]
+            ranks = [Ours(range(n), 2, rank, seed=7) for rank in range(2)]
             loaders = [iter(DataLoader(range(n), size, sampler=rank))
                        for rank in ranks]
             stop = random.randrange(1, -(-n // (2 * size)) + 1)
@@ -50,7 +52,7 @@ class TorchOrder(unittest.TestCase):
             replicas = random.randrange(1, 7)
             whole.set_epoch(1)
             for rank in range(replicas):
-                ours = Ours(range(n), replicas, rank, 7)
+                ours = Ours(range(n), replicas, rank, seed=7)
                 ours.load_state_dict(state)
                 mine = left[rank::replicas]
                 if left and len(left) % replicas > 0 and (
@@ -60,14 +62,27 @@ class TorchOrder(unittest.TestCase):
                 self.assertEqual(list(ours), mine)
                 self.assertEqual(list(ours), list(whole)[rank::replicas])
 
+    def test_copies(self):
+        ours = Ours(range(50), 2, 1, seed=3)
+        ours.set_epoch(2)
+        next(iter(ours))
+        for double in copy.copy(ours), pickle.loads(pickle.dumps(ours)):
+            self.assertTrue(double.shuffle)
+            theirs = Torchs(range(50), 2, 1, seed=3)
+            theirs.set_epoch(2)
+            self.assertEqual(list(double), list(theirs)[1:])
+
     def test_refused(self):
         state = StatefulDistributedSampler(
             range(50), 1, 0, shuffle=False).state_dict()
         with self.assertRaisesRegex(ValueError, "stream"):
             Ours(range(50), 1, 0).load_state_dict(state)
         with self.assertRaisesRegex(ValueError, "seed is 0 .* 1 here"):
-            Ours(range(50), 1, 0, 1).load_state_dict(
+            Ours(range(50), 1, 0, seed=1).load_state_dict(
                 Ours(range(50), 1, 0).state_dict())
+        with self.assertRaisesRegex(ValueError, "shuffle=False"):
+            Ours(range(50), 1, 0, False)
+        self.assertTrue(Ours(range(50), 1, 0).shuffle)
         with self.assertRaisesRegex(ValueError, "carry"):
             Ours(range(50), 1, 0, tail="carry")
 

@@ -124,6 +124,7 @@ class Parity(unittest.TestCase):
                 self.assertEqual(sorted(served[epoch * n:][:n]),
                                  list(range(n)))
             self.assertEqual(endless.epoch, 3)
+            self.assertEqual((endless.num_samples, endless.total_size), (n, n))
             with self.assertRaises(TypeError):
                 len(endless)
 
@@ -162,12 +163,24 @@ class Parity(unittest.TestCase):
         for replicas, rank in ((3, 3), (3, -1), (0, 0), (2, 7)):
             self.assertEqual(said(Ours, range(9), replicas, rank),
                              said(Torchs, range(9), replicas, rank))
+        for replicas, rank in (("a", 0), (2, "a"), (True, 0), (2.0, 0),
+                               (2**32, 0), ([], 0), (2, False)):
+            self.assertIn("should be an integer", said(
+                Ours, range(9), replicas, rank))
+        with mock.patch.dict(os.environ, RANK="7", WORLD_SIZE="8"):
+            self.assertIn("Invalid rank 7", said(Ours, range(9), 5))
+            self.assertIn("Invalid rank 8", said(Ours, range(9), None, 8))
+            self.assertIn("num_replicas", said(Ours, range(9), "a"))
+            self.assertIn("rank", said(Ours, range(9), None, "a"))
+        for dataset in iter([]), None, 9:
+            self.assertIn("dataset should have a len()", said(Ours, dataset))
         for size in (0, -1, True, 2.5, "4"):
             self.assertEqual(
                 said(lambda: Ours(range(9), 1, 0, batch_size=size)),
                 said(lambda: BatchSampler(range(9), size, False)))
         for wrong, word in (
                 ({"partition": "block"}, "partition"), ({"tail": 0}, "tail"),
+                ({"seed": True}, "seed"), ({"seed": "a"}, "seed"),
                 ({"seed": 1.5}, "seed"), ({"seed": 2**64}, "seed"),
                 ({"stream": -1}, "stream"), ({"chunk_size": 3}, "window"),
                 ({"chunk_size": 0, "window": 1}, "chunk_size"),
@@ -177,9 +190,9 @@ class Parity(unittest.TestCase):
                 ({"tail": "carry", "partition": "blocked"}, "impossible")):
             self.assertIn(word, said(lambda: Ours(range(9), 1, 0, **wrong)))
         ours = Ours(range(9), 1, 0, batch_size=2)
-        for start in (-1, 6, 2**62, 1.5):
+        for start in (-1, 6, 2**62, 1.5, None, True):
             self.assertIn("start_iter", said(ours.set_start_iter, start))
-        for epoch in (-1, 2**64, None):
+        for epoch in (-1, 2**64, None, "a", False):
             self.assertIn("epoch", said(ours.set_epoch, epoch))
         self.assertIn("batch_size", said(Ours(range(9)).set_start_iter, 1))
         self.assertEqual(len(list(ours)), 9)

@@ -5,6 +5,7 @@ from itertools import accumulate, islice
 
 from common import cases, forum, main
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset, DataLoader
 
 
@@ -120,6 +121,20 @@ class RoundRobins(unittest.TestCase):
         with self.assertRaises(TypeError):
             len(ours)
 
+    def test_epochs_of_a_dataset_that_begins_anew(self):
+        """They go on through epochs of the sampler; set_epoch to one that it
+        did not get to by itself begins all datasets in that one."""
+        alone = Distributed(range(40), 1, 0, partition="blocked")
+        orders = [list(alone) for _ in range(20)]
+        for stop, turns in ("restart", 7), ("never", 14):
+            ours = RoundRobin([40, 120], 40, 0, 1, stop=stop)
+            for first in 0, 4 if stop == "restart" else 7:
+                ours.set_epoch(ours.epoch)
+                self.assertEqual(list(islice(ours, turns))[::2],
+                                 orders[first:][:(turns + 1) // 2])
+            ours.set_epoch(3)
+            self.assertEqual(next(iter(ours)), orders[3])
+
     def test_orders_differ(self):
         """Between datasets of one length, epochs and seeds."""
         orders = set()
@@ -146,11 +161,20 @@ class RoundRobins(unittest.TestCase):
         self.assertEqual(said(RoundRobin, [9], 1, 2, 2),
                          "Invalid rank 2, rank should be in the interval "
                          "[0, 1]")
+        for what in "lengths", "weights":
+            for value in 5, 2.5, range:
+                self.assertIn(f"{what} should be a list", said(
+                    RoundRobin, **{"lengths": [9], "batch_size": 1,
+                                   what: value}))
         for options, word in (
-                ({"lengths": []}, "impossible"),
+                ({"lengths": []}, "lengths"),
                 ({"lengths": [-1]}, "length"),
                 ({"lengths": [2**62, 1]}, "impossible"),
-                ({"weights": [1]}, "weights"), ({"weights": [0, 1]}, "weight"),
+                ({"weights": [1]}, "weights"),
+                ({"lengths": "ab"}, "length"), ({"lengths": [None]}, "length"),
+                ({"weights": [1, True]}, "weight"), ({"stop": []}, "stop"),
+                ({"num_replicas": "a"}, "num_replicas"),
+                ({"weights": [0, 1]}, "weight"),
                 ({"weights": [2**30] * 2}, "impossible"),
                 ({"stop": "last"}, "stop"), ({"partition": 1}, "partition"),
                 ({"stop": "all", "reinit": True}, "reinit"),

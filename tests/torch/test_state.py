@@ -356,14 +356,26 @@ class States(unittest.TestCase):
                 ({"seed": 1}, "seed of dataset 0")):
             self.refused(RoundRobin(**{**base, **other}), state, word)
 
+    def test_the_other_kinds_state(self):
+        one, other = Distributed(range(9), 1, 0), RoundRobin([9], 1, 0, 1)
+        self.refused(one, other.state_dict(), "a state_dict of "
+                     "RoundRobinBatchSampler, not of Stateful")
+        self.refused(other, one.state_dict(), "a state_dict of "
+                     "StatefulDistributedSampler, not of RoundRobin")
+
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),
                         RoundRobin([20, 30], 4, 0, 1)):
             next(iter(sampler))
             good = sampler.state_dict()
-            for state in ({}, {"yielded": 3}, {"state": 7},
+            for state in ({}, {"yielded": 3}, {"state": 7}, None, [], "state",
                           {"state": "nothing"}):
-                self.refused(sampler, state)
+                self.refused(sampler, state, "not a state_dict of " +
+                             type(sampler).__name__)
+            for first in None, "0", -1:
+                if "first_epoch" in good:
+                    self.refused(sampler, {**good, "first_epoch": first},
+                                 "first_epoch")
             for text in (good["state"][2:], good["state"] + "00",
                          good["state"][:-1] + "?", "",
                          good["state"][:140] + "f" + good["state"][141:]):
