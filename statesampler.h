@@ -250,8 +250,8 @@ MIXES
    also with another drop_last) goes on with every source where it was, turns
    go on counting, and at, seek and locate reach back to that load, the mix's
    base. (It moves up to the present when 2^62 positions of a source with CARRY
-   lie behind.) The sequence goes on too, unless the new shape gives steps to other
-   sources than the old one: then it begins anew.
+   lie behind.) The sequence goes on too, unless the new shape gives steps to
+   other sources than the old one: then it begins anew.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -1232,7 +1232,8 @@ typedef int16_t statesampler_priv_i16
 typedef int32_t statesampler_priv_i32
     __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_m64 __attribute__((
-    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
+    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
+    may_alias));
 
 /* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
    even 32-bit lanes; only targets that have it have a wide kernel. */
@@ -1261,7 +1262,8 @@ typedef uint32_t statesampler_priv_w32
 typedef uint64_t statesampler_priv_w64
     __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
 typedef uint64_t statesampler_priv_mw64 __attribute__((
-    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)), may_alias));
+    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
+    may_alias));
 #define STATESAMPLER_PRIV_HIGH(a, b)                         \
     __builtin_convertvector(                                 \
         (__builtin_convertvector(a, statesampler_priv_w32) * \
@@ -2027,8 +2029,8 @@ STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
 }
 
 /* Field by field, as compilers may call memcpy for the whole. */
-STATESAMPLER_PRIV void statesampler_priv_copy(statesampler_priv_spot *to,
-                                              const statesampler_priv_spot *from)
+STATESAMPLER_PRIV void statesampler_priv_copy(
+    statesampler_priv_spot *to, const statesampler_priv_spot *from)
 {
     to->epoch = from->epoch;
     to->position = from->position;
@@ -2061,7 +2063,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
     if (first >= bound) {
         return 0;
     }
-    return statesampler_priv_min(count, (bound - 1 - first) / s->world_size + 1);
+    return statesampler_priv_min(count,
+                                 (bound - 1 - first) / s->world_size + 1);
 }
 
 /* How many samples this rank has in the step that begins at position. */
@@ -2383,7 +2386,8 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     longer = extra * (quota + 1);
     block = index < longer ? index / (quota + 1) : (index - extra) / quota;
     statesampler_priv_order_clear(&spare);
-    order = statesampler_priv_order_for(s, &spare, s->now.epoch, (uint32_t)block);
+    order = statesampler_priv_order_for(s, &spare, s->now.epoch,
+                                        (uint32_t)block);
     position = statesampler_priv_order_inverse(s, order, &spare,
                                                index - order->start) *
                    s->blocks +

@@ -909,7 +909,8 @@ int main(int argc, char **argv)
         t->samples = count_samples(t->size);
         size += t->size;
         r.samples += t->samples;
-        r.progress.texts = r.progress.texts * 31 + hash_bytes(t->bytes, t->size);
+        r.progress.texts =
+            r.progress.texts * 31 + hash_bytes(t->bytes, t->size);
     }
     if (o->log && !(r.log = fopen(o->log, "w")))
         fail("cannot write %s", o->log);

@@ -327,7 +327,8 @@ static_exports_nothing() { # COMMAND...
 
 # Line markers say which lines are the header's own.
 macros() {
-    source_of IMPLEMENTATION $optional | gcc -std=c99 -I. $STB_FLAGS -E -dD -x c - >all.i
+    source_of IMPLEMENTATION $optional |
+        gcc -std=c99 -I. $STB_FLAGS -E -dD -x c - >all.i
     awk '$1 == "#" { ours = $3 ~ /statesampler\.h"$/ }
         ours && $1 == "#define" { sub(/\(.*/, "", $2); print $2 }' all.i >names
     at_least 50 "$(wc -l <names)" macros
