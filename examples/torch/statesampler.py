@@ -16,8 +16,9 @@ and checkpoints can hold the place in the data:
             save({"sampler": sampler.state_dict()})     # whenever you like
 
 A run that loads it goes on with the very next batch, on any number of ranks:
-the state is the same on all of them, so rank 0's is enough. Of several
-datasets, RoundRobinBatchSampler does the same.
+rank 0's state is enough, and the same on all of them (but for tail="uneven").
+Of several datasets, RoundRobinBatchSampler does the same. A state may be taken
+in any thread.
 
 What the state counts is what the loop was given, whatever workers have
 prefetched. For that, a sampler that is asked for its first index looks up the
@@ -63,12 +64,14 @@ up, and a C compiler at the first import (`make torch` builds the library, too).
 import array
 import collections
 import ctypes
+import functools
 import itertools
 import operator
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 
 import torch.distributed as dist
@@ -93,7 +96,7 @@ def _build(library, source, include):
     this file finds half of it."""
     command = (os.environ.get("CC") or "cc").split()
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
-                "-shared", "-fPIC", "-I", include, source, "-o"]
+                "-shared", "-fPIC", "-I", include, "-x", "c", source, "-o"]
     temporary = None
     try:
         os.makedirs(os.path.dirname(library), exist_ok=True)
@@ -101,6 +104,7 @@ def _build(library, source, include):
         os.close(handle)
         subprocess.run(command + [temporary], check=True,
                        capture_output=True, text=True)
+        os.chmod(temporary, 0o755)  # For other users, too.
         os.replace(temporary, library)
     except (OSError, subprocess.CalledProcessError) as error:
         if temporary and os.path.exists(temporary):
@@ -118,12 +122,18 @@ def _load_library():
         folder = os.path.dirname(os.path.realpath(__file__))
         include = _find_header(folder)
         source = os.path.join(folder, "library.c")
+        if not os.path.exists(source):
+            raise ImportError(f"library.c is not in {folder}")
         library = os.path.join(include, "build", "libstatesampler.so")
         newest = max(os.path.getmtime(source), os.path.getmtime(
             os.path.join(include, "statesampler.h")))
         if not os.path.exists(library) or os.path.getmtime(library) < newest:
             _build(library, source, include)
-    return ctypes.CDLL(library)
+    try:
+        return ctypes.CDLL(library)
+    except OSError as error:
+        raise ImportError(f"{library} cannot be loaded; if it is removed, the "
+                          f"next import builds it: {error}") from None
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -249,7 +259,8 @@ def _batch_size(value):
 
 def _world(num_replicas, rank):
     """Fills in what is None: from torch.distributed if it is initialised,
-    else from the launcher's environment, else rank 0 of 1."""
+    else from the launcher's environment, else rank 0 of 1. Of several replicas
+    nobody is rank 0 because nothing says who is."""
     if num_replicas is None or rank is None:
         if dist.is_available() and dist.is_initialized():
             found = dist.get_world_size(), dist.get_rank()
@@ -261,6 +272,11 @@ def _world(num_replicas, rank):
                     f"{_c.statesampler_error(code).decode()}, those of "
                     f"{launcher.value.decode()}")
             found = desc.world_size, desc.rank
+            if (launcher.value == b"none" and rank is None and
+                    num_replicas not in (None, 1)):
+                raise ValueError(
+                    f"rank should be given with num_replicas={num_replicas}, "
+                    "as neither torch.distributed nor the environment says it")
         num_replicas = found[0] if num_replicas is None else num_replicas
         rank = found[1] if rank is None else rank
     num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
@@ -481,6 +497,16 @@ class _Loop:
         return self.feed is not None and self.feed.given == self.feed.length
 
 
+def _locked(method):
+    """Even to ask where a sampler is moves its cursor; a thread that writes
+    checkpoints may ask while another trains."""
+    @functools.wraps(method)
+    def alone(self, *arguments):
+        with self._lock:
+            return method(self, *arguments)
+    return alone
+
+
 class _Resumable(Sampler):
     """What both samplers share: a cursor in the library, and how far the
     present loop is. Subclasses say what the cursor is: _here, _end, _seek,
@@ -490,6 +516,7 @@ class _Resumable(Sampler):
 
     def __init__(self):
         self._loop = None
+        self._lock = threading.RLock()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -499,7 +526,18 @@ class _Resumable(Sampler):
     def _serve(self):
         """Iterators over what the loop is given. A generator, it begins when
         the first of it is wanted."""
-        feed = _Feed.asking()
+        loop = self._begin(_Feed.asking())
+        for units in self._read(loop.passes[-1].state):
+            with self._lock:
+                loop.read += len(units)
+                loop.chunk = iter(units)
+            yield loop.chunk
+        if loop.feed is None or loop.feed.length == 0:
+            self._finish(loop)
+
+    @_locked
+    def _begin(self, feed):
+        """Another pass, of the present loop or of a new one."""
         self._settle()
         loop = self._loop
         again = loop is not None and loop.feed is feed is not None
@@ -517,12 +555,7 @@ class _Resumable(Sampler):
                                  self._end(), feed and feed.asked))
         if feed and not again:
             feed.join(self, loop)
-        for units in self._read(loop.passes[-1].state):
-            loop.read += len(units)
-            loop.chunk = iter(units)
-            yield loop.chunk
-        if feed is None or feed.length == 0:
-            self._finish(loop)
+        return loop
 
     def __iter__(self):
         return itertools.chain.from_iterable(self._serve())
@@ -562,6 +595,7 @@ class _Resumable(Sampler):
             self._loop.feed.loops.pop(self, None)
         self._loop = None
 
+    @_locked
     def _finish(self, loop):
         """The loop has seen its end."""
         if self._loop is loop:
@@ -569,6 +603,7 @@ class _Resumable(Sampler):
             self._turn_over()
             self._leave()
 
+    @_locked
     def __len__(self):
         self._settle()
         start, end = self._here(), self._end()
@@ -578,18 +613,22 @@ class _Resumable(Sampler):
             start = self._loop.passes[0].start
         return max(end - start, 0)
 
+    @_locked
     def __getstate__(self):
         """For copies, which are in no loop: all but the cursor, whose memory
         is the library's, and what it stands for."""
         self._settle()
-        return {**vars(self), "_cursor": self._save(), "_loop": None}
+        return {**vars(self), "_cursor": self._save(), "_loop": None,
+                "_lock": None}
 
     def __setstate__(self, state):
         vars(self).update(state)
+        self._lock = threading.RLock()
         self._cursor = self._new_cursor()
         _check(self._load(state["_cursor"]))
 
     @property
+    @_locked
     def epoch(self):
         """The epoch that the loop is in; between loops, the next one's."""
         self._settle()
@@ -599,9 +638,11 @@ class _Resumable(Sampler):
     def epoch(self, epoch):
         self.set_epoch(epoch)
 
+    @_locked
     def set_epoch(self, epoch):
-        """Begins another epoch at the next loop; does nothing if the sampler
-        is in that epoch, so that calling it does not undo a resume."""
+        """Begins another epoch, at its start, at the next loop; does nothing
+        if the sampler is in that epoch, so that calling it does not undo a
+        resume."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         if epoch == self.epoch + 1:
             self._next_epoch()
@@ -621,31 +662,36 @@ class _Resumable(Sampler):
             self._leave()
 
     @property
+    @_locked
     def start_iter(self):
         """How many batches of this epoch the loop was given."""
         self._settle()
         return -(-self._here() // self._units_per_batch())
 
+    @_locked
     def set_start_iter(self, start_iter):
-        """The next loop begins at this batch of the epoch."""
-        units = self._units_per_batch() * _whole(
-            "start_iter", start_iter, 0, 2**62)
+        """The next loop begins at this batch of the present epoch (so
+        set_epoch comes first): where a state of other ranks or another batch
+        size was loaded, not before that."""
+        unit = self._units_per_batch()
+        units = unit * _whole("start_iter", start_iter, 0, 2**62)
         self._settle()
-        end = self._end()
-        if end is not None:
-            last = -(-end // self._units_per_batch())
-            if start_iter > last:
-                raise ValueError(f"start_iter should be in [0, {last}], but "
-                                 f"got start_iter={start_iter}")
-            units = min(units, end)
-        self._seek(units)
+        first, end = -(-self._base() // unit), self._end()
+        last = None if end is None else -(-end // unit)
+        if start_iter < first or last is not None and start_iter > last:
+            raise ValueError(f"start_iter should be in [{first}, {last}], but "
+                             f"got start_iter={start_iter}")
+        self._seek(units if end is None else min(units, end))
         self._loop = None
 
+    @_locked
     def state_dict(self):
-        """The place after what the loop was given. The same on every rank."""
+        """The place after what the loop was given. The same on every rank,
+        but for one that tail="uneven" gives a sample less: save rank 0's."""
         self._settle()
         return {"state": self._save().hex()}
 
+    @_locked
     def load_state_dict(self, state_dict):
         """Goes on where a state was saved, on any number of ranks and with
         any batch size. ValueError: it is damaged, or of another dataset,
@@ -681,7 +727,7 @@ class StatefulDistributedSampler(_Resumable):
     dataset, num_replicas, rank, shuffle, seed, drop_last: as there; but rank
         and num_replicas come from the launcher's environment where
         torch.distributed is not initialised, and are 0 of 1 where that is
-        silent, too.
+        silent, too. (num_replicas=4 alone is then a ValueError.)
     batch_size: what set_start_iter and start_iter (VISSL's) count in. All else
         works without.
     partition: "interleaved" as torch does, or "blocked": each rank has a
@@ -724,9 +770,9 @@ class StatefulDistributedSampler(_Resumable):
                            _batch_size(batch_size))
         try:
             length = len(dataset)
-        except TypeError:
+        except (TypeError, OverflowError) as error:
             raise ValueError("dataset should have a len(), but got "
-                             f"{type(dataset).__name__}") from None
+                             f"{type(dataset).__name__}: {error}") from None
         self._desc = desc = _Desc()
         desc.num_samples = _whole("len(dataset)", length, 0, 2**62 + 1)
         desc.seed = _seed(seed)
@@ -763,8 +809,11 @@ class StatefulDistributedSampler(_Resumable):
         counts = self._counts()
         if counts.steps == _NONE:
             return None
-        base_step = _number(self._save(), 96, 104)
-        return base_step + counts.rank_samples
+        return self._base() + counts.rank_samples
+
+    def _base(self):
+        """Where this number of ranks began."""
+        return _number(self._save(), 96, 104)
 
     def _units_per_batch(self):
         if self.batch_size is None:
@@ -844,7 +893,8 @@ class RoundRobinBatchSampler(_Resumable):
     batch_size, drop_last: of each rank's batches, as torch's BatchSampler.
     rank, num_replicas, seed, shuffle: as above; each dataset has an order of
         its own.
-    reinit: False is stop="first", True is stop="never".
+    reinit: False is stop="first", True is stop="never". A dataset without a
+        batch for drop_last takes no turns (the forum's ends at it).
     weights: turns of each dataset, in integers; None: all the same.
     stop: "first": an epoch ends when a dataset whose turn it is has nothing
         left; "all": when all are finished, each once; "restart": when all are
@@ -923,6 +973,9 @@ class RoundRobinBatchSampler(_Resumable):
         turns = _c.statesampler_mix_num_turns(self._cursor.memory)
         return None if turns == _NONE else turns
 
+    def _base(self):
+        return _number(self._save(), 32, 40)
+
     def _units_per_batch(self):
         return 1
 
@@ -952,9 +1005,11 @@ class RoundRobinBatchSampler(_Resumable):
     def _mismatch(self, state):
         return _differences(_mix_fields(state), _mix_fields(self._save()))
 
+    @_locked
     def state_dict(self):
         return {**super().state_dict(), "first_epoch": self._first_epoch}
 
+    @_locked
     def load_state_dict(self, state_dict):
         self._parse(state_dict)
         first = _whole("first_epoch", state_dict.get("first_epoch"), 0, 2**64)

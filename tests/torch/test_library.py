@@ -55,6 +55,14 @@ class Library(unittest.TestCase):
         self.assertEqual(os.listdir(os.path.dirname(self.library)),
                          ["libstatesampler.so"])
 
+    def test_other_users(self):
+        """It may be read by all, as what else is installed."""
+        self.start().communicate()
+        self.assertEqual(os.stat(self.library).st_mode & 0o777, 0o755)
+
+    def test_a_cplusplus_compiler(self):
+        self.assertEqual(self.start(CC="c++").communicate()[0], "36\n")
+
     def test_a_newer_header(self):
         self.start().communicate()
         built = os.stat(self.library).st_mtime_ns
@@ -70,6 +78,13 @@ class Library(unittest.TestCase):
         _, said = self.start(CFLAGS="--no-such-flag").communicate()
         self.assertIn("no-such-flag", said)
         self.assertEqual(os.listdir(os.path.dirname(self.library)), [])
+        with open(self.library, "w") as library:
+            library.write("not one")
+        _, said = self.start().communicate()
+        self.assertIn("ImportError: " + self.library, said)
+        os.unlink(os.path.join(self.folder, "library.c"))
+        _, said = self.start().communicate()
+        self.assertIn("ImportError: library.c is not in", said)
         os.unlink(os.path.join(self.folder, "statesampler.h"))
         _, said = self.start().communicate()
         self.assertIn("ImportError: statesampler.h is neither", said)

@@ -172,8 +172,11 @@ class Parity(unittest.TestCase):
             self.assertIn("Invalid rank 8", said(Ours, range(9), None, 8))
             self.assertIn("num_replicas", said(Ours, range(9), "a"))
             self.assertIn("rank", said(Ours, range(9), None, "a"))
-        for dataset in iter([]), None, 9:
+        for dataset in iter([]), None, 9, range(2**64):
             self.assertIn("dataset should have a len()", said(Ours, dataset))
+        with mock.patch.dict(os.environ, clear=True):
+            self.assertIn("rank should be given", said(Ours, range(9), 4))
+            self.assertEqual(Ours(range(9), 1).rank, 0)
         for size in (0, -1, True, 2.5, "4"):
             self.assertEqual(
                 said(lambda: Ours(range(9), 1, 0, batch_size=size)),
