@@ -690,7 +690,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint32_t *source);
 
 /* Any turn of this epoch, without moving; out, *count and *source as in next.
-   (With ALL at, seek and load take up to 126 * D times as many steps.)
+   (With ALL, at and seek take up to 126 * D times as many steps as next.)
    1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
    with CARRY, more than 2^62 of its positions after the base. *count is then
    0. */
@@ -1447,7 +1447,8 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
 
 /* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
    last position are computed all the same. With stride 1, behind n, they are
-   where the last vector's walks lead: for few samples, all walks. */
+   where the last vector's walks lead: for few samples, all walks. (They end as
+   statesampler_priv_walk's do.) */
 STATESAMPLER_PRIV void statesampler_priv_fill16(
     const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
     uint32_t step_r, uint64_t *out, size_t count)
@@ -2495,8 +2496,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_served(const uint64_t *words)
     return (words[8] - words[10]) * words[1] + words[9] - words[11];
 }
 
-/* What words say of the sampler that they were saved of, as rank 0. Byte 51
-   is 0 in a state, and read as a drop_last that is not, it is none. */
+/* The sampler that such words were saved of, as rank 0. Byte 51, which is 0 in
+   every state, is read as drop_last, so that anything else shows. */
 STATESAMPLER_PRIV void statesampler_priv_describe(const uint64_t *words,
                                                   statesampler_desc *d)
 {
