@@ -260,8 +260,8 @@ MIXES
    - no sources, or a stop that is not one of the above;
    - samplers that differ in rank, world_size or batch_size;
    - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where n_i / weight is 2^62 / (sum of the weights) or more
-     for some i: the sequence would be too long;
+   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
+     the weights) or more for some i: the sequence would be too long;
    - CARRY, unless stop is NEVER; and NEVER where no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
@@ -826,7 +826,8 @@ typedef struct statesampler_dataset {
 #define STATESAMPLER_NEW 1     /* not in the state: it begins its epoch */
 #define STATESAMPLER_REMOVED 2 /* in the state only */
 #define STATESAMPLER_CHANGED 3 /* of the same name, but with another length,
-                                  seed, stream, order, partition or tail */
+                                  seed, stream, order (with chunk_size and
+                                  window), partition or tail */
 typedef struct statesampler_change {
     const char *name; /* NULL if REMOVED: the state knows the hash only */
     uint64_t hash;
@@ -1462,8 +1463,10 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
     statesampler_priv_v16 next_l = zero + (uint16_t)l;
     statesampler_priv_v16 next_r = zero + (uint16_t)r;
-    /* Otherwise farther behind every index than there are lanes. */
-    uint32_t next = step_l == 0 && step_r == 1 ? l * right + r : 1u << 31;
+    /* The next position; with any other stride, and stride 0 has no last one,
+       for ever farther behind every index than there are lanes. */
+    const uint32_t one = step_l == 0 && step_r == 1;
+    uint32_t next = one ? l * right + r : 1u << 31;
     uint32_t i, j;
     /* Lane i is i steps further on: at once if they carry once at most,
        otherwise one power of two after another. */
@@ -1528,7 +1531,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
         if (beyond >> 31) {
             statesampler_priv_walk16(perm, out, done);
         }
-        next += done;
+        next += one ? done : 0;
         out += done;
         count -= done;
     }

@@ -17,8 +17,7 @@ and checkpoints can hold the place in the data:
 
 A run that loads it goes on with the very next batch, on any number of ranks:
 rank 0's state is enough, and the same on all of them (but for tail="uneven").
-Of several datasets, RoundRobinBatchSampler does the same. A state may be taken
-in any thread.
+Of several datasets, RoundRobinBatchSampler does the same.
 
 What the state counts is what the loop was given, whatever workers have
 prefetched. For that, a sampler that is asked for its first index looks up the
@@ -34,6 +33,9 @@ sampler counts.
 - A batch whose fetch raised was not received; if the loop goes on after it all
   the same, the next batch that it gets counts both, as the DataLoader does not
   fetch the first again.
+- A sampler belongs to the thread whose loop it serves: take a state there (it
+  takes microseconds), and hand that to a thread that writes checkpoints. To ask
+  for the epoch or len() in another one is not safe either.
 - A sampler serves one loop at a time. A DataLoader's loop that goes on after
   another one over its sampler, load_state_dict or set_start_iter came in
   between raises RuntimeError. Several samplers in one DataLoader each count
@@ -64,14 +66,12 @@ up, and a C compiler at the first import (`make torch` builds the library, too).
 import array
 import collections
 import ctypes
-import functools
 import itertools
 import operator
 import os
 import subprocess
 import sys
 import tempfile
-import threading
 import weakref
 
 import torch.distributed as dist
@@ -94,7 +94,7 @@ def _find_header(folder):
 def _build(library, source, include):
     """Compiles the library, so that at no time another process that imports
     this file finds half of it."""
-    command = (os.environ.get("CC") or "cc").split()
+    command = os.environ.get("CC", "").split() or ["cc"]
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
                 "-shared", "-fPIC", "-I", include, "-x", "c", source, "-o"]
     temporary = None
@@ -104,7 +104,8 @@ def _build(library, source, include):
         os.close(handle)
         subprocess.run(command + [temporary], check=True,
                        capture_output=True, text=True)
-        os.chmod(temporary, 0o755)  # For other users, too.
+        # For whoever may use the folder.
+        os.chmod(temporary, os.stat(os.path.dirname(library)).st_mode & 0o777)
         os.replace(temporary, library)
     except (OSError, subprocess.CalledProcessError) as error:
         if temporary and os.path.exists(temporary):
@@ -130,10 +131,13 @@ def _load_library():
         if not os.path.exists(library) or os.path.getmtime(library) < newest:
             _build(library, source, include)
     try:
-        return ctypes.CDLL(library)
-    except OSError as error:
-        raise ImportError(f"{library} cannot be loaded; if it is removed, the "
-                          f"next import builds it: {error}") from None
+        loaded = ctypes.CDLL(library)
+        loaded.statesampler_turns
+        return loaded
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"{library} is not what library.c makes (without "
+                          "STATESAMPLER_LIBRARY, a missing one is built): "
+                          f"{error}") from None
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -478,14 +482,16 @@ class _Loop:
 
     def __init__(self, feed):
         self.feed = feed        # the DataLoader's, if there is one
-        self.passes = collections.deque()   # from the one it was given last
-        self.read = 0           # units read from the library
-        self.chunk = iter(())   # of these, the last that were read
+        # What belongs together changes at once, lest an interrupt (Ctrl-C)
+        # comes in between.
+        self.passes = []        # from the one it was given last
+        self.reading = 0, iter(())  # units read, and the last that were
         self.received = 0       # units that the loop was given
         self.marks = collections.deque()    # (batch, units taken with it)
 
     def taken(self):
-        return self.read - _left_of(self.chunk)
+        read, chunk = self.reading
+        return read - _left_of(chunk)
 
     def left(self):
         """Whether it is known that it does not go on."""
@@ -497,16 +503,6 @@ class _Loop:
         return self.feed is not None and self.feed.given == self.feed.length
 
 
-def _locked(method):
-    """Even to ask where a sampler is moves its cursor; a thread that writes
-    checkpoints may ask while another trains."""
-    @functools.wraps(method)
-    def alone(self, *arguments):
-        with self._lock:
-            return method(self, *arguments)
-    return alone
-
-
 class _Resumable(Sampler):
     """What both samplers share: a cursor in the library, and how far the
     present loop is. Subclasses say what the cursor is: _here, _end, _seek,
@@ -516,7 +512,6 @@ class _Resumable(Sampler):
 
     def __init__(self):
         self._loop = None
-        self._lock = threading.RLock()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -528,14 +523,12 @@ class _Resumable(Sampler):
         the first of it is wanted."""
         loop = self._begin(_Feed.asking())
         for units in self._read(loop.passes[-1].state):
-            with self._lock:
-                loop.read += len(units)
-                loop.chunk = iter(units)
-            yield loop.chunk
+            chunk = iter(units)
+            loop.reading = loop.reading[0] + len(units), chunk
+            yield chunk
         if loop.feed is None or loop.feed.length == 0:
             self._finish(loop)
 
-    @_locked
     def _begin(self, feed):
         """Another pass, of the present loop or of a new one."""
         self._settle()
@@ -543,16 +536,18 @@ class _Resumable(Sampler):
         again = loop is not None and loop.feed is feed is not None
         if again:
             # The loop goes on, after what was taken.
-            loop.read, loop.chunk = loop.taken(), iter(())
-            self._go(loop.passes[-1], loop.read)
+            loop.reading = loop.taken(), iter(())
+            self._go(loop.passes[-1], loop.taken())
             if self._at_end():
                 self._turn_over()
         else:
             if loop is not None and self._complete():
                 self._turn_over()
-            self._loop = loop = _Loop(feed)
-        loop.passes.append(_Pass(loop.read, self._save(), self._here(),
-                                 self._end(), feed and feed.asked))
+            loop = _Loop(feed)
+        loop.passes = loop.passes + [_Pass(
+            loop.taken(), self._save(), self._here(), self._end(),
+            feed and feed.asked)]
+        self._loop = loop
         if feed and not again:
             feed.join(self, loop)
         return loop
@@ -572,9 +567,11 @@ class _Resumable(Sampler):
             return
         if loop.feed is None:
             loop.received = loop.taken()
-        while len(loop.passes) > 1 and loop.passes[1].before < loop.received:
-            loop.passes.popleft()
-        self._go(loop.passes[0], loop.received)
+        received, passes = loop.received, loop.passes
+        while len(passes) > 1 and passes[1].before < received:
+            passes = passes[1:]
+        loop.passes = passes
+        self._go(passes[0], received)
         if loop.left():
             if self._complete():
                 self._turn_over()
@@ -595,7 +592,6 @@ class _Resumable(Sampler):
             self._loop.feed.loops.pop(self, None)
         self._loop = None
 
-    @_locked
     def _finish(self, loop):
         """The loop has seen its end."""
         if self._loop is loop:
@@ -603,7 +599,6 @@ class _Resumable(Sampler):
             self._turn_over()
             self._leave()
 
-    @_locked
     def __len__(self):
         self._settle()
         start, end = self._here(), self._end()
@@ -613,22 +608,18 @@ class _Resumable(Sampler):
             start = self._loop.passes[0].start
         return max(end - start, 0)
 
-    @_locked
     def __getstate__(self):
         """For copies, which are in no loop: all but the cursor, whose memory
         is the library's, and what it stands for."""
         self._settle()
-        return {**vars(self), "_cursor": self._save(), "_loop": None,
-                "_lock": None}
+        return {**vars(self), "_cursor": self._save(), "_loop": None}
 
     def __setstate__(self, state):
         vars(self).update(state)
-        self._lock = threading.RLock()
         self._cursor = self._new_cursor()
         _check(self._load(state["_cursor"]))
 
     @property
-    @_locked
     def epoch(self):
         """The epoch that the loop is in; between loops, the next one's."""
         self._settle()
@@ -638,7 +629,6 @@ class _Resumable(Sampler):
     def epoch(self, epoch):
         self.set_epoch(epoch)
 
-    @_locked
     def set_epoch(self, epoch):
         """Begins another epoch, at its start, at the next loop; does nothing
         if the sampler is in that epoch, so that calling it does not undo a
@@ -655,20 +645,19 @@ class _Resumable(Sampler):
         loop = self._loop
         if loop is not None and len(loop.passes) > 1 and (
                 loop.passes[1].batch == loop.feed.given + 1):
-            loop.passes.popleft()
+            loop.passes = loop.passes[1:]
             loop.received = loop.passes[0].before
         elif self._complete():
             self._turn_over()
             self._leave()
 
     @property
-    @_locked
     def start_iter(self):
-        """How many batches of this epoch the loop was given."""
+        """How many batches of this epoch (tail="carry": since epoch 0) the
+        loop was given."""
         self._settle()
         return -(-self._here() // self._units_per_batch())
 
-    @_locked
     def set_start_iter(self, start_iter):
         """The next loop begins at this batch of the present epoch (so
         set_epoch comes first): where a state of other ranks or another batch
@@ -679,19 +668,18 @@ class _Resumable(Sampler):
         first, end = -(-self._base() // unit), self._end()
         last = None if end is None else -(-end // unit)
         if start_iter < first or last is not None and start_iter > last:
-            raise ValueError(f"start_iter should be in [{first}, {last}], but "
-                             f"got start_iter={start_iter}")
+            raise ValueError("start_iter should be " + (
+                f"in [{first}, {last}]" if last is not None else
+                f"at least {first}") + f", but got start_iter={start_iter}")
         self._seek(units if end is None else min(units, end))
         self._loop = None
 
-    @_locked
     def state_dict(self):
         """The place after what the loop was given. The same on every rank,
         but for one that tail="uneven" gives a sample less: save rank 0's."""
         self._settle()
         return {"state": self._save().hex()}
 
-    @_locked
     def load_state_dict(self, state_dict):
         """Goes on where a state was saved, on any number of ranks and with
         any batch size. ValueError: it is damaged, or of another dataset,
@@ -1005,11 +993,9 @@ class RoundRobinBatchSampler(_Resumable):
     def _mismatch(self, state):
         return _differences(_mix_fields(state), _mix_fields(self._save()))
 
-    @_locked
     def state_dict(self):
         return {**super().state_dict(), "first_epoch": self._first_epoch}
 
-    @_locked
     def load_state_dict(self, state_dict):
         self._parse(state_dict)
         first = _whole("first_epoch", state_dict.get("first_epoch"), 0, 2**64)

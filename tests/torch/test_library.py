@@ -56,9 +56,16 @@ class Library(unittest.TestCase):
                          ["libstatesampler.so"])
 
     def test_other_users(self):
-        """It may be read by all, as what else is installed."""
-        self.start().communicate()
-        self.assertEqual(os.stat(self.library).st_mode & 0o777, 0o755)
+        """Who may use its folder may load it."""
+        for mask in 0o022, 0o077:
+            before = os.umask(mask)
+            self.start().communicate()
+            os.umask(before)
+            folder = os.path.dirname(self.library)
+            self.assertEqual(os.stat(folder).st_mode & 0o777, 0o777 & ~mask)
+            self.assertEqual(os.stat(self.library).st_mode & 0o777,
+                             0o777 & ~mask)
+            shutil.rmtree(folder)
 
     def test_a_cplusplus_compiler(self):
         self.assertEqual(self.start(CC="c++").communicate()[0], "36\n")
@@ -82,6 +89,13 @@ class Library(unittest.TestCase):
             library.write("not one")
         _, said = self.start().communicate()
         self.assertIn("ImportError: " + self.library, said)
+        subprocess.run(["cc", "-shared", "-o", self.library, "-x", "c",
+                        "/dev/null"], check=True)
+        _, said = self.start().communicate()
+        self.assertIn("ImportError: " + self.library, said)
+        _, said = self.start(CC=" ", CFLAGS="-O0",
+                             STATESAMPLER_LIBRARY="/none.so").communicate()
+        self.assertIn("ImportError: /none.so", said)
         os.unlink(os.path.join(self.folder, "library.c"))
         _, said = self.start().communicate()
         self.assertIn("ImportError: library.c is not in", said)

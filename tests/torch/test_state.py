@@ -4,8 +4,6 @@ torch's DataLoader, with and without workers, on other ranks, and refused."""
 import gc
 import io
 import json
-import sys
-import threading
 
 from common import cases, main, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
@@ -251,34 +249,6 @@ class States(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, r"in \[[1-9]\d*, \d+\]"):
                 sampler.set_start_iter(0)
             self.assertEqual(sampler.state_dict(), state)
-
-    def test_asked_by_another_thread(self):
-        """As one does that writes checkpoints: the place only goes on."""
-        interval = sys.getswitchinterval()
-        self.addCleanup(sys.setswitchinterval, interval)
-        for sampler in (Distributed(range(3000), 1, 0),
-                        RoundRobin([1000, 2000], 1, 0, 1, stop="all")):
-            states, done = [], threading.Event()
-
-            def ask():
-                while not done.is_set():
-                    states.append(sampler.state_dict())
-
-            asking = threading.Thread(target=ask)
-            sys.setswitchinterval(1e-6)
-            asking.start()
-            for _ in sampler:
-                self.assertEqual(sampler.epoch, 0)
-            done.set()
-            asking.join()
-            sys.setswitchinterval(interval)
-            last = 0
-            for state in states:
-                sampler.load_state_dict(state)
-                place = sampler.epoch * 3000 + sampler._here()
-                self.assertGreaterEqual(place, last)
-                last = place
-            self.assertGreater(len(states), 9)
 
     def test_elastic(self):
         """Chains of shapes, through loaders: every sample once, and what is
