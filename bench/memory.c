@@ -34,25 +34,31 @@ static double heap_bytes(void)
 #endif
 }
 
+enum { BATCH = 256, RANKS = 8 };
+
+static void begin(statesampler *s, uint64_t n, uint32_t order)
+{
+    statesampler_desc d;
+    memset(&d, 0, sizeof d);
+    d.num_samples = n;
+    d.world_size = RANKS;
+    d.batch_size = BATCH;
+    d.order = order;
+    d.chunk_size = 1000;
+    d.window = 16;
+    must(statesampler_init(s, &d) == 0, "init");
+}
+
 /* Makes a sampler of every order and serves, saves, loads and finds. */
 static void use_all(uint64_t n)
 {
-    enum { BATCH = 256, RANKS = 8 };
     static uint64_t out[BATCH];
     statesampler s;
     statesampler_place place;
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint32_t order, k;
     for (order = 0; order < 4; order++) {
-        statesampler_desc d;
-        memset(&d, 0, sizeof d);
-        d.num_samples = n;
-        d.world_size = RANKS;
-        d.batch_size = BATCH;
-        d.order = order;
-        d.chunk_size = 1000;
-        d.window = 16;
-        must(statesampler_init(&s, &d) == 0, "init");
+        begin(&s, n, order);
         for (k = 0; k < 200; k++)
             must(statesampler_next(&s, out) == BATCH, "count");
         must(statesampler_at(&s, n / (RANKS * BATCH) / 2, out) == BATCH, "at");
@@ -66,7 +72,7 @@ static void use_all(uint64_t n)
 /* The same with mixes of three orders, under every stop rule. */
 static void use_mix(uint64_t n)
 {
-    enum { SOURCES = 3, BATCH = 256, RANKS = 8 };
+    enum { SOURCES = 3 };
     static uint64_t out[BATCH];
     static unsigned char state[56 + 88 * SOURCES];
     static statesampler_source sources[SOURCES];
@@ -77,15 +83,7 @@ static void use_mix(uint64_t n)
     size_t count;
     for (stop = 0; stop < 4; stop++) {
         for (k = 0; k < SOURCES; k++) {
-            statesampler_desc d;
-            memset(&d, 0, sizeof d);
-            d.num_samples = n;
-            d.world_size = RANKS;
-            d.batch_size = BATCH;
-            d.order = k;
-            d.chunk_size = 1000;
-            d.window = 16;
-            must(statesampler_init(&sources[k].sampler, &d) == 0, "init");
+            begin(&sources[k].sampler, n, k);
             sources[k].weight = 1 + k;
         }
         must(statesampler_mix_init(&mix, sources, SOURCES, stop) == 0,

@@ -750,7 +750,7 @@ static void test_last_steps(void)
     static party p, other;
     static unsigned char state[STATE];
     unsigned char bytes[STATESAMPLER_STATE_BYTES];
-    uint64_t turn, out, want, step = UINT64_MAX / 2 - 2;
+    uint64_t turn, out, want, word, hash = 0, step = UINT64_MAX / 2 - 2;
     uint32_t source, i;
     size_t count;
     plain(&p, 1, STATESAMPLER_NEVER);
@@ -760,15 +760,14 @@ static void test_last_steps(void)
     statesampler_save(&p.source[0].sampler, bytes);
     for (i = 0; i < 8; i++)
         bytes[96 + i] = (unsigned char)(step >> 8 * i & 255);
-    step = 0;
     for (i = 0; i < 104; i += 8) {
-        for (turn = 0, count = 8; count-- > 0;)
-            turn = turn << 8 | bytes[i + count];
-        step = (step ^ turn) * UINT64_C(0x9e3779b97f4a7c15);
-        step ^= step >> 32;
+        for (word = 0, count = 8; count-- > 0;)
+            word = word << 8 | bytes[i + count];
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
     }
     for (i = 0; i < 8; i++)
-        bytes[104 + i] = (unsigned char)(step >> 8 * i & 255);
+        bytes[104 + i] = (unsigned char)(hash >> 8 * i & 255);
     CHECK(statesampler_load(&p.source[0].sampler, bytes, sizeof bytes) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_init(&p.mix, p.source, 1, p.stop) ==
