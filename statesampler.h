@@ -1,4 +1,4 @@
-/* statesampler.h - v0.2.0 - shuffled sample indices for training runs, one
+/* statesampler.h - v0.3.0 - shuffled sample indices for training runs, one
    header, no table. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -399,7 +399,7 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.2.0"
+#define STATESAMPLER_VERSION "0.3.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
@@ -407,33 +407,121 @@ CHANGES
 #define STATESAMPLER_STATE_BYTES 112
 
 /* order */
-#define STATESAMPLER_SHUFFLE 0
-#define STATESAMPLER_SEQUENTIAL 1
-#define STATESAMPLER_WINDOW 2
-#define STATESAMPLER_REPLACEMENT 3
+#define STATESAMPLER_ORDER_SHUFFLE 0
+#define STATESAMPLER_ORDER_SEQUENTIAL 1
+#define STATESAMPLER_ORDER_WINDOW 2
+#define STATESAMPLER_ORDER_REPLACEMENT 3
 
 /* partition */
-#define STATESAMPLER_INTERLEAVED 0
-#define STATESAMPLER_BLOCKED 1
+#define STATESAMPLER_PARTITION_INTERLEAVED 0
+#define STATESAMPLER_PARTITION_BLOCKED 1
 
 /* tail */
-#define STATESAMPLER_PAD 0
-#define STATESAMPLER_DROP 1
-#define STATESAMPLER_UNEVEN 2
-#define STATESAMPLER_CARRY 3
+#define STATESAMPLER_TAIL_PAD 0
+#define STATESAMPLER_TAIL_DROP 1
+#define STATESAMPLER_TAIL_UNEVEN 2
+#define STATESAMPLER_TAIL_CARRY 3
 
-/* What functions that return int return: 0, or one of these. */
+/* What functions that return int return when something is wrong: one of these
+   kinds, or a code of the kind for each rule. STATESAMPLER_KIND(code) is the
+   kind, statesampler_error(code) says the rule in a sentence. */
 #define STATESAMPLER_OK 0
-#define STATESAMPLER_EINVAL (-1)    /* impossible description or argument */
-#define STATESAMPLER_ERANGE (-2)    /* no such step; a sample not served */
-#define STATESAMPLER_ECORRUPT (-3)  /* wrong size, magic or check word, or
-                                       fields that no run can have saved */
-#define STATESAMPLER_EVERSION (-4)  /* newer format or unknown algorithm */
-#define STATESAMPLER_EMISMATCH (-5) /* another dataset, seed, order or mix */
-#define STATESAMPLER_EENV (-6)      /* half-set or malformed variables */
-#define STATESAMPLER_EIO (-7)       /* a file could not be read or written */
-#define STATESAMPLER_ENOFILE (-8)   /* there is no such file */
-#define STATESAMPLER_ECAPACITY (-9) /* the file is larger than the buffer */
+#define STATESAMPLER_EINVAL (-100)    /* impossible description or argument */
+#define STATESAMPLER_ERANGE (-200)    /* no such step or turn; a sample that
+                                         is not served */
+#define STATESAMPLER_ECORRUPT (-300)  /* a state that no run has saved */
+#define STATESAMPLER_EVERSION (-400)  /* newer format or unknown algorithm */
+#define STATESAMPLER_EMISMATCH (-500) /* a state of another run */
+#define STATESAMPLER_EENV (-600)      /* half-set or malformed variables */
+#define STATESAMPLER_EIO (-700)       /* a file cannot be read or written */
+#define STATESAMPLER_ENOFILE (-800)   /* there is no such file */
+#define STATESAMPLER_ECAPACITY (-900) /* the buffer is too small */
+#define STATESAMPLER_KIND(code) ((code) / 100 * 100)
+
+/* init, mix_init and mixture_add */
+#define STATESAMPLER_EINVAL_NUM_SAMPLES (-101)
+#define STATESAMPLER_EINVAL_RANK (-102)
+#define STATESAMPLER_EINVAL_GLOBAL_BATCH (-103)
+#define STATESAMPLER_EINVAL_ORDER (-104)
+#define STATESAMPLER_EINVAL_PARTITION (-105)
+#define STATESAMPLER_EINVAL_TAIL (-106)
+#define STATESAMPLER_EINVAL_DROP_LAST (-107)
+#define STATESAMPLER_EINVAL_CHUNK_SIZE (-108)
+#define STATESAMPLER_EINVAL_WINDOW (-109)
+#define STATESAMPLER_EINVAL_CHUNKS (-110)
+#define STATESAMPLER_EINVAL_CARRY_EMPTY (-111)
+#define STATESAMPLER_EINVAL_CARRY_BLOCKED (-112)
+#define STATESAMPLER_EINVAL_CARRY_DROP_LAST (-113)
+#define STATESAMPLER_EINVAL_NO_SOURCES (-120)
+#define STATESAMPLER_EINVAL_STOP (-121)
+#define STATESAMPLER_EINVAL_SOURCE_RANK (-122)
+#define STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE (-123)
+#define STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE (-124)
+#define STATESAMPLER_EINVAL_SOURCE_SAMPLES (-125)
+#define STATESAMPLER_EINVAL_SOURCE_CARRY (-126)
+#define STATESAMPLER_EINVAL_WEIGHTS (-127)
+#define STATESAMPLER_EINVAL_SEQUENCE (-128)
+#define STATESAMPLER_EINVAL_NO_STEPS (-129)
+#define STATESAMPLER_EINVAL_NAME_EMPTY (-130)
+#define STATESAMPLER_EINVAL_NAME_TAKEN (-131)
+#define STATESAMPLER_EINVAL_REPLACEMENT (-140)
+#define STATESAMPLER_EINVAL_PATH (-141)
+
+/* seek, at, locate and their like */
+#define STATESAMPLER_ERANGE_BASE (-201)
+#define STATESAMPLER_ERANGE_END (-202)
+#define STATESAMPLER_ERANGE_FAR (-203)
+#define STATESAMPLER_ERANGE_INDEX (-204)
+#define STATESAMPLER_ERANGE_DROPPED (-205)
+#define STATESAMPLER_ERANGE_SERVED (-206)
+#define STATESAMPLER_ERANGE_SOURCE (-207)
+#define STATESAMPLER_ERANGE_NAME (-208)
+
+/* load and its like */
+#define STATESAMPLER_ECORRUPT_SIZE (-301)
+#define STATESAMPLER_ECORRUPT_MAGIC (-302)
+#define STATESAMPLER_ECORRUPT_CHECK (-303)
+#define STATESAMPLER_ECORRUPT_DESC (-304)
+#define STATESAMPLER_ECORRUPT_ZERO (-305)
+#define STATESAMPLER_ECORRUPT_BLOCKS (-306)
+#define STATESAMPLER_ECORRUPT_BASE (-307)
+#define STATESAMPLER_ECORRUPT_POSITION (-308)
+#define STATESAMPLER_ECORRUPT_SOURCES (-309)
+#define STATESAMPLER_ECORRUPT_STOP (-310)
+#define STATESAMPLER_ECORRUPT_SHAPES (-311)
+#define STATESAMPLER_ECORRUPT_TURN (-312)
+#define STATESAMPLER_ECORRUPT_POINT (-313)
+#define STATESAMPLER_ECORRUPT_NAMES (-314)
+#define STATESAMPLER_EVERSION_FORMAT (-401)
+#define STATESAMPLER_EVERSION_ALGORITHM (-402)
+#define STATESAMPLER_EMISMATCH_NUM_SAMPLES (-501)
+#define STATESAMPLER_EMISMATCH_SEED (-502)
+#define STATESAMPLER_EMISMATCH_STREAM (-503)
+#define STATESAMPLER_EMISMATCH_ORDER (-504)
+#define STATESAMPLER_EMISMATCH_CHUNK_SIZE (-505)
+#define STATESAMPLER_EMISMATCH_WINDOW (-506)
+#define STATESAMPLER_EMISMATCH_PARTITION (-507)
+#define STATESAMPLER_EMISMATCH_TAIL (-508)
+#define STATESAMPLER_EMISMATCH_SOURCES (-509)
+#define STATESAMPLER_EMISMATCH_STOP (-510)
+#define STATESAMPLER_EMISMATCH_WEIGHT (-511)
+#define STATESAMPLER_EMISMATCH_DATASET (-512)
+
+/* from_env */
+#define STATESAMPLER_EENV_UNSET (-601)
+#define STATESAMPLER_EENV_NUMBER (-602)
+#define STATESAMPLER_EENV_RANK (-603)
+
+/* save_file and load_file */
+#define STATESAMPLER_EIO_PERMISSION (-701)
+#define STATESAMPLER_EIO_SPACE (-702)
+#define STATESAMPLER_EIO_READ_ONLY (-703)
+#define STATESAMPLER_EIO_NO_FOLDER (-704)
+#define STATESAMPLER_EIO_IS_FOLDER (-705)
+#define STATESAMPLER_EIO_NOT_REGULAR (-706)
+#define STATESAMPLER_EIO_NAME (-707)
+#define STATESAMPLER_EIO_OPEN_FILES (-708)
+#define STATESAMPLER_EIO_BUSY (-709)
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -505,9 +593,9 @@ typedef struct statesampler_desc {
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* 0 means 1; samples per rank and step */
-    uint32_t order;       /* STATESAMPLER_SHUFFLE */
-    uint32_t partition;   /* STATESAMPLER_INTERLEAVED */
-    uint32_t tail;        /* STATESAMPLER_PAD */
+    uint32_t order;       /* STATESAMPLER_ORDER_SHUFFLE */
+    uint32_t partition;   /* STATESAMPLER_PARTITION_INTERLEAVED */
+    uint32_t tail;        /* STATESAMPLER_TAIL_PAD */
     uint32_t drop_last;   /* 0; BatchSampler's, not DistributedSampler's */
     uint64_t chunk_size;  /* WINDOW: samples per chunk */
     uint64_t window;      /* WINDOW: chunks per window */
@@ -565,26 +653,34 @@ typedef struct statesampler_counts {
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc);
 
-/* This rank's next batch: its number of indices, at most batch_size, written
-   to out, which holds batch_size; out may be NULL to move only. Returns 0
-   once at the end of an epoch and has then begun the next (at an empty epoch
-   every time; with CARRY never). */
-STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out);
+/* Takes the next step: writes this rank's batch to out, which holds
+   batch_size, and sets *count to its number of indices. That may be 0, for a
+   rank without a sample in the last step. out may be NULL, to move only, and
+   then count may be too.
+   Returns 1; or, once at the end of an epoch, 0: the next epoch has then
+   begun, and *count is 0. (At an empty epoch every time; with CARRY never.)
+   All ranks get the same answers. */
+STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
+                                       size_t *count);
 
-/* This rank's batch of any step that seek takes, without moving; 0 if there
-   is none. out as in next. */
-STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
-                                        uint64_t *out);
+/* This rank's batch of any step of this epoch, without moving; out and *count
+   as in next. Returns 1; 0 past the end; ERANGE_BASE before the base; with
+   CARRY ERANGE_FAR past the last step that seek takes. *count is then 0. */
+STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
+                                     uint64_t *out, size_t *count);
 
 /* Makes `step` the next one: the base's step .. num_steps, with CARRY at most
-   2^62 positions after the base and 2^63 - 1; else ERANGE. seek(s, 0) rewinds
-   an epoch that was not loaded in another shape. VISSL's start_iter. */
+   2^62 positions after the base and 2^63 - 1; else ERANGE_BASE, ERANGE_END or
+   ERANGE_FAR, and nothing is changed. VISSL's start_iter. */
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
 
-/* Begins another epoch at step 0 (with CARRY, the run anew). To the epoch one
-   is in it changes nothing, so that calling it before every epoch does not
-   undo a resume. Returns STATESAMPLER_OK. */
-STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch);
+/* Begins an epoch, also the one it is in, at step 0 and in this shape (with
+   CARRY, the run anew). */
+STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch);
+
+/* begin, unless it is in that epoch: so that calling this before every epoch
+   does not undo a resume. */
+STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch);
 
 /* The epoch of the next sample. */
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
@@ -607,8 +703,8 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
 
 /* How many of this rank's samples in a step are padding: the last ones. 0
    for a step that `at` does not serve. */
-STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
-                                               uint64_t step);
+STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
+                                             uint64_t step);
 
 /* The first place in this epoch at which a sample is served. ERANGE: index
    >= num_samples, dropped, or served before the base. EINVAL: REPLACEMENT.
@@ -617,9 +713,10 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
                                          uint64_t index,
                                          statesampler_place *place);
 
-/* Writes the state, STATESAMPLER_STATE_BYTES bytes. */
-STATESAMPLER_DEF void statesampler_save(
-    const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES]);
+/* Writes the state, STATESAMPLER_STATE_BYTES bytes, the same on every rank.
+   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
+                                       size_t size);
 
 /* Goes on where a state was saved, on an initialised sampler of the same
    num_samples, seed, stream, order (with chunk_size and window), partition
@@ -632,13 +729,21 @@ STATESAMPLER_DEF void statesampler_save(
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
+/* Says what a state holds, without a sampler: sets *desc to the description
+   of the run that saved it, with the state's epoch, as rank 0 and without
+   drop_last, and *place to its position and step, rank and slot 0. Either may
+   be NULL. ECORRUPT and EVERSION as load; nothing is then set. */
+STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
+                                           statesampler_desc *desc,
+                                           statesampler_place *place);
+
 /* --- mix ------------------------------------------------------------------ */
 
 /* stop: what becomes of a source that has nothing left when its turn comes */
-#define STATESAMPLER_FIRST 0   /* it ends the epoch */
-#define STATESAMPLER_ALL 1     /* it is passed over, until all are finished */
-#define STATESAMPLER_RESTART 2 /* it begins anew, until all have finished */
-#define STATESAMPLER_NEVER 3   /* it begins anew, for ever */
+#define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
+#define STATESAMPLER_STOP_ALL 1     /* it is passed over, until all are finished */
+#define STATESAMPLER_STOP_RESTART 2 /* it begins anew, until all have finished */
+#define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
@@ -731,9 +836,10 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
     const statesampler_mix *mix);
 
-/* Writes the state, mix_state_bytes bytes, the same on every rank. */
-STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
-                                            void *out);
+/* Writes the state, mix_state_bytes bytes, the same on every rank.
+   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
+                                           void *out, size_t size);
 
 /* Goes on where a state was saved, in any shape, on an initialised mix of the
    same number of sources, stop rule, weights and, source by source, what
@@ -741,6 +847,24 @@ STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
    mix and its sources are unchanged. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
+
+/* What a mix's state says of the mix and of one source. */
+typedef struct statesampler_mix_place {
+    uint64_t epoch, turn;
+    uint32_t num_sources, stop;
+    uint32_t weight; /* the source's */
+} statesampler_mix_place;
+
+/* Says what a mix's state holds, without a mix: sets *desc to the description
+   of a source in the run that saved it, as rank 0, with its drop_last and its
+   epoch at the mix's base, and *place to the rest. Either may be NULL. With
+   these descriptions mix_init makes a mix that mix_load loads the state into.
+   ERANGE_SOURCE: there is no such source. ECORRUPT and EVERSION as far as one
+   source tells. Nothing is then set. */
+STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
+                                               uint32_t source,
+                                               statesampler_desc *desc,
+                                               statesampler_mix_place *place);
 
 /* --- audit ---------------------------------------------------------------- */
 
@@ -822,10 +946,10 @@ typedef struct statesampler_dataset {
 } statesampler_dataset;
 
 /* What mixture_load found of a dataset, and did with it. */
-#define STATESAMPLER_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_NEW 1     /* not in the state: it begins its epoch */
-#define STATESAMPLER_REMOVED 2 /* in the state only */
-#define STATESAMPLER_CHANGED 3 /* of the same name, but with another length,
+#define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
+#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: it begins its epoch */
+#define STATESAMPLER_CHANGE_REMOVED 2 /* in the state only */
+#define STATESAMPLER_CHANGE_CHANGED 3 /* of the same name, but with another length,
                                   seed, stream, order (with chunk_size and
                                   window), partition or tail */
 typedef struct statesampler_change {
@@ -873,22 +997,27 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
 STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
     const statesampler_mixture *mixture);
 
-/* Writes the state, mixture_state_bytes bytes, the same on every rank. */
-STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
-    const statesampler_mixture *mixture, void *out);
+/* Writes the state, mixture_state_bytes bytes, the same on every rank.
+   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out, size_t size);
+
+/* What mixture_load does where a dataset has CHANGED. */
+#define STATESAMPLER_REFUSE_CHANGED 0  /* EMISMATCH_DATASET, nothing moves */
+#define STATESAMPLER_RESTART_CHANGED 1 /* it begins its present epoch again */
 
 /* Goes on where a state was saved, on a started mixture with the same stop
    rule, in any shape. Datasets are matched by name; some may have been added,
    removed, put in another order or given other weights: then turns go on
    counting, and the sequence begins anew. One that has CHANGED is an
-   EMISMATCH; unless restart is 1: then it begins its present epoch again. Of
+   EMISMATCH_DATASET, unless `changed` is STATESAMPLER_RESTART_CHANGED. Of
    each dataset here and, after them, of each that is no longer here,
    mixture.changes then says which it was, also after an EMISMATCH (of the
    stop rule, too); it is empty after other errors.
    ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
-    int restart);
+    int changed);
 
 /* Frees everything; the mixture is then empty. */
 STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
@@ -1768,10 +1897,10 @@ STATESAMPLER_PRIV void statesampler_priv_order_set(
     /* The first `extra` blocks have one sample more. */
     uint64_t quota = s->num_samples / s->blocks, size;
     uint32_t extra = (uint32_t)(s->num_samples % s->blocks);
-    if (s->partition == STATESAMPLER_BLOCKED) {
+    if (s->partition == STATESAMPLER_PARTITION_BLOCKED) {
         key = statesampler_priv_derive(key, STATESAMPLER_PRIV_BLOCK + block);
     }
-    if (s->tail == STATESAMPLER_DROP) {
+    if (s->tail == STATESAMPLER_TAIL_DROP) {
         extra = 0;
     }
     size = quota + (block < extra);
@@ -1781,9 +1910,9 @@ STATESAMPLER_PRIV void statesampler_priv_order_set(
     order->key = key;
     order->size = size;
     order->start = block * quota + (block < extra ? block : extra);
-    if (s->order == STATESAMPLER_SHUFFLE) {
+    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_priv_perm_set(&order->perm, size, key);
-    } else if (s->order == STATESAMPLER_WINDOW) {
+    } else if (s->order == STATESAMPLER_ORDER_WINDOW) {
         statesampler_priv_perm_set(&order->perm, size / s->chunk_size, key);
     }
 }
@@ -1857,16 +1986,16 @@ STATESAMPLER_PRIV void statesampler_priv_fill(
     }
     order = statesampler_priv_order_for(s, spare, epoch, block);
     start = order->start;
-    if (s->order == STATESAMPLER_SHUFFLE) {
+    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++) {
             out[i] += start;
         }
-    } else if (s->order == STATESAMPLER_SEQUENTIAL) {
+    } else if (s->order == STATESAMPLER_ORDER_SEQUENTIAL) {
         for (i = 0; i < count; i++) {
             out[i] = start + first + i * stride;
         }
-    } else if (s->order == STATESAMPLER_REPLACEMENT) {
+    } else if (s->order == STATESAMPLER_ORDER_REPLACEMENT) {
         for (i = 0; i < count; i++) {
             uint64_t place = first + i * stride;
             out[i] = start + statesampler_priv_draw(
@@ -1912,10 +2041,10 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
     statesampler_priv_order *spare, uint64_t sample)
 {
     uint64_t slot, window;
-    if (s->order == STATESAMPLER_SEQUENTIAL) {
+    if (s->order == STATESAMPLER_ORDER_SEQUENTIAL) {
         return sample;
     }
-    if (s->order == STATESAMPLER_SHUFFLE) {
+    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
         return statesampler_perm_inverse(&order->perm, sample);
     }
     slot = sample / s->chunk_size;
@@ -1975,9 +2104,9 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
     uint32_t tail = (uint32_t)words[6] >> 16;
     uint64_t last = words[1], base = words[11];
     uint32_t extra = (uint32_t)(last % blocks);
-    if (tail == STATESAMPLER_DROP) {
+    if (tail == STATESAMPLER_TAIL_DROP) {
         last -= extra;
-    } else if (tail == STATESAMPLER_PAD && extra != 0) {
+    } else if (tail == STATESAMPLER_TAIL_PAD && extra != 0) {
         last += blocks - extra;
     }
     *share = last;
@@ -1985,9 +2114,9 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
         return base;
     }
     extra = (uint32_t)((last - base) % world_size);
-    if (tail == STATESAMPLER_DROP) {
+    if (tail == STATESAMPLER_TAIL_DROP) {
         last -= extra;
-    } else if (tail == STATESAMPLER_PAD && extra != 0) {
+    } else if (tail == STATESAMPLER_TAIL_PAD && extra != 0) {
         last += world_size - extra;
     }
     return last;
@@ -2000,7 +2129,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_end(const statesampler *s,
                                                        uint32_t blocks)
 {
     uint64_t words[STATESAMPLER_PRIV_WORDS], end, share;
-    if (s->tail == STATESAMPLER_CARRY) {
+    if (s->tail == STATESAMPLER_TAIL_CARRY) {
         return s->num_samples;
     }
     statesampler_priv_words(s, words);
@@ -2054,7 +2183,7 @@ STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
     s->now.step = 0;
     statesampler_priv_rebase(s);
     statesampler_priv_settle(
-        s, s->partition == STATESAMPLER_BLOCKED ? s->world_size : 1);
+        s, s->partition == STATESAMPLER_PARTITION_BLOCKED ? s->world_size : 1);
 }
 
 /* How many of the positions first, first + W, ... (count of them) are below
@@ -2076,7 +2205,7 @@ STATESAMPLER_PRIV size_t statesampler_priv_rank_count(const statesampler *s,
                                                       uint64_t position)
 {
     uint32_t count = s->batch_size;
-    if (s->tail == STATESAMPLER_CARRY ||
+    if (s->tail == STATESAMPLER_TAIL_CARRY ||
         s->end - position >= s->global) {
         return count;
     }
@@ -2087,7 +2216,7 @@ STATESAMPLER_PRIV size_t statesampler_priv_rank_count(const statesampler *s,
 /* Steps from the base to the end; with CARRY, to where the base must move. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
 {
-    if (s->tail == STATESAMPLER_CARRY) {
+    if (s->tail == STATESAMPLER_TAIL_CARRY) {
         return STATESAMPLER_MAX_SAMPLES / s->global;
     }
     return statesampler_priv_ceil_div(s->end - s->base.position, s->global);
@@ -2101,7 +2230,7 @@ STATESAMPLER_PRIV void statesampler_priv_after(const statesampler *s,
     uint64_t past = s->base.position + steps * s->global;
     spot->step = s->base.step + steps;
     spot->epoch = s->base.epoch;
-    if (s->tail == STATESAMPLER_CARRY) {
+    if (s->tail == STATESAMPLER_TAIL_CARRY) {
         spot->epoch += past / s->num_samples;
         spot->position = past % s->num_samples;
     } else {
@@ -2133,7 +2262,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_sample(
         /* Padding: the first place of this block (whose position is the
            block's number), or, where there is none, from the start again. */
         uint64_t block = position % s->blocks;
-        position = s->partition == STATESAMPLER_BLOCKED &&
+        position = s->partition == STATESAMPLER_PARTITION_BLOCKED &&
                            block < s->num_samples
                        ? block
                        : position % s->num_samples;
@@ -2153,7 +2282,7 @@ STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
     uint64_t epoch = at->epoch, first = at->position + s->rank;
     while (count != 0) {
         size_t run = count, i = 0;
-        if (s->tail == STATESAMPLER_CARRY) {
+        if (s->tail == STATESAMPLER_TAIL_CARRY) {
             if (first >= n) {
                 epoch += first / n;
                 first %= n;
@@ -2186,19 +2315,19 @@ STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
     uint32_t world_size = d->world_size ? d->world_size : 1;
     if (d->num_samples > STATESAMPLER_MAX_SAMPLES || d->rank >= world_size ||
         (uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
-        d->order > STATESAMPLER_REPLACEMENT ||
-        d->partition > STATESAMPLER_BLOCKED ||
-        d->tail > STATESAMPLER_CARRY || d->drop_last > 1) {
+        d->order > STATESAMPLER_ORDER_REPLACEMENT ||
+        d->partition > STATESAMPLER_PARTITION_BLOCKED ||
+        d->tail > STATESAMPLER_TAIL_CARRY || d->drop_last > 1) {
         return 0;
     }
-    if (d->order == STATESAMPLER_WINDOW &&
+    if (d->order == STATESAMPLER_ORDER_WINDOW &&
         (d->chunk_size == 0 || d->window == 0 ||
          d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size)) {
         return 0;
     }
-    return d->tail != STATESAMPLER_CARRY ||
+    return d->tail != STATESAMPLER_TAIL_CARRY ||
            (d->num_samples != 0 && !d->drop_last &&
-            d->partition == STATESAMPLER_INTERLEAVED);
+            d->partition == STATESAMPLER_PARTITION_INTERLEAVED);
 }
 
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
@@ -2213,7 +2342,7 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     s->stream = desc->stream;
     s->chunk_size = 0;
     s->window = 0;
-    if (desc->order == STATESAMPLER_WINDOW) {
+    if (desc->order == STATESAMPLER_ORDER_WINDOW) {
         s->chunk_size = desc->chunk_size;
         s->window = desc->window;
     }
@@ -2241,7 +2370,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
     }
     s->now.step++;
     s->now.position += s->global;
-    if (s->tail != STATESAMPLER_CARRY) {
+    if (s->tail != STATESAMPLER_TAIL_CARRY) {
         s->now.position = statesampler_priv_min(s->now.position, s->end);
         return;
     }
@@ -2254,51 +2383,75 @@ STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
     }
 }
 
-STATESAMPLER_DEF size_t statesampler_next(statesampler *s, uint64_t *out)
+STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
+                                       size_t *count)
 {
-    size_t count;
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    count = statesampler_priv_rank_count(s, s->now.position);
-    if (count == 0) {
+    size_t samples = 0;
+    int more;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && (count || !out));
+    more = s->tail == STATESAMPLER_TAIL_CARRY || s->now.position != s->end;
+    if (more) {
+        samples = statesampler_priv_rank_count(s, s->now.position);
+        statesampler_priv_advance(s, out, samples);
+    } else {
         statesampler_priv_begin(s, s->now.epoch + 1);
-        return 0;
     }
-    statesampler_priv_advance(s, out, count);
-    return count;
+    if (count) {
+        *count = samples;
+    }
+    return more;
 }
 
-STATESAMPLER_DEF size_t statesampler_at(const statesampler *s, uint64_t step,
-                                        uint64_t *out)
+STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
+                                     uint64_t *out, size_t *count)
 {
     statesampler_priv_order spare;
     statesampler_priv_spot spot;
-    size_t count;
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (!statesampler_priv_find(s, step, &spot)) {
-        return 0;
+    size_t samples = 0;
+    int code = 1;
+    STATESAMPLER_ASSERT(s && s->world_size != 0 && (count || !out));
+    if (step < s->base.step) {
+        code = STATESAMPLER_ERANGE_BASE;
+    } else if (!statesampler_priv_find(s, step, &spot)) {
+        code = s->tail == STATESAMPLER_TAIL_CARRY ? STATESAMPLER_ERANGE_FAR : 0;
+    } else if (s->tail != STATESAMPLER_TAIL_CARRY && spot.position == s->end) {
+        code = 0;
+    } else {
+        samples = statesampler_priv_rank_count(s, spot.position);
     }
-    count = statesampler_priv_rank_count(s, spot.position);
-    if (out) {
+    if (out && samples != 0) {
         statesampler_priv_order_clear(&spare);
-        statesampler_priv_step(s, &spare, &spot, out, count);
+        statesampler_priv_step(s, &spare, &spot, out, samples);
     }
-    return count;
+    if (count) {
+        *count = samples;
+    }
+    return code;
 }
 
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
+    if (step < s->base.step) {
+        return STATESAMPLER_ERANGE_BASE;
+    }
     return statesampler_priv_find(s, step, &s->now) ? STATESAMPLER_OK
-                                                    : STATESAMPLER_ERANGE;
+           : s->tail == STATESAMPLER_TAIL_CARRY ? STATESAMPLER_ERANGE_FAR
+                                           : STATESAMPLER_ERANGE_END;
 }
 
-STATESAMPLER_DEF int statesampler_set_epoch(statesampler *s, uint64_t epoch)
+STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
+{
+    STATESAMPLER_ASSERT(s && s->world_size != 0);
+    statesampler_priv_begin(s, epoch);
+}
+
+STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
     if (epoch != s->now.epoch) {
         statesampler_priv_begin(s, epoch);
     }
-    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
@@ -2316,7 +2469,7 @@ STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->tail == STATESAMPLER_CARRY
+    return s->tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_NONE
                : s->base.step + statesampler_priv_reach(s);
 }
@@ -2339,7 +2492,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (s->tail != STATESAMPLER_CARRY) {
+    if (s->tail != STATESAMPLER_TAIL_CARRY) {
         uint64_t rest = s->end - s->base.position;
         rest += s->world_size - 1 - s->rank;
         counts->rank_samples = rest / s->world_size;
@@ -2348,19 +2501,20 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     }
 }
 
-STATESAMPLER_DEF uint64_t statesampler_padding(const statesampler *s,
-                                               uint64_t step)
+STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
+                                             uint64_t step)
 {
     statesampler_priv_spot spot;
     uint64_t count;
     STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (s->tail == STATESAMPLER_CARRY ||
+    if (s->tail == STATESAMPLER_TAIL_CARRY ||
         !statesampler_priv_find(s, step, &spot)) {
         return 0;
     }
     count = statesampler_priv_rank_count(s, spot.position);
-    return count - statesampler_priv_below(s, s->num_samples,
-                                           spot.position + s->rank, count);
+    count -= statesampler_priv_below(s, s->num_samples,
+                                     spot.position + s->rank, count);
+    return (size_t)count;
 }
 
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
@@ -2373,7 +2527,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     uint32_t extra;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && place);
     n = s->num_samples;
-    if (s->order == STATESAMPLER_REPLACEMENT) {
+    if (s->order == STATESAMPLER_ORDER_REPLACEMENT) {
         return STATESAMPLER_EINVAL;
     }
     if (index >= n) {
@@ -2381,7 +2535,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     }
     quota = n / s->blocks;
     extra = (uint32_t)(n % s->blocks);
-    if (s->tail == STATESAMPLER_DROP) {
+    if (s->tail == STATESAMPLER_TAIL_DROP) {
         if (index >= n - extra) {
             return STATESAMPLER_ERANGE; /* left out */
         }
@@ -2481,16 +2635,20 @@ STATESAMPLER_PRIV int statesampler_priv_open(const unsigned char *bytes,
     return word == first ? STATESAMPLER_OK : STATESAMPLER_EVERSION;
 }
 
-STATESAMPLER_DEF void statesampler_save(
-    const statesampler *s, unsigned char out[STATESAMPLER_STATE_BYTES])
+STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
+                                       size_t size)
 {
     uint64_t words[STATESAMPLER_PRIV_WORDS];
-    const size_t size = STATESAMPLER_STATE_BYTES - 8;
+    unsigned char *bytes = (unsigned char *)out;
     STATESAMPLER_ASSERT(s && s->world_size != 0 && out);
+    if (size < STATESAMPLER_STATE_BYTES) {
+        return STATESAMPLER_ECAPACITY;
+    }
     statesampler_priv_words(s, words);
-    statesampler_priv_put(out, words, size);
-    words[0] = statesampler_priv_check(out, size);
-    statesampler_priv_put(out + size, words, 8);
+    statesampler_priv_put(bytes, words, STATESAMPLER_STATE_BYTES - 8);
+    words[0] = statesampler_priv_check(bytes, STATESAMPLER_STATE_BYTES - 8);
+    statesampler_priv_put(bytes + STATESAMPLER_STATE_BYTES - 8, words, 8);
+    return STATESAMPLER_OK;
 }
 
 /* Positions that a run with these words has served since its base. */
@@ -2530,12 +2688,12 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
     global = (uint64_t)d.world_size * d.batch_size;
     if (!statesampler_priv_valid(&d) || d.drop_last != 0 || global == 0 ||
         blocks == 0 ||
-        (d.partition == STATESAMPLER_INTERLEAVED && blocks != 1) ||
-        (d.order != STATESAMPLER_WINDOW && (words[4] | words[5]) != 0) ||
+        (d.partition == STATESAMPLER_PARTITION_INTERLEAVED && blocks != 1) ||
+        (d.order != STATESAMPLER_ORDER_WINDOW && (words[4] | words[5]) != 0) ||
         (base_step == 0 && base != 0)) {
         return 0;
     }
-    if (d.tail == STATESAMPLER_CARRY) {
+    if (d.tail == STATESAMPLER_TAIL_CARRY) {
         /* seek stops at 2^63 steps, and 2^62 more take centuries. */
         return words[9] < n && base < n &&
                base_step <= STATESAMPLER_NONE / 4 * 3 &&
@@ -2546,11 +2704,11 @@ STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
        less than its world size, after the last sample. And a step serves one
        position or more. */
     n = statesampler_priv_end(words, &most);
-    if (d.tail == STATESAMPLER_PAD) {
+    if (d.tail == STATESAMPLER_TAIL_PAD) {
         most += UINT32_MAX - 1;
     }
     return epochs == 0 && base <= most && base_step <= base &&
-           (base != 0 || d.partition == STATESAMPLER_INTERLEAVED ||
+           (base != 0 || d.partition == STATESAMPLER_PARTITION_INTERLEAVED ||
             blocks == d.world_size) &&
            served <= n - base &&
            (served == n - base || served % global == 0);
@@ -2582,7 +2740,7 @@ STATESAMPLER_PRIV void statesampler_priv_take(statesampler *s,
 {
     uint32_t world_size = (uint32_t)words[7];
     uint32_t batch_size = (uint32_t)(words[7] >> 32);
-    if (words[9] == 0 && s->tail != STATESAMPLER_CARRY) {
+    if (words[9] == 0 && s->tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_priv_begin(s, words[8]);
         return;
     }
@@ -2623,6 +2781,37 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
         statesampler_priv_take(s, words);
     }
     return code;
+}
+
+STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
+                                           statesampler_desc *desc,
+                                           statesampler_place *place)
+{
+    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    const unsigned char *bytes = (const unsigned char *)state;
+    int code = statesampler_priv_open(bytes, size, STATESAMPLER_STATE_BYTES,
+                                      STATESAMPLER_PRIV_FIRST(
+                                          STATESAMPLER_PRIV_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    statesampler_priv_get(bytes, words, size - 8);
+    if (!statesampler_priv_possible(words)) {
+        return STATESAMPLER_ECORRUPT;
+    }
+    if (desc) {
+        statesampler_priv_describe(words, desc);
+        desc->epoch = words[8];
+    }
+    if (place) {
+        place->position = words[9];
+        place->step = words[12] + statesampler_priv_ceil_div(
+            statesampler_priv_served(words),
+            (words[7] & UINT32_MAX) * (words[7] >> 32));
+        place->rank = 0;
+        place->slot = 0;
+    }
+    return STATESAMPLER_OK;
 }
 
 /* --- mix -------------------------------------------------------------------
@@ -2726,7 +2915,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t goal = mix->base_point + (turn - mix->base_turn);
-    uint64_t point = goal, step = mix->stop == STATESAMPLER_ALL;
+    uint64_t point = goal, step = mix->stop == STATESAMPLER_STOP_ALL;
     int growing = 1;
     while (step != 0) {
         if (statesampler_priv_taken(mix, point + step) > goal) {
@@ -2744,7 +2933,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_point(
 STATESAMPLER_PRIV int statesampler_priv_takes_turns(const statesampler *s,
                                                     uint32_t stop)
 {
-    return stop <= STATESAMPLER_ALL
+    return stop <= STATESAMPLER_STOP_ALL
                ? statesampler_num_steps(s) != 0
                : statesampler_priv_epoch_end(s, 0, 1) != 0;
 }
@@ -2810,12 +2999,12 @@ STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
         }
     }
     mix->end = mix->turn;
-    if (mix->stop == STATESAMPLER_NEVER) {
+    if (mix->stop == STATESAMPLER_STOP_NEVER) {
         mix->end = STATESAMPLER_NONE;
-    } else if (mix->stop == STATESAMPLER_ALL) {
+    } else if (mix->stop == STATESAMPLER_STOP_ALL) {
         mix->end += left;
     } else if (mix->seats != 0) {
-        mix->end += (mix->stop == STATESAMPLER_FIRST ? first : last) -
+        mix->end += (mix->stop == STATESAMPLER_STOP_FIRST ? first : last) -
                     mix->point;
     }
 }
@@ -2840,17 +3029,17 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
             s->rank != sources->sampler.rank ||
             s->world_size != sources->sampler.world_size ||
             s->batch_size != sources->sampler.batch_size ||
-            (s->tail == STATESAMPLER_CARRY && stop != STATESAMPLER_NEVER)) {
+            (s->tail == STATESAMPLER_TAIL_CARRY && stop != STATESAMPLER_STOP_NEVER)) {
             return STATESAMPLER_EINVAL;
         }
     }
-    if (num_sources == 0 || stop > STATESAMPLER_NEVER ||
-        (stop == STATESAMPLER_NEVER && seated == 0)) {
+    if (num_sources == 0 || stop > STATESAMPLER_STOP_NEVER ||
+        (stop == STATESAMPLER_STOP_NEVER && seated == 0)) {
         return STATESAMPLER_EINVAL;
     }
     for (i = 0; i < num_sources; i++) {
         if (seated != 0 &&
-            (stop == STATESAMPLER_ALL || stop == STATESAMPLER_RESTART) &&
+            (stop == STATESAMPLER_STOP_ALL || stop == STATESAMPLER_STOP_RESTART) &&
             statesampler_num_steps(&sources[i].sampler) /
                     statesampler_priv_weight(sources + i) >=
                 STATESAMPLER_MAX_SAMPLES / seated) {
@@ -2928,7 +3117,7 @@ STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
                                                       uint64_t *out)
 {
     size_t count;
-    if (s->now.position == s->end && s->tail != STATESAMPLER_CARRY) {
+    if (s->now.position == s->end && s->tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_priv_begin(s, s->now.epoch + 1);
     }
     count = statesampler_priv_rank_count(s, s->now.position);
@@ -2979,7 +3168,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
         return 0;
     }
     i = statesampler_priv_due(mix, mix->point, &turns);
-    if (mix->stop == STATESAMPLER_ALL && turns >= sources[i].left) {
+    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= sources[i].left) {
         statesampler_priv_pass(mix);
         i = statesampler_priv_due(mix, mix->point, &turns);
     }
@@ -2988,9 +3177,9 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     mix->point++;
     mix->turn++;
     if (turns + 1 >= sources[i].left) {
-        if (sources[i].sampler.tail == STATESAMPLER_CARRY) {
+        if (sources[i].sampler.tail == STATESAMPLER_TAIL_CARRY) {
             statesampler_priv_mix_base(mix); /* no seek would reach this turn */
-        } else if (mix->stop == STATESAMPLER_ALL) {
+        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
             statesampler_priv_retire(mix, sources[i].seat);
         }
     }
@@ -3009,7 +3198,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
     *count = 0;
-    if (turn >= mix->end && mix->stop != STATESAMPLER_NEVER) {
+    if (turn >= mix->end && mix->stop != STATESAMPLER_STOP_NEVER) {
         return 0;
     }
     if (turn < mix->base_turn || turn > STATESAMPLER_MAX_SAMPLES) {
@@ -3018,7 +3207,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     i = statesampler_priv_due(mix, statesampler_priv_point(mix, turn),
                               &turns);
     taken = mix->sources + i;
-    if (turns > taken->left && taken->sampler.tail == STATESAMPLER_CARRY) {
+    if (turns > taken->left && taken->sampler.tail == STATESAMPLER_TAIL_CARRY) {
         return STATESAMPLER_ERANGE;
     }
     *source = i;
@@ -3051,7 +3240,7 @@ STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
                 mix->sources + mix->sources[seat].seated;
             uint64_t turns = statesampler_priv_turns(mix, point, &seat) -
                              source->base_turns;
-            if (mix->stop == STATESAMPLER_ALL) {
+            if (mix->stop == STATESAMPLER_STOP_ALL) {
                 turns = statesampler_priv_min(turns, source->left);
             }
             if (write) {
@@ -3060,7 +3249,7 @@ STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
                     mix->sources[mix->alive++].alive = seat;
                 }
             } else if (turns > source->left &&
-                       source->sampler.tail == STATESAMPLER_CARRY) {
+                       source->sampler.tail == STATESAMPLER_TAIL_CARRY) {
                 return STATESAMPLER_ERANGE;
             }
         }
@@ -3133,17 +3322,17 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     turns = statesampler_priv_turns(mix, mix->point, &seat);
     past = mix->sources[source].base_turns;
     left = mix->sources[source].left;
-    if (mix->stop == STATESAMPLER_ALL) {
+    if (mix->stop == STATESAMPLER_STOP_ALL) {
         turns = statesampler_priv_min(turns, past + left);
     }
     turns += found.step - s->now.step;
     point = statesampler_priv_when(mix, seat, turns);
-    if (mix->stop == STATESAMPLER_ALL) {
+    if (mix->stop == STATESAMPLER_STOP_ALL) {
         point = statesampler_priv_taken(mix, point);
     }
     point += mix->base_turn - mix->base_point;
     if (point >= mix->end || point > STATESAMPLER_MAX_SAMPLES ||
-        (s->tail == STATESAMPLER_CARRY && turns - past > left)) {
+        (s->tail == STATESAMPLER_TAIL_CARRY && turns - past > left)) {
         return STATESAMPLER_ERANGE; /* mix_at does not serve it either */
     }
     *turn = point;
@@ -3182,13 +3371,16 @@ STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
     return statesampler_priv_mix_bytes(mix->num_sources);
 }
 
-STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
-                                            void *out)
+STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
+                                           void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
     uint64_t words[STATESAMPLER_PRIV_WORDS];
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && out);
+    if (size < statesampler_mix_state_bytes(mix)) {
+        return STATESAMPLER_ECAPACITY;
+    }
     words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC);
     words[1] = (uint64_t)mix->stop << 32 | mix->num_sources;
     words[2] = mix->epoch;
@@ -3205,6 +3397,7 @@ STATESAMPLER_DEF void statesampler_mix_save(const statesampler_mix *mix,
     words[0] = statesampler_priv_check(
         (unsigned char *)out, (size_t)(bytes - (unsigned char *)out));
     statesampler_priv_put(bytes, words, 8);
+    return STATESAMPLER_OK;
 }
 
 /* Gives every sampler of a mix a shape; then the present is the base. */
@@ -3222,7 +3415,7 @@ STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
         if (s->now.epoch != source->base.epoch) {
             source->finished = 1;
         }
-        if (s->now.position == 0 && s->tail != STATESAMPLER_CARRY) {
+        if (s->now.position == 0 && s->tail != STATESAMPLER_TAIL_CARRY) {
             statesampler_priv_begin(s, s->now.epoch);
         }
         statesampler_priv_rebase(s);
@@ -3254,10 +3447,10 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     /* seek stops at turn 2^62, and half as many more take centuries. Only what
        ALL has passed over takes the sequence ahead of the turns. */
     most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
-    if (words[1] >> 32 > STATESAMPLER_NEVER || (uint32_t)words[1] == 0 ||
+    if (words[1] >> 32 > STATESAMPLER_STOP_NEVER || (uint32_t)words[1] == 0 ||
         words[3] > most || words[4] > words[3] || words[5] > most ||
         (words[5] > words[4] &&
-         (words[4] == 0 || words[1] >> 32 != STATESAMPLER_ALL))) {
+         (words[4] == 0 || words[1] >> 32 != STATESAMPLER_STOP_ALL))) {
         return STATESAMPLER_ECORRUPT;
     }
     if (words[1] != ((uint64_t)mix->stop << 32 | mix->num_sources)) {
@@ -3288,7 +3481,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
             saved = i == 0 ? words[7] : saved;
             if (words[0] >> 34 != 0 || words[7] != saved ||
                 (words[0] >> 33 != 0 &&
-                 (words[6] >> 16 & 255) == STATESAMPLER_CARRY)) {
+                 (words[6] >> 16 & 255) == STATESAMPLER_TAIL_CARRY)) {
                 return STATESAMPLER_ECORRUPT;
             }
             words[12] = words[10];
@@ -3315,6 +3508,52 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     (void)statesampler_priv_go(mix, statesampler_priv_min(turn, mix->end));
     if (!same) {
         statesampler_priv_reshape(mix, shape);
+    }
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
+                                               uint32_t source,
+                                               statesampler_desc *desc,
+                                               statesampler_mix_place *place)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t words[STATESAMPLER_PRIV_WORDS], head[6];
+    statesampler_desc found;
+    int code;
+    STATESAMPLER_ASSERT(state || size == 0);
+    head[1] = 0;
+    if (size >= 16) {
+        statesampler_priv_get(bytes, head, 16);
+    }
+    code = statesampler_priv_open(
+        bytes, size, statesampler_priv_mix_bytes((uint32_t)head[1]),
+        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC));
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    statesampler_priv_get(bytes, head, STATESAMPLER_PRIV_MIX_HEAD);
+    if (source >= (uint32_t)head[1]) {
+        return STATESAMPLER_ERANGE_SOURCE;
+    }
+    statesampler_priv_get(bytes + STATESAMPLER_PRIV_MIX_HEAD +
+                              STATESAMPLER_PRIV_SOURCE_BYTES * source,
+                          words, STATESAMPLER_PRIV_SOURCE_BYTES);
+    statesampler_priv_describe(words, &found);
+    if (!statesampler_priv_valid(&found)) {
+        return STATESAMPLER_ECORRUPT_DESC;
+    }
+    if (desc) {
+        statesampler_priv_describe(words, desc);
+        desc->epoch = words[8];
+        desc->drop_last = words[0] >> 33 & 1;
+    }
+    if (place) {
+        place->epoch = head[2];
+        place->turn = head[3];
+        place->num_sources = (uint32_t)head[1];
+        place->stop = (uint32_t)(head[1] >> 32);
+        place->weight = (uint32_t)words[0];
     }
     return STATESAMPLER_OK;
 }
@@ -3369,18 +3608,147 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     switch (code) {
     case STATESAMPLER_OK: return "no error";
     case STATESAMPLER_EINVAL: return "an impossible description or argument";
+    case STATESAMPLER_EINVAL_NUM_SAMPLES: return "num_samples is above 2^62";
+    case STATESAMPLER_EINVAL_RANK: return "rank is not below world_size";
+    case STATESAMPLER_EINVAL_GLOBAL_BATCH:
+        return "world_size * batch_size is 2^62 or more";
+    case STATESAMPLER_EINVAL_ORDER:
+        return "order is not one of STATESAMPLER_ORDER_...";
+    case STATESAMPLER_EINVAL_PARTITION:
+        return "partition is not one of STATESAMPLER_PARTITION_...";
+    case STATESAMPLER_EINVAL_TAIL:
+        return "tail is not one of STATESAMPLER_TAIL_...";
+    case STATESAMPLER_EINVAL_DROP_LAST: return "drop_last is neither 0 nor 1";
+    case STATESAMPLER_EINVAL_CHUNK_SIZE:
+        return "the order WINDOW needs a chunk_size";
+    case STATESAMPLER_EINVAL_WINDOW: return "the order WINDOW needs a window";
+    case STATESAMPLER_EINVAL_CHUNKS:
+        return "chunk_size * window is 2^62 or more";
+    case STATESAMPLER_EINVAL_CARRY_EMPTY: return "the tail CARRY needs samples";
+    case STATESAMPLER_EINVAL_CARRY_BLOCKED:
+        return "the tail CARRY needs the partition INTERLEAVED";
+    case STATESAMPLER_EINVAL_CARRY_DROP_LAST:
+        return "the tail CARRY has no last step to drop";
+    case STATESAMPLER_EINVAL_NO_SOURCES: return "a mix needs a source";
+    case STATESAMPLER_EINVAL_STOP:
+        return "stop is not one of STATESAMPLER_STOP_...";
+    case STATESAMPLER_EINVAL_SOURCE_RANK:
+        return "the samplers of a mix differ in rank";
+    case STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE:
+        return "the samplers of a mix differ in world_size";
+    case STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE:
+        return "the samplers of a mix differ in batch_size";
+    case STATESAMPLER_EINVAL_SOURCE_SAMPLES:
+        return "the sources of a mix have 2^62 samples or more";
+    case STATESAMPLER_EINVAL_SOURCE_CARRY:
+        return "a source with the tail CARRY needs the stop rule NEVER";
+    case STATESAMPLER_EINVAL_WEIGHTS:
+        return "the weights of a mix sum to 2^31 or more";
+    case STATESAMPLER_EINVAL_SEQUENCE:
+        return "a source of a mix has too many steps for its weight";
+    case STATESAMPLER_EINVAL_NO_STEPS:
+        return "the stop rule NEVER needs a source that has steps";
+    case STATESAMPLER_EINVAL_NAME_EMPTY:
+        return "the name of a dataset is empty";
+    case STATESAMPLER_EINVAL_NAME_TAKEN:
+        return "the mixture has a dataset of this name";
+    case STATESAMPLER_EINVAL_REPLACEMENT:
+        return "with the order REPLACEMENT a sample has no place";
+    case STATESAMPLER_EINVAL_PATH:
+        return "the path is empty or longer than 4,095 bytes";
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
+    case STATESAMPLER_ERANGE_BASE:
+        return "the step or turn is before the present shape began";
+    case STATESAMPLER_ERANGE_END:
+        return "the step or turn is past the end of the epoch";
+    case STATESAMPLER_ERANGE_FAR:
+        return "the step or turn is too far from the base";
+    case STATESAMPLER_ERANGE_INDEX: return "index is not below num_samples";
+    case STATESAMPLER_ERANGE_DROPPED:
+        return "no step or turn of this epoch serves the sample";
+    case STATESAMPLER_ERANGE_SERVED:
+        return "the sample was served before the present shape began";
+    case STATESAMPLER_ERANGE_SOURCE:
+        return "the mix has no source of this number";
+    case STATESAMPLER_ERANGE_NAME:
+        return "the mixture has no dataset of this name";
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
+    case STATESAMPLER_ECORRUPT_SIZE:
+        return "the state is cut short, or too long";
+    case STATESAMPLER_ECORRUPT_MAGIC:
+        return "these bytes are not a state of this kind";
+    case STATESAMPLER_ECORRUPT_CHECK:
+        return "the state has changed since it was saved";
+    case STATESAMPLER_ECORRUPT_DESC:
+        return "the state has a description that init refuses";
+    case STATESAMPLER_ECORRUPT_ZERO:
+        return "the state has a field that should be 0 and is not";
+    case STATESAMPLER_ECORRUPT_BLOCKS:
+        return "the state has a number of blocks that no run has";
+    case STATESAMPLER_ECORRUPT_BASE:
+        return "the state has a base where no shape begins";
+    case STATESAMPLER_ECORRUPT_POSITION:
+        return "the state has a position where no step ends";
+    case STATESAMPLER_ECORRUPT_SOURCES:
+        return "the state of a mix has no sources";
+    case STATESAMPLER_ECORRUPT_STOP:
+        return "the state of a mix has no stop rule of ours";
+    case STATESAMPLER_ECORRUPT_SHAPES:
+        return "the state of a mix has sources of differing shapes";
+    case STATESAMPLER_ECORRUPT_TURN:
+        return "the state has a turn that its mix does not reach";
+    case STATESAMPLER_ECORRUPT_POINT:
+        return "the state has a place in the sequence that no mix reaches";
+    case STATESAMPLER_ECORRUPT_NAMES:
+        return "the state of a mixture has a name twice";
     case STATESAMPLER_EVERSION:
         return "the state is of a newer version or algorithm";
+    case STATESAMPLER_EVERSION_FORMAT:
+        return "the state has a newer format than this library";
+    case STATESAMPLER_EVERSION_ALGORITHM:
+        return "the state is of another algorithm";
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed, order or mix";
+    case STATESAMPLER_EMISMATCH_NUM_SAMPLES:
+        return "the state has another num_samples";
+    case STATESAMPLER_EMISMATCH_SEED: return "the state has another seed";
+    case STATESAMPLER_EMISMATCH_STREAM: return "the state has another stream";
+    case STATESAMPLER_EMISMATCH_ORDER: return "the state has another order";
+    case STATESAMPLER_EMISMATCH_CHUNK_SIZE:
+        return "the state has another chunk_size";
+    case STATESAMPLER_EMISMATCH_WINDOW: return "the state has another window";
+    case STATESAMPLER_EMISMATCH_PARTITION:
+        return "the state has another partition";
+    case STATESAMPLER_EMISMATCH_TAIL: return "the state has another tail";
+    case STATESAMPLER_EMISMATCH_SOURCES:
+        return "the state has another number of sources";
+    case STATESAMPLER_EMISMATCH_STOP: return "the state has another stop rule";
+    case STATESAMPLER_EMISMATCH_WEIGHT:
+        return "the state has another weight for a source";
+    case STATESAMPLER_EMISMATCH_DATASET:
+        return "the state has another dataset of the same name";
+    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
 #ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";
-    case STATESAMPLER_EIO: return "the file could not be read or written";
+    case STATESAMPLER_EENV_UNSET:
+        return "one of the two variables of the launcher is not set";
+    case STATESAMPLER_EENV_NUMBER:
+        return "a rank or world size is not a decimal number of 32 bits";
+    case STATESAMPLER_EENV_RANK: return "the rank is not below the world size";
+    case STATESAMPLER_EIO: return "the file cannot be read or written";
+    case STATESAMPLER_EIO_PERMISSION: return "no permission";
+    case STATESAMPLER_EIO_SPACE: return "no space is left";
+    case STATESAMPLER_EIO_READ_ONLY: return "the file system is read-only";
+    case STATESAMPLER_EIO_NO_FOLDER:
+        return "the folder of the file does not exist";
+    case STATESAMPLER_EIO_IS_FOLDER: return "the path is that of a folder";
+    case STATESAMPLER_EIO_NOT_REGULAR:
+        return "the path is that of a device, a pipe or a socket";
+    case STATESAMPLER_EIO_NAME: return "the system does not allow this path";
+    case STATESAMPLER_EIO_OPEN_FILES: return "too many files are open";
+    case STATESAMPLER_EIO_BUSY: return "another program has the file open";
     case STATESAMPLER_ENOFILE: return "there is no such file";
-    case STATESAMPLER_ECAPACITY: return "the file is larger than the buffer";
 #endif
     default: return "unknown error";
     }
@@ -3809,14 +4177,16 @@ STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
     return statesampler_priv_mixture_bytes(mixture->mix.num_sources);
 }
 
-STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
-    const statesampler_mixture *mixture, void *out)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
     uint64_t words[2];
-    size_t size;
     uint32_t i;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources && out);
+    if (size < statesampler_mixture_state_bytes(mixture)) {
+        return STATESAMPLER_ECAPACITY;
+    }
     words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC);
     words[1] = mixture->mix.num_sources;
     statesampler_priv_put(bytes, words, 16);
@@ -3824,10 +4194,12 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_save(
     for (i = 0; i < mixture->mix.num_sources; i++, bytes += 8) {
         statesampler_priv_put(bytes, &mixture->datasets[i].value, 8);
     }
-    statesampler_mix_save(&mixture->mix, bytes);
+    (void)statesampler_mix_save(
+        &mixture->mix, bytes, statesampler_mix_state_bytes(&mixture->mix));
     size = statesampler_mixture_state_bytes(mixture) - 8;
     words[0] = statesampler_priv_check((unsigned char *)out, size);
     statesampler_priv_put((unsigned char *)out + size, words, 8);
+    return STATESAMPLER_OK;
 }
 
 /* Sets up in *mix, over an array that it makes, the mix that saved a state,
@@ -3866,7 +4238,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_follow(
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     int code;
-    statesampler_save(past, state);
+    (void)statesampler_save(past, state, sizeof state);
     code = statesampler_load(s, state, sizeof state);
     if (code != STATESAMPLER_OK && restart) {
         statesampler_priv_begin(s, past->now.epoch);
@@ -3926,13 +4298,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
         change.source = i;
-        change.status = STATESAMPLER_NEW;
+        change.status = STATESAMPLER_CHANGE_NEW;
         source.finished = 0;
         for (j = 0; j < count && hashes[j] != change.hash; j++) {
         }
         same &= j == i;
         if (j < count) {
-            change.status = STATESAMPLER_MATCHED;
+            change.status = STATESAMPLER_CHANGE_MATCHED;
             same &= statesampler_priv_weight(past + j) ==
                     statesampler_priv_weight(&source);
             source.finished =
@@ -3940,7 +4312,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
                 past[j].sampler.now.epoch != past[j].base.epoch;
             if (statesampler_priv_follow(&source.sampler, &past[j].sampler,
                                          restart) != STATESAMPLER_OK) {
-                change.status = STATESAMPLER_CHANGED;
+                change.status = STATESAMPLER_CHANGE_CHANGED;
                 source.finished = 0;
                 refused |= !restart;
                 same = 0;
@@ -3962,7 +4334,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
             change.name = NULL;
             change.hash = hashes[j];
             change.source = j;
-            change.status = STATESAMPLER_REMOVED;
+            change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
         }
     }

@@ -62,7 +62,7 @@ static void use_all(uint64_t n)
         for (k = 0; k < 200; k++)
             must(statesampler_next(&s, out) == BATCH, "count");
         must(statesampler_at(&s, n / (RANKS * BATCH) / 2, out) == BATCH, "at");
-        if (order != STATESAMPLER_REPLACEMENT)
+        if (order != STATESAMPLER_ORDER_REPLACEMENT)
             must(statesampler_locate(&s, n / 3, &place) == 0, "locate");
         statesampler_save(&s, state);
         must(statesampler_load(&s, state, sizeof state) == 0, "load");

@@ -99,12 +99,12 @@ int main(void)
         uint32_t sources, stop;
         double bar;
     } sizes[] = {
-        {"a turn of a mix; D = 2; batches of 256", 2, STATESAMPLER_NEVER, 1.3},
-        {"a turn of a mix; D = 16; batches of 256", 16, STATESAMPLER_NEVER,
+        {"a turn of a mix; D = 2; batches of 256", 2, STATESAMPLER_STOP_NEVER, 1.3},
+        {"a turn of a mix; D = 16; batches of 256", 16, STATESAMPLER_STOP_NEVER,
          1.4},
-        {"a turn of a mix; D = 1000; batches of 256", 1000, STATESAMPLER_NEVER,
+        {"a turn of a mix; D = 1000; batches of 256", 1000, STATESAMPLER_STOP_NEVER,
          2},
-        {"a turn of ALL; D = 1000; 998 finished", 1000, STATESAMPLER_ALL, 0}
+        {"a turn of ALL; D = 1000; 998 finished", 1000, STATESAMPLER_STOP_ALL, 0}
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     static turns t[SIZES + 1];
@@ -125,7 +125,7 @@ int main(void)
             must(t[i].sources != NULL, "memory");
             for (k = 0; k < sizes[i].sources; k++) {
                 d = describe(k);
-                if (sizes[i].stop == STATESAMPLER_ALL) {
+                if (sizes[i].stop == STATESAMPLER_STOP_ALL) {
                     mixed.before = late_before;
                     if (k < sizes[i].sources - 2)
                         d.num_samples = RANKS * BATCH;

@@ -83,14 +83,14 @@ int main(void)
            SAMPLES, 100.0 * (double)truth / SAMPLES);
     printf("ranks    UNEVEN                  PAD\n");
     for (i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
-        if (!evaluate(worlds[i], STATESAMPLER_UNEVEN, &right, &seen)) {
+        if (!evaluate(worlds[i], STATESAMPLER_TAIL_UNEVEN, &right, &seen)) {
             wrong++;
         }
         wrong += right != 2 * truth || seen != 2 * SAMPLES;
         printf("%5" PRIu32 "    %4" PRIu64 " of %4" PRIu64 " %8.4f %%",
                worlds[i], right / 2, seen / 2,
                100.0 * (double)right / (double)seen);
-        if (!evaluate(worlds[i], STATESAMPLER_PAD, &right, &seen)) {
+        if (!evaluate(worlds[i], STATESAMPLER_TAIL_PAD, &right, &seen)) {
             wrong++;
         }
         off += right * SAMPLES != truth * seen;

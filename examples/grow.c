@@ -54,7 +54,7 @@ int main(void)
     if (add(&before, "web", 3, 1000) != 0 ||
         add(&before, "mail", 1, 300) != 0 ||
         add(&before, "code", 2, 400) != 0 ||
-        statesampler_mixture_start(&before, STATESAMPLER_NEVER) != 0) {
+        statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER) != 0) {
         return 1;
     }
     while (statesampler_mix_turn(&before.mix) < 60) {
@@ -71,7 +71,7 @@ int main(void)
     if (add(&after, "code", 2, 400) != 0 ||
         add(&after, "books", 1, 200) != 0 ||
         add(&after, "web", 3, 1000) != 0 ||
-        statesampler_mixture_start(&after, STATESAMPLER_NEVER) != 0 ||
+        statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER) != 0 ||
         statesampler_mixture_load(&after, state, size, 0) != 0) {
         return 1;
     }

@@ -262,28 +262,28 @@ static void check_options(void)
         STATESAMPLER_MAX_SAMPLES) {
         fail(2, "--world-size times --batch-size is not below 2^62");
     }
-    if ((desc.order == STATESAMPLER_WINDOW) != (desc.chunk_size > 0) ||
-        (desc.order == STATESAMPLER_WINDOW) != (desc.window > 0)) {
+    if ((desc.order == STATESAMPLER_ORDER_WINDOW) != (desc.chunk_size > 0) ||
+        (desc.order == STATESAMPLER_ORDER_WINDOW) != (desc.window > 0)) {
         fail(2, "--order window, --chunk-size and --window go together");
     }
     if (desc.window > 0 &&
         desc.chunk_size > (STATESAMPLER_MAX_SAMPLES - 1) / desc.window) {
         fail(2, "--chunk-size times --window is not below 2^62");
     }
-    if (desc.tail == STATESAMPLER_CARRY &&
+    if (desc.tail == STATESAMPLER_TAIL_CARRY &&
         (desc.num_samples == 0 || desc.drop_last ||
-         desc.partition == STATESAMPLER_BLOCKED)) {
+         desc.partition == STATESAMPLER_PARTITION_BLOCKED)) {
         fail(2, "--tail carry does not go with --num-samples 0, --drop-last "
                 "or --partition blocked");
     }
-    if (print && desc.tail == STATESAMPLER_CARRY &&
+    if (print && desc.tail == STATESAMPLER_TAIL_CARRY &&
         (steps == STATESAMPLER_NONE || epochs != STATESAMPLER_NONE)) {
         fail(2, "--tail carry has no end: it needs --steps, not --epochs");
     }
     if (format == U32 && desc.num_samples > (uint64_t)1 << 32) {
         fail(2, "--format u32 is for at most 2^32 samples; u64 has no limit");
     }
-    if (desc.order == STATESAMPLER_REPLACEMENT && (want_audit || num_wanted)) {
+    if (desc.order == STATESAMPLER_ORDER_REPLACEMENT && (want_audit || num_wanted)) {
         fail(2, "--order replacement repeats and misses samples: it has no "
                 "--audit and no --locate");
     }
@@ -486,7 +486,7 @@ static int audit(uint64_t *batch)
         }
         statesampler_get_counts(&s, &counts);
         end = counts.steps;
-        if (desc.tail == STATESAMPLER_CARRY) {
+        if (desc.tail == STATESAMPLER_TAIL_CARRY) {
             end = (desc.num_samples - 1) / global + 1;
         }
         for (step = 0; step < end; step++) {
@@ -494,7 +494,7 @@ static int audit(uint64_t *batch)
             uint64_t extra = statesampler_padding(&s, step);
 
             /* Positions from n on are the next epoch's with CARRY. */
-            if (desc.tail == STATESAMPLER_CARRY && step == end - 1) {
+            if (desc.tail == STATESAMPLER_TAIL_CARRY && step == end - 1) {
                 while (extra < count &&
                        step * global + rank + (count - extra - 1) *
                                desc.world_size >= desc.num_samples) {
@@ -514,11 +514,11 @@ static int audit(uint64_t *batch)
     }
     good = statesampler_audit_check(&all, desc.num_samples) &&
            dropped == counts.dropped &&
-           (desc.tail == STATESAMPLER_CARRY || repeats == counts.padded);
+           (desc.tail == STATESAMPLER_TAIL_CARRY || repeats == counts.padded);
     show("epoch", statesampler_epoch(&s));
     show("ranks", desc.world_size);
     show("samples served", served);
-    show(desc.tail == STATESAMPLER_CARRY ? "of the next epoch" : "repeats",
+    show(desc.tail == STATESAMPLER_TAIL_CARRY ? "of the next epoch" : "repeats",
          repeats);
     show("dropped", dropped);
     printf("%-20s %s\n", dropped > 0 ? "all others once" : "each exactly once",

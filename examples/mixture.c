@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         sources[i].weight = weight[i];
         sum += weight[i];
     }
-    code = statesampler_mix_init(&mix, sources, DATASETS, STATESAMPLER_NEVER);
+    code = statesampler_mix_init(&mix, sources, DATASETS, STATESAMPLER_STOP_NEVER);
     if (code == STATESAMPLER_OK) {
         code = statesampler_mix_seek(&mix, first);
     }

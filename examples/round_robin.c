@@ -34,8 +34,8 @@ static int start(worker *ranks)
     desc.seed = 5;
     desc.world_size = RANKS;
     desc.batch_size = BATCH;
-    desc.partition = STATESAMPLER_BLOCKED;
-    desc.tail = STATESAMPLER_UNEVEN;
+    desc.partition = STATESAMPLER_PARTITION_BLOCKED;
+    desc.tail = STATESAMPLER_TAIL_UNEVEN;
     for (r = 0; r < RANKS; r++) {
         for (i = 0; i < DATASETS; i++) {
             desc.rank = r;
@@ -46,7 +46,7 @@ static int start(worker *ranks)
             ranks[r].sources[i].weight = 1;
         }
         if (statesampler_mix_init(&ranks[r].mix, ranks[r].sources, DATASETS,
-                                  STATESAMPLER_FIRST) != 0) {
+                                  STATESAMPLER_STOP_FIRST) != 0) {
             return -1;
         }
     }

@@ -494,13 +494,13 @@ static void run_init_ranks(run *r)
             desc.world_size = (uint32_t)r->option.ranks;
             desc.batch_size =
                 (uint32_t)(r->option.global_batch / r->option.ranks);
-            desc.tail = STATESAMPLER_UNEVEN;
+            desc.tail = STATESAMPLER_TAIL_UNEVEN;
             must(statesampler_init(&w->sources[i].sampler, &desc), "cannot",
                  "start");
             w->sources[i].weight = weights[i];
         }
         must(statesampler_mix_init(&w->mix, w->sources, r->texts,
-                                   STATESAMPLER_ALL),
+                                   STATESAMPLER_STOP_ALL),
              "cannot", "mix");
     }
 }

@@ -46,11 +46,11 @@ int main(void)
     static const struct {
         const char *name;
         uint32_t stop, weight[DATASETS];
-    } rows[] = {{"FIRST", STATESAMPLER_FIRST, {1, 1, 1}},
-                {"ALL", STATESAMPLER_ALL, {1, 1, 1}},
-                {"RESTART", STATESAMPLER_RESTART, {1, 1, 1}},
-                {"NEVER", STATESAMPLER_NEVER, {1, 1, 1}},
-                {"NEVER, 3 : 2 : 1", STATESAMPLER_NEVER, {3, 2, 1}}};
+    } rows[] = {{"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}},
+                {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}},
+                {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}},
+                {"NEVER", STATESAMPLER_STOP_NEVER, {1, 1, 1}},
+                {"NEVER, 3 : 2 : 1", STATESAMPLER_STOP_NEVER, {3, 2, 1}}};
     const int count = sizeof rows / sizeof rows[0];
     int row, column, width = LEFT + (COLUMNS + 1) * SIDE;
     char string[32];

@@ -128,9 +128,9 @@ int main(void)
     static const struct {
         const char *name;
         uint32_t order;
-    } orders[] = {{"SEQUENTIAL", STATESAMPLER_SEQUENTIAL},
-                  {"WINDOW", STATESAMPLER_WINDOW},
-                  {"SHUFFLE", STATESAMPLER_SHUFFLE}};
+    } orders[] = {{"SEQUENTIAL", STATESAMPLER_ORDER_SEQUENTIAL},
+                  {"WINDOW", STATESAMPLER_ORDER_WINDOW},
+                  {"SHUFFLE", STATESAMPLER_ORDER_SHUFFLE}};
     unsigned char record[RECORD];
     uint64_t i, reads = 0, peak = 0, good = 1;
     FILE *file = tmpfile();
@@ -150,7 +150,7 @@ int main(void)
         good = good && read_epochs(file, orders[i].order, &reads, &peak);
         printf("%-10s  %21" PRIu64 "  %12" PRIu64 "\n", orders[i].name, reads,
                peak);
-        if (orders[i].order == STATESAMPLER_WINDOW) {
+        if (orders[i].order == STATESAMPLER_ORDER_WINDOW) {
             good = good && reads == CHUNKS && peak <= WINDOW;
         }
     }

@@ -121,7 +121,7 @@ static inline uint64_t model_random(uint64_t bound)
 
 static inline int model_is_carry(const model *m)
 {
-    return m->desc.tail == STATESAMPLER_CARRY;
+    return m->desc.tail == STATESAMPLER_TAIL_CARRY;
 }
 
 /* Cuts the dataset into blocks and looks up the order of each. What is not
@@ -133,13 +133,13 @@ static inline void model_fill_table(model_table *t, const statesampler_desc *d,
 {
     uint64_t i, next_start = 0;
     uint32_t b;
-    t->blocks = d->partition == STATESAMPLER_BLOCKED ? blocks : 1;
+    t->blocks = d->partition == STATESAMPLER_PARTITION_BLOCKED ? blocks : 1;
     CHECK(t->blocks <= MODEL_RANKS && d->num_samples <= MODEL_MAX);
     for (b = 0; b < t->blocks; b++)
         t->size[b] = 0;
     for (i = 0; i < d->num_samples; i++)
         t->size[i % t->blocks]++;
-    if (d->partition == STATESAMPLER_BLOCKED && d->tail == STATESAMPLER_DROP)
+    if (d->partition == STATESAMPLER_PARTITION_BLOCKED && d->tail == STATESAMPLER_TAIL_DROP)
         for (b = 0; b < t->blocks; b++)
             t->size[b] = t->size[t->blocks - 1];
     for (b = 0; b < t->blocks; b++) {
@@ -148,11 +148,11 @@ static inline void model_fill_table(model_table *t, const statesampler_desc *d,
     }
     for (b = 0; b < t->blocks; b++) {
         size_t k;
-        if (d->order == STATESAMPLER_SEQUENTIAL) {
+        if (d->order == STATESAMPLER_ORDER_SEQUENTIAL) {
             for (k = 0; k < t->size[b]; k++)
                 t->sample[b][k] = t->start[b] + k;
-        } else if (d->order == STATESAMPLER_SHUFFLE &&
-                   d->partition == STATESAMPLER_INTERLEAVED) {
+        } else if (d->order == STATESAMPLER_ORDER_SHUFFLE &&
+                   d->partition == STATESAMPLER_PARTITION_INTERLEAVED) {
             statesampler_perm perm;
             CHECK(statesampler_perm_init(&perm, d->num_samples, d->seed, epoch,
                                          d->stream) == STATESAMPLER_OK);
@@ -166,8 +166,8 @@ static inline void model_fill_table(model_table *t, const statesampler_desc *d,
             plain.rank = b;
             plain.batch_size = 1;
             plain.drop_last = 0;
-            if (plain.tail == STATESAMPLER_CARRY)
-                plain.tail = STATESAMPLER_UNEVEN;
+            if (plain.tail == STATESAMPLER_TAIL_CARRY)
+                plain.tail = STATESAMPLER_TAIL_UNEVEN;
             CHECK(statesampler_init(&one, &plain) == STATESAMPLER_OK);
             for (k = 0; k < t->size[b]; k++)
                 CHECK(statesampler_next(&one, &t->sample[b][k]) == 1);
@@ -194,7 +194,7 @@ static inline void model_push_padding(model *m, const model_table *t)
 {
     uint64_t p = m->length;
     uint64_t sample = m->line[p % m->desc.num_samples].sample;
-    if (m->desc.partition == STATESAMPLER_BLOCKED) {
+    if (m->desc.partition == STATESAMPLER_PARTITION_BLOCKED) {
         size_t b = (size_t)(p % t->blocks);
         if (t->size[b] > 0)
             sample = t->sample[b][0];
@@ -240,18 +240,18 @@ static inline void model_plan(model *m, size_t wanted)
             for (b = 0; b < t.blocks; b++) {
                 if (place < t.size[b])
                     model_push(m, m->epoch, m->length, t.sample[b][place], 0);
-                else if (d->tail == STATESAMPLER_PAD)
+                else if (d->tail == STATESAMPLER_TAIL_PAD)
                     model_push_padding(m, &t);
             }
         m->before = (size_t)m->base;
-        if (d->tail == STATESAMPLER_PAD) {
+        if (d->tail == STATESAMPLER_TAIL_PAD) {
             while (m->length < m->before)
                 model_push_padding(m, &t);
             while ((m->length - m->before) % world != 0)
                 model_push_padding(m, &t);
         }
         CHECK(m->before <= m->length);
-        if (d->tail == STATESAMPLER_DROP)
+        if (d->tail == STATESAMPLER_TAIL_DROP)
             while ((m->length - m->before) % world != 0)
                 m->length--;
         if (d->drop_last)
@@ -403,7 +403,7 @@ static inline int model_locate(const model *m, uint64_t index,
                                statesampler_place *place)
 {
     size_t k;
-    if (m->desc.order == STATESAMPLER_REPLACEMENT)
+    if (m->desc.order == STATESAMPLER_ORDER_REPLACEMENT)
         return STATESAMPLER_EINVAL;
     for (k = 0; k < m->length; k++) {
         const model_entry *e = &m->line[k];
@@ -532,9 +532,9 @@ static inline void model_compare_places(const model *m, const statesampler *s)
 static inline void model_set_order(statesampler_desc *d, int which)
 {
     static const uint32_t order[MODEL_ORDERS] = {
-        STATESAMPLER_SHUFFLE, STATESAMPLER_SEQUENTIAL, STATESAMPLER_WINDOW,
-        STATESAMPLER_WINDOW,  STATESAMPLER_WINDOW,     STATESAMPLER_WINDOW,
-        STATESAMPLER_WINDOW,  STATESAMPLER_REPLACEMENT};
+        STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_ORDER_SEQUENTIAL, STATESAMPLER_ORDER_WINDOW,
+        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,     STATESAMPLER_ORDER_WINDOW,
+        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_REPLACEMENT};
     static const uint64_t chunk[MODEL_ORDERS] = {0, 0, 3, 2, 4, 1, 30, 0};
     static const uint64_t window[MODEL_ORDERS] = {0, 0, 2, 1, 9, 2, 1, 0};
     d->order = order[which];
@@ -545,8 +545,8 @@ static inline void model_set_order(statesampler_desc *d, int which)
 /* CARRY with these is EINVAL; all else can be combined. */
 static inline int model_makes_sense(const statesampler_desc *d)
 {
-    return d->tail != STATESAMPLER_CARRY ||
-           (d->num_samples > 0 && d->partition == STATESAMPLER_INTERLEAVED &&
+    return d->tail != STATESAMPLER_TAIL_CARRY ||
+           (d->num_samples > 0 && d->partition == STATESAMPLER_PARTITION_INTERLEAVED &&
             !d->drop_last);
 }
 

@@ -41,7 +41,7 @@ static inline void mix_model_sit(mix_model *m)
     int same = 1;
     for (i = 0; i < m->count; i++) {
         uint64_t steps = statesampler_num_steps(&m->sampler[i]);
-        if (m->stop >= STATESAMPLER_RESTART) {
+        if (m->stop >= STATESAMPLER_STOP_RESTART) {
             statesampler fresh;
             CHECK(statesampler_init(&fresh, &m->desc[i]) == STATESAMPLER_OK);
             steps = statesampler_num_steps(&fresh);
@@ -120,18 +120,18 @@ static inline int mix_model_next(mix_model *m, uint32_t *source,
             restarted += m->restarted[m->seat[k]] != 0;
         }
         if (m->seats == 0 ||
-            (m->stop == STATESAMPLER_ALL && empty == m->seats) ||
-            (m->stop == STATESAMPLER_RESTART && restarted == m->seats))
+            (m->stop == STATESAMPLER_STOP_ALL && empty == m->seats) ||
+            (m->stop == STATESAMPLER_STOP_RESTART && restarted == m->seats))
             break;
         i = m->seat[mix_model_point(m)];
         if (mix_model_left(m, i) == 0) {
-            if (m->stop == STATESAMPLER_FIRST)
+            if (m->stop == STATESAMPLER_STOP_FIRST)
                 break;
-            if (m->stop == STATESAMPLER_ALL)
+            if (m->stop == STATESAMPLER_STOP_ALL)
                 continue;
             restarted += !m->restarted[i];
             m->restarted[i] = 1;
-            if (m->stop == STATESAMPLER_RESTART && restarted == m->seats)
+            if (m->stop == STATESAMPLER_STOP_RESTART && restarted == m->seats)
                 break;
             statesampler_set_epoch(&m->sampler[i],
                                    statesampler_epoch(&m->sampler[i]) + 1);
@@ -171,7 +171,7 @@ static inline void mix_model_reshape(mix_model *m, uint32_t world,
         m->desc[i].batch_size = batch;
         m->desc[i].rank = rank;
         m->desc[i].drop_last =
-            drop_last && m->desc[i].tail != STATESAMPLER_CARRY;
+            drop_last && m->desc[i].tail != STATESAMPLER_TAIL_CARRY;
         CHECK(statesampler_init(&m->sampler[i], &m->desc[i]) ==
               STATESAMPLER_OK);
         CHECK(statesampler_load(&m->sampler[i], state, sizeof state) ==

@@ -189,7 +189,7 @@ int main(void)
     web.batch_size = books.batch_size = 8;
     statesampler_mixture_add(&past, "books", 1, &books);
     statesampler_mixture_add(&past, "web", 3, &web);
-    statesampler_mixture_start(&past, STATESAMPLER_NEVER);
+    statesampler_mixture_start(&past, STATESAMPLER_STOP_NEVER);
     statesampler_mix_seek(&past.mix, 5);
     size = statesampler_mixture_state_bytes(&past);
     statesampler_mixture_save(&past, state);

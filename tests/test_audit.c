@@ -264,10 +264,10 @@ static void check_samplers(void)
             for (order = 0; order < 3; order++)
                 for (partition = 0; partition < 2; partition++) {
                     uint32_t tail;
-                    for (tail = STATESAMPLER_PAD;
-                         tail <= STATESAMPLER_UNEVEN; tail++) {
+                    for (tail = STATESAMPLER_TAIL_PAD;
+                         tail <= STATESAMPLER_TAIL_UNEVEN; tail++) {
                         statesampler_audit all = nothing;
-                        int once = tail == STATESAMPLER_UNEVEN ||
+                        int once = tail == STATESAMPLER_TAIL_UNEVEN ||
                                    n % world == 0;
                         for (rank = world; rank-- > 0;) {
                             statesampler s;

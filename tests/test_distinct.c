@@ -61,8 +61,8 @@ int main(int argc, char **argv)
     for (i = 0; i < sizeof bits / sizeof bits[0]; i++)
         for (partition = 0; partition < 2; partition++) {
             uint64_t n = ((uint64_t)1 << bits[i]) - i;
-            check_epoch(n, STATESAMPLER_SHUFFLE, partition, steps);
-            check_epoch(n, STATESAMPLER_WINDOW, partition, steps);
+            check_epoch(n, STATESAMPLER_ORDER_SHUFFLE, partition, steps);
+            check_epoch(n, STATESAMPLER_ORDER_WINDOW, partition, steps);
         }
     return check_done("test_distinct");
 }

@@ -80,7 +80,7 @@ static void run_twins(const statesampler_desc *given, int epochs)
         twin[r] = whole[r];
     }
     while (statesampler_epoch(&whole[0]) - given->epoch < (uint64_t)epochs ||
-           (given->tail == STATESAMPLER_CARRY && steps < 4)) {
+           (given->tail == STATESAMPLER_TAIL_CARRY && steps < 4)) {
         int together = 1;
         CHECK(turn < MODEL_MAX);
         for (r = 0; r < world; r++)
@@ -88,7 +88,7 @@ static void run_twins(const statesampler_desc *given, int epochs)
         for (r = 1; r < world; r++)
             if (!same_bytes(state[r], state[0])) {
                 /* Only when a rank had no sample in the last step. */
-                CHECK(given->tail == STATESAMPLER_UNEVEN);
+                CHECK(given->tail == STATESAMPLER_TAIL_UNEVEN);
                 CHECK(statesampler_epoch(&twin[r]) ==
                       statesampler_epoch(&twin[0]) + 1);
                 CHECK(statesampler_step(&twin[0]) ==
@@ -166,7 +166,7 @@ static void tally_check(const tally *t, const statesampler_desc *d,
 {
     uint64_t n = d->num_samples, i, missing = 0, doubled = 0, bound;
     uint64_t group = (uint64_t)d->world_size * d->batch_size;
-    if (d->order == STATESAMPLER_REPLACEMENT)
+    if (d->order == STATESAMPLER_ORDER_REPLACEMENT)
         return;
     for (i = 0; i < n; i++) {
         missing += t->seen[i] == 0;
@@ -174,17 +174,17 @@ static void tally_check(const tally *t, const statesampler_desc *d,
     }
     CHECK(t->served == n + doubled - missing);
     bound = 1;
-    if (d->tail == STATESAMPLER_DROP)
+    if (d->tail == STATESAMPLER_TAIL_DROP)
         bound = d->world_size;
-    if (d->tail == STATESAMPLER_DROP && d->partition == STATESAMPLER_BLOCKED)
+    if (d->tail == STATESAMPLER_TAIL_DROP && d->partition == STATESAMPLER_PARTITION_BLOCKED)
         bound += blocks - 1;
     if (d->drop_last)
         bound += group;
     CHECK(missing < bound);
     bound = 1;
-    if (d->tail == STATESAMPLER_PAD)
+    if (d->tail == STATESAMPLER_TAIL_PAD)
         bound = most_world;
-    if (d->tail == STATESAMPLER_PAD && d->partition == STATESAMPLER_BLOCKED)
+    if (d->tail == STATESAMPLER_TAIL_PAD && d->partition == STATESAMPLER_PARTITION_BLOCKED)
         bound += blocks - 1;
     CHECK(doubled < bound);
 }
@@ -219,7 +219,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
         if (wander && check_random(3) == 0) {
             uint64_t reach = m.steps - m.base_step;
             uint64_t step;
-            if (shape.tail == STATESAMPLER_CARRY)
+            if (shape.tail == STATESAMPLER_TAIL_CARRY)
                 reach = 12;
             step = m.base_step + check_random(reach + 1);
             for (r = 0; r < shape.world_size; r++)
@@ -241,7 +241,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
             } else if (check_random(2) == 0) {
                 alive = 1; /* the same processes go back to the state */
             }
-            if (!alive && shape.tail != STATESAMPLER_CARRY &&
+            if (!alive && shape.tail != STATESAMPLER_TAIL_CARRY &&
                 check_random(2) > 0)
                 shape.drop_last = (uint32_t)check_random(2);
             model_load(&m, shape.world_size, shape.batch_size,
@@ -275,7 +275,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
                 CHECK(statesampler_next(&s[r], out) == count);
                 CHECK(model_same(want, out, count));
                 ended[r] = count == 0;
-                CHECK(count > 0 || (shape.tail == STATESAMPLER_UNEVEN &&
+                CHECK(count > 0 || (shape.tail == STATESAMPLER_TAIL_UNEVEN &&
                                     m.step + 1 == m.steps));
                 t.served += count;
                 carried += count;
@@ -283,7 +283,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
                     t.seen[out[count]]++;
             }
             model_seek(&m, m.step + 1);
-            if (shape.tail == STATESAMPLER_CARRY) {
+            if (shape.tail == STATESAMPLER_TAIL_CARRY) {
                 if (!wander) {
                     CHECK(carried % given->num_samples == m.position);
                     CHECK(carried / given->num_samples ==
@@ -296,7 +296,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
             if (r == shape.world_size)
                 continue;
         } else {
-            CHECK(shape.tail != STATESAMPLER_CARRY);
+            CHECK(shape.tail != STATESAMPLER_TAIL_CARRY);
         }
         if (!wander)
             tally_check(&t, &m.desc, m.blocks, most_world);
@@ -307,8 +307,8 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
         most_world = shape.world_size;
         model_begin(&m, m.epoch + 1);
     }
-    if (!wander && shape.tail == STATESAMPLER_CARRY &&
-        shape.order != STATESAMPLER_REPLACEMENT) {
+    if (!wander && shape.tail == STATESAMPLER_TAIL_CARRY &&
+        shape.order != STATESAMPLER_ORDER_REPLACEMENT) {
         /* Each sample once in every epoch done, and at most once in the
            present one. */
         uint64_t i, laps = m.epoch - given->epoch;
@@ -359,7 +359,7 @@ static void test_by_hand(void)
     statesampler_place place;
     statesampler_counts c;
     uint64_t x[4];
-    d.order = STATESAMPLER_SEQUENTIAL;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     d.rank = 1;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_next(&s, x) == 2 && x[0] == 1 && x[1] == 3);
@@ -398,8 +398,8 @@ static void test_dropped_by_hand(void)
     statesampler s;
     statesampler_counts c;
     uint64_t x[4];
-    d.order = STATESAMPLER_SEQUENTIAL;
-    d.tail = STATESAMPLER_DROP;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    d.tail = STATESAMPLER_TAIL_DROP;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
     statesampler_get_counts(&s, &c);
@@ -418,7 +418,7 @@ static void test_drop_last_by_hand(void)
     statesampler_desc d = model_desc(10, 2, 3);
     statesampler s;
     uint64_t x[4];
-    d.order = STATESAMPLER_SEQUENTIAL;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_num_steps(&s) == 2);
     CHECK(statesampler_next(&s, NULL) == 3);
@@ -448,8 +448,8 @@ static void test_blocks_by_hand(void)
     unsigned char start[STATESAMPLER_STATE_BYTES];
     statesampler s;
     uint64_t x[4];
-    d.order = STATESAMPLER_SEQUENTIAL;
-    d.partition = STATESAMPLER_BLOCKED;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
     d.rank = 1;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 4);
@@ -484,8 +484,8 @@ static void test_carry_by_hand(void)
     statesampler s;
     statesampler_place place;
     uint64_t x[4];
-    d.order = STATESAMPLER_SEQUENTIAL;
-    d.tail = STATESAMPLER_CARRY;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    d.tail = STATESAMPLER_TAIL_CARRY;
     d.epoch = 3;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_next(&s, x) == 2 && x[0] == 0 && x[1] == 2);
@@ -523,7 +523,7 @@ static void test_uneven_end(void)
     statesampler s[3], t;
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint32_t r;
-    d.tail = STATESAMPLER_UNEVEN;
+    d.tail = STATESAMPLER_TAIL_UNEVEN;
     for (r = 0; r < 3; r++) {
         d.rank = r;
         CHECK(statesampler_init(&s[r], &d) == STATESAMPLER_OK);

@@ -147,7 +147,7 @@ static void check_choices(void)
         for (partition = 0; partition < 2; partition++)
             for (tail = 0; tail < 4; tail++)
                 for (drop_last = 0; drop_last < 2; drop_last++) {
-                    int carry = tail == STATESAMPLER_CARRY;
+                    int carry = tail == STATESAMPLER_TAIL_CARRY;
                     int senseless = carry && (partition || drop_last);
                     d = plain();
                     d.order = order;
@@ -197,7 +197,7 @@ static void check_windows(void)
     uint32_t order, partition;
     for (partition = 0; partition < 2; partition++) {
         d = plain();
-        d.order = STATESAMPLER_WINDOW;
+        d.order = STATESAMPLER_ORDER_WINDOW;
         d.partition = partition;
         for (k = 0; k < sizeof bad / sizeof bad[0]; k++) {
             d.chunk_size = bad[k][0];
@@ -212,7 +212,7 @@ static void check_windows(void)
     }
     /* The other orders have no chunks, so whatever stands there is ignored. */
     for (order = 0; order < 4; order++)
-        if (order != STATESAMPLER_WINDOW)
+        if (order != STATESAMPLER_ORDER_WINDOW)
             for (k = 0; k < sizeof bad / sizeof bad[0]; k++) {
                 d = plain();
                 d.order = order;
@@ -273,7 +273,7 @@ static void check_seek(void)
 
     /* CARRY has no last step, but 2^62 positions from the base are a limit. */
     d = plain();
-    d.tail = STATESAMPLER_CARRY;
+    d.tail = STATESAMPLER_TAIL_CARRY;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&s, 1000) == STATESAMPLER_OK);
     unmoved_seek(&s, ((uint64_t)1 << 57) + 1, STATESAMPLER_ERANGE);
@@ -307,7 +307,7 @@ static void check_locate(void)
         CHECK(statesampler_locate(&s, 999, &place) == STATESAMPLER_OK);
         unfound(&s, 1000, STATESAMPLER_ERANGE);
         unfound(&s, UINT64_MAX, STATESAMPLER_ERANGE);
-        d.order = STATESAMPLER_REPLACEMENT;
+        d.order = STATESAMPLER_ORDER_REPLACEMENT;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         unfound(&s, 5, STATESAMPLER_EINVAL);
     }
@@ -320,7 +320,7 @@ static void check_locate(void)
     d = plain();
     d.num_samples = 999;
     d.world_size = 2;
-    d.tail = STATESAMPLER_DROP;
+    d.tail = STATESAMPLER_TAIL_DROP;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     for (i = 0; i < 999; i++)
         if (statesampler_locate(&s, i, &place) != STATESAMPLER_OK) {
@@ -331,7 +331,7 @@ static void check_locate(void)
 
     /* What was served before the base has no place in the present shape. */
     d = plain();
-    d.order = STATESAMPLER_SEQUENTIAL;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&s, 3) == STATESAMPLER_OK);
     statesampler_save(&s, state);

@@ -374,7 +374,7 @@ static void check_environment(void)
         uint64_t out[1];
         memset(&d, 0, sizeof d);
         d.num_samples = 5;
-        d.order = STATESAMPLER_SEQUENTIAL;
+        d.order = STATESAMPLER_ORDER_SEQUENTIAL;
         CHECK(statesampler_from_env(&d, NULL) == STATESAMPLER_OK);
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         CHECK(statesampler_next(&s, out) == 1 && out[0] == 2);

@@ -42,7 +42,7 @@ static void walk(const crew *g, served *v, int by_next)
     uint64_t step = g->base_step, position = g->base_position;
     uint64_t epoch = g->base_epoch, present = statesampler_epoch(&g->s[0]);
     uint32_t r, slot;
-    int carry = g->desc.tail == STATESAMPLER_CARRY, last = 0;
+    int carry = g->desc.tail == STATESAMPLER_TAIL_CARRY, last = 0;
     for (i = 0; i < n; i++)
         v->here[i] = 0;
     for (r = 0; r < g->desc.world_size; r++) {
@@ -85,7 +85,7 @@ static void check_places(const crew *g, int by_next)
     for (r = 0; r < g->desc.world_size; r++) {
         for (i = 0; i < n; i++) {
             int code = statesampler_locate(&g->s[r], i, &place);
-            if (g->desc.order == STATESAMPLER_REPLACEMENT) {
+            if (g->desc.order == STATESAMPLER_ORDER_REPLACEMENT) {
                 CHECK(code == STATESAMPLER_EINVAL);
                 continue;
             }
@@ -103,7 +103,7 @@ static void check_places(const crew *g, int by_next)
             CHECK(place.slot == v.place[i].slot);
             CHECK(place.position == v.place[i].position);
         }
-        if (g->desc.order == STATESAMPLER_REPLACEMENT)
+        if (g->desc.order == STATESAMPLER_ORDER_REPLACEMENT)
             continue;
         CHECK(statesampler_locate(&g->s[r], n, &place) == STATESAMPLER_ERANGE);
         CHECK(statesampler_locate(&g->s[r], UINT64_MAX, &place) ==
@@ -141,7 +141,7 @@ static void reshape(crew *g, uint32_t world, uint32_t batch,
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t n = g->desc.num_samples, i, epoch, position;
     uint32_t r;
-    int carry = g->desc.tail == STATESAMPLER_CARRY;
+    int carry = g->desc.tail == STATESAMPLER_TAIL_CARRY;
     int same = g->desc.world_size == world && g->desc.batch_size == batch;
     epoch = statesampler_epoch(&g->s[0]);
     position = statesampler_position(&g->s[0]);
@@ -202,7 +202,7 @@ static void run_case(const statesampler_desc *given, int changes)
         check_places(&g, i & 1);
         other = model_random_desc(1, 5, 4);
         reshape(&g, other.world_size, other.batch_size,
-                given->tail == STATESAMPLER_CARRY
+                given->tail == STATESAMPLER_TAIL_CARRY
                     ? 0
                     : (uint32_t)other.num_samples);
         check_places(&g, i & 1);
@@ -249,7 +249,7 @@ static void test_larger(int cases)
     for (i = 0; i < cases; i++) {
         statesampler_desc d = model_random_desc(119, 7, 6);
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
-        if (d.order == STATESAMPLER_WINDOW) {
+        if (d.order == STATESAMPLER_ORDER_WINDOW) {
             d.chunk_size = 1 + check_random(12);
             d.window = 1 + check_random(5);
         }
@@ -269,7 +269,7 @@ static void test_by_hand(void)
     statesampler_desc d = model_desc(7, 3, 2);
     statesampler s;
     statesampler_place p;
-    d.order = STATESAMPLER_SEQUENTIAL;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     d.rank = 2;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_locate(&s, 5, &p) == STATESAMPLER_OK);
@@ -279,7 +279,7 @@ static void test_by_hand(void)
     CHECK(statesampler_locate(&s, 1, &p) == STATESAMPLER_OK);
     CHECK(p.position == 1 && p.step == 0 && p.rank == 1 && p.slot == 0);
     CHECK(statesampler_locate(&s, 7, &p) == STATESAMPLER_ERANGE);
-    d.tail = STATESAMPLER_DROP;
+    d.tail = STATESAMPLER_TAIL_DROP;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_locate(&s, 5, &p) == STATESAMPLER_OK);
     CHECK(statesampler_locate(&s, 6, &p) == STATESAMPLER_ERANGE);
@@ -401,7 +401,7 @@ static void test_big_carry(int cases)
         uint64_t group = (uint64_t)w * d.batch_size, k, out[MODEL_BATCH];
         statesampler s, other;
         statesampler_place p;
-        d.tail = STATESAMPLER_CARRY;
+        d.tail = STATESAMPLER_TAIL_CARRY;
         d.order = (uint32_t)check_random(3);
         d.chunk_size = 1 + model_random(n);
         d.window = 1 + check_random(100);

@@ -62,7 +62,7 @@ static void reshape(party *p, uint32_t world, uint32_t batch, uint32_t rank,
         p->desc[i].batch_size = batch;
         p->desc[i].rank = rank;
         p->desc[i].drop_last =
-            drop_last && p->desc[i].tail != STATESAMPLER_CARRY;
+            drop_last && p->desc[i].tail != STATESAMPLER_TAIL_CARRY;
     }
 }
 
@@ -222,7 +222,7 @@ static void check_places(const party *p, const record *r)
                 for (t = statesampler_mix_turn(&p->mix); t < r->turns; t++)
                     for (k = 0; r->source[t] == i && k < r->count[t] &&
                                 statesampler_step(s) <= own.step &&
-                                p->stop <= STATESAMPLER_ALL;
+                                p->stop <= STATESAMPLER_STOP_ALL;
                          k++)
                         CHECK(r->out[t][k] != index);
             }
@@ -319,10 +319,10 @@ static void test_formulas(void)
                     uint64_t asked = n[i] * seated + others;
                     if (n[i] == 0)
                         continue;
-                    if (stop == STATESAMPLER_ALL)
+                    if (stop == STATESAMPLER_STOP_ALL)
                         want += n[i];
                     else if (others == 0 ||
-                             (stop == STATESAMPLER_FIRST ? asked < want
+                             (stop == STATESAMPLER_STOP_FIRST ? asked < want
                                                          : asked > want))
                         want = asked;
                     others++;
@@ -367,10 +367,10 @@ static void invent(party *p, uint32_t sources)
         d->drop_last = (uint32_t)check_random(2);
         d->chunk_size = 1 + check_random(5);
         d->window = 1 + check_random(3);
-        if (d->tail == STATESAMPLER_CARRY &&
-            (p->stop != STATESAMPLER_NEVER || d->num_samples == 0))
-            d->tail = STATESAMPLER_UNEVEN;
-        if (d->tail == STATESAMPLER_CARRY)
+        if (d->tail == STATESAMPLER_TAIL_CARRY &&
+            (p->stop != STATESAMPLER_STOP_NEVER || d->num_samples == 0))
+            d->tail = STATESAMPLER_TAIL_UNEVEN;
+        if (d->tail == STATESAMPLER_TAIL_CARRY)
             d->partition = d->drop_last = 0;
         p->weight[i] = light == 0 ? 3 : (uint32_t)check_random(6);
         if (light == 2 && check_random(3) == 0)
@@ -397,14 +397,14 @@ static void test_runs(int reduced)
     for (i = 0; i < (reduced ? 300 : 3000); i++) {
         invent(&p, i % 3 ? 4 : MIX_SOURCES);
         shown = &p;
-        if (p.stop == STATESAMPLER_NEVER && is_empty(&p)) {
+        if (p.stop == STATESAMPLER_STOP_NEVER && is_empty(&p)) {
             CHECK(start(&p) == STATESAMPLER_EINVAL);
             continue;
         }
         CHECK(start(&p) == STATESAMPLER_OK);
         if (statesampler_mix_num_turns(&p.mix) < TURNS ||
-            p.stop == STATESAMPLER_NEVER)
-            run(&p, 3, p.stop == STATESAMPLER_NEVER ? 90 : TURNS);
+            p.stop == STATESAMPLER_STOP_NEVER)
+            run(&p, 3, p.stop == STATESAMPLER_STOP_NEVER ? 90 : TURNS);
     }
 }
 
@@ -503,14 +503,14 @@ static void endless(statesampler_mix *mix, uint32_t count,
     uint32_t i;
     memset(&d, 0, sizeof d);
     d.num_samples = (uint64_t)1 << 40;
-    d.order = STATESAMPLER_SEQUENTIAL;
-    d.tail = STATESAMPLER_CARRY;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    d.tail = STATESAMPLER_TAIL_CARRY;
     for (i = 0; i < count; i++) {
         CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
         many[i].weight = weight[i];
         had[i] = 0;
     }
-    CHECK(statesampler_mix_init(mix, many, count, STATESAMPLER_NEVER) ==
+    CHECK(statesampler_mix_init(mix, many, count, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
 }
 
@@ -667,7 +667,7 @@ static void test_long(void)
         CHECK(statesampler_mix_epoch(&p.mix) == 1);
     }
     /* A light one is left alone with a heavy one's turns passed over. */
-    plain(&p, 2, STATESAMPLER_ALL);
+    plain(&p, 2, STATESAMPLER_STOP_ALL);
     p.desc[0].num_samples = 5;
     p.desc[1].num_samples = 30;
     p.weight[0] = 2000000000u;
@@ -706,9 +706,9 @@ static void test_largest(void)
     uint64_t turn;
     uint32_t source;
     size_t count;
-    plain(&p, 2, STATESAMPLER_NEVER);
+    plain(&p, 2, STATESAMPLER_STOP_NEVER);
     p.desc[0].num_samples = 5;
-    p.desc[0].tail = STATESAMPLER_CARRY;
+    p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
     p.desc[1].num_samples = 1000;
     reshape(&p, 1u << 29, (1u << 31) + 5, 3, 0);
     CHECK(start(&p) == STATESAMPLER_OK);
@@ -753,9 +753,9 @@ static void test_last_steps(void)
     uint64_t turn, out, want, word, hash = 0, step = UINT64_MAX / 2 - 2;
     uint32_t source, i;
     size_t count;
-    plain(&p, 1, STATESAMPLER_NEVER);
+    plain(&p, 1, STATESAMPLER_STOP_NEVER);
     p.desc[0].num_samples = 1000;
-    p.desc[0].tail = STATESAMPLER_CARRY;
+    p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
     CHECK(start(&p) == STATESAMPLER_OK);
     statesampler_save(&p.source[0].sampler, bytes);
     for (i = 0; i < 8; i++)
@@ -798,7 +798,7 @@ static void test_last_turn(void)
     uint64_t out[1], again[1];
     uint32_t source, i, found = 0;
     size_t count;
-    plain(&p, 2, STATESAMPLER_NEVER);
+    plain(&p, 2, STATESAMPLER_STOP_NEVER);
     p.desc[0].num_samples = 5;
     p.desc[1].num_samples = 1000;
     p.weight[0] = 3;
@@ -836,10 +836,10 @@ static void test_last_turn(void)
     for (i = 0; i < 4; i++) {
         statesampler_place place;
         uint64_t turn = 0, position = ((uint64_t)1 << 61) - 4 + 2 * i;
-        plain(&p, 2, STATESAMPLER_NEVER);
+        plain(&p, 2, STATESAMPLER_STOP_NEVER);
         p.desc[0].num_samples = ((uint64_t)1 << 61) + 3;
-        p.desc[0].order = STATESAMPLER_SEQUENTIAL;
-        p.desc[0].tail = STATESAMPLER_CARRY;
+        p.desc[0].order = STATESAMPLER_ORDER_SEQUENTIAL;
+        p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
         reshape(&p, 4, 1, 0, 0);
         CHECK(start(&p) == STATESAMPLER_OK);
         CHECK(statesampler_mix_seek(&p.mix, ((uint64_t)1 << 60) - 1) ==
@@ -867,7 +867,7 @@ static void test_thousands(int reduced)
             memset(&d, 0, sizeof d);
             d.num_samples = i + 1;
             d.stream = i;
-            d.tail = STATESAMPLER_UNEVEN;
+            d.tail = STATESAMPLER_TAIL_UNEVEN;
             d.world_size = 4;
             CHECK(statesampler_init(&many[i].sampler, &d) == STATESAMPLER_OK);
             many[i].weight = 0;
@@ -878,9 +878,9 @@ static void test_thousands(int reduced)
         CHECK(statesampler_mix_offset(&mix, 3) == 6);
         for (turns = 0, i = 1; i <= count; i++)
             turns += (i + 3) / 4;
-        if (stop == STATESAMPLER_FIRST)
+        if (stop == STATESAMPLER_STOP_FIRST)
             turns = count;
-        if (stop == STATESAMPLER_RESTART)
+        if (stop == STATESAMPLER_STOP_RESTART)
             turns = (count + 3) / 4 * (uint64_t)count + count - 1;
         CHECK(statesampler_mix_num_turns(&mix) == turns);
         for (t = 0; t < turns; t += turns / 7) {
@@ -913,7 +913,7 @@ static void test_great_weight(void)
     size_t count;
     memset(&d, 0, sizeof d);
     memset(&place, 0, sizeof place);
-    for (stop = STATESAMPLER_FIRST; stop <= STATESAMPLER_NEVER; stop += 3) {
+    for (stop = STATESAMPLER_STOP_FIRST; stop <= STATESAMPLER_STOP_NEVER; stop += 3) {
         for (i = 0; i < 2; i++) {
             d.num_samples = (uint64_t)1 << (i == 0 ? 61 : 40);
             d.stream = i;
@@ -930,7 +930,7 @@ static void test_great_weight(void)
             CHECK(statesampler_at(&sources[0].sampler, step, &index) == 1);
             found = statesampler_mix_locate(&mix, 0, index, &turn, &place);
             CHECK((found == STATESAMPLER_OK) ==
-                  (i < (stop == STATESAMPLER_NEVER ? 32u : 9u)));
+                  (i < (stop == STATESAMPLER_STOP_NEVER ? 32u : 9u)));
             if (found != STATESAMPLER_OK)
                 continue;
             CHECK(place.step == step);
@@ -966,7 +966,7 @@ static void test_errors(void)
     statesampler_place place = {1, 2, 3, 4};
     size_t count;
     for (i = 0; i < 15; i++) {
-        plain(&p, 3, STATESAMPLER_RESTART);
+        plain(&p, 3, STATESAMPLER_STOP_RESTART);
         p.desc[0].num_samples = 10;
         p.desc[1].num_samples = 20;
         p.desc[2].num_samples = 30;
@@ -985,23 +985,23 @@ static void test_errors(void)
                 p.desc[2].world_size = 2;
             p.desc[2].rank = 1;
             break;
-        case 8: p.desc[0].tail = STATESAMPLER_CARRY; break;
-        case 9: p.stop = STATESAMPLER_FIRST;
+        case 8: p.desc[0].tail = STATESAMPLER_TAIL_CARRY; break;
+        case 9: p.stop = STATESAMPLER_STOP_FIRST;
             p.desc[0].num_samples = ((uint64_t)1 << 62) - 50;
             p.desc[0].batch_size = p.desc[1].batch_size =
                 p.desc[2].batch_size = 1u << 20;
             break;
         case 10: p.desc[2].num_samples = ((uint64_t)1 << 62) / 3; break;
-        case 11: p.stop = STATESAMPLER_ALL; p.source[0].weight = 1u << 30;
+        case 11: p.stop = STATESAMPLER_STOP_ALL; p.source[0].weight = 1u << 30;
             p.desc[2].num_samples = (uint64_t)1 << 32; break;
-        case 12: p.desc[1].tail = STATESAMPLER_CARRY;
-            p.stop = STATESAMPLER_FIRST; break;
-        case 13: p.desc[1].tail = STATESAMPLER_CARRY;
-            p.stop = STATESAMPLER_ALL; break;
+        case 12: p.desc[1].tail = STATESAMPLER_TAIL_CARRY;
+            p.stop = STATESAMPLER_STOP_FIRST; break;
+        case 13: p.desc[1].tail = STATESAMPLER_TAIL_CARRY;
+            p.stop = STATESAMPLER_STOP_ALL; break;
         default:
-            p.stop = STATESAMPLER_NEVER;
+            p.stop = STATESAMPLER_STOP_NEVER;
             p.desc[0].num_samples = p.desc[1].num_samples = 0;
-            p.desc[2].tail = STATESAMPLER_DROP;
+            p.desc[2].tail = STATESAMPLER_TAIL_DROP;
             p.desc[2].num_samples = 1;
             p.desc[0].world_size = p.desc[1].world_size =
                 p.desc[2].world_size = 2;
@@ -1012,7 +1012,7 @@ static void test_errors(void)
         check_refused(&p, STATESAMPLER_EINVAL);
     }
     /* The last that are not too much. */
-    plain(&p, 3, STATESAMPLER_RESTART);
+    plain(&p, 3, STATESAMPLER_STOP_RESTART);
     p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 / 7 * 7 - 1;
     p.desc[1].num_samples = 5;
     p.weight[0] = p.weight[1] = p.weight[2] = 7;
@@ -1028,10 +1028,10 @@ static void test_errors(void)
     CHECK(start(&p) == STATESAMPLER_EINVAL);
 
     /* Of a valid one, what is asked for that is not there. */
-    plain(&p, 2, STATESAMPLER_FIRST);
+    plain(&p, 2, STATESAMPLER_STOP_FIRST);
     p.desc[0].num_samples = 3;
     p.desc[1].num_samples = 9;
-    p.desc[1].order = STATESAMPLER_REPLACEMENT;
+    p.desc[1].order = STATESAMPLER_ORDER_REPLACEMENT;
     CHECK(start(&p) == STATESAMPLER_OK);
     CHECK(statesampler_mix_locate(&p.mix, 0, 3, &turn, &place) ==
           STATESAMPLER_ERANGE);
@@ -1061,7 +1061,7 @@ static void test_errors(void)
         }
         turn = 77;
     }
-    plain(&p, 2, STATESAMPLER_NEVER);
+    plain(&p, 2, STATESAMPLER_STOP_NEVER);
     CHECK(start(&p) == STATESAMPLER_EINVAL);
 }
 

@@ -58,9 +58,9 @@ static statesampler_desc describe(uint32_t source, uint32_t world,
     d.rank = rank;
     d.world_size = world;
     d.batch_size = 4;
-    d.order = source == 1 ? STATESAMPLER_WINDOW : STATESAMPLER_SHUFFLE;
-    d.partition = source == 2 ? STATESAMPLER_BLOCKED
-                              : STATESAMPLER_INTERLEAVED;
+    d.order = source == 1 ? STATESAMPLER_ORDER_WINDOW : STATESAMPLER_ORDER_SHUFFLE;
+    d.partition = source == 2 ? STATESAMPLER_PARTITION_BLOCKED
+                              : STATESAMPLER_PARTITION_INTERLEAVED;
     d.tail = source;
     d.drop_last = source == 2;
     d.chunk_size = 16;
@@ -91,10 +91,10 @@ static void next(unsigned turns)
 /* A state from the middle of things: sources in later epochs, a base. */
 static void save(unsigned char *state)
 {
-    start(3, 1, STATESAMPLER_RESTART);
+    start(3, 1, STATESAMPLER_STOP_RESTART);
     next(30);
     statesampler_mix_save(&mix, state);
-    start(2, 0, STATESAMPLER_RESTART);
+    start(2, 0, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
     next(20);
     CHECK(statesampler_mix_state_bytes(&mix) == BYTES);
@@ -106,14 +106,14 @@ static void check_table(void)
     unsigned char state[BYTES], own[STATESAMPLER_STATE_BYTES];
     uint32_t i;
     uint64_t base;
-    start(3, 2, STATESAMPLER_RESTART);
+    start(3, 2, STATESAMPLER_STOP_RESTART);
     next(30);
     statesampler_mix_save(&mix, state);
     CHECK(memcmp(state, "SSMX", 4) == 0);
     CHECK(get(state, 4, 2) == 1);
     CHECK(get(state, 6, 2) == STATESAMPLER_ALGORITHM);
     CHECK(get(state, 8, 4) == SOURCES);
-    CHECK(get(state, 12, 4) == STATESAMPLER_RESTART);
+    CHECK(get(state, 12, 4) == STATESAMPLER_STOP_RESTART);
     CHECK(get(state, 16, 8) == 0);
     CHECK(get(state, 24, 8) == 30);
     CHECK(get(state, 32, 8) == 0);
@@ -135,7 +135,7 @@ static void check_table(void)
 
     /* In another shape the base is the loaded turn: of a source that has
        begun anew, and of the blocks that its epoch began with. */
-    start(2, 0, STATESAMPLER_RESTART);
+    start(2, 0, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
     next(7);
     statesampler_mix_save(&mix, state);
@@ -153,7 +153,7 @@ static void check_table(void)
     CHECK(get(state, BYTES - 8, 8) == check_word(state, BYTES - 8));
 
     /* A second epoch counts. */
-    start(1, 0, STATESAMPLER_FIRST);
+    start(1, 0, STATESAMPLER_STOP_FIRST);
     next((unsigned)statesampler_mix_num_turns(&mix));
     {
         size_t count;
@@ -162,7 +162,7 @@ static void check_table(void)
     }
     statesampler_mix_save(&mix, state);
     CHECK(get(state, 16, 8) == 1 && get(state, 24, 8) == 0);
-    CHECK(get(state, 12, 4) == STATESAMPLER_FIRST);
+    CHECK(get(state, 12, 4) == STATESAMPLER_STOP_FIRST);
 }
 
 static void check_ranks(void)
@@ -171,7 +171,7 @@ static void check_ranks(void)
     uint32_t rank, turns;
     for (turns = 0; turns < 60; turns++)
         for (rank = 0; rank < 5; rank++) {
-            start(5, rank, STATESAMPLER_NEVER);
+            start(5, rank, STATESAMPLER_STOP_NEVER);
             next(turns);
             statesampler_mix_save(&mix, rank ? other : state);
             CHECK(rank == 0 || memcmp(state, other, BYTES) == 0);
@@ -195,7 +195,7 @@ static void check_damage(int reduced)
     static unsigned char state[BYTES + 88];
     size_t i;
     save(state);
-    start(2, 1, STATESAMPLER_RESTART);
+    start(2, 1, STATESAMPLER_STOP_RESTART);
     next(5);
     for (i = 0; i < 8 * BYTES; i += reduced ? 3 : 1) {
         int code = STATESAMPLER_ECORRUPT;
@@ -268,7 +268,7 @@ static void check_impossible(void)
 
     /* With ALL the sequence is ahead of the turns where some were passed over:
        not at the epoch's start, and not as far as no seek goes. */
-    start(3, 1, STATESAMPLER_ALL);
+    start(3, 1, STATESAMPLER_STOP_ALL);
     statesampler_mix_save(&mix, state);
     put(state, 40, 8, 1);
     seal(state);
@@ -288,13 +288,13 @@ static void check_impossible(void)
     refused(state, 56, STATESAMPLER_ECORRUPT);
 
     /* drop_last where the tail is CARRY. */
-    start(3, 1, STATESAMPLER_NEVER);
+    start(3, 1, STATESAMPLER_STOP_NEVER);
     {
         statesampler_desc d = describe(0, 3, 1);
-        d.tail = STATESAMPLER_CARRY;
+        d.tail = STATESAMPLER_TAIL_CARRY;
         CHECK(statesampler_init(&sources[0].sampler, &d) == STATESAMPLER_OK);
     }
-    CHECK(statesampler_mix_init(&mix, sources, SOURCES, STATESAMPLER_NEVER) ==
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     statesampler_mix_save(&mix, state);
     put(state, 52, 1, 2);
@@ -323,15 +323,15 @@ static void check_mismatch(void)
         refused(state, BYTES, STATESAMPLER_EMISMATCH);
     }
     save(state);
-    start(2, 0, STATESAMPLER_ALL);
+    start(2, 0, STATESAMPLER_STOP_ALL);
     refused(state, BYTES, STATESAMPLER_EMISMATCH);
-    start(2, 0, STATESAMPLER_RESTART);
+    start(2, 0, STATESAMPLER_STOP_RESTART);
     sources[SOURCES] = sources[0];
     CHECK(statesampler_mix_init(&mix, sources, SOURCES + 1,
-                                STATESAMPLER_RESTART) == STATESAMPLER_OK);
+                                STATESAMPLER_STOP_RESTART) == STATESAMPLER_OK);
     refused(state, BYTES, STATESAMPLER_EMISMATCH);
     CHECK(statesampler_mix_init(&mix, sources, SOURCES - 1,
-                                STATESAMPLER_RESTART) == STATESAMPLER_OK);
+                                STATESAMPLER_STOP_RESTART) == STATESAMPLER_OK);
     refused(state, BYTES, STATESAMPLER_EMISMATCH);
 }
 
@@ -352,7 +352,7 @@ static void check_forged(int reduced)
             check_random(2) ? was + check_random(5) - 2
                             : check_random((uint64_t)1 << 32));
         seal(state);
-        start(1 + (uint32_t)check_random(3), 0, STATESAMPLER_RESTART);
+        start(1 + (uint32_t)check_random(3), 0, STATESAMPLER_STOP_RESTART);
         code = statesampler_mix_load(&mix, state, BYTES);
         CHECK(code <= 0 && code >= STATESAMPLER_EMISMATCH);
         if (code != STATESAMPLER_OK)

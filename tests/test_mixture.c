@@ -127,7 +127,7 @@ static void test_same(int reduced)
                   STATESAMPLER_OK);
             CHECK(arrlen(b.changes) == 3);
             for (i = 0; i < 3; i++) {
-                CHECK(b.changes[i].status == STATESAMPLER_MATCHED);
+                CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
                 CHECK(b.changes[i].source == (uint32_t)i);
                 CHECK(strcmp(b.changes[i].name, b.datasets[i].key) == 0);
                 CHECK(b.changes[i].hash == b.datasets[i].value);
@@ -178,17 +178,17 @@ static void change(const char *from, const char *to, uint32_t world,
         CHECK(c->source == i && strcmp(c->name, name) == 0);
         j = number(&a, name);
         if (j != 99) {
-            CHECK(c->status == STATESAMPLER_MATCHED);
+            CHECK(c->status == STATESAMPLER_CHANGE_MATCHED);
             check_place(&a, j, &b, i);
         } else {
-            CHECK(c->status == STATESAMPLER_NEW);
+            CHECK(c->status == STATESAMPLER_CHANGE_NEW);
             check_place(&fresh, i, &b, i);
         }
     }
     for (j = 0; from[j]; j++)
         if (!strchr(to, from[j])) {
             const statesampler_change *c = &b.changes[i + removed++];
-            CHECK(c->status == STATESAMPLER_REMOVED && !c->name);
+            CHECK(c->status == STATESAMPLER_CHANGE_REMOVED && !c->name);
             CHECK(c->source == j);
             CHECK(c->hash == a.datasets[j].value);
             CHECK(c->hash ==
@@ -209,7 +209,7 @@ static void change(const char *from, const char *to, uint32_t world,
             before[i] = b.sources[i].sampler;
         if (statesampler_mix_next(&b.mix, out, &count, &source) != 1)
             break;
-        if (stop == STATESAMPLER_NEVER) {
+        if (stop == STATESAMPLER_STOP_NEVER) {
             CHECK(statesampler_mix_next(&fresh.mix, NULL, &size,
                                         &expected) == 1);
             CHECK(source == expected);
@@ -244,7 +244,7 @@ static void test_changes(int reduced)
                     for (turns = 0; turns < 13; turns += reduced ? 6 : 1)
                         if (i != j)
                             change(sets[i], sets[j], 2, world,
-                                   turns == 12 && stop == STATESAMPLER_NEVER
+                                   turns == 12 && stop == STATESAMPLER_STOP_NEVER
                                        ? 150
                                        : turns,
                                    stop);
@@ -262,9 +262,9 @@ static void check_finished(uint32_t longer, uint64_t steps)
     add(&a, longer, 1, 1);
     add(&b, longer, 1, 1);
     add(&b, 0, 1, 1);
-    CHECK(statesampler_mixture_start(&a, STATESAMPLER_RESTART) ==
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_RESTART) ==
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
     take(&a, 34);
@@ -283,17 +283,17 @@ static void test_weights(void)
     statesampler_mixture a, b;
     unsigned char state[STATE];
     uint32_t i;
-    build(&a, "01", 2, STATESAMPLER_NEVER);
+    build(&a, "01", 2, STATESAMPLER_STOP_NEVER);
     memset(&b, 0, sizeof b);
     add(&b, 0, 7, 2);
     add(&b, 1, 1, 2);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_NEVER) ==
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     take(&a, 10);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
           STATESAMPLER_OK);
     for (i = 0; i < 2; i++) {
-        CHECK(b.changes[i].status == STATESAMPLER_MATCHED);
+        CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
         check_place(&a, i, &b, i);
     }
     CHECK(statesampler_mix_turn(&b.mix) == 10);
@@ -311,21 +311,21 @@ static void test_changed(void)
         unsigned char state[STATE], before[STATE], after[STATE];
         static statesampler_source sources[3];
         size_t size, i;
-        build(&a, "012", 2, STATESAMPLER_NEVER);
+        build(&a, "012", 2, STATESAMPLER_STOP_NEVER);
         memset(&b, 0, sizeof b);
         switch (what) {
         case 0: d.num_samples++; break;
         case 1: d.seed++; break;
         case 2: d.stream++; break;
-        case 3: d.order = STATESAMPLER_SEQUENTIAL; break;
-        case 4: d.partition = STATESAMPLER_INTERLEAVED; break;
-        default: d.tail = STATESAMPLER_UNEVEN;
+        case 3: d.order = STATESAMPLER_ORDER_SEQUENTIAL; break;
+        case 4: d.partition = STATESAMPLER_PARTITION_INTERLEAVED; break;
+        default: d.tail = STATESAMPLER_TAIL_UNEVEN;
         }
         add(&b, 0, 1, 2);
         CHECK(statesampler_mixture_add(&b, name_of[1], 2, &d) ==
               STATESAMPLER_OK);
         add(&b, 2, 3, 2);
-        CHECK(statesampler_mixture_start(&b, STATESAMPLER_NEVER) ==
+        CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
               STATESAMPLER_OK);
         take(&a, 61);
         take(&b, 5);
@@ -338,9 +338,9 @@ static void test_changed(void)
         CHECK(memcmp(sources, b.sources, sizeof sources) == 0);
         for (i = 0; i < 2; i++) {
             CHECK(arrlen(b.changes) == 3);
-            CHECK(b.changes[0].status == STATESAMPLER_MATCHED);
-            CHECK(b.changes[1].status == STATESAMPLER_CHANGED);
-            CHECK(b.changes[2].status == STATESAMPLER_MATCHED);
+            CHECK(b.changes[0].status == STATESAMPLER_CHANGE_MATCHED);
+            CHECK(b.changes[1].status == STATESAMPLER_CHANGE_CHANGED);
+            CHECK(b.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
             CHECK(b.changes[1].source == 1);
             CHECK(strcmp(b.changes[1].name, "code") == 0);
             if (i == 0)
@@ -366,7 +366,7 @@ static void test_growth(void)
     unsigned char state[STATE];
     size_t size;
     uint32_t i, j, old, place[3];
-    build(&m, "0", 2, STATESAMPLER_NEVER);
+    build(&m, "0", 2, STATESAMPLER_STOP_NEVER);
     for (i = 1; i < 4; i++) {
         take(&m, 9);
         size = save(&m, state);
@@ -375,7 +375,7 @@ static void test_growth(void)
             place[j] = (uint32_t)statesampler_step(&m.sources[j].sampler);
         add(&m, i, 1, 2);
         CHECK(!m.mix.sources); /* the assertions look at this */
-        CHECK(statesampler_mixture_start(&m, STATESAMPLER_NEVER) ==
+        CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mixture_load(&m, state, size, 0) ==
               STATESAMPLER_OK);
@@ -384,7 +384,7 @@ static void test_growth(void)
             CHECK(statesampler_step(&m.sources[j].sampler) == place[j]);
         CHECK(statesampler_step(&m.sources[old].sampler) == 0);
     }
-    build(&whole, "0123", 2, STATESAMPLER_NEVER);
+    build(&whole, "0123", 2, STATESAMPLER_STOP_NEVER);
     for (i = 0; i < 4; i++)
         CHECK(number(&m, name_of[i]) == i);
     statesampler_mixture_free(&whole);
@@ -399,14 +399,14 @@ static void test_used(void)
     statesampler_mixture a, b;
     unsigned char state[STATE];
     uint32_t source;
-    build(&a, "0", 2, STATESAMPLER_NEVER);
-    build(&b, "01", 2, STATESAMPLER_NEVER);
+    build(&a, "0", 2, STATESAMPLER_STOP_NEVER);
+    build(&b, "01", 2, STATESAMPLER_STOP_NEVER);
     take(&b, 25);
     source = number(&b, "code");
     CHECK(statesampler_step(&b.sources[source].sampler) > 0);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
           STATESAMPLER_OK);
-    CHECK(b.changes[source].status == STATESAMPLER_NEW);
+    CHECK(b.changes[source].status == STATESAMPLER_CHANGE_NEW);
     CHECK(statesampler_step(&b.sources[source].sampler) == 0);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
@@ -420,7 +420,7 @@ static void test_table(void)
     uint64_t hash = 0, got;
     size_t size, i;
     const char *c = "code";
-    build(&m, "01", 2, STATESAMPLER_NEVER);
+    build(&m, "01", 2, STATESAMPLER_STOP_NEVER);
     take(&m, 7);
     size = save(&m, state);
     CHECK(size == 80 + 96 * 2);
@@ -478,19 +478,19 @@ static void test_errors(int reduced)
     CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_EINVAL);
     statesampler_mixture_free(&m);
 
-    build(&m, "012", 2, STATESAMPLER_RESTART);
-    build(&other, "012", 2, STATESAMPLER_ALL);
+    build(&m, "012", 2, STATESAMPLER_STOP_RESTART);
+    build(&other, "012", 2, STATESAMPLER_STOP_ALL);
     take(&m, 17);
     size = save(&m, state);
     CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH);
     statesampler_mixture_free(&other);
-    build(&other, "210", 2, STATESAMPLER_ALL);
+    build(&other, "210", 2, STATESAMPLER_STOP_ALL);
     save(&other, again);
     CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH);
     CHECK(arrlen(other.changes) == 3); /* all the same told */
-    CHECK(other.changes[2].status == STATESAMPLER_MATCHED);
+    CHECK(other.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
     CHECK(save(&other, state + 8) == size &&
           memcmp(state + 8, again, size) == 0);
     save(&m, state);
@@ -502,7 +502,7 @@ static void test_errors(int reduced)
     CHECK(arrlen(other.changes) == 0);
     save(&m, state);
     statesampler_mixture_free(&other);
-    build(&other, "12", 2, STATESAMPLER_RESTART);
+    build(&other, "12", 2, STATESAMPLER_STOP_RESTART);
     take(&other, 3);
     save(&other, again);
     for (i = 0; i < 8 * size; i += reduced ? 5 : 1) {
@@ -579,7 +579,7 @@ static void test_thousands(int reduced)
         uint32_t k = i % count;
         statesampler_desc d = describe(k, 2, 0);
         d.num_samples = k;
-        d.tail = STATESAMPLER_PAD;
+        d.tail = STATESAMPLER_TAIL_PAD;
         /* The second one backwards, without every tenth. */
         k = i < count ? i : count - 1 - k;
         d.num_samples = d.stream = k;
@@ -589,9 +589,9 @@ static void test_thousands(int reduced)
             CHECK(statesampler_mixture_add(i < count ? &m : &n, name, 1 + k % 7,
                                            &d) == STATESAMPLER_OK);
     }
-    CHECK(statesampler_mixture_start(&m, STATESAMPLER_NEVER) ==
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&n, STATESAMPLER_NEVER) ==
+    CHECK(statesampler_mixture_start(&n, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     take(&m, 5000);
     size = statesampler_mixture_state_bytes(&m);

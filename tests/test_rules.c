@@ -40,7 +40,7 @@ static void whole_order(const statesampler_desc *like, uint64_t epoch,
     d.world_size = 1;
     d.rank = 0;
     d.batch_size = 1;
-    d.tail = STATESAMPLER_UNEVEN;
+    d.tail = STATESAMPLER_TAIL_UNEVEN;
     d.drop_last = 0;
     d.epoch = epoch;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
@@ -114,7 +114,7 @@ static void check_torch(uint64_t n, uint32_t world, uint32_t batch,
         d.drop_last = drop_last;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
 
-        total = tail == STATESAMPLER_DROP ? n / world : (n + world - 1) / world;
+        total = tail == STATESAMPLER_TAIL_DROP ? n / world : (n + world - 1) / world;
         served = drop_last ? total / batch * batch : total;
         served *= world;
         total *= world;
@@ -130,10 +130,10 @@ static void check_torch(uint64_t n, uint32_t world, uint32_t batch,
 
         for (epochs = 0; epochs < 2; epochs++) {
             whole_order(&d, d.epoch + epochs, perm);
-            CHECK(order != STATESAMPLER_SEQUENTIAL || n == 0 ||
+            CHECK(order != STATESAMPLER_ORDER_SEQUENTIAL || n == 0 ||
                   (perm[0] == 0 && perm[n - 1] == n - 1));
             count = torch_list(perm, (size_t)n, world, rank,
-                               tail == STATESAMPLER_DROP, mine);
+                               tail == STATESAMPLER_TAIL_DROP, mine);
             check_batches(&s, mine, count, batch, drop_last != 0);
         }
     }
@@ -154,7 +154,7 @@ static void check_table(void)
         statesampler_desc d = describe(25, 3, rank, 4);
         uint64_t out[4];
         size_t count, i, done = 0, batches = 0;
-        d.order = STATESAMPLER_SEQUENTIAL;
+        d.order = STATESAMPLER_ORDER_SEQUENTIAL;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         while ((count = statesampler_next(&s, out)) > 0) {
             CHECK(count == (batches == 2 ? 1 : 4));
@@ -183,8 +183,8 @@ static void check_vissl(uint64_t n, uint32_t world, uint32_t batch,
         uint64_t i, start_iter, steps;
         size_t count, done = 0;
         d.order = order;
-        d.partition = STATESAMPLER_BLOCKED;
-        d.tail = STATESAMPLER_DROP;
+        d.partition = STATESAMPLER_PARTITION_BLOCKED;
+        d.tail = STATESAMPLER_TAIL_DROP;
         d.drop_last = drop_last;
         CHECK(statesampler_init(&fresh, &d) == STATESAMPLER_OK);
         memcpy(&s, &fresh, sizeof s);
@@ -198,7 +198,7 @@ static void check_vissl(uint64_t n, uint32_t world, uint32_t batch,
                 CHECK(out[i] >= rank * m && out[i] < (rank + 1) * m);
                 CHECK(!seen[out[i]]);
                 seen[out[i]] = 1;
-                CHECK(order != STATESAMPLER_SEQUENTIAL ||
+                CHECK(order != STATESAMPLER_ORDER_SEQUENTIAL ||
                       out[i] == rank * m + done);
                 CHECK(done < m);
                 mine[done++] = out[i];
@@ -246,7 +246,7 @@ static void check_forum(uint64_t length, uint32_t world, uint32_t batch,
         if (last > length)
             last = length;
         d.order = order;
-        d.partition = STATESAMPLER_BLOCKED;
+        d.partition = STATESAMPLER_PARTITION_BLOCKED;
         d.tail = tail;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         memset(seen, 0, sizeof seen);
@@ -255,7 +255,7 @@ static void check_forum(uint64_t length, uint32_t world, uint32_t batch,
             CHECK(count == (left < batch ? left : batch));
             for (i = 0; i < count; i++) {
                 CHECK(out[i] >= first && out[i] < last);
-                CHECK(order != STATESAMPLER_SEQUENTIAL ||
+                CHECK(order != STATESAMPLER_ORDER_SEQUENTIAL ||
                       out[i] == first + done + i);
                 CHECK(!seen[out[i]]);
                 seen[out[i]] = 1;
@@ -284,7 +284,7 @@ static void check_stream(uint64_t n, uint32_t world, uint32_t batch,
         uint64_t step, global = (uint64_t)world * batch;
         d = describe(n, world, rank, batch);
         d.order = order;
-        d.tail = STATESAMPLER_CARRY;
+        d.tail = STATESAMPLER_TAIL_CARRY;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         CHECK(statesampler_num_steps(&s) == STATESAMPLER_NONE);
         for (step = 0; (step + 1) * global <= n * EPOCHS; step++) {
@@ -310,17 +310,17 @@ int main(int argc, char **argv)
         for (world = 1; world <= most; world++)
             for (batch = 1; batch <= 6; batch++)
                 for (order = 0; order < 4; order++) {
-                    int permutes = order != STATESAMPLER_REPLACEMENT;
+                    int permutes = order != STATESAMPLER_ORDER_REPLACEMENT;
                     for (drop_last = 0; drop_last < 2; drop_last++) {
-                        check_torch(n, world, batch, order, STATESAMPLER_PAD,
+                        check_torch(n, world, batch, order, STATESAMPLER_TAIL_PAD,
                                     drop_last);
-                        check_torch(n, world, batch, order, STATESAMPLER_DROP,
+                        check_torch(n, world, batch, order, STATESAMPLER_TAIL_DROP,
                                     drop_last);
                         if (permutes)
                             check_vissl(n, world, batch, order, drop_last);
                     }
                     if (permutes && n % world == 0)
-                        for (tail = 0; tail < STATESAMPLER_CARRY; tail++)
+                        for (tail = 0; tail < STATESAMPLER_TAIL_CARRY; tail++)
                             check_forum(n, world, batch, order, tail);
                     if (n > 0)
                         check_stream(n, world, batch, order);
@@ -329,9 +329,9 @@ int main(int argc, char **argv)
     for (n = 1; n < 4; n++)
         for (world = 10; world < 40; world += 7)
             for (order = 0; order < 2; order++) {
-                check_torch(n, world, 3, order, STATESAMPLER_PAD, 0);
-                check_torch(n, world, 1, order, STATESAMPLER_PAD, 1);
-                check_torch(n, world, 1, order, STATESAMPLER_DROP, 0);
+                check_torch(n, world, 3, order, STATESAMPLER_TAIL_PAD, 0);
+                check_torch(n, world, 1, order, STATESAMPLER_TAIL_PAD, 1);
+                check_torch(n, world, 1, order, STATESAMPLER_TAIL_DROP, 0);
                 check_vissl(n, world, 2, order, 0);
                 check_stream(n, world, 3, order);
             }
@@ -341,10 +341,10 @@ int main(int argc, char **argv)
         batch = (uint32_t)check_random(40) + 1;
         order = (uint32_t)check_random(3);
         drop_last = (uint32_t)check_random(2);
-        check_torch(n, world, batch, order, STATESAMPLER_PAD, drop_last);
-        check_torch(n, world, batch, order, STATESAMPLER_DROP, drop_last);
+        check_torch(n, world, batch, order, STATESAMPLER_TAIL_PAD, drop_last);
+        check_torch(n, world, batch, order, STATESAMPLER_TAIL_DROP, drop_last);
         check_vissl(n, world, batch, order, drop_last);
-        check_forum(n - n % world, world, batch, order, STATESAMPLER_PAD);
+        check_forum(n - n % world, world, batch, order, STATESAMPLER_TAIL_PAD);
         if (n > 0)
             check_stream(n, world, batch, order);
     }

@@ -14,7 +14,7 @@ static void check_seen(const statesampler_desc *d, const unsigned *seen,
 {
     uint64_t i, n = d->num_samples, world = d->world_size;
     uint64_t group = world * d->batch_size, doubled = 0, missing = 0;
-    if (d->order != STATESAMPLER_REPLACEMENT)
+    if (d->order != STATESAMPLER_ORDER_REPLACEMENT)
         for (i = 0; i < n; i++) {
             missing += seen[i] == 0;
             doubled += seen[i] > 1 ? seen[i] - 1 : 0;
@@ -24,13 +24,13 @@ static void check_seen(const statesampler_desc *d, const unsigned *seen,
     else
         doubled = total - n;
     CHECK(total == n + doubled - missing);
-    if (d->tail == STATESAMPLER_PAD)
+    if (d->tail == STATESAMPLER_TAIL_PAD)
         CHECK(doubled < world && total % world == 0);
     else
         CHECK(doubled == 0);
     if (d->drop_last)
         CHECK(total % group == 0);
-    if (d->tail == STATESAMPLER_DROP)
+    if (d->tail == STATESAMPLER_TAIL_DROP)
         CHECK(missing < world + (d->drop_last ? group : 0));
     else
         CHECK(missing < (d->drop_last ? group : 1));
@@ -73,7 +73,7 @@ static void run_case(const statesampler_desc *given, int epochs)
                 if (count == 0) {
                     /* This rank has no sample in the last step, so this was
                        the end for it. */
-                    CHECK(m.desc.tail == STATESAMPLER_UNEVEN);
+                    CHECK(m.desc.tail == STATESAMPLER_TAIL_UNEVEN);
                     CHECK(m.step + 1 == m.steps);
                     ended[r] = 1;
                 }
@@ -145,7 +145,7 @@ static void run_carry(const statesampler_desc *given, int epochs)
             seen[i] = 0;
         for (i = 0; i < n; i++)
             seen[stream[k++]]++;
-        if (given->order != STATESAMPLER_REPLACEMENT)
+        if (given->order != STATESAMPLER_ORDER_REPLACEMENT)
             for (i = 0; i < n; i++)
                 CHECK(seen[i] == 1);
     }
@@ -157,7 +157,7 @@ static void run_any(const statesampler_desc *d, int epochs)
     if (!model_makes_sense(d)) {
         statesampler s;
         CHECK(statesampler_init(&s, d) == STATESAMPLER_EINVAL);
-    } else if (d->tail == STATESAMPLER_CARRY) {
+    } else if (d->tail == STATESAMPLER_TAIL_CARRY) {
         run_carry(d, epochs);
     } else {
         run_case(d, epochs);
@@ -202,7 +202,7 @@ static void test_larger(int cases)
     for (i = 0; i < cases; i++) {
         statesampler_desc d = model_random_desc(129, 9, 9);
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
-        if (d.order == STATESAMPLER_WINDOW) {
+        if (d.order == STATESAMPLER_ORDER_WINDOW) {
             d.chunk_size = 1 + check_random(20);
             d.window = 1 + check_random(6);
         }
@@ -235,10 +235,10 @@ static void check_structure(const statesampler_desc *d, uint64_t epoch,
             CHECK(t.sample[b][k] - t.start[b] < size);
             seen[t.sample[b][k] - t.start[b]]++;
         }
-        if (d->order != STATESAMPLER_REPLACEMENT)
+        if (d->order != STATESAMPLER_ORDER_REPLACEMENT)
             for (k = 0; k < size; k++)
                 CHECK(seen[k] == 1);
-        if (d->order != STATESAMPLER_WINDOW)
+        if (d->order != STATESAMPLER_ORDER_WINDOW)
             continue;
         segment = (size_t)(d->chunk_size * d->window);
         for (first = 0; first < size; first += segment) {
@@ -309,11 +309,11 @@ static void test_orders_differ(void)
             unsigned most;
             model_set_order(&d, o);
             d.partition =
-                blocked ? STATESAMPLER_BLOCKED : STATESAMPLER_INTERLEAVED;
-            if (d.order == STATESAMPLER_SEQUENTIAL)
+                blocked ? STATESAMPLER_PARTITION_BLOCKED : STATESAMPLER_PARTITION_INTERLEAVED;
+            if (d.order == STATESAMPLER_ORDER_SEQUENTIAL)
                 continue;
             most = 15;
-            if (d.order == STATESAMPLER_WINDOW)
+            if (d.order == STATESAMPLER_ORDER_WINDOW)
                 most = 40; /* few chunks have few orders */
             other = d;
             CHECK(same_places(&d, 4, &d, 4, 0, 0, 60) == 60);
@@ -338,7 +338,7 @@ static void test_window_moves(void)
     statesampler_desc d = model_desc(100, 1, 1);
     unsigned chunks_moved = 0, samples_moved = 0, windows_alike = 0;
     size_t k;
-    d.order = STATESAMPLER_WINDOW;
+    d.order = STATESAMPLER_ORDER_WINDOW;
     d.chunk_size = 10;
     d.window = 1;
     model_fill_table(&t, &d, 0, 1);
@@ -369,7 +369,7 @@ static void test_replacement(void)
     statesampler s;
     uint64_t x;
     int i, repeats = 0;
-    d.order = STATESAMPLER_REPLACEMENT;
+    d.order = STATESAMPLER_ORDER_REPLACEMENT;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     for (i = 0; i < 8 * 3000; i++)
         if (statesampler_next(&s, &x) == 1) {
@@ -430,7 +430,7 @@ static void test_global_batch(void)
                                 reference[k] = flat[k];
                         }
                         /* The tail depends on W, what is before it not. */
-                        if (tail == STATESAMPLER_DROP)
+                        if (tail == STATESAMPLER_TAIL_DROP)
                             CHECK(length <= full);
                         else
                             CHECK(length >= full);
@@ -491,7 +491,7 @@ static void test_set_epoch(void)
             CHECK(model_same_state(&s, &before));
             CHECK(statesampler_step(&s) == 2);
             CHECK(statesampler_position(&s) == 12);
-            if (tail != STATESAMPLER_CARRY) { /* at its end it is the same */
+            if (tail != STATESAMPLER_TAIL_CARRY) { /* at its end it is the same */
                 step = statesampler_num_steps(&s);
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
                 CHECK(statesampler_set_epoch(&s, 7) == STATESAMPLER_OK);
@@ -533,7 +533,7 @@ static void test_uneven_loops(void)
                     statesampler_desc d = model_desc(n, w, b);
                     statesampler s, other;
                     uint64_t t, e, served = 0, steps;
-                    d.tail = STATESAMPLER_UNEVEN;
+                    d.tail = STATESAMPLER_TAIL_UNEVEN;
                     d.rank = r;
                     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
                     other = s;
@@ -584,10 +584,10 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 static uint64_t big_sample(const statesampler_desc *d, uint64_t p)
 {
     uint64_t n = d->num_samples, w = d->world_size;
-    if (d->partition == STATESAMPLER_BLOCKED) {
+    if (d->partition == STATESAMPLER_PARTITION_BLOCKED) {
         uint64_t block = p % w, place = p / w, extra = n % w, size = n / w;
         uint64_t start = block * size;
-        if (d->tail != STATESAMPLER_DROP) {
+        if (d->tail != STATESAMPLER_TAIL_DROP) {
             start += block < extra ? block : extra;
             size += block < extra;
         }
@@ -596,7 +596,7 @@ static uint64_t big_sample(const statesampler_desc *d, uint64_t p)
         return start + (place < size ? place : 0);
     }
     p %= n;
-    if (d->order == STATESAMPLER_SHUFFLE) {
+    if (d->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm perm;
         CHECK(statesampler_perm_init(&perm, n, d->seed, d->epoch, d->stream) ==
               STATESAMPLER_OK);
@@ -616,14 +616,14 @@ static void big_rank(const statesampler_desc *d)
     CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
     /* share: this rank's list; most: the longest list of any. */
     share = most = ceil_div(n, w);
-    if (d->tail == STATESAMPLER_DROP)
+    if (d->tail == STATESAMPLER_TAIL_DROP)
         share = most = n / w;
-    if (d->tail == STATESAMPLER_UNEVEN)
+    if (d->tail == STATESAMPLER_TAIL_UNEVEN)
         share = n / w + (d->rank < n % w);
     steps = ceil_div(most, b);
-    all = d->tail == STATESAMPLER_UNEVEN ? n : w * most;
+    all = d->tail == STATESAMPLER_TAIL_UNEVEN ? n : w * most;
     if (d->drop_last) {
-        if (d->tail == STATESAMPLER_UNEVEN)
+        if (d->tail == STATESAMPLER_TAIL_UNEVEN)
             most = n / w;
         steps = most / b;
         if (share > steps * b)
@@ -720,9 +720,9 @@ static void test_big(int reduced)
                         d.drop_last = drop_last;
                         d.epoch = 11;
                         if (mode)
-                            d.order = STATESAMPLER_SEQUENTIAL;
+                            d.order = STATESAMPLER_ORDER_SEQUENTIAL;
                         if (mode == 2)
-                            d.partition = STATESAMPLER_BLOCKED;
+                            d.partition = STATESAMPLER_PARTITION_BLOCKED;
                         for (ranks = 0; ranks < 5; ranks++) {
                             uint32_t w = d.world_size;
                             uint64_t x = d.num_samples % w;
@@ -756,7 +756,7 @@ static void test_big_reshape(int cases)
         uint64_t out[MODEL_BATCH], c, at_step, left, share, w2, b2, steps;
         uint64_t epoch = check_random(9), j, u;
         d.num_samples = i % 7 ? top - d.num_samples : top;
-        d.order = STATESAMPLER_SEQUENTIAL;
+        d.order = STATESAMPLER_ORDER_SEQUENTIAL;
         d.tail = (uint32_t)check_random(3);
         d.epoch = epoch;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
@@ -786,7 +786,7 @@ static void test_big_reshape(int cases)
         CHECK(statesampler_step(&s) == at_step);
         left = c < d.num_samples ? d.num_samples - c : 0;
         share = ceil_div(left, w2);
-        if (d.tail == STATESAMPLER_DROP)
+        if (d.tail == STATESAMPLER_TAIL_DROP)
             share = left / w2;
         steps = ceil_div(share, b2);
         CHECK(statesampler_num_steps(&s) == at_step + steps);
@@ -799,7 +799,7 @@ static void test_big_reshape(int cases)
                   STATESAMPLER_OK);
             CHECK(statesampler_step(&s) == at_step + steps);
         }
-        if (d.tail == STATESAMPLER_UNEVEN)
+        if (d.tail == STATESAMPLER_TAIL_UNEVEN)
             share = left / w2 + (d.rank < left % w2);
         CHECK(c == 0 || statesampler_at(&s, at_step - 1, out) == 0);
         for (u = 0; u < steps; u += 1 + model_random(steps)) {
@@ -843,8 +843,8 @@ static void test_big_carry(void)
             statesampler s, other;
             statesampler_counts c;
             int moves;
-            d.tail = STATESAMPLER_CARRY;
-            d.order = STATESAMPLER_SEQUENTIAL;
+            d.tail = STATESAMPLER_TAIL_CARRY;
+            d.order = STATESAMPLER_ORDER_SEQUENTIAL;
             d.epoch = epoch = 5;
             d.rank = d.world_size / 2;
             CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);

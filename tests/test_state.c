@@ -134,11 +134,11 @@ static void check_table(void)
     d.world_size = 0x01020304u;
     d.rank = 0x01020303u;
     d.batch_size = 0x00a0b0c0u;
-    d.order = STATESAMPLER_WINDOW;
+    d.order = STATESAMPLER_ORDER_WINDOW;
     d.chunk_size = UINT64_C(0x0000000102030405);
     d.window = UINT64_C(0x0000000012345678);
-    d.partition = STATESAMPLER_BLOCKED;
-    d.tail = STATESAMPLER_UNEVEN;
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    d.tail = STATESAMPLER_TAIL_UNEVEN;
     global = (uint64_t)d.world_size * d.batch_size;
     start(&s, &d, 7);
     statesampler_save(&s, state);
@@ -150,9 +150,9 @@ static void check_table(void)
     CHECK(get(state, STREAM) == d.stream);
     CHECK(get(state, CHUNK_SIZE) == d.chunk_size);
     CHECK(get(state, WINDOW) == d.window);
-    CHECK(get(state, ORDER) == STATESAMPLER_WINDOW);
-    CHECK(get(state, PARTITION) == STATESAMPLER_BLOCKED);
-    CHECK(get(state, TAIL) == STATESAMPLER_UNEVEN);
+    CHECK(get(state, ORDER) == STATESAMPLER_ORDER_WINDOW);
+    CHECK(get(state, PARTITION) == STATESAMPLER_PARTITION_BLOCKED);
+    CHECK(get(state, TAIL) == STATESAMPLER_TAIL_UNEVEN);
     CHECK(get(state, ZERO) == 0);
     CHECK(get(state, BLOCKS) == d.world_size);
     CHECK(get(state, WORLD_SIZE) == d.world_size);
@@ -183,8 +183,8 @@ static void check_table(void)
     CHECK(get(state, CHECK_WORD) == check_word(state));
 
     /* Orders without chunks store none; the position of CARRY is below n. */
-    d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED,
-                 STATESAMPLER_CARRY);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
+                 STATESAMPLER_TAIL_CARRY);
     start(&s, &d, 1000);
     statesampler_save(&s, state);
     CHECK(get(state, CHUNK_SIZE) == 0 && get(state, WINDOW) == 0);
@@ -320,7 +320,7 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
     unsigned char state[BYTES];
     uint32_t other;
     unsigned bit;
-    int carry = tail == STATESAMPLER_CARRY;
+    int carry = tail == STATESAMPLER_TAIL_CARRY;
     start(&saver, &d, 11);
     statesampler_save(&saver, state);
 #define FOREIGN                                                           \
@@ -353,7 +353,7 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
         }
     for (other = 0; other < 4; other++)
         if (other != tail &&
-            (other != STATESAMPLER_CARRY || partition == 0)) {
+            (other != STATESAMPLER_TAIL_CARRY || partition == 0)) {
             e = d;
             e.tail = other;
             FOREIGN;
@@ -363,7 +363,7 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
         e.partition = !partition;
         FOREIGN;
     }
-    if (order == STATESAMPLER_WINDOW) {
+    if (order == STATESAMPLER_ORDER_WINDOW) {
         e = d;
         e.chunk_size++;
         FOREIGN;
@@ -383,7 +383,7 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
     e.batch_size = 9;
     e.epoch = 1000;
     e.drop_last = carry ? 0 : 1;
-    if (order != STATESAMPLER_WINDOW)
+    if (order != STATESAMPLER_ORDER_WINDOW)
         e.chunk_size = e.window = 99;
     start(&s, &e, 0);
     CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
@@ -426,7 +426,7 @@ static void possible(const statesampler_desc *d, uint64_t step)
 static void build(const statesampler_desc *d, uint64_t position,
                   uint64_t base_position, uint64_t base_step)
 {
-    int chunks = d->order == STATESAMPLER_WINDOW;
+    int chunks = d->order == STATESAMPLER_ORDER_WINDOW;
     memset(model, 0, BYTES);
     memcpy(model, "SSMP", 4);
     put(model, VERSION, 1);
@@ -452,7 +452,7 @@ static void build(const statesampler_desc *d, uint64_t position,
 
 static void check_fields_of(const statesampler_desc *d)
 {
-    int carry = d->tail == STATESAMPLER_CARRY;
+    int carry = d->tail == STATESAMPLER_TAIL_CARRY;
     unsigned k;
     static const uint64_t wild[] = {255, 128, 64, 16, 8, 5};
     impossible(d, NUM_SAMPLES, STATESAMPLER_MAX_SAMPLES + 1);
@@ -470,7 +470,7 @@ static void check_fields_of(const statesampler_desc *d)
     impossible(d, BLOCKS, 0);
     impossible(d, WORLD_SIZE, 0);
     impossible(d, BATCH_SIZE, 0);
-    if (d->order == STATESAMPLER_WINDOW) {
+    if (d->order == STATESAMPLER_ORDER_WINDOW) {
         impossible(d, CHUNK_SIZE, 0);
         impossible(d, WINDOW, 0);
         impossible(d, CHUNK_SIZE, UINT64_C(1) << 60);
@@ -483,7 +483,7 @@ static void check_fields_of(const statesampler_desc *d)
     }
     if (carry) {
         impossible(d, NUM_SAMPLES, 0);
-        impossible(d, PARTITION, STATESAMPLER_BLOCKED);
+        impossible(d, PARTITION, STATESAMPLER_PARTITION_BLOCKED);
         impossible(d, POSITION, d->num_samples);
         impossible(d, BASE_POSITION, d->num_samples);
         impossible(d, POSITION, UINT64_MAX);
@@ -520,7 +520,7 @@ static void check_fields(void)
         for (partition = 0; partition < 2; partition++)
             for (tail = 0; tail < 4; tail++) {
                 uint64_t share = 1003, most;
-                int carry = tail == STATESAMPLER_CARRY;
+                int carry = tail == STATESAMPLER_TAIL_CARRY;
                 if (carry && partition)
                     continue;
                 d = describe(order, partition, tail);
@@ -543,8 +543,8 @@ static void check_fields(void)
                 if (partition) {
                     put(model, BLOCKS, 5);
                     possible(&d, 10);
-                    share = tail == STATESAMPLER_DROP     ? 1000
-                            : tail == STATESAMPLER_UNEVEN ? 1003
+                    share = tail == STATESAMPLER_TAIL_DROP     ? 1000
+                            : tail == STATESAMPLER_TAIL_UNEVEN ? 1003
                                                           : 1005;
                 } else {
                     impossible(&d, BLOCKS, 2);
@@ -577,10 +577,10 @@ static void check_fields(void)
                 }
                 /* The end, whose distance from the last step is what the tail
                    rule says: the base is at 500 and the world 3. */
-                most = share + (tail == STATESAMPLER_PAD ? 0xfffffffeu : 0);
-                if (tail == STATESAMPLER_PAD)
+                most = share + (tail == STATESAMPLER_TAIL_PAD ? 0xfffffffeu : 0);
+                if (tail == STATESAMPLER_TAIL_PAD)
                     share = 500 + (share - 500 + 2) / 3 * 3;
-                else if (tail == STATESAMPLER_DROP)
+                else if (tail == STATESAMPLER_TAIL_DROP)
                     share = 500 + (share - 500) / 3 * 3;
                 put(model, POSITION, share);
                 possible(&d, 7 + (share - 500 + 11) / 12);
@@ -598,7 +598,7 @@ static void check_fields(void)
             }
     /* One step before the base, where a global batch divides 2^64. */
     for (tail = 0; tail < 4; tail++) {
-        d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED, tail);
+        d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED, tail);
         d.world_size = 4;
         build(&d, 512, 512, 7);
         possible(&d, 7);
@@ -606,8 +606,8 @@ static void check_fields(void)
         impossible(&d, POSITION, 0);
     }
     /* Global batches that are too large. */
-    d = describe(STATESAMPLER_SHUFFLE, STATESAMPLER_INTERLEAVED,
-                 STATESAMPLER_PAD);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
+                 STATESAMPLER_TAIL_PAD);
     build(&d, 0, 0, 0);
     put(model, WORLD_SIZE, 0x80000000u);
     put(model, BATCH_SIZE, 0x7fffffffu);
@@ -621,8 +621,8 @@ static void check_fields(void)
 static void check_beginning(void)
 {
     statesampler s, fresh;
-    statesampler_desc d = describe(STATESAMPLER_SHUFFLE,
-                                   STATESAMPLER_BLOCKED, STATESAMPLER_PAD);
+    statesampler_desc d = describe(STATESAMPLER_ORDER_SHUFFLE,
+                                   STATESAMPLER_PARTITION_BLOCKED, STATESAMPLER_TAIL_PAD);
     unsigned char state[BYTES], again[BYTES];
     uint64_t out[2][4];
     start(&s, &d, 0);
@@ -647,9 +647,9 @@ static void check_beginning(void)
 static void check_dropped_step(void)
 {
     statesampler s, fresh;
-    statesampler_desc d = describe(STATESAMPLER_SHUFFLE,
-                                   STATESAMPLER_INTERLEAVED,
-                                   STATESAMPLER_PAD);
+    statesampler_desc d = describe(STATESAMPLER_ORDER_SHUFFLE,
+                                   STATESAMPLER_PARTITION_INTERLEAVED,
+                                   STATESAMPLER_TAIL_PAD);
     unsigned char state[BYTES];
     uint64_t out[2][4];
     start(&s, &d, 84);
@@ -682,7 +682,7 @@ int main(int argc, char **argv)
     for (order = 0; order < 4; order++)
         for (partition = 0; partition < 2; partition++)
             for (tail = 0; tail < 4; tail++) {
-                if (tail == STATESAMPLER_CARRY && partition)
+                if (tail == STATESAMPLER_TAIL_CARRY && partition)
                     continue;
                 check_sameness(order, partition, tail);
                 check_mismatch(order, partition, tail);

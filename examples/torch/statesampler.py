@@ -193,7 +193,7 @@ for _name, _result, *_arguments in (
 _NONE = 2**64 - 1
 _KINDS = {b"SSMP": "StatefulDistributedSampler",
           b"SSMX": "RoundRobinBatchSampler"}
-_EMISMATCH = -5
+_EMISMATCH = -500
 _STATE_BYTES = 112
 _SAMPLER, _SOURCE, _MIX = (_u64 * 3).in_dll(_c, "statesampler_sizes")
 
