@@ -1078,7 +1078,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_min(uint64_t a, uint64_t b)
 
 /* SplitMix64's finaliser (Steele, Lea and Flood 2014; the constants are
    Stafford's variant 13). A bijection. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix(uint64_t x)
+STATESAMPLER_PRIV uint64_t statesampler_priv_scramble(uint64_t x)
 {
     x = (x ^ (x >> 30)) * STATESAMPLER_PRIV_U64(0xbf58476du, 0x1ce4e5b9u);
     x = (x ^ (x >> 27)) * STATESAMPLER_PRIV_U64(0x94d049bbu, 0x133111ebu);
@@ -1090,7 +1090,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix(uint64_t x)
 STATESAMPLER_PRIV uint64_t statesampler_priv_derive(uint64_t key,
                                                     uint64_t value)
 {
-    return statesampler_priv_mix(key + value + STATESAMPLER_PRIV_GOLDEN);
+    return statesampler_priv_scramble(key + value + STATESAMPLER_PRIV_GOLDEN);
 }
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_key(uint64_t seed,
@@ -1144,7 +1144,7 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     for (i = 0; i < words; i++) {
         uint64_t word;
         state += STATESAMPLER_PRIV_GOLDEN;
-        word = statesampler_priv_mix(state);
+        word = statesampler_priv_scramble(state);
         perm->keys[2 * i] = (uint32_t)word;
         perm->keys[2 * i + 1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
         if (!perm->wide) {
@@ -1201,7 +1201,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
 
 /* The left half of a position: by a 32-bit division where it does, which is
    several times cheaper. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_row(const statesampler_perm *perm,
+STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(const statesampler_perm *perm,
                                                  uint64_t position)
 {
     return perm->wide ? (uint32_t)(position / perm->right)
@@ -1209,7 +1209,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_row(const statesampler_perm *perm,
 }
 
 /* half - value modulo size. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_less(uint32_t half,
+STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
                                                   uint32_t value,
                                                   uint32_t size)
 {
@@ -1235,23 +1235,23 @@ STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
         uint32_t span_r = statesampler_priv_span(right, i / 2);
         if (perm->wide) {
             for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_less(
+                l[j] = statesampler_priv_sub_mod(
                     l[j], statesampler_priv_wide(r[j], keys, span_l), left);
             }
             for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_less(
+                r[j] = statesampler_priv_sub_mod(
                     r[j], statesampler_priv_wide(l[j], keys + 2, span_r),
                     right);
             }
             keys += 4;
         } else {
             for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_less(
+                l[j] = statesampler_priv_sub_mod(
                     l[j], statesampler_priv_narrow(r[j], keys[0], span_l),
                     left);
             }
             for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_less(
+                r[j] = statesampler_priv_sub_mod(
                     r[j], statesampler_priv_narrow(l[j], keys[1], span_r),
                     right);
             }
@@ -1294,7 +1294,7 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 {
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
-    l = statesampler_priv_row(perm, position);
+    l = statesampler_priv_quotient(perm, position);
     return statesampler_priv_walk(
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
@@ -1348,7 +1348,7 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 
 /* Vectors in turn, an even number. More are no faster, and x and y must fit
    the stack. */
-#define STATESAMPLER_PRIV_TURNS (STATESAMPLER_PRIV_LANES == 32 ? 12 : 16)
+#define STATESAMPLER_PRIV_VECTORS (STATESAMPLER_PRIV_LANES == 32 ? 12 : 16)
 
 /* v16, v32 and v64 fill a register; m64 is v64 in memory. */
 typedef uint16_t statesampler_priv_v16
@@ -1588,8 +1588,8 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     const statesampler_priv_v16 zero = {0};
     const statesampler_priv_v16 numbers = STATESAMPLER_PRIV_NUMBERS;
     const statesampler_priv_v16 rights = zero + (uint16_t)right;
-    statesampler_priv_v16 x[STATESAMPLER_PRIV_TURNS];
-    statesampler_priv_v16 y[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v16 x[STATESAMPLER_PRIV_VECTORS];
+    statesampler_priv_v16 y[STATESAMPLER_PRIV_VECTORS];
     statesampler_priv_v16 next_l = zero + (uint16_t)l;
     statesampler_priv_v16 next_r = zero + (uint16_t)r;
     /* The next position; with any other stride, and stride 0 has no last one,
@@ -1618,7 +1618,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill16(
     while (count != 0) { /* it falls by one or more in every turn */
         uint32_t turns = (uint32_t)statesampler_priv_min(
             count <= lanes ? 1 : (count - 1) / (2 * lanes) * 2 + 2,
-            STATESAMPLER_PRIV_TURNS);
+            STATESAMPLER_PRIV_VECTORS);
         uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
         uint32_t beyond = 0;
         statesampler_priv_beyond beyonds = {0};
@@ -1727,8 +1727,8 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
     const uint64_t last = perm->n - 1;
     const statesampler_priv_v32 zero = {0};
     const statesampler_priv_v32 rights = zero + right;
-    statesampler_priv_v32 x[STATESAMPLER_PRIV_TURNS];
-    statesampler_priv_v32 y[STATESAMPLER_PRIV_TURNS];
+    statesampler_priv_v32 x[STATESAMPLER_PRIV_VECTORS];
+    statesampler_priv_v32 y[STATESAMPLER_PRIV_VECTORS];
     statesampler_priv_v32 next_l = zero + l, next_r = zero + r, numbers;
     uint32_t i, j;
     for (i = 0; i < lanes; i++) {
@@ -1743,7 +1743,7 @@ STATESAMPLER_PRIV void statesampler_priv_fill32(
     }
     while (count != 0) {
         uint32_t turns = (uint32_t)statesampler_priv_min(
-            (count - 1) / (2 * lanes) * 2 + 2, STATESAMPLER_PRIV_TURNS);
+            (count - 1) / (2 * lanes) * 2 + 2, STATESAMPLER_PRIV_VECTORS);
         uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
         uint64_t beyond = 0;
         statesampler_priv_v64 beyonds = {0};
@@ -1831,9 +1831,9 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
     /* Carry (l, r) along instead of dividing every position. Where a stride
        is n or more there is one index only, and the sums are not used. */
-    l = statesampler_priv_row(perm, first);
+    l = statesampler_priv_quotient(perm, first);
     r = (uint32_t)(first - (uint64_t)l * perm->right);
-    step_l = stride < perm->right ? 0 : statesampler_priv_row(perm, stride);
+    step_l = stride < perm->right ? 0 : statesampler_priv_quotient(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
 #if STATESAMPLER_PRIV_LANES != 0
     /* A vector takes as long as two or three calls; of 32 bits there are
@@ -1964,7 +1964,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_draw(uint64_t n, uint64_t state)
     }
     do {
         state += STATESAMPLER_PRIV_GOLDEN;
-        x = statesampler_priv_mix(state) & mask;
+        x = statesampler_priv_scramble(state) & mask;
     } while (x >= n);
     return x;
 }
