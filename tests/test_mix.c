@@ -4,6 +4,7 @@
 #include "statesampler.h"
 #include "check.h"
 #include "must.h"
+#include "forge.h"
 #include "model_mix.h"
 
 #define TURNS 600 /* of the longest epoch that is looked at turn by turn */
@@ -752,24 +753,16 @@ static void test_last_steps(void)
     static party p, other;
     static unsigned char state[STATE];
     unsigned char bytes[STATESAMPLER_STATE_BYTES];
-    uint64_t turn, out, want, word, hash = 0, step = UINT64_MAX / 2 - 2;
-    uint32_t source, i;
+    uint64_t turn, out, want, step = UINT64_MAX / 2 - 2;
+    uint32_t source;
     size_t count;
     plain(&p, 1, STATESAMPLER_STOP_NEVER);
     p.desc[0].num_samples = 1000;
     p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
     CHECK(start(&p) == STATESAMPLER_OK);
     must_save(&p.source[0].sampler, bytes);
-    for (i = 0; i < 8; i++)
-        bytes[96 + i] = (unsigned char)(step >> 8 * i & 255);
-    for (i = 0; i < 104; i += 8) {
-        for (word = 0, count = 8; count-- > 0;)
-            word = word << 8 | bytes[i + count];
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    for (i = 0; i < 8; i++)
-        bytes[104 + i] = (unsigned char)(hash >> 8 * i & 255);
+    forge_put(bytes, FORGE_BASE_STEP, step);
+    forge_seal(bytes, sizeof bytes);
     CHECK(statesampler_load(&p.source[0].sampler, bytes, sizeof bytes) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_init(&p.mix, p.source, 1, p.stop) ==

@@ -7,6 +7,7 @@
 #include "statesampler.h"
 #include "check.h"
 #include "must.h"
+#include "forge.h"
 
 #define BATCH 4
 #define STATE (80 + 96 * 8)
@@ -71,21 +72,6 @@ static size_t save(const statesampler_mixture *m, unsigned char *state)
     CHECK(size <= 64 + 192 * (size_t)arrlen(m->sources) && size <= STATE);
     CHECK(statesampler_mixture_save(m, state, size) == STATESAMPLER_OK);
     return size;
-}
-
-/* Puts the check word, from the manual, after so many bytes. */
-static void seal(unsigned char *bytes, size_t size)
-{
-    uint64_t hash = 0, word;
-    size_t i, k;
-    for (i = 0; i < size; i += 8) {
-        for (word = 0, k = 8; k-- > 0;)
-            word = word << 8 | bytes[i + k];
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
-    }
-    for (k = 0; k < 8; k++)
-        bytes[size + k] = (unsigned char)(hash >> 8 * k & 255);
 }
 
 /* Two mixtures take the same turns. */
@@ -438,7 +424,7 @@ static void test_table(void)
     i = statesampler_mix_state_bytes(&m.mix);
     CHECK(memcmp(state + 32, inner, i) == 0 && size == 32 + i + 8);
     memcpy(inner, state, size);
-    seal(inner, size - 8);
+    forge_seal(inner, size);
     CHECK(memcmp(state, inner, size) == 0);
     statesampler_mixture_free(&m);
 }
@@ -498,7 +484,7 @@ static void test_errors(int reduced)
     save(&m, state);
     /* One name twice, under right check words. */
     memcpy(state + 16, state + 24, 8);
-    seal(state, size - 8);
+    forge_seal(state, size);
     CHECK_KIND(statesampler_mixture_load(&other, state, size, 1),
                STATESAMPLER_ECORRUPT);
     CHECK(arrlen(other.changes) == 0);
@@ -553,8 +539,8 @@ static void test_forged(int reduced)
         size = save(&m, state);
         at = 16 + (size_t)check_random(size - 32);
         state[at] = (unsigned char)check_random(256);
-        seal(state + inner, size - inner - 16);
-        seal(state, size - 8);
+        forge_seal(state + inner, size - inner - 8);
+        forge_seal(state, size);
         code = statesampler_mixture_load(&other, state, size, i % 2);
         CHECK(code <= 0);
         for (turns = 0; turns < 5; turns++)
