@@ -2072,37 +2072,48 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
 }
 
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it. The loop ends: the words run through
-   all 2^64 values before one repeats, and one of them is 0. It runs twice on
-   average at most, as mask < 2 * size. */
+   position the first that is below it. The loops end: a position's words run
+   through all 2^64 values before one repeats, and one of them is 0. Half of
+   the positions or more are done in every pass, as mask < 2 * size. */
 STATESAMPLER_PRIV void statesampler_priv_order_draw(
     uint64_t *out, const statesampler_priv_order *order, uint64_t first,
     uint64_t stride, size_t count)
 {
-    const uint64_t key = order->key + STATESAMPLER_PRIV_DRAW;
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    uint64_t mask = order->size - 1;
-    uint32_t shift;
-    size_t i;
-    for (shift = 1; shift < 64; shift *= 2) {
-        mask |= mask >> shift;
+    uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
+    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    unsigned char where[STATESAMPLER_PRIV_SOME];
+    uint32_t i, k;
+    for (i = 1; i < 64; i *= 2) {
+        mask |= mask >> i;
     }
-    /* First one word for each, which compilers do in vectors. */
-    for (i = 0; i < count; i++) {
-        uint64_t state =
-            statesampler_priv_derive(key, first + i * stride) + golden;
-        out[i] = statesampler_priv_scramble(state) & mask;
-    }
-    for (i = 0; i < count; i++) {
-        if (out[i] >= order->size) {
-            uint64_t state =
-                statesampler_priv_derive(key, first + i * stride) + golden;
-            do {
-                state += golden;
-                out[i] = statesampler_priv_scramble(state) & mask;
-            } while (out[i] >= order->size);
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t some =
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        uint32_t waiting = 0;
+        for (i = 0; i < some; i++, position += stride) {
+            states[i] = statesampler_priv_derive(0, position) + golden;
+            out[i] = statesampler_priv_scramble(states[i]) & mask;
         }
-        out[i] += order->start;
+        for (i = 0; i < some; i++) {
+            where[waiting] = (unsigned char)i;
+            waiting += out[i] >= order->size;
+        }
+        while (waiting != 0) {
+            for (k = 0, i = 0; i < waiting; i++) {
+                uint32_t at = where[i];
+                states[at] += golden;
+                out[at] = statesampler_priv_scramble(states[at]) & mask;
+                where[k] = (unsigned char)at;
+                k += out[at] >= order->size;
+            }
+            waiting = k;
+        }
+        for (i = 0; i < some; i++) {
+            out[i] += order->start;
+        }
+        out += some;
+        count -= some;
     }
 }
 
