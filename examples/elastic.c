@@ -25,16 +25,14 @@ static const struct {
 int main(void)
 {
     static statesampler ranks[MOST_RANKS];
-    static statesampler_desc desc;
+    statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 7, .batch_size = BATCH};
     unsigned char state[STATESAMPLER_STATE_BYTES], other[sizeof state];
     statesampler_audit all = {0, 0, 0, 0};
     uint64_t batch[BATCH], first, step, repeats = 0;
     uint32_t i, r;
     size_t count;
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 7;
-    desc.batch_size = BATCH;
     printf("ranks  batch  steps       positions    samples  repeats\n");
     for (i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         statesampler_audit served = {0, 0, 0, 0};
@@ -58,20 +56,25 @@ int main(void)
             for (r = 0; r < desc.world_size; r++) {
                 /* The last of a rank's samples may be repeats that make the
                    ranks equal. They are trained on, and not audited. */
-                size_t repeated = (size_t)statesampler_padding(
+                size_t repeated = statesampler_padding(
                     &ranks[r], statesampler_step(&ranks[r]));
 
-                count = statesampler_next(&ranks[r], batch);
+                if (statesampler_next(&ranks[r], batch, &count) != 1) {
+                    return 1;
+                }
                 statesampler_audit_add(&served, batch, count - repeated);
                 padding += repeated;
             }
         }
 
         /* Any rank's state will do for all ranks of the next run. */
-        statesampler_save(ranks, state);
+        if (statesampler_save(ranks, state, sizeof state) != STATESAMPLER_OK) {
+            return 1;
+        }
         for (r = 1; r < desc.world_size; r++) {
-            statesampler_save(&ranks[r], other);
-            if (memcmp(state, other, sizeof state) != 0) {
+            if (statesampler_save(&ranks[r], other, sizeof other) !=
+                    STATESAMPLER_OK ||
+                memcmp(state, other, sizeof state) != 0) {
                 return 1;
             }
         }

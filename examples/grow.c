@@ -20,11 +20,11 @@
 static int add(statesampler_mixture *m, const char *name, uint32_t weight,
                uint64_t samples)
 {
-    static statesampler_desc desc;
-    desc.num_samples = samples;
-    desc.seed = 1;
-    desc.stream = statesampler_mixture_hash(name);
-    desc.batch_size = 16;
+    const statesampler_desc desc = {
+        .num_samples = samples,
+        .seed = 1,
+        .stream = statesampler_mixture_hash(name),
+        .batch_size = 16};
     return statesampler_mixture_add(m, name, weight, &desc);
 }
 
@@ -63,16 +63,16 @@ int main(void)
     show(&before, "stopped");
     size = statesampler_mixture_state_bytes(&before);
     state = (unsigned char *)malloc(size);
-    if (!state) {
+    if (!state || statesampler_mixture_save(&before, state, size) != 0) {
         return 1;
     }
-    statesampler_mixture_save(&before, state);
 
     if (add(&after, "code", 2, 400) != 0 ||
         add(&after, "books", 1, 200) != 0 ||
         add(&after, "web", 3, 1000) != 0 ||
         statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER) != 0 ||
-        statesampler_mixture_load(&after, state, size, 0) != 0) {
+        statesampler_mixture_load(&after, state, size,
+                                  STATESAMPLER_REFUSE_CHANGED) != 0) {
         return 1;
     }
     for (i = 0; i < arrlen(after.changes); i++) {

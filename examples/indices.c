@@ -283,7 +283,8 @@ static void check_options(void)
     if (format == U32 && desc.num_samples > (uint64_t)1 << 32) {
         fail(2, "--format u32 is for at most 2^32 samples; u64 has no limit");
     }
-    if (desc.order == STATESAMPLER_ORDER_REPLACEMENT && (want_audit || num_wanted)) {
+    if (desc.order == STATESAMPLER_ORDER_REPLACEMENT &&
+        (want_audit || num_wanted > 0)) {
         fail(2, "--order replacement repeats and misses samples: it has no "
                 "--audit and no --locate");
     }
@@ -317,6 +318,9 @@ static int open_sampler(statesampler *s, uint32_t rank)
     code = statesampler_load_file(state_file, bytes, sizeof bytes, &size);
     if (code == STATESAMPLER_ENOFILE) {
         return 0;
+    }
+    if (code == STATESAMPLER_ECAPACITY) {
+        fail(1, "%s: larger than any state of a sampler", state_file);
     }
     if (code == STATESAMPLER_OK) {
         code = statesampler_load(s, bytes, size);
@@ -392,19 +396,19 @@ static void put_npy_header(uint64_t count)
 static uint64_t print_indices(statesampler *s, uint64_t *batch)
 {
     uint64_t some = steps, ends = epochs, printed = 0;
-    int empty = 0;
+    int empty = 0; /* epochs without a step, one after the other */
 
     while (some > 0 && ends > 0 && empty < 2) {
-        int is_step = statesampler_step(s) < statesampler_num_steps(s);
-        size_t i, count = statesampler_next(s, batch);
+        size_t i, count;
+        int more = statesampler_next(s, batch, &count);
 
         for (i = 0; i < count && batch != NULL; i++) {
             put(batch[i]);
         }
         printed += count;
-        some -= is_step ? 1 : 0;
-        ends -= count == 0 ? 1 : 0;
-        empty = is_step ? 0 : empty + 1;
+        some -= more ? 1 : 0;
+        ends -= more ? 0 : 1;
+        empty = more ? 0 : empty + 1;
     }
     return printed;
 }
@@ -490,9 +494,9 @@ static int audit(uint64_t *batch)
             end = (desc.num_samples - 1) / global + 1;
         }
         for (step = 0; step < end; step++) {
-            uint64_t count = statesampler_at(&s, step, batch);
-            uint64_t extra = statesampler_padding(&s, step);
+            size_t count, extra = statesampler_padding(&s, step);
 
+            statesampler_at(&s, step, batch, &count);
             /* Positions from n on are the next epoch's with CARRY. */
             if (desc.tail == STATESAMPLER_TAIL_CARRY && step == end - 1) {
                 while (extra < count &&
@@ -502,7 +506,7 @@ static int audit(uint64_t *batch)
                 }
             }
             repeats += extra;
-            statesampler_audit_add(&all, batch, (size_t)(count - extra));
+            statesampler_audit_add(&all, batch, count - extra);
         }
     }
     served = all.count;
@@ -562,7 +566,7 @@ int main(int argc, char **argv)
         }
         print_indices(&s, batch);
         flush_output();
-        statesampler_save(&s, state);
+        statesampler_save(&s, state, sizeof state);
         if (state_file != NULL) {
             code = statesampler_save_file(state_file, state, sizeof state);
         }

@@ -25,14 +25,14 @@
 /* The sampler of one rank at the start of one epoch. */
 static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 99,
+        .epoch = epoch,
+        .rank = rank,
+        .world_size = RANKS,
+        .batch_size = BATCH};
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 99;
-    desc.epoch = epoch;
-    desc.rank = rank;
-    desc.world_size = RANKS;
-    desc.batch_size = BATCH;
     if (statesampler_init(s, &desc) != STATESAMPLER_OK) {
         abort();
     }
@@ -55,8 +55,8 @@ static int show(uint64_t index, uint64_t epoch)
            "  rank %" PRIu32 "  slot %2" PRIu32 "\n", index, epoch, place.step,
            place.rank, place.slot);
     at_epoch(&s, epoch, place.rank);
-    count = statesampler_at(&s, place.step, batch);
-    return place.slot < count && batch[place.slot] == index;
+    return statesampler_at(&s, place.step, batch, &count) == 1 &&
+           place.slot < count && batch[place.slot] == index;
 }
 
 static double loss_of(uint64_t index)
@@ -76,7 +76,9 @@ static double loss_of_step(uint64_t epoch, uint64_t step, uint64_t *culprit)
 
     for (rank = 0; rank < RANKS; rank++) {
         at_epoch(&s, epoch, rank);
-        count = statesampler_at(&s, step, batch);
+        if (statesampler_at(&s, step, batch, &count) != 1) {
+            abort();
+        }
         samples += count;
         for (i = 0; i < count; i++) {
             double loss = loss_of(batch[i]);

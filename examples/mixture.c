@@ -21,7 +21,8 @@ static const uint64_t length[DATASETS] = {40000, 9000, 1200};
 int main(int argc, char **argv)
 {
     static statesampler_source sources[DATASETS];
-    static statesampler_desc desc;
+    statesampler_desc desc = {
+        .seed = 1, .world_size = 4, .batch_size = 8};
     statesampler_mix mix;
     uint64_t had[DATASETS], first = 0, turn, sum = 0;
     uint32_t i, source;
@@ -39,17 +40,15 @@ int main(int argc, char **argv)
     width = first < 100000 ? 5 : 19;
     for (i = 0; i < DATASETS; i++) {
         desc.num_samples = length[i];
-        desc.seed = 1;
         desc.stream = i;
-        desc.batch_size = 8;
-        desc.world_size = 4;
         if (statesampler_init(&sources[i].sampler, &desc) != 0) {
             return 1;
         }
         sources[i].weight = weight[i];
         sum += weight[i];
     }
-    code = statesampler_mix_init(&mix, sources, DATASETS, STATESAMPLER_STOP_NEVER);
+    code = statesampler_mix_init(&mix, sources, DATASETS,
+                                 STATESAMPLER_STOP_NEVER);
     if (code == STATESAMPLER_OK) {
         code = statesampler_mix_seek(&mix, first);
     }

@@ -40,11 +40,9 @@ typedef struct report {
 
 static void begin(statesampler *s)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 2024;
-    desc.batch_size = BATCH;
     if (statesampler_init(s, &desc) != STATESAMPLER_OK) {
         abort();
     }
@@ -93,22 +91,25 @@ static void train(const char *path, int channel)
     checkpoint now;
     statesampler s;
     report about;
+    size_t count;
     char go;
 
     restore(path, &s, &now.model);
     while (statesampler_epoch(&s) < EPOCHS) {
         about.epoch = statesampler_epoch(&s);
         about.step = statesampler_step(&s);
-        about.count = statesampler_next(&s, batch);
+        statesampler_next(&s, batch, &count);
+        about.count = count;
         about.first = about.count > 0 ? batch[0] : 0;
         if (write(channel, &about, sizeof about) != (ssize_t)sizeof about ||
             read(channel, &go, 1) != 1) {
             _exit(1);
         }
-        now.model = train_on(now.model, batch, (size_t)about.count);
-        statesampler_save(&s, now.sampler);
-        if (statesampler_save_file(path, &now, sizeof now) !=
-            STATESAMPLER_OK) {
+        now.model = train_on(now.model, batch, count);
+        if (statesampler_save(&s, now.sampler, sizeof now.sampler) !=
+                STATESAMPLER_OK ||
+            statesampler_save_file(path, &now, sizeof now) !=
+                STATESAMPLER_OK) {
             _exit(1);
         }
     }
@@ -124,6 +125,7 @@ static int run(const char *path, int patience)
     statesampler expected;
     int ends[2], status, reports = 0, right = 1;
     report now = {0, 0, 0, 0};
+    size_t count;
     pid_t child;
 
     restore(path, &expected, &model);
@@ -140,8 +142,9 @@ static int run(const char *path, int patience)
     while (read(ends[0], &now, sizeof now) == (ssize_t)sizeof now) {
         if (reports == 0) {
             right = now.epoch == statesampler_epoch(&expected) &&
-                    now.step == statesampler_step(&expected) &&
-                    now.count == statesampler_next(&expected, batch) &&
+                    now.step == statesampler_step(&expected);
+            statesampler_next(&expected, batch, &count);
+            right = right && now.count == count &&
                     (now.count == 0 || now.first == batch[0]);
             printf("epoch %" PRIu64 " step %2" PRIu64 " .. ", now.epoch,
                    now.step);
@@ -169,6 +172,7 @@ int main(void)
     char folder[1024], path[1100];
     uint64_t whole = 1, resumed, batch[BATCH];
     statesampler s;
+    size_t count;
     int outcome, kills = 0;
 
     snprintf(folder, sizeof folder, "%s/resume-XXXXXX", base ? base : "/tmp");
@@ -189,7 +193,8 @@ int main(void)
 
     begin(&s);
     while (statesampler_epoch(&s) < EPOCHS) {
-        whole = train_on(whole, batch, statesampler_next(&s, batch));
+        statesampler_next(&s, batch, &count);
+        whole = train_on(whole, batch, count);
     }
     printf("%d times killed: model %016" PRIx64 "\nnever killed:   model %016"
            PRIx64 "\n", kills, resumed, whole);

@@ -28,14 +28,14 @@ typedef struct worker {
 
 static int start(worker *ranks)
 {
-    static statesampler_desc desc;
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 5,
+        .world_size = RANKS,
+        .batch_size = BATCH,
+        .partition = STATESAMPLER_PARTITION_BLOCKED,
+        .tail = STATESAMPLER_TAIL_UNEVEN};
     uint32_t r, i;
-    desc.num_samples = SAMPLES;
-    desc.seed = 5;
-    desc.world_size = RANKS;
-    desc.batch_size = BATCH;
-    desc.partition = STATESAMPLER_PARTITION_BLOCKED;
-    desc.tail = STATESAMPLER_TAIL_UNEVEN;
     for (r = 0; r < RANKS; r++) {
         for (i = 0; i < DATASETS; i++) {
             desc.rank = r;
@@ -71,7 +71,10 @@ int main(void)
         int more = 0;
         if (taken == 3) { /* the state is all that is left */
             size_t size = statesampler_mix_state_bytes(&now[0].mix);
-            statesampler_mix_save(&now[0].mix, state);
+            if (statesampler_mix_save(&now[0].mix, state, sizeof state) !=
+                0) {
+                return 1;
+            }
             memset(ranks, 0, sizeof ranks);
             now = others;
             if (start(now) != 0) {

@@ -486,15 +486,15 @@ static void run_init_ranks(run *r)
         w->sources =
             (statesampler_source *)allocate(r->texts, sizeof *w->sources);
         for (i = 0; i < r->texts; i++) {
-            statesampler_desc desc = {0};
-            desc.num_samples = r->text[i].samples;
-            desc.seed = r->option.seed;
-            desc.stream = i;
-            desc.rank = (uint32_t)rank;
-            desc.world_size = (uint32_t)r->option.ranks;
-            desc.batch_size =
-                (uint32_t)(r->option.global_batch / r->option.ranks);
-            desc.tail = STATESAMPLER_TAIL_UNEVEN;
+            const statesampler_desc desc = {
+                .num_samples = r->text[i].samples,
+                .seed = r->option.seed,
+                .stream = i,
+                .rank = (uint32_t)rank,
+                .world_size = (uint32_t)r->option.ranks,
+                .batch_size =
+                    (uint32_t)(r->option.global_batch / r->option.ranks),
+                .tail = STATESAMPLER_TAIL_UNEVEN};
             must(statesampler_init(&w->sources[i].sampler, &desc), "cannot",
                  "start");
             w->sources[i].weight = weights[i];
@@ -601,7 +601,9 @@ static void checkpoint_save(run *r)
     memcpy(checkpoint, MAGIC, 8);
     pack(checkpoint + 8, &r->progress, sizeof(progress) / 8, 8);
     pack(checkpoint + WEIGHTS_AT, &r->model, WEIGHTS, 4);
-    statesampler_mix_save(&r->ranks[0].mix, checkpoint + STATE_AT);
+    must(statesampler_mix_save(&r->ranks[0].mix, checkpoint + STATE_AT,
+                               size - STATE_AT - 8),
+         "cannot save for", path);
     hash = hash_bytes(checkpoint, size - 8);
     pack(checkpoint + size - 8, &hash, 1, 8);
     must(statesampler_save_file(path, checkpoint, size), "cannot write",

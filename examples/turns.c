@@ -20,11 +20,9 @@ static const char *const color[DATASETS] = {"#3b6fb6", "#d9822b", "#3d9a5f"};
 static int start(statesampler_mix *mix, statesampler_source *sources,
                  uint32_t stop, const uint32_t *weight)
 {
-    static statesampler_desc desc;
     uint32_t i;
     for (i = 0; i < DATASETS; i++) {
-        desc.num_samples = 3 + i;
-        desc.stream = i;
+        const statesampler_desc desc = {.num_samples = 3 + i, .stream = i};
         if (statesampler_init(&sources[i].sampler, &desc) != 0) {
             return -1;
         }

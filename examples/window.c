@@ -72,7 +72,13 @@ static const unsigned char *get(cache *c, uint64_t index)
 static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
                        uint64_t *peak)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 5,
+        .batch_size = BATCH,
+        .order = order,
+        .chunk_size = CHUNK,
+        .window = WINDOW};
     static cache c;
     static uint32_t left[CHUNKS];
     unsigned char expected[RECORD];
@@ -86,12 +92,6 @@ static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
     for (i = 0; i < WINDOW; i++) {
         c.chunk[i] = STATESAMPLER_NONE;
     }
-    desc.num_samples = SAMPLES;
-    desc.seed = 5;
-    desc.batch_size = BATCH;
-    desc.order = order;
-    desc.chunk_size = CHUNK;
-    desc.window = WINDOW;
     if (statesampler_init(&s, &desc) != STATESAMPLER_OK) {
         return 0;
     }
@@ -100,7 +100,7 @@ static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
             left[chunk] = records_of(chunk);
         }
         open = 0;
-        while ((count = statesampler_next(&s, batch)) > 0) {
+        while (statesampler_next(&s, batch, &count)) {
             for (i = 0; i < count; i++) {
                 make_record(batch[i], expected);
                 record = get(&c, batch[i]);

@@ -6,7 +6,7 @@
    It finds the indices of any step by statesampler_at on a sampler that no
    one changes, so there is nothing to lock but the hand-over of finished
    batches. The training loop takes them in order and moves a sampler of its
-   own with statesampler_next(s, NULL): what is saved is what was trained on,
+   own with statesampler_next(s, NULL, NULL): what is saved is what was trained on,
    however far the workers have read ahead. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -68,8 +68,8 @@ static void *load(void *argument)
         pthread_mutex_unlock(&w->lock);
 
         /* The slot is this thread's alone until it is counted as filled. */
-        w->ring[slot].count =
-            statesampler_at(w->plan, step, w->ring[slot].indices);
+        statesampler_at(w->plan, step, w->ring[slot].indices,
+                        &w->ring[slot].count);
         for (i = 0; i < w->ring[slot].count; i++) {
             w->ring[slot].records[i] = read_sample(w->ring[slot].indices[i]);
         }
@@ -92,7 +92,7 @@ static int train(statesampler *s, uint32_t workers, uint64_t until,
     const statesampler plan = *s;
     uint64_t indices[BATCH], first = statesampler_step(s), step;
     uint32_t k;
-    size_t i;
+    size_t i, count;
     int right = 1;
 
     if (until > statesampler_num_steps(s)) {
@@ -121,13 +121,14 @@ static int train(statesampler *s, uint32_t workers, uint64_t until,
         pthread_mutex_unlock(&from->lock);
 
         right = right &&
-                statesampler_at(s, step, indices) == batch->count &&
+                statesampler_at(s, step, indices, &count) == 1 &&
+                count == batch->count &&
                 memcmp(indices, batch->indices,
                        batch->count * sizeof indices[0]) == 0;
         for (i = 0; i < batch->count; i++) {
             *model = (*model ^ batch->records[i]) * 6364136223846793005u + 1;
         }
-        statesampler_next(s, NULL);
+        statesampler_next(s, NULL, NULL);
 
         pthread_mutex_lock(&from->lock);
         from->head = (from->head + 1) % AHEAD;
@@ -149,23 +150,22 @@ static int train(statesampler *s, uint32_t workers, uint64_t until,
 
 int main(void)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 11,
+        .rank = 1,
+        .world_size = 4,
+        .batch_size = BATCH};
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t batch[BATCH], model = 1, alone = 1;
     statesampler s;
     size_t i, count;
     int right;
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 11;
-    desc.rank = 1;
-    desc.world_size = 4;
-    desc.batch_size = BATCH;
-
     if (statesampler_init(&s, &desc) != STATESAMPLER_OK) {
         return 1;
     }
-    while ((count = statesampler_next(&s, batch)) > 0) {
+    while (statesampler_next(&s, batch, &count)) {
         for (i = 0; i < count; i++) {
             alone = (alone ^ read_sample(batch[i])) * 6364136223846793005u + 1;
         }
@@ -178,8 +178,8 @@ int main(void)
         return 1;
     }
     right = train(&s, 3, 300, &model);
-    statesampler_save(&s, state);
-    if (statesampler_init(&s, &desc) != STATESAMPLER_OK ||
+    if (statesampler_save(&s, state, sizeof state) != STATESAMPLER_OK ||
+        statesampler_init(&s, &desc) != STATESAMPLER_OK ||
         statesampler_load(&s, state, sizeof state) != STATESAMPLER_OK) {
         return 1;
     }
