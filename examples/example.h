@@ -11,14 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *example_usage = "usage: example\n";
+static char example_name[32] = "example";
 
 static inline void example_print(FILE *to, const char *before,
                                  const char *format, va_list list)
 {
-    const char *name = example_usage + strlen("usage: ");
-
-    fprintf(to, "%.*s: %s", (int)strcspn(name, " \n"), name, before);
+    fprintf(to, "%s: %s", example_name, before);
     vfprintf(to, format, list);
     fputc('\n', to);
 }
@@ -33,7 +31,7 @@ static inline void example_fail(int status, const char *format, ...)
     example_print(stderr, "", format, list);
     va_end(list);
     if (status == 2) {
-        fputs("--help says how it is used\n", stderr);
+        fprintf(stderr, "Try '%s --help'.\n", example_name);
     }
     exit(status);
 }
@@ -62,9 +60,9 @@ static inline void example_begin(int argc, char **argv, int most,
 {
     int i;
 
-    example_usage = usage;
+    sscanf(usage, "usage: %31s", example_name);
     for (i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage, stdout);
             example_close();
             exit(0);
