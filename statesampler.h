@@ -24,47 +24,47 @@ WHY
 
 EXAMPLE
 
-       #define STATESAMPLER_IMPLEMENTATION
-       #include "statesampler.h"
-       #include <stdio.h>
+     #define STATESAMPLER_IMPLEMENTATION
+     #include "statesampler.h"
+     #include <stdio.h>
 
-       int main(void)
-       {
-           statesampler_desc desc = {
-               .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
-           unsigned char state[STATESAMPLER_STATE_BYTES];
-           statesampler_audit audit = {0, 0, 0, 0};
-           uint64_t batch[4];
-           size_t count, i;
-           statesampler sampler;
-           int good;
+     int main(void)
+     {
+         statesampler_desc desc = {
+             .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
+         unsigned char state[STATESAMPLER_STATE_BYTES];
+         statesampler_audit audit = {0, 0, 0, 0};
+         uint64_t batch[4];
+         size_t count, i;
+         statesampler sampler;
+         int good;
 
-           for (desc.rank = 0; desc.rank < 3; desc.rank++) { /* three processes */
-               if (statesampler_init(&sampler, &desc) != 0 ||
-                   statesampler_next(&sampler, batch, &count) != 1 ||
-                   statesampler_save(&sampler, state, sizeof state) != 0)
-                   return 1;
-               statesampler_audit_add(&audit, batch, count);
-           }
+         for (desc.rank = 0; desc.rank < 3; desc.rank++) {
+             if (statesampler_init(&sampler, &desc) != 0 ||
+                 statesampler_next(&sampler, batch, &count) != 1 ||
+                 statesampler_save(&sampler, state, sizeof state) != 0)
+                 return 1;
+             statesampler_audit_add(&audit, batch, count);
+         }
 
-           desc.rank = 0;
-           desc.world_size = 1; /* two of the three are lost */
-           if (statesampler_init(&sampler, &desc) != 0 ||
-               statesampler_load(&sampler, state, sizeof state) != 0)
-               return 1;
-           while (statesampler_next(&sampler, batch, &count)) {
-               statesampler_audit_add(&audit, batch, count);
-               for (i = 0; i < count; i++)
-                   printf("%d ", (int)batch[i]);
-           }
-           good = statesampler_audit_check(&audit, 30);
-           printf("\n%d of 30 samples served, %s\n", (int)audit.count,
-                  good ? "each exactly once" : "and that is WRONG");
-           if (fclose(stdout) == 0)
-               return good ? 0 : 1;
-           perror("quickstart");
-           return 1;
-       }
+         desc.rank = 0;
+         desc.world_size = 1;
+         if (statesampler_init(&sampler, &desc) != 0 ||
+             statesampler_load(&sampler, state, sizeof state) != 0)
+             return 1;
+         while (statesampler_next(&sampler, batch, &count)) {
+             statesampler_audit_add(&audit, batch, count);
+             for (i = 0; i < count; i++)
+                 printf("%d ", (int)batch[i]);
+         }
+         good = statesampler_audit_check(&audit, 30);
+         printf("\n%d of 30 samples served, %s\n", (int)audit.count,
+                good ? "each exactly once" : "and that is WRONG");
+         if (fclose(stdout) == 0)
+             return good ? 0 : 1;
+         perror("quickstart");
+         return 1;
+     }
 
    Three ranks take a step each, and rank 2 saves. A run on one rank goes on
    from there: it serves the 18 of 30 samples that the three have left.
@@ -79,42 +79,42 @@ HOW TO
 
    One GPU. (examples/recipe_one_gpu.c)
 
-       static int run(void)
-       {
-           const statesampler_desc desc = {
-               .num_samples = 50000, .seed = 42, .batch_size = 64};
-           uint64_t batch[64];
-           size_t count;
-           statesampler s;
-           int code = statesampler_init(&s, &desc);
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = 50000, .seed = 42, .batch_size = 64};
+         uint64_t batch[64];
+         size_t count;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
 
-           while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
-               if (statesampler_next(&s, batch, &count))
-                   train(batch, count); /* 64; in the last step of an epoch 16 */
-           return code;
-       }
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+             if (statesampler_next(&s, batch, &count))
+                 train(batch, count);
+         return code;
+     }
 
    next returns 0 once at the end of an epoch and has then begun the next one.
 
    Many ranks. (examples/recipe_ranks.c)
 
-       static int run(statesampler_desc *desc)
-       {
-           size_t count;
-           statesampler s;
-           int code = statesampler_from_env(desc, NULL); /* rank, world_size */
+     static int run(statesampler_desc *desc)
+     {
+         size_t count;
+         statesampler s;
+         int code = statesampler_from_env(desc, NULL);
 
-           desc->num_samples = 1000;
-           desc->seed = 42; /* the same on every rank */
-           desc->batch_size = 8;
-           if (code == STATESAMPLER_OK)
-               code = statesampler_init(&s, desc);
-           if (code != STATESAMPLER_OK)
-               return code;
-           while (statesampler_next(&s, batch, &count))
-               train(count); /* all ranks take the same number of steps */
-           return STATESAMPLER_OK;
-       }
+         desc->num_samples = 1000;
+         desc->seed = 42;
+         desc->batch_size = 8;
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, desc);
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count))
+             train(count);
+         return STATESAMPLER_OK;
+     }
 
    The seed must be the same on every rank: with seeds that differ, ranks
    shuffle differently, and samples are lost and doubled without an error. To
@@ -125,34 +125,34 @@ HOW TO
 
    Save and resume. (examples/resume.c)
 
-       static int run(const char *path)
-       {
-           const statesampler_desc desc = {
-               .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
-           checkpoint now = {{0}, 1};
-           uint64_t batch[BATCH];
-           statesampler s;
-           size_t count, size = 0;
-           int code = statesampler_init(&s, &desc);
+     static int run(const char *path)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+         checkpoint now = {{0}, 1};
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, size = 0;
+         int code = statesampler_init(&s, &desc);
 
-           if (code == STATESAMPLER_OK)
-               code = statesampler_load_file(path, &now, sizeof now, &size);
-           if (code == STATESAMPLER_ENOFILE)
-               code = STATESAMPLER_OK; /* the first start */
-           else if (code == STATESAMPLER_OK && size == sizeof now)
-               code = statesampler_load(&s, now.sampler, sizeof now.sampler);
-           else if (code == STATESAMPLER_OK)
-               code = STATESAMPLER_ECORRUPT_SIZE;
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load_file(path, &now, sizeof now, &size);
+         if (code == STATESAMPLER_ENOFILE)
+             code = STATESAMPLER_OK;
+         else if (code == STATESAMPLER_OK && size == sizeof now)
+             code = statesampler_load(&s, now.sampler, sizeof now.sampler);
+         else if (code == STATESAMPLER_OK)
+             code = STATESAMPLER_ECORRUPT_SIZE;
 
-           while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
-               if (statesampler_next(&s, batch, &count))
-                   train(&now.model, batch, count);
-               code = statesampler_save(&s, now.sampler, sizeof now.sampler);
-               if (code == STATESAMPLER_OK)
-                   code = statesampler_save_file(path, &now, sizeof now);
-           }
-           return code;
-       }
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
+             if (statesampler_next(&s, batch, &count))
+                 train(&now.model, batch, count);
+             code = statesampler_save(&s, now.sampler, sizeof now.sampler);
+             if (code == STATESAMPLER_OK)
+                 code = statesampler_save_file(path, &now, sizeof now);
+         }
+         return code;
+     }
 
    Save the state together with the weights, after the step that used the
    batch. One rank's state restores every rank, on any number of ranks and
@@ -161,16 +161,17 @@ HOW TO
 
    Threads that load ahead. (examples/workers.c)
 
-       static void *load(void *argument)
-       {
-           loaded *batch = (loaded *)argument;
-           size_t i;
+     static void *load(void *argument)
+     {
+         loaded *batch = (loaded *)argument;
+         size_t i;
 
-           statesampler_at(batch->plan, batch->step, batch->indices, &batch->count);
-           for (i = 0; i < batch->count; i++)
-               batch->records[i] = read_sample(batch->indices[i]);
-           return NULL;
-       }
+         statesampler_at(batch->plan, batch->step, batch->indices,
+                         &batch->count);
+         for (i = 0; i < batch->count; i++)
+             batch->records[i] = read_sample(batch->indices[i]);
+         return NULL;
+     }
 
    They ask `at`, which any number of threads may do at once, for steps that
    are to come. The training loop moves a sampler of its own with
@@ -178,91 +179,92 @@ HOW TO
 
    Several datasets in turns. (examples/recipe_datasets.c)
 
-       static int run(void)
-       {
-           statesampler_source sources[3];
-           statesampler_mix mix;
-           uint64_t batch[16];
-           uint32_t source;
-           size_t count;
-           int code = STATESAMPLER_OK;
+     static int run(void)
+     {
+         statesampler_source sources[3];
+         statesampler_mix mix;
+         uint64_t batch[16];
+         uint32_t source;
+         size_t count;
+         int code = STATESAMPLER_OK;
 
-           for (source = 0; source < 3 && code == STATESAMPLER_OK; source++) {
-               const statesampler_desc desc = {
-                   .num_samples = length[source],
-                   .seed = 42,
-                   .stream = source, /* an order of its own */
-                   .batch_size = 16};
+         for (source = 0; source < 3 && code == STATESAMPLER_OK; source++) {
+             const statesampler_desc desc = {
+                 .num_samples = length[source],
+                 .seed = 42,
+                 .stream = source,
+                 .batch_size = 16};
 
-               sources[source].weight = weight[source];
-               code = statesampler_init(&sources[source].sampler, &desc);
-           }
-           if (code == STATESAMPLER_OK)
-               code = statesampler_mix_init(&mix, sources, 3, STATESAMPLER_STOP_ALL);
-           while (code == STATESAMPLER_OK &&
-                  statesampler_mix_next(&mix, batch, &count, &source))
-               train(source, batch, count);
-           return code;
-       }
+             sources[source].weight = weight[source];
+             code = statesampler_init(&sources[source].sampler, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_mix_init(&mix, sources, 3,
+                                          STATESAMPLER_STOP_ALL);
+         while (code == STATESAMPLER_OK &&
+                statesampler_mix_next(&mix, batch, &count, &source))
+             train(source, batch, count);
+         return code;
+     }
 
    A batch is of one dataset. For batches in which datasets mix, make all
    samplers with world_size 1 and batch_size 1: a turn is then one sample, a
    rank's batch is batch_size turns that follow one another, and the turn is
-   the whole position. Datasets with names that come and go: statesampler_mixture
-   in the part stb_ds.
+   the whole position. For datasets with names that come and go there is
+   statesampler_mixture, in the part stb_ds.
 
    Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
 
-       static int evaluate(const statesampler_desc *desc, int with_padding,
-                           uint64_t *right, uint64_t *seen)
-       {
-           uint64_t batch[BATCH];
-           statesampler s;
-           size_t count, i;
-           int code = statesampler_init(&s, desc);
+     static int evaluate(const statesampler_desc *desc, int with_padding,
+                         uint64_t *right, uint64_t *seen)
+     {
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, i;
+         int code = statesampler_init(&s, desc);
 
-           if (code != STATESAMPLER_OK)
-               return code;
-           while (statesampler_next(&s, batch, &count)) {
-               if (!with_padding)
-                   count -= statesampler_padding(&s, statesampler_step(&s) - 1);
-               for (i = 0; i < count; i++)
-                   *right += is_right(batch[i]);
-               *seen += count;
-           }
-           return STATESAMPLER_OK;
-       }
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count)) {
+             if (!with_padding)
+                 count -= statesampler_padding(&s, statesampler_step(&s) - 1);
+             for (i = 0; i < count; i++)
+                 *right += is_right(batch[i]);
+             *seen += count;
+         }
+         return STATESAMPLER_OK;
+     }
 
    With the tail UNEVEN there is no padding. With PAD, the last `padding`
    samples of a batch are repeats, to be left out of the sum.
 
    Pre-training without end, in micro-batches. (examples/recipe_pretrain.c)
 
-       static int run(uint32_t rank, uint64_t steps)
-       {
-           const statesampler_desc desc = {
-               .num_samples = SAMPLES,
-               .seed = 42,
-               .rank = rank,
-               .world_size = RANKS,
-               .batch_size = BATCH,
-               .tail = STATESAMPLER_TAIL_CARRY};
-           uint64_t batch[BATCH], epochs[BATCH], first;
-           size_t count, j;
-           statesampler s;
-           int code = statesampler_init(&s, &desc);
+     static int run(uint32_t rank, uint64_t steps)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .rank = rank,
+             .world_size = RANKS,
+             .batch_size = BATCH,
+             .tail = STATESAMPLER_TAIL_CARRY};
+         uint64_t batch[BATCH], epochs[BATCH], first;
+         size_t count, j;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
 
-           while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
-               first = statesampler_position(&s) + rank; /* of this rank's slot 0 */
-               for (j = 0; j < BATCH; j++)
-                   epochs[j] = statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
-               statesampler_next(&s, batch, &count); /* count is BATCH */
-               for (j = 0; j < count; j += SLICE)
-                   backward(batch + j, epochs + j);
-               /* Here the optimizer takes its step. */
-           }
-           return code;
-       }
+         while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
+             first = statesampler_position(&s) + rank;
+             for (j = 0; j < BATCH; j++)
+                 epochs[j] =
+                     statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+             statesampler_next(&s, batch, &count);
+             for (j = 0; j < count; j += SLICE)
+                 backward(batch + j, epochs + j);
+         }
+         return code;
+     }
 
    With the tail CARRY a batch may run over the end of an epoch. Slot j of
    rank r holds the sample at `position + j * world_size + r`, which is of the
@@ -270,30 +272,31 @@ HOW TO
 
    An order of your own. (examples/recipe_order.c)
 
-       static int run(void)
-       {
-           const statesampler_desc desc = {
-               .num_samples = SAMPLES,
-               .seed = 42,
-               .batch_size = 10,
-               .order = STATESAMPLER_ORDER_SEQUENTIAL};
-           statesampler_perm easy, hard;
-           uint64_t batch[10];
-           size_t count, i;
-           statesampler s;
-           int code = statesampler_init(&s, &desc);
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .batch_size = 10,
+             .order = STATESAMPLER_ORDER_SEQUENTIAL};
+         statesampler_perm easy, hard;
+         uint64_t batch[10];
+         size_t count, i;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
 
-           if (code == STATESAMPLER_OK) /* of this epoch; each a stream of its own */
-               code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
-           if (code == STATESAMPLER_OK)
-               code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
-           while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
-               for (i = 0; i < count; i++)
-                   train(batch[i] < EASY
-                             ? statesampler_perm_at(&easy, batch[i])
-                             : EASY + statesampler_perm_at(&hard, batch[i] - EASY));
-           return code;
-       }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
+         while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+             for (i = 0; i < count; i++)
+                 if (batch[i] < EASY)
+                     train(statesampler_perm_at(&easy, batch[i]));
+                 else
+                     train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
+         return code;
+     }
 
    The order SEQUENTIAL hands out positions; what you make of a position is
    your order, with ranks, epochs and states as ever. Weighted samples are the
@@ -302,26 +305,26 @@ HOW TO
 
    The dataset has grown. (examples/recipe_changed.c)
 
-       static int run(const void *state, size_t size, uint64_t num_samples)
-       {
-           statesampler_desc desc;
-           statesampler s;
-           int code = statesampler_describe(state, size, &desc, NULL);
+     static int run(const void *state, size_t size, uint64_t num_samples)
+     {
+         statesampler_desc desc;
+         statesampler s;
+         int code = statesampler_describe(state, size, &desc, NULL);
 
-           if (code == STATESAMPLER_OK)
-               code = statesampler_init(&s, &desc); /* set desc.rank before */
-           if (code == STATESAMPLER_OK)
-               code = statesampler_load(&s, state, size);
-           if (code == STATESAMPLER_OK) {
-               train(&s, STATESAMPLER_NONE); /* the rest of the old ones */
-               desc.num_samples = num_samples;
-               desc.epoch++;
-               code = statesampler_init(&s, &desc);
-           }
-           if (code == STATESAMPLER_OK)
-               train(&s, STATESAMPLER_NONE);
-           return code;
-       }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, &desc);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load(&s, state, size);
+         if (code == STATESAMPLER_OK) {
+             train(&s, STATESAMPLER_NONE);
+             desc.num_samples = num_samples;
+             desc.epoch++;
+             code = statesampler_init(&s, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             train(&s, STATESAMPLER_NONE);
+         return code;
+     }
 
    Give the description a `stream` that tells datasets apart: a number, or a
    hash of the files' names and sizes. The state of another dataset of the
@@ -665,8 +668,9 @@ ALGORITHM 1
    All words are unsigned and wrap around; >> shifts in zeros. GOLDEN is
    0x9e3779b97f4a7c15.
 
-   scramble(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, Fast
-   splittable pseudorandom number generators, 2014; Stafford's variant 13):
+   scramble(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+   Fast splittable pseudorandom number generators, 2014; Stafford's variant
+   13):
        x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9
        x = (x xor (x >> 27)) * 0x94d049bb133111eb
        x xor (x >> 31)
@@ -678,11 +682,11 @@ ALGORITHM 1
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
    - rounds: 24 for n < 2^13, 12 for n < 2^24, 8 above.
-   - round keys come from the words scramble(S + j * GOLDEN), j = 1, 2, ...
-     with S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the keys
-     of two rounds, the low 32 bits first; above ("wide", w = 32) a word is
-     one round's. Of a round's key, add is the low w bits, mul the high w bits
-     with the highest bit set.
+   - round keys come from the words scramble(S + j * GOLDEN), j = 1, 2, ...,
+     with S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the
+     keys of two rounds, the low 32 bits first; above ("wide", w = 32) a word
+     is one round's. Of a round's key, add is the low w bits, mul the high w
+     bits with the highest bit set.
    - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
      r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
@@ -703,8 +707,8 @@ ALGORITHM 1
                 is sample q mod chunk_size of the window's chunk
                 q div chunk_size.
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
-                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once ANDed
-                with the smallest 2^e - 1 that is n - 1 or more.
+                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
+                ANDed with the smallest 2^e - 1 that is n - 1 or more.
 */
 
 #ifndef STATESAMPLER_H
