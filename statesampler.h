@@ -945,7 +945,7 @@ typedef struct statesampler_priv_run {
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
     uint64_t epoch, epoch_key;
-    uint32_t block, blocks;   /* blocks 0: nothing is set up but `inside` */
+    uint32_t block, blocks;   /* blocks 0: nothing is set up */
     uint64_t key;             /* of the block */
     uint64_t start, size;     /* samples start .. start + size - 1 */
     statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
@@ -1645,7 +1645,7 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm);
     if (n > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL;
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
     statesampler_priv_perm_set(
         perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
@@ -2254,10 +2254,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
-    order->blocks = 0;
+    order->blocks = 0; /* no dataset has none, so this fits no block */
     order->inside.n = 0; /* no window is empty, so this fits none */
     order->inside.key = 0;
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
+    order->block = 0;
+    order->epoch = order->epoch_key = order->key = 0;
+    order->start = order->size = 0;
+    order->perm.n = 0;
     order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 

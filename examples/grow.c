@@ -65,14 +65,16 @@ static void take_turns(statesampler_mixture *m, uint64_t until)
 static uint64_t served(statesampler_mixture *m, const char *name)
 {
     const statesampler *s;
+    uint64_t samples;
     uint32_t source;
 
     if (statesampler_mixture_find(m, name, &source) != STATESAMPLER_OK) {
         return STATESAMPLER_NONE;
     }
     s = &m->sources[source].sampler;
-    return statesampler_epoch(s) * m->sources[source].sampler.num_samples +
-           statesampler_position(s);
+    samples = statesampler_mix_offset(&m->mix, source + 1) -
+              statesampler_mix_offset(&m->mix, source);
+    return statesampler_epoch(s) * samples + statesampler_position(s);
 }
 
 static void show_changes(const statesampler_mixture *m)
