@@ -3756,13 +3756,19 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
         const statesampler *s = &source->sampler;
+        const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
         uint64_t over;
         source->left = statesampler_priv_leg_steps(&s->run.leg, s);
         source->base_turns =
-            statesampler_priv_mix_turns_of(mix, seat, mix->point);
+            mix->point == 0
+                ? 0
+                : statesampler_priv_mix_turns_of(mix, seat, mix->point);
         left += source->left;
         if (source->left != 0) {
             mix->sources[mix->alive++].row.alive = seat;
+        }
+        if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
+            continue;
         }
         /* Its first turn without a step. */
         over = statesampler_priv_mix_point_of(
@@ -3772,7 +3778,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
         if (over > last && !source->finished) {
             last = over;
         }
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+        if (carry) {
             reach = statesampler_priv_min(reach, over);
         }
     }
@@ -5280,20 +5286,27 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     return STATESAMPLER_OK;
 }
 
-/* The mixture that saved a state, as its rank 0 was then. */
+/* A dataset as a state has it. */
+typedef struct statesampler_priv_past_dataset {
+    uint64_t hash;
+    statesampler_priv_source_entry entry;
+} statesampler_priv_past_dataset;
+
+/* The mixture that saved a state. */
 typedef struct statesampler_priv_past {
-    statesampler_mix mix;
-    statesampler_source *sources; /* an array */
-    uint64_t *hashes;             /* an array */
-    statesampler_number *numbers; /* a map */
+    const unsigned char *state; /* of its mix */
+    statesampler_priv_mix_head head;
+    statesampler_priv_past_dataset *datasets; /* an array */
+    statesampler_number *numbers;             /* a map */
+    statesampler_source *sources; /* an array: its rank 0's, once resumed */
 } statesampler_priv_past;
 
 STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
     statesampler_priv_past *past)
 {
-    arrfree(past->sources);
-    arrfree(past->hashes);
+    arrfree(past->datasets);
     hmfree(past->numbers);
+    arrfree(past->sources);
 }
 
 /* Reads how many datasets a state has, and whether the rest is there. */
@@ -5319,14 +5332,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
                : code;
 }
 
-/* Adds the dataset of this number to the past. */
+/* Adds a dataset to the past. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
     statesampler_priv_past *past, uint64_t hash, const unsigned char *entry)
 {
-    statesampler_priv_source_entry found;
-    statesampler_source source;
-    statesampler_desc desc;
-    int code = statesampler_priv_source_decode(&found, entry);
+    statesampler_priv_past_dataset dataset;
+    int code = statesampler_priv_source_decode(&dataset.entry, entry);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -5334,41 +5345,53 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
         STATESAMPLER_PRIV_NOBODY) {
         return STATESAMPLER_ECORRUPT_NAMES;
     }
-    statesampler_priv_run_describe(&desc, &found.run);
-    desc.drop_last = found.drop_last;
-    (void)statesampler_init(&source.sampler, &desc);
-    source.weight = found.weight;
     statesampler_priv_number_add(&past->numbers, hash);
-    arrput(past->hashes, hash);
-    arrput(past->sources, source);
+    dataset.hash = hash;
+    arrput(past->datasets, dataset);
     return STATESAMPLER_OK;
 }
 
-/* Sets up the past, from all of a state. */
+/* Reads all of a state. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
     statesampler_priv_past *past, const unsigned char *bytes, size_t size)
 {
-    statesampler_priv_mix_head head;
-    const unsigned char *mix;
     uint32_t i, count;
     int code = statesampler_priv_mixture_read(&count, bytes, size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    mix = bytes + statesampler_priv_mixture_head(count);
-    size = statesampler_priv_mix_bytes(count);
-    code = statesampler_priv_mix_read(&head, mix, size);
+    past->state = bytes + statesampler_priv_mixture_head(count);
+    code = statesampler_priv_mix_read(&past->head, past->state,
+                                      statesampler_priv_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
         code = statesampler_priv_past_add(
             past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
-            mix + statesampler_priv_mix_entry_at(i));
+            past->state + statesampler_priv_mix_entry_at(i));
     }
-    if (code != STATESAMPLER_OK) {
-        return code;
+    return code;
+}
+
+/* Takes the sources of the past to where they were when it was saved. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
+    statesampler_priv_past *past)
+{
+    statesampler_mix mix;
+    uint32_t i, count = past->head.num_sources;
+    for (i = 0; i < count; i++) {
+        const statesampler_priv_source_entry *entry =
+            &past->datasets[i].entry;
+        statesampler_source source;
+        statesampler_desc desc;
+        statesampler_priv_run_describe(&desc, &entry->run);
+        desc.drop_last = entry->drop_last;
+        (void)statesampler_init(&source.sampler, &desc);
+        source.weight = entry->weight;
+        arrput(past->sources, source);
     }
-    code = statesampler_mix_init(&past->mix, past->sources, count, head.stop);
-    return code == STATESAMPLER_OK
-               ? statesampler_mix_load(&past->mix, mix, size)
+    return statesampler_mix_init(&mix, past->sources, count,
+                                 past->head.stop) == STATESAMPLER_OK
+               ? statesampler_mix_load(&mix, past->state,
+                                       statesampler_priv_mix_bytes(count))
                : STATESAMPLER_ECORRUPT_DESC;
 }
 
@@ -5388,7 +5411,7 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         number = statesampler_priv_number_find(&past->numbers, change.hash);
         if (number != STATESAMPLER_PRIV_NOBODY) {
             change.status = statesampler_priv_run_match(
-                                &past->sources[number].sampler.run,
+                                &past->datasets[number].entry.run,
                                 &mixture->sources[i].sampler.run) ==
                                     STATESAMPLER_OK
                                 ? STATESAMPLER_CHANGE_MATCHED
@@ -5396,12 +5419,12 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         }
         arrput(mixture->changes, change);
     }
-    for (i = 0; i < past->mix.num_sources; i++) {
-        if (statesampler_priv_number_find(&mixture->numbers,
-                                          past->hashes[i]) ==
+    for (i = 0; i < past->head.num_sources; i++) {
+        uint64_t hash = past->datasets[i].hash;
+        if (statesampler_priv_number_find(&mixture->numbers, hash) ==
             STATESAMPLER_PRIV_NOBODY) {
             change.name = NULL;
-            change.hash = past->hashes[i];
+            change.hash = hash;
             change.source = i;
             change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
@@ -5415,14 +5438,32 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     const statesampler_mixture *mixture, const statesampler_priv_past *past)
 {
     uint32_t i, count = mixture->mix.num_sources;
-    int same = count == past->mix.num_sources;
+    int same = count == past->head.num_sources;
     for (i = 0; same && i < count; i++) {
         same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == past->hashes[i] &&
+               mixture->changes[i].hash == past->datasets[i].hash &&
                statesampler_priv_source_weight(mixture->sources + i) ==
-                   statesampler_priv_source_weight(past->sources + i);
+                   past->datasets[i].entry.weight;
     }
     return same;
+}
+
+/* Whether the past may go on here. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
+    const statesampler_mixture *mixture, const statesampler_priv_past *past,
+    int changed)
+{
+    uint32_t i;
+    if (past->head.stop != mixture->mix.stop) {
+        return STATESAMPLER_EMISMATCH_STOP;
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
+            changed != STATESAMPLER_RESTART_CHANGED) {
+            return STATESAMPLER_EMISMATCH_DATASET;
+        }
+    }
+    return STATESAMPLER_OK;
 }
 
 /* Takes a dataset to where the past has left it, if it is of the past. */
@@ -5437,38 +5478,33 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    old = past->sources + statesampler_priv_number_find(&past->numbers,
-                                                        change->hash);
+    old = past->sources +
+          statesampler_priv_number_find(&past->numbers, change->hash);
     if (change->status == STATESAMPLER_CHANGE_CHANGED) {
         statesampler_begin(s, old->sampler.run.now.epoch);
         return;
     }
-    source->finished =
-        old->finished ||
-        old->sampler.run.now.epoch != old->base.base.epoch;
+    source->finished = old->finished ||
+                       old->sampler.run.now.epoch != old->base.base.epoch;
     statesampler_priv_sampler_follow(s, &old->sampler.run);
 }
 
-/* Goes on where the past was, where its mix may have had other sources. */
+/* Goes on where the past was, with other datasets or weights than it had: turns
+   go on counting, and the sequence begins anew. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
-    statesampler_mixture *mixture, statesampler_priv_past *past, int changed)
+    statesampler_mixture *mixture, statesampler_priv_past *past)
 {
     uint32_t i;
-    if (past->mix.stop != mixture->mix.stop) {
-        return STATESAMPLER_EMISMATCH_STOP;
-    }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            changed != STATESAMPLER_RESTART_CHANGED) {
-            return STATESAMPLER_EMISMATCH_DATASET;
-        }
+    int code = statesampler_priv_past_resume(past);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     for (i = 0; i < mixture->mix.num_sources; i++) {
         statesampler_priv_mixture_move(mixture->sources + i, past,
                                        mixture->changes + i);
     }
-    mixture->mix.epoch = past->mix.epoch;
-    mixture->mix.turn = past->mix.turn;
+    mixture->mix.epoch = past->head.epoch;
+    mixture->mix.turn = past->head.turn;
     mixture->mix.point = 0;
     statesampler_priv_mix_rebase(&mixture->mix);
     return STATESAMPLER_OK;
@@ -5478,26 +5514,28 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
     int changed)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
     statesampler_priv_past past;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
     arrsetlen(mixture->changes, 0);
-    past.sources = NULL;
-    past.hashes = NULL;
+    past.datasets = NULL;
     past.numbers = NULL;
-    code = statesampler_priv_past_read(&past, bytes, size);
+    past.sources = NULL;
+    code = statesampler_priv_past_read(&past, (const unsigned char *)state,
+                                       size);
     if (code == STATESAMPLER_OK) {
         statesampler_priv_mixture_compare(mixture, &past);
-        if (past.mix.stop == mixture->mix.stop &&
-            statesampler_priv_mixture_is(mixture, &past)) {
-            uint32_t count = past.mix.num_sources;
-            code = statesampler_mix_load(
-                &mixture->mix, bytes + statesampler_priv_mixture_head(count),
-                statesampler_priv_mix_bytes(count));
-        } else {
-            code = statesampler_priv_mixture_follow(mixture, &past, changed);
+        code = statesampler_priv_mixture_match(mixture, &past, changed);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_mixture_is(mixture, &past)
+                   ? statesampler_mix_load(
+                         &mixture->mix, past.state,
+                         statesampler_priv_mix_bytes(past.head.num_sources))
+                   : statesampler_priv_mixture_follow(mixture, &past);
+        if (code != STATESAMPLER_OK) {
+            arrsetlen(mixture->changes, 0);
         }
     }
     statesampler_priv_past_free(&past);
