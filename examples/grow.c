@@ -64,17 +64,16 @@ static void take_turns(statesampler_mixture *m, uint64_t until)
    NONE if there is none. */
 static uint64_t served(statesampler_mixture *m, const char *name)
 {
+    statesampler_counts epoch;
     const statesampler *s;
-    uint64_t samples;
     uint32_t source;
 
     if (statesampler_mixture_find(m, name, &source) != STATESAMPLER_OK) {
         return STATESAMPLER_NONE;
     }
     s = &m->sources[source].sampler;
-    samples = statesampler_mix_offset(&m->mix, source + 1) -
-              statesampler_mix_offset(&m->mix, source);
-    return statesampler_epoch(s) * samples + statesampler_position(s);
+    statesampler_get_counts(s, &epoch);
+    return statesampler_epoch(s) * epoch.positions + statesampler_position(s);
 }
 
 static void show_changes(const statesampler_mixture *m)
