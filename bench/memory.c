@@ -57,14 +57,18 @@ static void use_all(uint64_t n)
     statesampler_place place;
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint32_t order, k;
+    size_t count;
     for (order = 0; order < 4; order++) {
         begin(&s, n, order);
         for (k = 0; k < 200; k++)
-            must(statesampler_next(&s, out) == BATCH, "count");
-        must(statesampler_at(&s, n / (RANKS * BATCH) / 2, out) == BATCH, "at");
+            must(statesampler_next(&s, out, &count) == 1 && count == BATCH,
+                 "next");
+        must(statesampler_at(&s, n / (RANKS * BATCH) / 2, out, &count) == 1 &&
+                 count == BATCH,
+             "at");
         if (order != STATESAMPLER_ORDER_REPLACEMENT)
             must(statesampler_locate(&s, n / 3, &place) == 0, "locate");
-        statesampler_save(&s, state);
+        must(statesampler_save(&s, state, sizeof state) == 0, "save");
         must(statesampler_load(&s, state, sizeof state) == 0, "load");
     }
 }
@@ -98,7 +102,8 @@ static void use_mix(uint64_t n)
         must(statesampler_mix_seek(&mix, 100) == 0, "mix_seek");
         (void)statesampler_mix_locate(&mix, 0, n / 3, &turn, &place);
         must(statesampler_mix_state_bytes(&mix) == sizeof state, "state");
-        statesampler_mix_save(&mix, state);
+        must(statesampler_mix_save(&mix, state, sizeof state) == 0,
+             "mix_save");
         must(statesampler_mix_load(&mix, state, sizeof state) == 0,
              "mix_load");
     }

@@ -57,9 +57,9 @@ static void plain_before(void *data)
 static void plain_run(void *data)
 {
     turns *t = data;
-    size_t i;
+    size_t i, count;
     for (i = 0; i < TURNS; i++)
-        statesampler_next(&t->plain, t->out + i * BATCH);
+        statesampler_next(&t->plain, t->out + i * BATCH, &count);
 }
 
 static void plain_check(void *data)

@@ -181,9 +181,11 @@ static void batches_before(void *data)
 static void batches_run(void *data)
 {
     batches *b = data;
-    size_t done = 0;
-    while (done < ARRAY)
-        done += statesampler_next(&b->sampler, b->out + done);
+    size_t done = 0, count;
+    while (done < ARRAY) {
+        statesampler_next(&b->sampler, b->out + done, &count);
+        done += count;
+    }
 }
 
 static void batches_check(void *data)

@@ -34,8 +34,9 @@ static void going_run(void *data)
 {
     place *p = data;
     int batches = 0;
+    size_t count;
     while (batches < IN_A_ROW)
-        batches += statesampler_next(&p->going, p->out) != 0;
+        batches += statesampler_next(&p->going, p->out, &count);
 }
 
 static void resume_run(void *data)
@@ -43,13 +44,14 @@ static void resume_run(void *data)
     place *p = data;
     statesampler s;
     int k, code = 0;
-    size_t count = 0;
+    size_t count = 0, samples = 0;
     for (k = 0; k < IN_A_ROW; k++) {
         code |= statesampler_init(&s, &p->desc);
         code |= statesampler_load(&s, p->state, sizeof p->state);
-        count += statesampler_next(&s, p->out);
+        code |= statesampler_next(&s, p->out, &count) != 1;
+        samples += count;
     }
-    must(code == 0 && count == IN_A_ROW * p->count, "a resume");
+    must(code == 0 && samples == IN_A_ROW * p->count, "a resume");
 }
 
 static void resume_check(void *data)
@@ -65,11 +67,12 @@ static void prepare(place *p, uint32_t savers, uint64_t step)
 {
     statesampler_desc saver = p->desc;
     statesampler s;
+    size_t count;
     saver.world_size = savers;
     saver.rank = 0;
     must(statesampler_init(&s, &saver) == 0, "init");
     must(statesampler_seek(&s, step) == 0, "seek");
-    statesampler_save(&s, p->state);
+    must(statesampler_save(&s, p->state, sizeof p->state) == 0, "save");
 
     must(statesampler_init(&p->before, &p->desc) == 0, "init");
     if (savers != p->desc.world_size) {
@@ -83,10 +86,12 @@ static void prepare(place *p, uint32_t savers, uint64_t step)
     }
     memcpy(&s, &p->before, sizeof s);
     while (statesampler_step(&s) < step)
-        must(statesampler_next(&s, NULL) > 0, "a batch before");
-    p->count = statesampler_next(&s, p->expected);
-    must(p->count > 0, "the batch to resume at");
-    must(statesampler_at(&p->before, step, p->out) == p->count, "at");
+        must(statesampler_next(&s, NULL, NULL) == 1, "a batch before");
+    must(statesampler_next(&s, p->expected, &p->count) == 1 && p->count > 0,
+         "the batch to resume at");
+    must(statesampler_at(&p->before, step, p->out, &count) == 1 &&
+             count == p->count,
+         "at");
     resume_check(p);
 }
 

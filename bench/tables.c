@@ -181,9 +181,10 @@ static void resume_run(void *data)
     int i, code = 0;
     for (i = 0; i < RESUMPTIONS; i++) {
         statesampler s;
+        size_t count;
         code |= statesampler_init(&s, &r->desc);
         code |= statesampler_load(&s, r->state, sizeof r->state);
-        code |= statesampler_next(&s, r->out) != BATCH;
+        code |= statesampler_next(&s, r->out, &count) != 1 || count != BATCH;
     }
     must(code == 0, "a resume");
 }
@@ -217,7 +218,7 @@ static void plot_resume(void)
         statesampler s;
         must(statesampler_init(&s, &r.desc) == 0, "init");
         must(statesampler_seek(&s, step) == 0, "seek");
-        statesampler_save(&s, r.state);
+        must(statesampler_save(&s, r.state, sizeof r.state) == 0, "save");
         r.first = step * RANKS * BATCH;
         t.first = (size_t)r.first;
         c[0].data = &r;
