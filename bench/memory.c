@@ -117,9 +117,9 @@ int main(void)
     double heap, more_heap;
     long resident, more_resident;
     row_alone("a statesampler", sizeof(statesampler), "bytes", 512);
-    row_alone("its state", STATESAMPLER_STATE_BYTES, "bytes", 128);
-    row_alone("a statesampler_perm", sizeof(statesampler_perm), "bytes", -1);
-    row_alone("a statesampler_audit", sizeof(statesampler_audit), "bytes", -1);
+    row_alone("its state", STATESAMPLER_STATE_BYTES, "bytes", 112);
+    row_plain("a statesampler_perm", sizeof(statesampler_perm), "bytes");
+    row_plain("a statesampler_audit", sizeof(statesampler_audit), "bytes");
 
     /* Once before, so that the pages of the code and of stdio are there. */
     use_all(1000000);
