@@ -53,8 +53,8 @@ uint64_t *array_of(size_t count);
 
 /* Where an array from array_of begins in the present turn of a race. Every
    turn moves it by a page and some cache lines, to sixteen addresses in all:
-   some are slower, because a store waits for a load whose address has the
-   same last twelve bits. */
+   at some, loads wait for stores that they do not need, because both have the
+   same last twelve bits of their address. */
 uint64_t *here(uint64_t *start);
 
 /* Whether half of the machine's memory holds so many bytes. */

@@ -85,18 +85,63 @@ __host__ __device__ static __noinline__ int serve(statesampler *s,
     return statesampler_next(s, out, count);
 }
 
-/* A first step, a save, a load on another rank, and the rest by next and at. */
+/* Four steps, each by at and by next, and what they add up to. */
+__host__ __device__ static void use_steps(result *r, statesampler *s,
+                                          uint64_t num_samples)
+{
+    uint64_t out[BATCH], same[BATCH];
+    statesampler_audit audit = {0, 0, 0, 0}, sum = {0, 0, 0, 0};
+    size_t count, same_count;
+    for (int k = 0; k < 4; k++) {
+        uint64_t step = statesampler_step(s);
+        int code = statesampler_at(s, step, same, &same_count);
+        note(r, statesampler_padding(s, step));
+        expect(r, serve(s, out, &count) == code);
+        expect(r, same_count == count);
+        for (size_t i = 0; i < count; i++) {
+            expect(r, out[i] == same[i]);
+            note(r, out[i]);
+        }
+        note(r, count);
+        statesampler_audit_add(&audit, out, count);
+    }
+    statesampler_audit_merge(&sum, &audit);
+    note(r, sum.sum1 + sum.sum2 + sum.sum3);
+    note(r, (uint64_t)statesampler_audit_check(&sum, num_samples));
+}
+
+/* What a sampler says of itself, also after it was moved. */
+__host__ __device__ static void use_questions(result *r, statesampler *s,
+                                              uint64_t num_samples)
+{
+    uint64_t out[BATCH];
+    statesampler_counts counts;
+    statesampler_place place;
+    size_t count;
+    statesampler_get_counts(s, &counts);
+    note(r, counts.positions + counts.padded + counts.dropped);
+    note(r, counts.steps + counts.rank_samples + counts.rank_batches);
+    if (statesampler_locate(s, num_samples / 2, &place) == 0)
+        note(r, place.position + place.step + place.rank + place.slot);
+    expect(r, statesampler_seek(s, 0) == STATESAMPLER_OK);
+    statesampler_set_epoch(s, 9);
+    note(r, statesampler_epoch(s) + statesampler_num_steps(s));
+    note(r, (uint64_t)serve(s, out, &count));
+    note(r, count + statesampler_position(s));
+    statesampler_begin(s, 9);
+    note(r, statesampler_position(s));
+}
+
+/* A first step, a save, a load on another rank, and the rest there. */
 __host__ __device__ static void use_sampler(result *r,
                                             const statesampler_desc *desc)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    uint64_t out[BATCH], same[BATCH];
+    uint64_t out[BATCH];
     statesampler saved, s;
     statesampler_desc other = *desc;
-    statesampler_counts counts;
     statesampler_place place = {};
-    statesampler_audit audit = {0, 0, 0, 0}, sum = {0, 0, 0, 0};
-    size_t i, k, count, same_count;
+    size_t i, count;
     int code = statesampler_init(&saved, desc);
     note(r, (uint64_t)statesampler_error(code)[0]);
     if (code != STATESAMPLER_OK)
@@ -118,35 +163,8 @@ __host__ __device__ static void use_sampler(result *r,
     if (code != STATESAMPLER_OK)
         return;
     expect(r, statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
-    for (k = 0; k < 4; k++) {
-        uint64_t step = statesampler_step(&s);
-        code = statesampler_at(&s, step, same, &same_count);
-        note(r, statesampler_padding(&s, step));
-        expect(r, serve(&s, out, &count) == code);
-        expect(r, same_count == count);
-        for (i = 0; i < count; i++) {
-            expect(r, out[i] == same[i]);
-            note(r, out[i]);
-        }
-        note(r, count);
-        statesampler_audit_add(&audit, out, count);
-    }
-    statesampler_audit_merge(&sum, &audit);
-    note(r, sum.sum1 + sum.sum2 + sum.sum3);
-    note(r, (uint64_t)statesampler_audit_check(&sum, desc->num_samples));
-    statesampler_get_counts(&s, &counts);
-    note(r, counts.positions + counts.padded + counts.dropped);
-    note(r, counts.steps + counts.rank_samples + counts.rank_batches);
-    if (statesampler_locate(&s, desc->num_samples / 2, &place) == 0)
-        note(r, place.position + place.step + place.rank + place.slot);
-    expect(r, statesampler_seek(&s, 0) == STATESAMPLER_OK);
-    statesampler_set_epoch(&s, 9);
-    note(r, statesampler_epoch(&s) + statesampler_num_steps(&s));
-    note(r, statesampler_position(&s));
-    note(r, (uint64_t)serve(&s, out, &count));
-    note(r, count);
-    statesampler_begin(&s, 9);
-    note(r, statesampler_position(&s));
+    use_steps(r, &s, desc->num_samples);
+    use_questions(r, &s, desc->num_samples);
 }
 
 /* One case of many: all orders, partitions and tails, sizes of any width. */

@@ -131,9 +131,10 @@ static void lone_run(void *data)
 static void lone_check(void *data)
 {
     const bulk *b = data;
+    const uint64_t *out = here(b->out);
     size_t i;
     for (i = 0; i < b->count; i++)
-        must(statesampler_perm_inverse(b->perm, here(b->out)[i]) == b->first + i,
+        must(statesampler_perm_inverse(b->perm, out[i]) == b->first + i,
              "perm_inverse does not lead back");
 }
 

@@ -365,7 +365,7 @@ headlines() {
     awk -F , '
         function shown(x, unit,    i) {
             if (x == "") return "not measured"
-            split(unit == "ns" ? "ns us ms s" : "bytes kB MB GB", units, " ")
+            split(unit == "ns" ? "ns µs ms s" : "bytes kB MB GB", units, " ")
             for (i = 1; i < 4 && x >= 999.5; i++) x /= 1000
             return sprintf(x < 10 && i + (unit == "ns") > 1 ? "%.2g" : "%.0f",
                            x) " " units[i]

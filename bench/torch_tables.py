@@ -138,6 +138,7 @@ while steps < largest // (RANKS * BATCH):
     point("resume", "DistributedSampler", steps * RANKS * BATCH, took)
     steps *= 4
 
-for figure, steps in (("first", 0), ("resume", largest // (RANKS * BATCH) // 2)):
+middle = largest // (RANKS * BATCH) // 2
+for figure, steps in (("first", 0), ("resume", middle)):
     took = least(lambda: first_batch(largest, steps, BATCH), 3)
     headline(figure, took * 1e9, "ns")
