@@ -2820,16 +2820,6 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
     }
 }
 
-/* values[i] = perm_at(perm, values[i]), count of them. */
-STATESAMPLER_PRIV void statesampler_priv_perm_map(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
-{
-    size_t i;
-    for (i = 0; i < count; i++) {
-        values[i] = statesampler_perm_at(perm, values[i]);
-    }
-}
-
 /* --- order -----------------------------------------------------------------
    An order says which sample stands at a position of one block: of the whole
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
@@ -3746,19 +3736,19 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 #define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_load32(const unsigned char *bytes)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bytes_load32(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
            (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_load64(const unsigned char *bytes)
+STATESAMPLER_PRIV uint64_t statesampler_priv_bytes_load64(const unsigned char *bytes)
 {
-    return (uint64_t)statesampler_priv_load32(bytes + 4) << 32 |
-           statesampler_priv_load32(bytes);
+    return (uint64_t)statesampler_priv_bytes_load32(bytes + 4) << 32 |
+           statesampler_priv_bytes_load32(bytes);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store32(unsigned char *bytes,
                                                  uint32_t value)
 {
     bytes[0] = (unsigned char)(value & 255);
@@ -3767,63 +3757,63 @@ STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
     bytes[3] = (unsigned char)(value >> 24);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store64(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store64(unsigned char *bytes,
                                                  uint64_t value)
 {
-    statesampler_priv_store32(bytes, (uint32_t)value);
-    statesampler_priv_store32(bytes + 4, (uint32_t)(value >> 32));
+    statesampler_priv_bytes_store32(bytes, (uint32_t)value);
+    statesampler_priv_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
 }
 
 /* Epoch, position and step, 24 bytes. */
 STATESAMPLER_PRIV void statesampler_priv_spot_encode(
     unsigned char *bytes, const statesampler_priv_spot *spot)
 {
-    statesampler_priv_store64(bytes, spot->epoch);
-    statesampler_priv_store64(bytes + 8, spot->position);
-    statesampler_priv_store64(bytes + 16, spot->step);
+    statesampler_priv_bytes_store64(bytes, spot->epoch);
+    statesampler_priv_bytes_store64(bytes + 8, spot->position);
+    statesampler_priv_bytes_store64(bytes + 16, spot->step);
 }
 
 STATESAMPLER_PRIV void statesampler_priv_spot_decode(
     statesampler_priv_spot *spot, const unsigned char *bytes)
 {
-    spot->epoch = statesampler_priv_load64(bytes);
-    spot->position = statesampler_priv_load64(bytes + 8);
-    spot->step = statesampler_priv_load64(bytes + 16);
+    spot->epoch = statesampler_priv_bytes_load64(bytes);
+    spot->position = statesampler_priv_bytes_load64(bytes + 8);
+    spot->step = statesampler_priv_bytes_load64(bytes + 16);
 }
 
 /* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
 STATESAMPLER_PRIV void statesampler_priv_run_encode(
     unsigned char *bytes, const statesampler_priv_run *run, uint32_t blocks)
 {
-    statesampler_priv_store64(bytes + 8, run->num_samples);
-    statesampler_priv_store64(bytes + 16, run->seed);
-    statesampler_priv_store64(bytes + 24, run->stream);
-    statesampler_priv_store64(bytes + 32, run->chunk_size);
-    statesampler_priv_store64(bytes + 40, run->window);
+    statesampler_priv_bytes_store64(bytes + 8, run->num_samples);
+    statesampler_priv_bytes_store64(bytes + 16, run->seed);
+    statesampler_priv_bytes_store64(bytes + 24, run->stream);
+    statesampler_priv_bytes_store64(bytes + 32, run->chunk_size);
+    statesampler_priv_bytes_store64(bytes + 40, run->window);
     bytes[48] = (unsigned char)run->order;
     bytes[49] = (unsigned char)run->partition;
     bytes[50] = (unsigned char)run->tail;
     bytes[51] = 0;
-    statesampler_priv_store32(bytes + 52, blocks);
-    statesampler_priv_store32(bytes + 56, run->world_size);
-    statesampler_priv_store32(bytes + 60, run->batch_size);
+    statesampler_priv_bytes_store32(bytes + 52, blocks);
+    statesampler_priv_bytes_store32(bytes + 56, run->world_size);
+    statesampler_priv_bytes_store32(bytes + 60, run->batch_size);
 }
 
 /* Returns 0 if byte 51 is not. */
 STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
                                                    const unsigned char *bytes)
 {
-    run->num_samples = statesampler_priv_load64(bytes + 8);
-    run->seed = statesampler_priv_load64(bytes + 16);
-    run->stream = statesampler_priv_load64(bytes + 24);
-    run->chunk_size = statesampler_priv_load64(bytes + 32);
-    run->window = statesampler_priv_load64(bytes + 40);
+    run->num_samples = statesampler_priv_bytes_load64(bytes + 8);
+    run->seed = statesampler_priv_bytes_load64(bytes + 16);
+    run->stream = statesampler_priv_bytes_load64(bytes + 24);
+    run->chunk_size = statesampler_priv_bytes_load64(bytes + 32);
+    run->window = statesampler_priv_bytes_load64(bytes + 40);
     run->order = bytes[48];
     run->partition = bytes[49];
     run->tail = bytes[50];
-    run->leg.blocks = statesampler_priv_load32(bytes + 52);
-    run->world_size = statesampler_priv_load32(bytes + 56);
-    run->batch_size = statesampler_priv_load32(bytes + 60);
+    run->leg.blocks = statesampler_priv_bytes_load32(bytes + 52);
+    run->world_size = statesampler_priv_bytes_load32(bytes + 56);
+    run->batch_size = statesampler_priv_bytes_load32(bytes + 60);
     return bytes[51] == 0;
 }
 
@@ -3835,7 +3825,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        hash ^= statesampler_priv_load64(bytes);
+        hash ^= statesampler_priv_bytes_load64(bytes);
         hash *= STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
@@ -3846,8 +3836,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
                                                      uint32_t magic)
 {
-    statesampler_priv_store32(bytes, magic);
-    statesampler_priv_store32(bytes + 4,
+    statesampler_priv_bytes_store32(bytes, magic);
+    statesampler_priv_bytes_store32(bytes + 4,
                               (uint32_t)STATESAMPLER_ALGORITHM << 16 |
                                   STATESAMPLER_PRIV_FORMAT);
 }
@@ -3856,7 +3846,7 @@ STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
 STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
                                                    size_t size)
 {
-    statesampler_priv_store64(bytes + size - 8,
+    statesampler_priv_bytes_store64(bytes + size - 8,
                               statesampler_priv_state_hash(bytes, size - 8));
 }
 
@@ -3870,8 +3860,8 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size < 8) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    version = statesampler_priv_load32(bytes + 4);
-    if (statesampler_priv_load32(bytes) != magic || (version & 0xffff) == 0) {
+    version = statesampler_priv_bytes_load32(bytes + 4);
+    if (statesampler_priv_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
         return STATESAMPLER_ECORRUPT_MAGIC;
     }
     if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
@@ -3880,7 +3870,7 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size != expected) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    if (statesampler_priv_load64(bytes + size - 8) !=
+    if (statesampler_priv_bytes_load64(bytes + size - 8) !=
         statesampler_priv_state_hash(bytes, size - 8)) {
         return STATESAMPLER_ECORRUPT_CHECK;
     }
@@ -4061,8 +4051,8 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_SAMPLER);
     statesampler_priv_run_encode(bytes, &s->run, s->run.leg.blocks);
-    statesampler_priv_store64(bytes + 64, s->run.now.epoch);
-    statesampler_priv_store64(bytes + 72, s->run.now.position);
+    statesampler_priv_bytes_store64(bytes + 64, s->run.now.epoch);
+    statesampler_priv_bytes_store64(bytes + 72, s->run.now.position);
     statesampler_priv_spot_encode(bytes + 80, &s->run.leg.base);
     statesampler_priv_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
@@ -4081,8 +4071,8 @@ STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
     if (!statesampler_priv_run_decode(run, bytes)) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    run->now.epoch = statesampler_priv_load64(bytes + 64);
-    run->now.position = statesampler_priv_load64(bytes + 72);
+    run->now.epoch = statesampler_priv_bytes_load64(bytes + 64);
+    run->now.position = statesampler_priv_bytes_load64(bytes + 72);
     statesampler_priv_spot_decode(&run->leg.base, bytes + 80);
     code = statesampler_priv_run_check(run);
     if (code == STATESAMPLER_OK) {
@@ -4866,8 +4856,8 @@ STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
 STATESAMPLER_PRIV void statesampler_priv_source_encode(
     unsigned char *bytes, const statesampler_source *source)
 {
-    statesampler_priv_store32(bytes, statesampler_priv_source_weight(source));
-    statesampler_priv_store32(bytes + 4, source->finished |
+    statesampler_priv_bytes_store32(bytes, statesampler_priv_source_weight(source));
+    statesampler_priv_bytes_store32(bytes + 4, source->finished |
                                              source->sampler.drop_last << 1);
     statesampler_priv_run_encode(bytes, &source->sampler.run,
                                  source->base.blocks);
@@ -4879,8 +4869,8 @@ STATESAMPLER_PRIV int statesampler_priv_source_decode(
     statesampler_priv_source_entry *entry, const unsigned char *bytes)
 {
     statesampler_priv_run *run = &entry->run;
-    uint32_t flags = statesampler_priv_load32(bytes + 4);
-    entry->weight = statesampler_priv_load32(bytes);
+    uint32_t flags = statesampler_priv_bytes_load32(bytes + 4);
+    entry->weight = statesampler_priv_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
     if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
@@ -4905,12 +4895,12 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
         return STATESAMPLER_ECAPACITY;
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIX);
-    statesampler_priv_store32(bytes + 8, mix->num_sources);
-    statesampler_priv_store32(bytes + 12, mix->stop);
-    statesampler_priv_store64(bytes + 16, mix->epoch);
-    statesampler_priv_store64(bytes + 24, mix->turn);
-    statesampler_priv_store64(bytes + 32, mix->base_turn);
-    statesampler_priv_store64(bytes + 40, mix->base_point);
+    statesampler_priv_bytes_store32(bytes + 8, mix->num_sources);
+    statesampler_priv_bytes_store32(bytes + 12, mix->stop);
+    statesampler_priv_bytes_store64(bytes + 16, mix->epoch);
+    statesampler_priv_bytes_store64(bytes + 24, mix->turn);
+    statesampler_priv_bytes_store64(bytes + 32, mix->base_turn);
+    statesampler_priv_bytes_store64(bytes + 40, mix->base_point);
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_priv_source_encode(
             bytes + statesampler_priv_mix_entry_at(i), mix->sources + i);
@@ -4951,7 +4941,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     int code;
     head->num_sources = 0;
     if (size >= STATESAMPLER_PRIV_MIX_HEAD) {
-        head->num_sources = statesampler_priv_load32(bytes + 8);
+        head->num_sources = statesampler_priv_bytes_load32(bytes + 8);
         if (head->num_sources <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             expected = statesampler_priv_mix_bytes(head->num_sources);
         }
@@ -4962,11 +4952,11 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    head->stop = statesampler_priv_load32(bytes + 12);
-    head->epoch = statesampler_priv_load64(bytes + 16);
-    head->turn = statesampler_priv_load64(bytes + 24);
-    head->base_turn = statesampler_priv_load64(bytes + 32);
-    head->base_point = statesampler_priv_load64(bytes + 40);
+    head->stop = statesampler_priv_bytes_load32(bytes + 12);
+    head->epoch = statesampler_priv_bytes_load64(bytes + 16);
+    head->turn = statesampler_priv_bytes_load64(bytes + 24);
+    head->base_turn = statesampler_priv_bytes_load64(bytes + 32);
+    head->base_point = statesampler_priv_bytes_load64(bytes + 40);
     return statesampler_priv_mix_check_head(head);
 }
 
@@ -5858,9 +5848,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     }
     count = mixture->mix.num_sources;
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIXTURE);
-    statesampler_priv_store64(bytes + 8, count);
+    statesampler_priv_bytes_store64(bytes + 8, count);
     for (i = 0; i < count; i++) {
-        statesampler_priv_store64(bytes + 16 + 8 * (size_t)i,
+        statesampler_priv_bytes_store64(bytes + 16 + 8 * (size_t)i,
                                   mixture->datasets[i].value);
     }
     head = statesampler_priv_mixture_head(count);
@@ -5901,7 +5891,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
     int code;
     *count = 0;
     if (size >= 16) {
-        uint64_t datasets = statesampler_priv_load64(bytes + 8);
+        uint64_t datasets = statesampler_priv_bytes_load64(bytes + 8);
         if (datasets <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             *count = (uint32_t)datasets;
             expected = statesampler_priv_mixture_bytes(*count);
@@ -5949,7 +5939,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
                                       statesampler_priv_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
         code = statesampler_priv_past_add(
-            past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
+            past, statesampler_priv_bytes_load64(bytes + 16 + 8 * (size_t)i),
             past->state + statesampler_priv_mix_entry_at(i));
     }
     return code;
