@@ -15,7 +15,6 @@ static void train(statesampler *s, uint64_t steps)
 {
     uint64_t batch[8], epoch = statesampler_epoch(s);
     size_t count, i;
-
     while (steps-- > 0 && statesampler_next(s, batch, &count))
         for (i = 0; i < count; i++)
             served[epoch][batch[i]]++;
@@ -27,7 +26,6 @@ static int run(const void *state, size_t size, uint64_t num_samples)
     statesampler_desc desc;
     statesampler s;
     int code = statesampler_describe(state, size, &desc, NULL);
-
     if (code == STATESAMPLER_OK)
         code = statesampler_init(&s, &desc); /* set desc.rank before */
     if (code == STATESAMPLER_OK)
@@ -50,7 +48,6 @@ int main(int argc, char **argv)
     unsigned char state[STATESAMPLER_STATE_BYTES];
     unsigned i, good = 1;
     statesampler s;
-
     example_begin(argc, argv, 0, "usage: recipe_changed\n\nTwo epochs.\n");
     example_must(statesampler_init(&s, &desc));
     train(&s, 50);

@@ -35,7 +35,6 @@ static int run(uint32_t rank, uint64_t steps)
     size_t count, j;
     statesampler s;
     int code = statesampler_init(&s, &desc);
-
     while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
         first = statesampler_position(&s) + rank; /* of this rank's slot 0 */
         for (j = 0; j < BATCH; j++)
@@ -51,7 +50,6 @@ static int run(uint32_t rank, uint64_t steps)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-
     example_begin(argc, argv, 0, "usage: recipe_pretrain\n\n79 steps.\n");
     for (i = 0; i < RANKS; i++)
         example_must(run(i, 79)); /* 5056 samples: 5 epochs and 51 */
