@@ -13,7 +13,7 @@ int main(void)
     statesampler sampler;
     int good;
 
-    for (desc.rank = 0; desc.rank < 3; desc.rank++) { /* three processes */
+    for (desc.rank = 0; desc.rank < 3; desc.rank++) {
         if (statesampler_init(&sampler, &desc) != 0 ||
             statesampler_next(&sampler, batch, &count) != 1 ||
             statesampler_save(&sampler, state, sizeof state) != 0)
@@ -22,7 +22,7 @@ int main(void)
     }
 
     desc.rank = 0;
-    desc.world_size = 1; /* two of the three are lost */
+    desc.world_size = 1;
     if (statesampler_init(&sampler, &desc) != 0 ||
         statesampler_load(&sampler, state, sizeof state) != 0)
         return 1;

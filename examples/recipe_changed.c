@@ -27,11 +27,11 @@ static int run(const void *state, size_t size, uint64_t num_samples)
     statesampler s;
     int code = statesampler_describe(state, size, &desc, NULL);
     if (code == STATESAMPLER_OK)
-        code = statesampler_init(&s, &desc); /* set desc.rank before */
+        code = statesampler_init(&s, &desc);
     if (code == STATESAMPLER_OK)
         code = statesampler_load(&s, state, size);
     if (code == STATESAMPLER_OK) {
-        train(&s, STATESAMPLER_NONE); /* the rest of the old ones */
+        train(&s, STATESAMPLER_NONE);
         desc.num_samples = num_samples;
         desc.epoch++;
         code = statesampler_init(&s, &desc);

@@ -33,14 +33,15 @@ static int run(void)
         const statesampler_desc desc = {
             .num_samples = length[source],
             .seed = 42,
-            .stream = source, /* an order of its own */
+            .stream = source,
             .batch_size = 16};
 
         sources[source].weight = weight[source];
         code = statesampler_init(&sources[source].sampler, &desc);
     }
     if (code == STATESAMPLER_OK)
-        code = statesampler_mix_init(&mix, sources, 3, STATESAMPLER_STOP_ALL);
+        code = statesampler_mix_init(&mix, sources, 3,
+                                     STATESAMPLER_STOP_ALL);
     while (code == STATESAMPLER_OK &&
            statesampler_mix_next(&mix, batch, &count, &source))
         train(source, batch, count);

@@ -27,7 +27,7 @@ static int run(void)
 
     while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
         if (statesampler_next(&s, batch, &count))
-            train(batch, count); /* 64; in the last step of an epoch 16 */
+            train(batch, count);
     return code;
 }
 

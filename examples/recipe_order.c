@@ -4,7 +4,8 @@
 
    The order SEQUENTIAL hands out positions, with ranks, batches, states and
    epochs as ever. Any function of the position that gives every sample once
-   is an order; a statesampler_perm shuffles a part of it. */
+   is an order. Here each of two permutations shuffles its part, in epoch 0
+   and each as a stream of its own. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -34,15 +35,16 @@ static int run(void)
     statesampler s;
     int code = statesampler_init(&s, &desc);
 
-    if (code == STATESAMPLER_OK) /* of this epoch; each a stream of its own */
+    if (code == STATESAMPLER_OK)
         code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
     if (code == STATESAMPLER_OK)
         code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
         for (i = 0; i < count; i++)
-            train(batch[i] < EASY
-                      ? statesampler_perm_at(&easy, batch[i])
-                      : EASY + statesampler_perm_at(&hard, batch[i] - EASY));
+            if (batch[i] < EASY)
+                train(statesampler_perm_at(&easy, batch[i]));
+            else
+                train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
     return code;
 }
 

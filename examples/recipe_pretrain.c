@@ -15,7 +15,8 @@
 
 static unsigned char served[6][SAMPLES]; /* how often, by epoch */
 
-/* Yours: adds a slice's gradients. The epoch may seed crops, masks, noise. */
+/* Yours: adds a slice's gradients, and after the last slice of a batch takes a
+   step. The epoch may seed crops, masks, noise. */
 static void backward(const uint64_t *samples, const uint64_t *epochs)
 {
     served[epochs[0]][samples[0]]++;
@@ -36,13 +37,13 @@ static int run(uint32_t rank, uint64_t steps)
     statesampler s;
     int code = statesampler_init(&s, &desc);
     while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
-        first = statesampler_position(&s) + rank; /* of this rank's slot 0 */
+        first = statesampler_position(&s) + rank;
         for (j = 0; j < BATCH; j++)
-            epochs[j] = statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
-        statesampler_next(&s, batch, &count); /* count is BATCH */
+            epochs[j] =
+                statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+        statesampler_next(&s, batch, &count);
         for (j = 0; j < count; j += SLICE)
             backward(batch + j, epochs + j);
-        /* Here the optimizer takes its step. */
     }
     return code;
 }

@@ -25,17 +25,17 @@ static int run(statesampler_desc *desc)
 {
     size_t count;
     statesampler s;
-    int code = statesampler_from_env(desc, NULL); /* rank, world_size */
+    int code = statesampler_from_env(desc, NULL);
 
     desc->num_samples = 1000;
-    desc->seed = 42; /* the same on every rank */
+    desc->seed = 42;
     desc->batch_size = 8;
     if (code == STATESAMPLER_OK)
         code = statesampler_init(&s, desc);
     if (code != STATESAMPLER_OK)
         return code;
     while (statesampler_next(&s, batch, &count))
-        train(count); /* all ranks take the same number of steps */
+        train(count);
     return STATESAMPLER_OK;
 }
 

@@ -56,7 +56,7 @@ static int run(const char *path)
     if (code == STATESAMPLER_OK)
         code = statesampler_load_file(path, &now, sizeof now, &size);
     if (code == STATESAMPLER_ENOFILE)
-        code = STATESAMPLER_OK; /* the first start */
+        code = STATESAMPLER_OK;
     else if (code == STATESAMPLER_OK && size == sizeof now)
         code = statesampler_load(&s, now.sampler, sizeof now.sampler);
     else if (code == STATESAMPLER_OK)

@@ -57,7 +57,8 @@ static void *load(void *argument)
     loaded *batch = (loaded *)argument;
     size_t i;
 
-    statesampler_at(batch->plan, batch->step, batch->indices, &batch->count);
+    statesampler_at(batch->plan, batch->step, batch->indices,
+                    &batch->count);
     for (i = 0; i < batch->count; i++)
         batch->records[i] = read_sample(batch->indices[i]);
     return NULL;
