@@ -2,8 +2,7 @@
 
        make examples && build/recipe_changed
 
-   The epoch is finished with the length that the state tells, in its order;
-   the next one begins with the new length. */
+   The epoch is finished with its old length; the next one has the new. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -26,6 +25,7 @@ static int run(const void *state, size_t size, uint64_t num_samples)
     statesampler_desc desc;
     statesampler s;
     int code = statesampler_describe(state, size, &desc, NULL);
+
     if (code == STATESAMPLER_OK)
         code = statesampler_init(&s, &desc);
     if (code == STATESAMPLER_OK)

@@ -2,8 +2,8 @@
 
        make examples && build/recipe_pretrain
 
-   With the tail CARRY the rest of an epoch opens the next one, inside the same
-   batch if need be. A batch is cut into slices, whose gradients add up. */
+   The rest of an epoch opens the next one, inside the same batch if need be. A
+   batch is cut into slices, whose gradients add up. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -15,8 +15,7 @@
 
 static unsigned char served[6][SAMPLES]; /* how often, by epoch */
 
-/* Yours: adds a slice's gradients, and after the last slice of a batch takes a
-   step. The epoch may seed crops, masks, noise. */
+/* Yours: adds a slice's gradients. The epoch may seed crops, masks, noise. */
 static void backward(const uint64_t *samples, const uint64_t *epochs)
 {
     served[epochs[0]][samples[0]]++;
@@ -36,6 +35,7 @@ static int run(uint32_t rank, uint64_t steps)
     size_t count, j;
     statesampler s;
     int code = statesampler_init(&s, &desc);
+
     while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
         first = statesampler_position(&s) + rank;
         for (j = 0; j < BATCH; j++)

@@ -209,10 +209,47 @@ all_notice() {
     done
 }
 
+# Each program that the manual names in HOW TO holds the lines indented below
+# its name, one after the other, whatever empty lines are between them; and
+# each recipe is there.
+manual() {
+    awk '/^HOW TO/ { there = 1; next } /^[A-Z]/ { there = 0 } there' \
+        "$root/statesampler.h" >manual
+    grep -o 'examples/[a-z_]*\.c)$' manual | tr -d ')' | sort >quoted
+    for name in one_gpu ranks datasets pretrain order changed; do
+        has quoted examples/recipe_$name.c
+    done
+    for program in $(cat quoted); do
+        awk -v name="($program)" '
+            NF == 0 { next }
+            substr($0, length($0) - length(name) + 1) == name { on = 1; next }
+            on && !/^     / { exit }
+            on { print substr($0, 6) }' manual >wanted
+        finds . wanted
+        awk 'NF == 0 { next }
+            FNR == NR { want[++count] = $0; next }
+            { have[++lines] = $0 }
+            END {
+                for (i = 1; i <= lines; i++) {
+                    for (k = 1; k <= count && have[i + k - 1] == want[k]; k++);
+                    if (k > count) exit 0
+                    if (k > best) { best = k; at = have[i + k - 1] }
+                }
+                print "the manual:  " want[best]
+                print "the program: " at
+                exit 1
+            }' wanted "$root/$program" || {
+            echo "of $program"
+            return 1
+        }
+    done
+}
+
 stb_flags=${STB_FLAGS:-$(pkg-config --cflags stb 2>/dev/null)}
 check "every example: --help says how it is used" all_help
 check "every example: an argument that is none has status 2" all_refuse
 check "every example: the last line says what was shown" all_verdicts
+check "the manual's recipes stand word for word in the examples" manual
 check "every example: a broken library has status 1, and it says so" all_notice
 if [ -c /dev/full ]; then
     check "every example: a full disk has status 1 and a sentence" \
