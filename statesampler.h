@@ -1427,7 +1427,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    about. */
 
 /* How many indices are put aside on the stack at a time. */
-#define STATESAMPLER_PRIV_SOME 64
+#define STATESAMPLER_PRIV_SOME 32
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
