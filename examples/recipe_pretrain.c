@@ -2,8 +2,7 @@
 
        make examples && build/recipe_pretrain
 
-   The rest of an epoch opens the next one, inside the same batch if need be. A
-   batch is cut into slices, whose gradients add up. */
+   Epochs join inside a batch; slices of a batch add up their gradients. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
