@@ -4,11 +4,12 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
-/* Python keeps these structs in memory of its own. */
-extern const uint64_t statesampler_sizes[3];
-const uint64_t statesampler_sizes[3] = {
+/* How large the structs and the state are that Python keeps in memory of its
+   own. */
+extern const uint64_t statesampler_layout[4];
+const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
-    sizeof(statesampler_mix)};
+    sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
 /* The sampler of a source: Python does not know where in it that is. */
 statesampler *statesampler_source_sampler(statesampler_source *source);

@@ -15,9 +15,9 @@ and checkpoints can hold the place in the data:
             train(batch)
             save({"sampler": sampler.state_dict()})     # whenever you like
 
-A run that loads it goes on with the very next batch, on any number of ranks:
-rank 0's state is enough, and the same on all of them (but for tail="uneven").
-Of several datasets, RoundRobinBatchSampler does the same.
+A run that loads it goes on with the very next batch, on any number of ranks.
+Every rank has the same state after the same batch, so rank 0's is enough.
+RoundRobinBatchSampler does the same for several datasets.
 
 What the state counts is what the loop was given, whatever workers have
 prefetched. For that, a sampler that is asked for its first index looks up the
@@ -132,7 +132,7 @@ def _load_library():
             _build(library, source, include)
     try:
         loaded = ctypes.CDLL(library)
-        loaded.statesampler_turns
+        loaded.statesampler_layout
         return loaded
     except (OSError, AttributeError) as error:
         raise ImportError(f"{library} is not what library.c makes (without "
@@ -158,44 +158,48 @@ class _Counts(ctypes.Structure):
         "rank_batches")]
 
 
+class _MixPlace(ctypes.Structure):
+    _fields_ = [("epoch", _u64), ("turn", _u64), ("num_sources", _u32),
+                ("stop", _u32), ("weight", _u32)]
+
+
 _c = _load_library()
+_int, _pointer = ctypes.c_int, ctypes.c_void_p
+_sets = ctypes.POINTER
 for _name, _result, *_arguments in (
-        ("init", ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Desc)),
-        ("next", _size, ctypes.c_void_p, ctypes.c_void_p),
-        ("seek", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("set_epoch", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("epoch", _u64, ctypes.c_void_p),
-        ("step", _u64, ctypes.c_void_p),
-        ("num_steps", _u64, ctypes.c_void_p),
-        ("get_counts", None, ctypes.c_void_p, ctypes.POINTER(_Counts)),
-        ("save", None, ctypes.c_void_p, ctypes.c_void_p),
-        ("load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
-        ("mix_init", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, _u32,
-         _u32),
-        ("mix_next", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-         ctypes.c_void_p, ctypes.c_void_p),
-        ("mix_seek", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("mix_turn", _u64, ctypes.c_void_p),
-        ("mix_num_turns", _u64, ctypes.c_void_p),
-        ("mix_epoch", _u64, ctypes.c_void_p),
-        ("mix_state_bytes", _size, ctypes.c_void_p),
-        ("mix_save", None, ctypes.c_void_p, ctypes.c_void_p),
-        ("mix_load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
-        ("error", ctypes.c_char_p, ctypes.c_int),
-        ("from_env", ctypes.c_int, ctypes.POINTER(_Desc),
-         ctypes.POINTER(ctypes.c_char_p)),
-        ("source_sampler", ctypes.c_void_p, ctypes.c_void_p),
-        ("turns", _size, ctypes.c_void_p, _size, ctypes.c_void_p,
-         ctypes.c_void_p)):
+        ("init", _int, _pointer, _sets(_Desc)),
+        ("next", _int, _pointer, _pointer, _sets(_size)),
+        ("at", _int, _pointer, _u64, _pointer, _sets(_size)),
+        ("seek", _int, _pointer, _u64),
+        ("begin", None, _pointer, _u64),
+        ("epoch", _u64, _pointer),
+        ("step", _u64, _pointer),
+        ("num_steps", _u64, _pointer),
+        ("get_counts", None, _pointer, _sets(_Counts)),
+        ("save", _int, _pointer, _pointer, _size),
+        ("load", _int, _pointer, ctypes.c_char_p, _size),
+        ("describe", _int, ctypes.c_char_p, _size, _sets(_Desc), _pointer),
+        ("mix_init", _int, _pointer, _pointer, _u32, _u32),
+        ("mix_next", _int, _pointer, _pointer, _sets(_size), _sets(_u32)),
+        ("mix_seek", _int, _pointer, _u64),
+        ("mix_turn", _u64, _pointer),
+        ("mix_num_turns", _u64, _pointer),
+        ("mix_epoch", _u64, _pointer),
+        ("mix_state_bytes", _size, _pointer),
+        ("mix_save", _int, _pointer, _pointer, _size),
+        ("mix_load", _int, _pointer, ctypes.c_char_p, _size),
+        ("mix_describe", _int, ctypes.c_char_p, _size, _u32, _sets(_Desc),
+         _sets(_MixPlace)),
+        ("error", ctypes.c_char_p, _int),
+        ("from_env", _int, _sets(_Desc), _sets(ctypes.c_char_p)),
+        ("source_sampler", _pointer, _pointer),
+        ("turns", _size, _pointer, _size, _pointer, _pointer)):
     _function = getattr(_c, "statesampler_" + _name)
     _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
-_KINDS = {b"SSMP": "StatefulDistributedSampler",
-          b"SSMX": "RoundRobinBatchSampler"}
 _EMISMATCH = -500
-_STATE_BYTES = 112
-_SAMPLER, _SOURCE, _MIX = (_u64 * 3).in_dll(_c, "statesampler_sizes")
+(_SAMPLER, _SOURCE, _MIX, _STATE) = (_u64 * 4).in_dll(_c, "statesampler_layout")
 
 # The numbers of these names are the header's.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
@@ -223,10 +227,19 @@ def _address(indices):
     return indices.buffer_info()[0]
 
 
+def _said(code):
+    """The library's sentence for an error."""
+    return _c.statesampler_error(code).decode()
+
+
+def _kind(code):
+    """STATESAMPLER_KIND: codes are negative, kinds are hundreds."""
+    return -(-code // 100 * 100)
+
+
 def _check(code):
     if code != 0:
-        raise ValueError("statesampler: " +
-                         _c.statesampler_error(code).decode())
+        raise ValueError(f"statesampler: {_said(code)}")
 
 
 # --- Arguments --------------------------------------------------------------
@@ -273,8 +286,7 @@ def _world(num_replicas, rank):
             code = _c.statesampler_from_env(desc, launcher)
             if code != 0:
                 raise ValueError(
-                    f"{_c.statesampler_error(code).decode()}, those of "
-                    f"{launcher.value.decode()}")
+                    f"{_said(code)}, those of {launcher.value.decode()}")
             found = desc.world_size, desc.rank
             if (launcher.value == b"none" and rank is None and
                     num_replicas not in (None, 1)):
@@ -326,38 +338,29 @@ def _seed(value):
 # --- States -----------------------------------------------------------------
 
 
-def _number(state, first, past):
-    return int.from_bytes(state[first:past], "little")
+def _owner(state):
+    """The class whose state this is; None if it is of neither, or damaged."""
+    size = len(state)
+    if _c.statesampler_describe(state, size, None, None) == 0:
+        return "StatefulDistributedSampler"
+    if _c.statesampler_mix_describe(state, size, 0, None, None) == 0:
+        return "RoundRobinBatchSampler"
+    return None
 
 
-def _fields(state, at=0):
-    """What a state says of its dataset; the header's manual has the table."""
-    def word(first):
-        return _number(state, at + first, at + first + 8)
-    return {
-        "number of samples": word(8), "seed": word(16) % 2**64,
-        "stream": word(24), "chunk_size": word(32), "window": word(40),
-        "order": _ORDERS[state[at + 48]],
-        "partition": _PARTITIONS[state[at + 49]],
-        "tail": _TAILS[state[at + 50]]}
+def _identity(desc):
+    """What a state and the sampler that loads it must agree in."""
+    return {"len(dataset)": desc.num_samples, "seed": desc.seed,
+            "stream": desc.stream, "order": _ORDERS[desc.order],
+            "chunk_size": desc.chunk_size, "window": desc.window,
+            "partition": _PARTITIONS[desc.partition],
+            "tail": _TAILS[desc.tail]}
 
 
-def _mix_fields(state):
-    sources = _number(state, 8, 12)
-    fields = {"number of datasets": sources,
-              "stop": _STOPS[_number(state, 12, 16)]}
-    for i in range(sources):
-        at = 48 + 88 * i
-        fields[f"weight of dataset {i}"] = _number(state, at, at + 4)
-        for name, value in _fields(state, at).items():
-            fields[f"{name} of dataset {i}"] = value
-    return fields
-
-
-def _differences(theirs, ours):
-    return "; ".join(
-        f"{name} is {theirs[name]} in the state, {ours[name]} here"
-        for name in theirs if name in ours and theirs[name] != ours[name])
+def _differences(theirs, ours, of=""):
+    """A sentence for each field in which a state and a sampler differ."""
+    return [f"the state has {name} {theirs[name]}{of}, this sampler "
+            f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
 # --- A loop -----------------------------------------------------------------
@@ -526,6 +529,10 @@ class _Resumable(Sampler):
             chunk = iter(units)
             loop.reading = loop.reading[0] + len(units), chunk
             yield chunk
+        # Whoever asks past the last one has had every step of the epoch, also
+        # one without a sample for this rank.
+        now = loop.passes[-1]
+        loop.reading = now.before + now.end - now.start, iter(())
         if loop.feed is None or loop.feed.length == 0:
             self._finish(loop)
 
@@ -558,7 +565,7 @@ class _Resumable(Sampler):
     def _go(self, now, units):
         """Moves the cursor to so many units of the loop."""
         _check(self._load(now.state))
-        self._seek(now.start + units - now.before)
+        _check(self._seek(now.start + units - now.before))
 
     def _settle(self):
         """Moves the cursor to what the loop was given."""
@@ -578,13 +585,13 @@ class _Resumable(Sampler):
             self._leave()
 
     def _at_end(self):
-        end = self._end()
+        end = self._own_end()
         return end is not None and self._here() >= end
 
     def _complete(self):
         """Whether all of the epoch was given, the cursor being settled."""
-        return self._at_end() or self._loop is not None and (
-            self._loop.last_batch())
+        return self._at_end() or self._end() is not None and (
+            self._loop is not None and self._loop.last_batch())
 
     def _leave(self):
         """The loop, should it go on, does not count any more."""
@@ -595,13 +602,16 @@ class _Resumable(Sampler):
     def _finish(self, loop):
         """The loop has seen its end."""
         if self._loop is loop:
-            _check(self._load(loop.passes[-1].state))
-            self._turn_over()
+            if self._end() is None:
+                self._settle()  # What is in between has an end, not the data.
+            else:
+                _check(self._load(loop.passes[-1].state))
+                self._turn_over()
             self._leave()
 
     def __len__(self):
         self._settle()
-        start, end = self._here(), self._end()
+        start, end = self._here(), self._own_end()
         if end is None:
             raise TypeError("this sampler has no end, and so no len()")
         if self._loop is not None:
@@ -665,18 +675,21 @@ class _Resumable(Sampler):
         unit = self._units_per_batch()
         units = unit * _whole("start_iter", start_iter, 0, 2**62)
         self._settle()
-        first, end = -(-self._base() // unit), self._end()
-        last = None if end is None else -(-end // unit)
-        if start_iter < first or last is not None and start_iter > last:
-            raise ValueError("start_iter should be " + (
-                f"in [{first}, {last}]" if last is not None else
-                f"at least {first}") + f", but got start_iter={start_iter}")
-        self._seek(units if end is None else min(units, end))
+        end = self._end()
+        if end is not None:
+            last = -(-end // unit)
+            if start_iter > last:
+                raise ValueError(f"start_iter should be at most {last}, but "
+                                 f"got start_iter={start_iter}")
+            units = min(units, end)
+        code = self._seek(units)
+        if code != 0:
+            raise ValueError(f"start_iter={start_iter}: {_said(code)}")
         self._loop = None
 
     def state_dict(self):
-        """The place after what the loop was given. The same on every rank,
-        but for one that tail="uneven" gives a sample less: save rank 0's."""
+        """The place after what the loop was given. After the same batch it is
+        the same on every rank: save rank 0's."""
         self._settle()
         return {"state": self._save().hex()}
 
@@ -686,9 +699,8 @@ class _Resumable(Sampler):
         seed or order; the sampler is then as it was."""
         state = self._parse(state_dict)
         code = self._load(state)
-        if code == _EMISMATCH:
-            raise ValueError("the state is of another dataset or order: " +
-                             self._mismatch(state))
+        if _kind(code) == _EMISMATCH:
+            raise ValueError(self._mismatch(state))
         _check(code)
         self._loop = None
 
@@ -698,11 +710,10 @@ class _Resumable(Sampler):
             state = bytes.fromhex(state_dict["state"])
         except (KeyError, IndexError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of "
-                             f"{type(self).__name__}") from None
-        kind = _KINDS.get(state[:4], self._kind)
-        if kind != self._kind:
-            raise ValueError(f"this is a state_dict of {kind}, not of "
-                             f"{type(self).__name__}")
+                             f"{self._owner}") from None
+        owner, own = _owner(state), self._owner
+        if owner not in (own, None):
+            raise ValueError(f"this is a state_dict of {owner}, not of {own}")
         return state
 
 
@@ -734,7 +745,7 @@ class StatefulDistributedSampler(_Resumable):
     cannot be assigned to later: the order would not change with them.
     """
 
-    _kind = _KINDS[b"SSMP"]
+    _owner = "StatefulDistributedSampler"
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
@@ -793,15 +804,16 @@ class StatefulDistributedSampler(_Resumable):
         return _c.statesampler_step(self._cursor)
 
     def _end(self):
-        """Of this rank: with "uneven" perhaps a sample before others."""
-        counts = self._counts()
-        if counts.steps == _NONE:
-            return None
-        return self._base() + counts.rank_samples
+        steps = _c.statesampler_num_steps(self._cursor)
+        return None if steps == _NONE else steps
 
-    def _base(self):
-        """Where this number of ranks began."""
-        return _number(self._save(), 96, 104)
+    def _own_end(self):
+        """With "uneven", this rank may have no sample in the last step."""
+        end, count = self._end(), _size()
+        if end and _c.statesampler_at(self._cursor, end - 1, None,
+                                      count) == 1 and count.value == 0:
+            return end - 1
+        return end
 
     def _units_per_batch(self):
         if self.batch_size is None:
@@ -810,28 +822,30 @@ class StatefulDistributedSampler(_Resumable):
         return self.batch_size
 
     def _seek(self, step):
-        _check(_c.statesampler_seek(self._cursor, step))
+        return _c.statesampler_seek(self._cursor, step)
 
     def _turn_over(self):
-        self._seek(_c.statesampler_num_steps(self._cursor))
-        _c.statesampler_next(self._cursor, None)
+        _c.statesampler_begin(self._cursor, self._epoch() + 1)
 
     def _epoch(self):
         return _c.statesampler_epoch(self._cursor)
 
     def _set_epoch(self, epoch):
-        _c.statesampler_set_epoch(self._cursor, epoch)
+        _c.statesampler_begin(self._cursor, epoch)
 
     def _save(self):
-        state = ctypes.create_string_buffer(_STATE_BYTES)
-        _c.statesampler_save(self._cursor, state)
+        state = ctypes.create_string_buffer(_STATE)
+        _check(_c.statesampler_save(self._cursor, state, _STATE))
         return state.raw
 
     def _load(self, state):
         return _c.statesampler_load(self._cursor, state, len(state))
 
     def _mismatch(self, state):
-        return _differences(_fields(state), _fields(self._save()))
+        theirs = _Desc()
+        _check(_c.statesampler_describe(state, len(state), theirs, None))
+        return "; ".join(_differences(_identity(theirs),
+                                      _identity(self._desc)))
 
     def _read(self, state):
         """Reads on from a state, many steps at a time: the same sampler with
@@ -839,11 +853,11 @@ class StatefulDistributedSampler(_Resumable):
         that is made of it first."""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
-        reader, out = _memory(_SAMPLER), _indices(_CHUNK)
+        reader, out, count = _memory(_SAMPLER), _indices(_CHUNK), _size()
         _check(_c.statesampler_init(reader, desc))
         _check(_c.statesampler_load(reader, state, len(state)))
-        while count := _c.statesampler_next(reader, _address(out)):
-            yield out if count == _CHUNK else out[:count]
+        while _c.statesampler_next(reader, _address(out), count):
+            yield out if count.value == _CHUNK else out[:count.value]
 
 
 class _Mix:
@@ -864,9 +878,9 @@ class _Mix:
                                         stop))
 
     def save(self):
-        state = ctypes.create_string_buffer(
-            _c.statesampler_mix_state_bytes(self.memory))
-        _c.statesampler_mix_save(self.memory, state)
+        size = _c.statesampler_mix_state_bytes(self.memory)
+        state = ctypes.create_string_buffer(size)
+        _check(_c.statesampler_mix_save(self.memory, state, size))
         return state.raw
 
     def load(self, state):
@@ -898,7 +912,7 @@ class RoundRobinBatchSampler(_Resumable):
     may have been through.
     """
 
-    _kind = _KINDS[b"SSMX"]
+    _owner = "RoundRobinBatchSampler"
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
@@ -961,20 +975,17 @@ class RoundRobinBatchSampler(_Resumable):
         turns = _c.statesampler_mix_num_turns(self._cursor.memory)
         return None if turns == _NONE else turns
 
-    def _base(self):
-        return _number(self._save(), 32, 40)
+    _own_end = _end
 
     def _units_per_batch(self):
         return 1
 
     def _seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._cursor.memory, turn))
+        return _c.statesampler_mix_seek(self._cursor.memory, turn)
 
     def _turn_over(self):
-        count, source = _size(), _u32()
-        self._seek(self._end())
-        _c.statesampler_mix_next(self._cursor.memory, None,
-                                 ctypes.byref(count), ctypes.byref(source))
+        _check(self._seek(self._end()))
+        _c.statesampler_mix_next(self._cursor.memory, None, _size(), _u32())
 
     def _epoch(self):
         return (self._first_epoch +
@@ -991,7 +1002,21 @@ class RoundRobinBatchSampler(_Resumable):
         return self._cursor.load(state)
 
     def _mismatch(self, state):
-        return _differences(_mix_fields(state), _mix_fields(self._save()))
+        theirs, place, said = _Desc(), _MixPlace(), []
+        for i, ours in enumerate(self._descs):
+            _check(_c.statesampler_mix_describe(state, len(state), i, theirs,
+                                                place))
+            if place.num_sources != len(self._descs):
+                return (f"the state has {place.num_sources} datasets, this "
+                        f"sampler {len(self._descs)}")
+            if i == 0:
+                said += _differences({"stop": _STOPS[place.stop]},
+                                     {"stop": self.stop})
+            said += _differences(
+                {"weight": place.weight, **_identity(theirs)},
+                {"weight": self._weights[i], **_identity(ours)},
+                f" for dataset {i}")
+        return "; ".join(said)
 
     def state_dict(self):
         return {**super().state_dict(), "first_epoch": self._first_epoch}
