@@ -57,7 +57,8 @@ def save(path, checkpoint):
 
 
 def train(folder):
-    """What each process runs. The folder must exist."""
+    """What each process runs."""
+    os.makedirs(folder, exist_ok=True)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)

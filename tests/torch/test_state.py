@@ -1,6 +1,7 @@
 """States of both samplers: saved and loaded at every batch of loops through
 torch's DataLoader, with and without workers, on other ranks, and refused."""
 
+import copy
 import gc
 import io
 import json
@@ -280,20 +281,14 @@ class States(unittest.TestCase):
                 for rank in ranks:
                     if state:
                         rank.load_state_dict(state)
-                    whole = Distributed(range(n), replicas, rank.rank, seed=3,
-                                        tail=tail, partition=partition)
-                    whole.load_state_dict(rank.state_dict())
+                    whole = copy.copy(rank)
                     self.assertEqual(len(whole), len(list(whole)))
                 lengths = {len(rank) for rank in ranks}
                 self.assertLessEqual(max(lengths) - min(lengths),
                                      tail == "uneven")
                 if tail == "uneven":    # all ranks have so many batches
                     stop = min(stop, -(-min(lengths) // size))
-                loaders = [iter(DataLoader(range(n), size, sampler=rank))
-                           for rank in ranks]
-                for _ in range(stop):
-                    for loader in loaders:
-                        seen += next(loader, torch.tensor([])).tolist()
+                seen += self.some_of_each(ranks, range(n), size, stop)
                 states = {rank.state_dict()["state"] for rank in ranks}
                 self.assertEqual(len(states), 1)
                 state = random.choice(ranks).state_dict()
@@ -313,6 +308,16 @@ class States(unittest.TestCase):
             else:
                 self.assertLessEqual(max(times), 1)
                 self.assertGreater(extra, -2 * 6)
+
+    def some_of_each(self, ranks, data, size, batches):
+        """What loops over all ranks' loaders are given."""
+        loaders = [iter(DataLoader(data, size, sampler=rank))
+                   for rank in ranks]
+        seen = []
+        for _ in range(batches):
+            for loader in loaders:
+                seen += next(loader, torch.tensor([])).tolist()
+        return seen
 
     def test_uneven(self):
         """A rank may have no sample in the last step, or none at all. After
