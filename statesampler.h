@@ -16,52 +16,501 @@ WHY
    epoch and, after a crash or on another number of GPUs, the very next batch
    at once. The usual samplers hold a permutation of all n on every rank and
    resume by skipping for hours. This one computes any index from its position
-   with a keyed bijection, so that the position is the whole state: `next`,
-   `seek`, `at`, resuming and a change of the number of ranks are one function
+   with a keyed bijection, so that the position is the whole state: taking a
+   step, seeking, resuming and changing the number of ranks are one function
    of (description, position). It allocates nothing, calls nothing, keeps no
    globals and uses no floating point.
 
 
 EXAMPLE
 
-       #define STATESAMPLER_IMPLEMENTATION
-       #include "statesampler.h"
-       #include <stdio.h>
+     #define STATESAMPLER_IMPLEMENTATION
+     #include "statesampler.h"
+     #include <stdio.h>
 
-       int main(void)
-       {
-           unsigned char state[STATESAMPLER_STATE_BYTES];
-           uint64_t batch[4];
-           size_t count, i;
-           statesampler sampler;
-           static statesampler_desc desc;
+     int main(void)
+     {
+         statesampler_desc desc = {
+             .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
+         unsigned char state[STATESAMPLER_STATE_BYTES];
+         statesampler_audit audit = {0, 0, 0, 0};
+         uint64_t batch[4];
+         size_t count, i;
+         statesampler sampler;
+         int good;
 
-           desc.num_samples = 30;
-           desc.seed = 42;
-           desc.batch_size = 4;
-           desc.world_size = 3;
-           if (statesampler_init(&sampler, &desc) != 0)
-               return 1;
-           statesampler_next(&sampler, batch);
-           statesampler_save(&sampler, state);
+         for (desc.rank = 0; desc.rank < 3; desc.rank++) {
+             if (statesampler_init(&sampler, &desc) != 0 ||
+                 statesampler_next(&sampler, batch, &count) != 1 ||
+                 statesampler_save(&sampler, state, sizeof state) != 0)
+                 return 1;
+             statesampler_audit_add(&audit, batch, count);
+         }
 
-           desc.world_size = 1;
-           if (statesampler_init(&sampler, &desc) != 0 ||
-               statesampler_load(&sampler, state, sizeof state) != 0)
-               return 1;
-           while (statesampler_epoch(&sampler) < 2) {
-               printf("epoch %d:", (int)statesampler_epoch(&sampler));
-               while ((count = statesampler_next(&sampler, batch)) > 0)
-                   for (i = 0; i < count; i++)
-                       printf(" %d", (int)batch[i]);
-               printf("\n");
-           }
-           return 0;
-       }
+         desc.rank = 0;
+         desc.world_size = 1;
+         if (statesampler_init(&sampler, &desc) != 0 ||
+             statesampler_load(&sampler, state, sizeof state) != 0)
+             return 1;
+         while (statesampler_next(&sampler, batch, &count)) {
+             statesampler_audit_add(&audit, batch, count);
+             for (i = 0; i < count; i++)
+                 printf("%d ", (int)batch[i]);
+         }
+         good = statesampler_audit_check(&audit, 30);
+         printf("\n%d of 30 samples served, %s\n", (int)audit.count,
+                good ? "each exactly once" : "and that is WRONG");
+         if (fclose(stdout) == 0)
+             return good ? 0 : 1;
+         perror("quickstart");
+         return 1;
+     }
 
-   Rank 0 of 3 takes a step, and a run on one rank goes on with the rest: the
-   first line has the 18 of 30 samples that the three ranks left, the second
-   all 30 in a new order.
+   Three ranks take a step each, and rank 2 saves. A run on one rank goes on
+   from there: it serves the 18 of 30 samples that the three have left.
+
+
+HOW TO
+
+   Each recipe is a part of a program in examples/ that `make test` runs. A
+   description has zero for every field that is not named, and zero is the
+   default. C++ has the designated initialisers used here since 2020; before,
+   set the fields one by one: `statesampler_desc desc = {0}; desc.seed = 42;`.
+
+   One GPU. (examples/recipe_one_gpu.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = 50000, .seed = 42, .batch_size = 64};
+         uint64_t batch[64];
+         size_t count;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+             if (statesampler_next(&s, batch, &count))
+                 train(batch, count);
+         return code;
+     }
+
+   next returns 0 once at the end of an epoch and has then begun the next one.
+
+   Many ranks. (examples/recipe_ranks.c)
+
+     static int run(statesampler_desc *desc)
+     {
+         size_t count;
+         statesampler s;
+         int code = statesampler_from_env(desc, NULL);
+
+         desc->num_samples = 1000;
+         desc->seed = 42;
+         desc->batch_size = 8;
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, desc);
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count))
+             train(count);
+         return STATESAMPLER_OK;
+     }
+
+   The seed must be the same on every rank: with seeds that differ, ranks
+   shuffle differently, and samples are lost and doubled without an error. To
+   check, compare the ranks' states: they are the same bytes on all of them.
+   from_env gives the rank among all processes. Where several processes share
+   each sample (tensor, pipeline or context parallelism), divide both numbers
+   by how many they are.
+
+   Save and resume. (examples/resume.c)
+
+     static int run(const char *path)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+         checkpoint now = {{0}, 1};
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, size = 0;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load_file(path, &now, sizeof now, &size);
+         if (code == STATESAMPLER_ENOFILE)
+             code = STATESAMPLER_OK;
+         else if (code == STATESAMPLER_OK && size == sizeof now)
+             code = statesampler_load(&s, now.sampler, sizeof now.sampler);
+         else if (code == STATESAMPLER_OK)
+             code = STATESAMPLER_ECORRUPT_SIZE;
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
+             if (statesampler_next(&s, batch, &count))
+                 train(&now.model, batch, count);
+             code = statesampler_save(&s, now.sampler, sizeof now.sampler);
+             if (code == STATESAMPLER_OK)
+                 code = statesampler_save_file(path, &now, sizeof now);
+         }
+         return code;
+     }
+
+   Save the state together with the weights, after the step that used the
+   batch. One rank's state restores every rank, on any number of ranks and
+   with any batch size. Where a load fails, statesampler_error says why, and
+   statesampler_describe what the state holds.
+
+   Threads that load ahead. (examples/workers.c)
+
+     static void *load(void *argument)
+     {
+         loaded *batch = (loaded *)argument;
+         size_t i;
+
+         statesampler_at(batch->plan, batch->step, batch->indices,
+                         &batch->count);
+         for (i = 0; i < batch->count; i++)
+             batch->records[i] = read_sample(batch->indices[i]);
+         return NULL;
+     }
+
+   They ask `at`, which any number of threads may do at once, for steps that
+   are to come. The training loop moves a sampler of its own with
+   next(&s, NULL, NULL), so that what is saved is what was trained on.
+
+   Several datasets in turns. (examples/recipe_datasets.c)
+
+     static int run(void)
+     {
+         statesampler_source sources[3];
+         statesampler_mix mix;
+         uint64_t batch[16];
+         uint32_t source;
+         size_t count;
+         int code = STATESAMPLER_OK;
+
+         for (source = 0; source < 3 && code == STATESAMPLER_OK; source++) {
+             const statesampler_desc desc = {
+                 .num_samples = length[source],
+                 .seed = 42,
+                 .stream = source,
+                 .batch_size = 16};
+
+             sources[source].weight = weight[source];
+             code = statesampler_init(&sources[source].sampler, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_mix_init(&mix, sources, 3,
+                                          STATESAMPLER_STOP_ALL);
+         while (code == STATESAMPLER_OK &&
+                statesampler_mix_next(&mix, batch, &count, &source))
+             train(source, batch, count);
+         return code;
+     }
+
+   A batch is of one dataset. For batches in which datasets mix, make all
+   samplers with world_size 1 and batch_size 1: a turn is then one sample, a
+   rank's batch is batch_size turns that follow one another, and the turn is
+   the whole position. For datasets with names that come and go there is
+   statesampler_mixture, in the part stb_ds.
+
+   Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
+
+     static int evaluate(const statesampler_desc *desc, int with_padding,
+                         uint64_t *right, uint64_t *seen)
+     {
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, i;
+         int code = statesampler_init(&s, desc);
+
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count)) {
+             if (!with_padding)
+                 count -= statesampler_padding(&s, statesampler_step(&s) - 1);
+             for (i = 0; i < count; i++)
+                 *right += is_right(batch[i]);
+             *seen += count;
+         }
+         return STATESAMPLER_OK;
+     }
+
+   With the tail UNEVEN there is no padding. With PAD, the last `padding`
+   samples of a batch are repeats, to be left out of the sum.
+
+   Pre-training without end, in micro-batches. (examples/recipe_pretrain.c)
+
+     static int run(uint32_t rank, uint64_t steps)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .rank = rank,
+             .world_size = RANKS,
+             .batch_size = BATCH,
+             .tail = STATESAMPLER_TAIL_CARRY};
+         uint64_t batch[BATCH], epochs[BATCH], first;
+         size_t count, j;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
+             first = statesampler_position(&s) + rank;
+             for (j = 0; j < BATCH; j++)
+                 epochs[j] =
+                     statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+             statesampler_next(&s, batch, &count);
+             for (j = 0; j < count; j += SLICE)
+                 backward(batch + j, epochs + j);
+         }
+         return code;
+     }
+
+   With the tail CARRY a batch may run over the end of an epoch. Slot j of
+   rank r holds the sample at `position + j * world_size + r`, which is of the
+   epoch `epoch + (that) / num_samples`.
+
+   An order of your own. (examples/recipe_order.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .batch_size = 10,
+             .order = STATESAMPLER_ORDER_SEQUENTIAL};
+         statesampler_perm easy, hard;
+         uint64_t batch[10];
+         size_t count, i;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
+         while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+             for (i = 0; i < count; i++)
+                 if (batch[i] < EASY)
+                     train(statesampler_perm_at(&easy, batch[i]));
+                 else
+                     train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
+         return code;
+     }
+
+   The order SEQUENTIAL hands out positions; what you make of a position is
+   your order, with ranks, epochs and states as ever. Weighted samples are the
+   same idea the other way round: shuffle as many numbers as the weights sum
+   to, and look up whose number it is (examples/recipe_weights.c).
+
+   The dataset has grown. (examples/recipe_changed.c)
+
+     static int run(const void *state, size_t size, uint64_t num_samples)
+     {
+         statesampler_desc desc;
+         statesampler s;
+         int code = statesampler_describe(state, size, &desc, NULL);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, &desc);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load(&s, state, size);
+         if (code == STATESAMPLER_OK) {
+             train(&s, STATESAMPLER_NONE);
+             desc.num_samples = num_samples;
+             desc.epoch++;
+             code = statesampler_init(&s, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             train(&s, STATESAMPLER_NONE);
+         return code;
+     }
+
+   Give the description a `stream` that tells datasets apart: a number, or a
+   hash of the files' names and sizes. The state of another dataset of the
+   same length is then refused.
+
+
+FUNCTIONS
+
+   Their comments, further down, have the details and the errors.
+
+   perm: a keyed bijection on [0, n)
+   perm_init        makes one of n, seed, epoch and stream
+   perm_at          index at a position
+   perm_inverse     position of an index
+   perm_fill        many at once, with a stride
+
+   sampler: a rank's batches
+   init             makes one of a description, at the start of an epoch
+   next             the next batch
+   at               the batch of any step, without moving
+   seek             makes any step the next one
+   begin            goes to the start of an epoch
+   set_epoch        the same, unless it is in that epoch
+   epoch, step      where it is
+   num_steps        steps of this epoch
+   position         positions served of this epoch, by all ranks
+   get_counts       positions, padding, drops, steps, this rank's share
+   padding          how many samples of a batch are repeats
+   locate           step, rank and slot of a sample
+   save, load       112 bytes
+   describe         what a state holds
+
+   mix: samplers that take turns
+   mix_init         makes one of an array of sources
+   mix_next, mix_at, mix_seek       as for a sampler, in turns
+   mix_turn, mix_num_turns, mix_epoch
+   mix_offset       samples of the sources before one
+   mix_locate       turn and place of a sample
+   mix_state_bytes, mix_save, mix_load, mix_describe
+
+   audit: proof in 32 bytes that an epoch was served exactly once
+   audit_add, audit_merge, audit_check
+
+   error            a code in words
+   KIND             the kind of a code
+
+   hosted: with a C library (STATESAMPLER_HOSTED)
+   from_env         rank and world size from the launcher's variables
+   save_file        a file that a crash leaves whole, old or new
+   load_file        reads it
+
+   stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
+   mixture_add, mixture_find, mixture_start, mixture_free
+   mixture_state_bytes, mixture_save, mixture_load
+   mixture_hash     by which a state knows a name
+
+
+SHAPES, ORDERS, TAILS
+
+   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
+   pair (W, B) is the shape.
+
+   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
+   slot j in it is position tG + jW + r. When another shape goes on at
+   position c, the same holds from there: its steps are c + uG' ..
+   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
+   as long as G stays, every global batch holds the same samples whatever W
+   is. The position and step at which the present shape began is the base: 0
+   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
+   position in any other. Steps count through all shapes. at, seek, padding
+   and locate reach back to the base, not before it; begin goes to the start.
+
+   Order: which sample stands at position p of an epoch.
+   SHUFFLE      (default) perm(p).
+   SEQUENTIAL   p.
+   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
+                samples come in a permuted order, a short last one stays last;
+                each `window` chunks of that order are a window, the last one
+                what is left, and positions inside a window are permuted.
+                Reading positions in order keeps at most `window` chunks open.
+                (BLOCKED: of each block. Padding is from the first window.)
+   REPLACEMENT  independent uniform draws. Has no locate.
+
+   Partition: what positions count.
+   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
+                D = num_samples.
+   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
+                neighbours, P = world_size of the run that began the epoch;
+                the first num_samples mod P of them have one sample more.
+                Position p is number p / P of block p mod P, and each block
+                has an order of its own. While W = P, rank r reads block r
+                only; after a change, positions still say who reads what.
+                D = num_samples, with PAD rounded up and with DROP down to a
+                multiple of P. (With DROP all blocks have num_samples / P
+                samples, and the last num_samples mod P samples are in none.)
+
+   Tail: where the epoch ends, for a shape with base c.
+   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
+                position p >= num_samples repeats: position p mod num_samples
+                or, if BLOCKED, the first one of block p mod P where that
+                block is not empty.
+   DROP         at c + W * floor(max(D - c, 0) / W).
+   UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
+                one sample. In the last step a rank may have an empty batch.
+   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
+                the rest of an epoch opens the next one, inside the same batch
+                if need be, and next never ends. Steps count from the run's
+                start; epoch and position are those of the next sample. Where
+                next ends 2^62 positions or more after the base, the base
+                moves up to there.
+   With every tail all ranks take the same number of steps.
+
+   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
+                tail DROP) the last step is left out on all ranks unless all
+                its positions exist, padding included. A load may differ in
+                it.
+
+   Epochs advance by themselves: next returns 0 once at the end and has then
+   already moved to step 0 of the next epoch, in a new order. A state saved
+   before that 0 holds the end of this epoch, after it the start of the next;
+   either goes on with exactly what would have come. Epochs count modulo 2^64.
+
+   init returns EINVAL, with a code for each rule, for:
+   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
+   - an order, partition or tail that is not one of the above, drop_last
+     other than 0 or 1;
+   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
+     other orders ignore both);
+   - CARRY with no samples, with BLOCKED or with drop_last.
+   Otherwise an empty dataset is a valid, empty epoch, and W may be larger than
+   num_samples.
+
+
+MIXES
+
+   A mix takes turns among datasets, its sources. Each has a sampler of its
+   own, with its own length, order, tail and epochs; all have the same rank,
+   world_size and batch_size. A turn is the next step of one source, so that a
+   batch holds samples of one dataset only. All ranks take the same turns. n_i
+   is the number of steps of source i. Sources without steps (n_i = 0) take no
+   turns; below, D and i count the others, from 0.
+
+   Whose turn it is follows from one endless sequence. With equal weights it
+   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
+   every period (as many turns as the weights' sum). In between it is never
+   farther from its share than log2(D) / 2 turns, with log2(D) rounded up: two
+   turns for D = 16, five for D = 1,000.
+
+   stop: what becomes of a source that has nothing left when its turn comes,
+   and when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) it ends the epoch: min(n_i * D + i).
+   ALL          it is passed over, and the rest keep their turns of the
+                sequence, until nothing is left: sum(n_i). (The shares of what
+                is left are not as near as before.)
+   RESTART      it begins its next epoch, and the mix's ends where the last of
+                them would, when all have finished once: max(n_i * D + i).
+   NEVER        it begins its next epoch, for ever.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+
+   The next epoch of the mix begins by itself, with the sequence from its
+   start; each source goes on with its first epoch of which nothing was
+   served. Any turn is computed directly, without those before it.
+
+   A mix is elastic as a sampler is: a state loaded in another shape (here
+   also with another drop_last) goes on with every source where it was, turns
+   go on counting, and at, seek and locate reach back to that load, the mix's
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to
+   other sources than the old one: then it begins anew.
+
+   The number of a sample among those of all sources, as ConcatDataset counts,
+   is statesampler_mix_offset of its source plus its index.
+
+   mix_init returns EINVAL, with a code for each rule, for:
+   - no sources, or a stop that is not one of the above;
+   - samplers that differ in rank, world_size or batch_size;
+   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
+     the weights) or more for some i, in this epoch or a later one: the
+     sequence would be too long;
+   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
+
+   A sampler in a mix is moved by the mix alone; what it says of itself may be
+   asked at any time. To prefetch, use mix_at, or a second mix that the first
+   one's state is loaded into.
 
 
 GUARANTEES
@@ -75,7 +524,7 @@ GUARANTEES
      algorithm number. It is the same on every compiler, flag, word size and
      byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
-     machine and, but for one case of UNEVEN below, on every rank.
+     machine and on every rank.
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
      position or another epoch, but by a few rounds of arithmetic and, for few
@@ -88,22 +537,6 @@ GUARANTEES
 
    It is not cryptographic: seeds are not secrets, and indices are not proof.
    It is not a loader: it says which samples, you read them.
-
-
-THE PARTS
-
-   1. perm      a keyed bijection on [0, n) and its inverse
-   2. order     position in the epoch -> sample: shuffled, sequential,
-                shuffled in windows of chunks, or with replacement
-   3. sampler   a rank's share of the positions in batches; cursor, epoch,
-                state
-   4. mix       several samplers that take turns, round robin or by weight,
-                with a state of its own
-   5. audit     proof in 32 bytes that an epoch was served exactly once
-   6. hosted    rank and world size from the environment, checkpoint files
-                that a crash cannot tear (STATESAMPLER_HOSTED)
-   7. stb_ds    a mix that grows, of datasets with names
-                (STATESAMPLER_STB_DS)
 
 
 OPTIONS
@@ -131,143 +564,35 @@ OPTIONS
    None of them changes a struct or an order.
 
 
-SAMPLERS
+CHANGES
 
-   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
-   pair (W, B) is the shape.
-
-   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
-   slot j in it is position tG + jW + r. When another shape goes on at
-   position c, the same holds from there: its steps are c + uG' ..
-   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
-   as long as G stays, every global batch holds the same samples whatever W
-   is. The position and step at which the present shape began is the base: 0
-   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
-   position in any other. Steps count through all shapes. at, seek, padding
-   and locate reach back to the base, not before it.
-
-   Order: what position p of an epoch holds.
-   SHUFFLE      (default) perm(p).
-   SEQUENTIAL   p.
-   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order, a short last one stays last;
-                each `window` chunks of that order are a window, the last one
-                what is left, and positions inside a window are permuted. Who
-                reads positions in order has at most `window` chunks open
-                (BLOCKED: of each block; padding is from the first window).
-   REPLACEMENT  independent uniform draws. Has no locate.
-
-   Partition: what positions count.
-   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
-                D = num_samples.
-   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
-                neighbours, P = world_size of the run that began the epoch;
-                the first num_samples mod P of them have one sample more.
-                Position p is place p / P of block p mod P, and each block has
-                an order of its own. While W = P, rank r reads block r only;
-                after a change, positions still say who reads what.
-                D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P, and
-                the last num_samples mod P samples are in none).
-
-   Tail: where the epoch ends, for a shape with base c.
-   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples repeats: position p mod num_samples
-                or, if BLOCKED, the first place of block p mod P where that
-                block is not empty.
-   DROP         at c + W * floor(max(D - c, 0) / W).
-   UNEVEN       at num_samples. Ranks differ by at most one sample, for exact
-                evaluation. A rank without a sample in the last step (or in
-                all of them, if world_size > num_samples) reports the end one
-                call before the others (and its state is then a
-                step ahead of theirs): ranks that must stay in step count to
-                num_steps and then call set_epoch with the next epoch.
-   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
-                the rest of an epoch opens the next one, inside the same batch
-                if need be, and next never ends. Steps count from the run's
-                start; epoch and position are those of the next sample.
-                Where next ends 2^62 positions or more after the base, the
-                base moves up to there.
-
-   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
-                tail DROP) the last step is left out on all ranks unless all
-                its positions exist, padding included. A load may differ in
-                it.
-
-   Epochs advance by themselves: next returns 0 once at the end and has then
-   already moved to step 0 of the next epoch, in a new order. A state saved
-   before that 0 holds the end of this epoch, after it the start of the next;
-   either goes on with exactly what would have come. Epochs count modulo 2^64.
-
-   What makes no sense is STATESAMPLER_EINVAL from init:
-   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
-   - an order, partition or tail that is not one of the above, drop_last
-     other than 0 or 1;
-   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
-     other orders ignore both);
-   - CARRY with no samples, with BLOCKED or with drop_last.
-   An empty dataset is a valid, empty epoch otherwise, and W may be larger
-   than num_samples.
-
-   A prefetching loader works on a copy, or by `at`; the training loop moves
-   its own sampler with next(s, NULL), so that what is saved is what was
-   trained on.
-
-
-MIXES
-
-   A mix takes turns among datasets, its sources. Each has a sampler of its
-   own, with its own length, order, tail and epochs; all have the same rank,
-   world_size and batch_size. A turn is the next step of one source, so that a
-   batch holds samples of one dataset only. All ranks take the same turns:
-   n_i, the steps of source i, are those of the rank with the most, and with
-   UNEVEN a rank may have an empty batch (a count of 0) in a source's last
-   step. Sources without steps (n_i = 0) take no turns; below, D and i count
-   the others, from 0.
-
-   Whose turn it is follows from one endless sequence. With equal weights it
-   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
-   every period (as many turns as the weights' sum), and in between is never
-   farther from its share than half the number of times that D must be halved
-   to get to 1: two turns for D = 16, five for D = 1,000.
-
-   stop: what becomes of a source whose turn it is and which has nothing left,
-   and when an epoch of the mix ends. With equal weights, in turns:
-   FIRST        (default) it ends the epoch: min(n_i * D + i).
-   ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i). (Of what is left
-                their shares are not as near as before.)
-   RESTART      it begins its next epoch, and the mix's ends where the last of
-                them would, when all have finished once: max(n_i * D + i).
-   NEVER        it begins its next epoch, for ever.
-   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
-
-   The next epoch of the mix begins by itself, with the sequence from its
-   start; each source goes on with its first epoch of which nothing was
-   served. Any turn is computed directly, without those before it.
-
-   A mix is elastic as a sampler is: a state loaded in another shape (here
-   also with another drop_last) goes on with every source where it was, turns
-   go on counting, and at, seek and locate reach back to that load, the mix's
-   base. (It moves up to the present when 2^62 positions of a source with CARRY
-   lie behind.) The sequence goes on too, unless the new shape gives steps to
-   other sources than the old one: then it begins anew.
-
-   The number of a sample among those of all sources, as ConcatDataset counts,
-   is statesampler_mix_offset of its source plus its index.
-
-   What makes no sense is STATESAMPLER_EINVAL from mix_init:
-   - no sources, or a stop that is not one of the above;
-   - samplers that differ in rank, world_size or batch_size;
-   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
-     the weights) or more for some i: the sequence would be too long;
-   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
-   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
-
-   A sampler in a mix is moved by the mix alone; what it says of itself may be
-   asked at any time. To prefetch, use mix_at, or a second mix that the first
-   one's state is loaded into.
+   0.3.0  The interface of 1.0. Orders and sampler states are those of 0.2.0.
+          What a program of 0.2 must change:
+          - Constants are named by their field: STATESAMPLER_SHUFFLE is
+            STATESAMPLER_ORDER_SHUFFLE, _BLOCKED is _PARTITION_BLOCKED, _PAD
+            is _TAIL_PAD, _FIRST is _STOP_FIRST, _NEW is _CHANGE_NEW, and so
+            on.
+          - next(s, out) and at(s, step, out) no longer return the number of
+            samples: next(s, out, &count) returns 1 for a step and 0 at the
+            end, at(s, step, out, &count) also an error. With UNEVEN a rank
+            may have an empty batch in the last step, where next returned 0
+            before; all ranks now take the same steps and save the same bytes.
+          - save, mix_save and mixture_save take the size of the buffer and
+            return ECAPACITY if it is too small.
+          - set_epoch returns nothing. begin goes to the start of an epoch,
+            also the present one.
+          - Errors have a code for each rule. To ask for a kind, compare
+            STATESAMPLER_KIND(code), not the code, with STATESAMPLER_EINVAL
+            and its like. Their numbers are new.
+          - mixture_load's last argument is STATESAMPLER_REFUSE_CHANGED or
+            STATESAMPLER_RESTART_CHANGED.
+          - padding returns a size_t. Fields of the structs have moved.
+          New: describe and mix_describe. mix_load refuses turns that no run
+          reaches. save_file and load_file refuse what is no regular file.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 
 
 STATE FORMAT 1
@@ -343,12 +668,13 @@ ALGORITHM 1
    All words are unsigned and wrap around; >> shifts in zeros. GOLDEN is
    0x9e3779b97f4a7c15.
 
-   mix(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, Fast
-   splittable pseudorandom number generators, 2014; Stafford's variant 13):
+   scramble(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+   Fast splittable pseudorandom number generators, 2014; Stafford's variant
+   13):
        x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9
        x = (x xor (x >> 27)) * 0x94d049bb133111eb
        x xor (x >> 31)
-   derive(k, v) = mix(k + v + GOLDEN).
+   derive(k, v) = scramble(k + v + GOLDEN).
    K = derive(derive(derive(0, seed), epoch), stream).
 
    perm(n, K) for n >= 1, a generalised Feistel network (Black and Rogaway,
@@ -356,11 +682,11 @@ ALGORITHM 1
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
    - rounds: 24 for n < 2^13, 12 for n < 2^24, 8 above.
-   - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
-     S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the keys
-     of two rounds, the low 32 bits first; above ("wide", w = 32) a word is
-     one round's. Of a round's key, add is the low w bits, mul the high w bits
-     with the highest bit set.
+   - round keys come from the words scramble(S + j * GOLDEN), j = 1, 2, ...,
+     with S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the
+     keys of two rounds, the low 32 bits first; above ("wide", w = 32) a word
+     is one round's. Of a round's key, add is the low w bits, mul the high w
+     bits with the highest bit set.
    - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
      r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
@@ -374,23 +700,15 @@ ALGORITHM 1
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
-   place in it. Blocks, windows, chunks and places count from 0.
+   number in it. Blocks, windows, chunks and numbers count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
                 is sample q mod chunk_size of the window's chunk
                 q div chunk_size.
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
-                mix(S + j * GOLDEN), j = 1, 2, ..., that is below n once ANDed
-                with the smallest 2^e - 1 that is n - 1 or more.
-
-
-CHANGES
-
-   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
-          another order will be another algorithm number. It is not the
-          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
-   0.1.0  First version: perm, order, sampler, audit, hosted.
+                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
+                ANDed with the smallest 2^e - 1 that is n - 1 or more.
 */
 
 #ifndef STATESAMPLER_H
@@ -527,7 +845,7 @@ CHANGES
 #define STATESAMPLER_API
 #endif
 
-/* Before every public function. In CUDA the hosted ones stay on the host,
+/* Stands before every public function. In CUDA the hosted ones stay on the host,
    whatever STATESAMPLER_API says. */
 #ifdef STATESAMPLER_STATIC
 #define STATESAMPLER_DEF static inline STATESAMPLER_API
@@ -587,9 +905,11 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 /* What to sample. All zero but num_samples is a shuffle on one rank. */
 typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
-    uint64_t seed;
+    uint64_t seed;        /* the same on every rank */
     uint64_t epoch;       /* first epoch */
-    uint64_t stream;      /* tells datasets with the same seed apart */
+    uint64_t stream;      /* tells datasets with the same seed apart: a number,
+                             or a hash of the files' names and sizes, so that
+                             the state of another dataset is refused */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* 0 means 1; samples per rank and step */
@@ -625,7 +945,7 @@ typedef struct statesampler_priv_run {
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
     uint64_t epoch, epoch_key;
-    uint32_t block, blocks;   /* blocks 0: nothing is set up but `inside` */
+    uint32_t block, blocks;   /* blocks 0: nothing is set up */
     uint64_t key;             /* of the block */
     uint64_t start, size;     /* samples start .. start + size - 1 */
     statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
@@ -1089,8 +1409,25 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
 #define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
 
+/* The words that the rest uses:
+   position  a number in the order of an epoch, over all ranks
+   step      what all ranks serve together; slot: one of a rank's samples in it
+   spot      epoch, position and step: how far a run is
+   shape     world_size and batch_size
+   leg       what one shape serves of an epoch: from its base to its end
+   run       what a state records: a description, its leg, and the spot now
+   turn      a step of a mix, which is the next step of one of its sources
+   point     a number of turns of a mix's endless sequence, those that are
+             passed over included
+   seat      the number of a source among those that take turns
+   window    chunks whose samples are shuffled together; slot of a window: the
+             place of a chunk in it
+   The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
+   mix, audit, error, hosted, mixture. A private name begins with what it is
+   about. */
+
 /* How many indices are put aside on the stack at a time. */
-#define STATESAMPLER_PRIV_SOME 64
+#define STATESAMPLER_PRIV_SOME 32
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1308,7 +1645,7 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm);
     if (n > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL;
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
     statesampler_priv_perm_set(
         perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
@@ -1917,10 +2254,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
-    order->blocks = 0;
+    order->blocks = 0; /* no dataset has none, so this fits no block */
     order->inside.n = 0; /* no window is empty, so this fits none */
     order->inside.key = 0;
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
+    order->block = 0;
+    order->epoch = order->epoch_key = order->key = 0;
+    order->start = order->size = 0;
+    order->perm.n = 0;
     order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
@@ -2072,37 +2413,48 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
 }
 
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it. The loop ends: the words run through
-   all 2^64 values before one repeats, and one of them is 0. It runs twice on
-   average at most, as mask < 2 * size. */
+   position the first that is below it. The loops end: a position's words run
+   through all 2^64 values before one repeats, and one of them is 0. Half of
+   the positions or more are done in every pass, as mask < 2 * size. */
 STATESAMPLER_PRIV void statesampler_priv_order_draw(
     uint64_t *out, const statesampler_priv_order *order, uint64_t first,
     uint64_t stride, size_t count)
 {
-    const uint64_t key = order->key + STATESAMPLER_PRIV_DRAW;
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    uint64_t mask = order->size - 1;
-    uint32_t shift;
-    size_t i;
-    for (shift = 1; shift < 64; shift *= 2) {
-        mask |= mask >> shift;
+    uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
+    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    unsigned char where[STATESAMPLER_PRIV_SOME];
+    uint32_t i, k;
+    for (i = 1; i < 64; i *= 2) {
+        mask |= mask >> i;
     }
-    /* First one word for each, which compilers do in vectors. */
-    for (i = 0; i < count; i++) {
-        uint64_t state =
-            statesampler_priv_derive(key, first + i * stride) + golden;
-        out[i] = statesampler_priv_scramble(state) & mask;
-    }
-    for (i = 0; i < count; i++) {
-        if (out[i] >= order->size) {
-            uint64_t state =
-                statesampler_priv_derive(key, first + i * stride) + golden;
-            do {
-                state += golden;
-                out[i] = statesampler_priv_scramble(state) & mask;
-            } while (out[i] >= order->size);
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t some =
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        uint32_t waiting = 0;
+        for (i = 0; i < some; i++, position += stride) {
+            states[i] = statesampler_priv_derive(0, position) + golden;
+            out[i] = statesampler_priv_scramble(states[i]) & mask;
         }
-        out[i] += order->start;
+        for (i = 0; i < some; i++) {
+            where[waiting] = (unsigned char)i;
+            waiting += out[i] >= order->size;
+        }
+        while (waiting != 0) {
+            for (k = 0, i = 0; i < waiting; i++) {
+                uint32_t at = where[i];
+                states[at] += golden;
+                out[at] = statesampler_priv_scramble(states[at]) & mask;
+                where[k] = (unsigned char)at;
+                k += out[at] >= order->size;
+            }
+            waiting = k;
+        }
+        for (i = 0; i < some; i++) {
+            out[i] += order->start;
+        }
+        out += some;
+        count -= some;
     }
 }
 
@@ -3404,13 +3756,19 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
         const statesampler *s = &source->sampler;
+        const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
         uint64_t over;
         source->left = statesampler_priv_leg_steps(&s->run.leg, s);
         source->base_turns =
-            statesampler_priv_mix_turns_of(mix, seat, mix->point);
+            mix->point == 0
+                ? 0
+                : statesampler_priv_mix_turns_of(mix, seat, mix->point);
         left += source->left;
         if (source->left != 0) {
             mix->sources[mix->alive++].row.alive = seat;
+        }
+        if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
+            continue;
         }
         /* Its first turn without a step. */
         over = statesampler_priv_mix_point_of(
@@ -3420,7 +3778,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
         if (over > last && !source->finished) {
             last = over;
         }
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+        if (carry) {
             reach = statesampler_priv_min(reach, over);
         }
     }
@@ -4928,20 +5286,27 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     return STATESAMPLER_OK;
 }
 
-/* The mixture that saved a state, as its rank 0 was then. */
+/* A dataset as a state has it. */
+typedef struct statesampler_priv_past_dataset {
+    uint64_t hash;
+    statesampler_priv_source_entry entry;
+} statesampler_priv_past_dataset;
+
+/* The mixture that saved a state. */
 typedef struct statesampler_priv_past {
-    statesampler_mix mix;
-    statesampler_source *sources; /* an array */
-    uint64_t *hashes;             /* an array */
-    statesampler_number *numbers; /* a map */
+    const unsigned char *state; /* of its mix */
+    statesampler_priv_mix_head head;
+    statesampler_priv_past_dataset *datasets; /* an array */
+    statesampler_number *numbers;             /* a map */
+    statesampler_source *sources; /* an array: its rank 0's, once resumed */
 } statesampler_priv_past;
 
 STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
     statesampler_priv_past *past)
 {
-    arrfree(past->sources);
-    arrfree(past->hashes);
+    arrfree(past->datasets);
     hmfree(past->numbers);
+    arrfree(past->sources);
 }
 
 /* Reads how many datasets a state has, and whether the rest is there. */
@@ -4967,14 +5332,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
                : code;
 }
 
-/* Adds the dataset of this number to the past. */
+/* Adds a dataset to the past. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
     statesampler_priv_past *past, uint64_t hash, const unsigned char *entry)
 {
-    statesampler_priv_source_entry found;
-    statesampler_source source;
-    statesampler_desc desc;
-    int code = statesampler_priv_source_decode(&found, entry);
+    statesampler_priv_past_dataset dataset;
+    int code = statesampler_priv_source_decode(&dataset.entry, entry);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4982,41 +5345,53 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
         STATESAMPLER_PRIV_NOBODY) {
         return STATESAMPLER_ECORRUPT_NAMES;
     }
-    statesampler_priv_run_describe(&desc, &found.run);
-    desc.drop_last = found.drop_last;
-    (void)statesampler_init(&source.sampler, &desc);
-    source.weight = found.weight;
     statesampler_priv_number_add(&past->numbers, hash);
-    arrput(past->hashes, hash);
-    arrput(past->sources, source);
+    dataset.hash = hash;
+    arrput(past->datasets, dataset);
     return STATESAMPLER_OK;
 }
 
-/* Sets up the past, from all of a state. */
+/* Reads all of a state. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
     statesampler_priv_past *past, const unsigned char *bytes, size_t size)
 {
-    statesampler_priv_mix_head head;
-    const unsigned char *mix;
     uint32_t i, count;
     int code = statesampler_priv_mixture_read(&count, bytes, size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    mix = bytes + statesampler_priv_mixture_head(count);
-    size = statesampler_priv_mix_bytes(count);
-    code = statesampler_priv_mix_read(&head, mix, size);
+    past->state = bytes + statesampler_priv_mixture_head(count);
+    code = statesampler_priv_mix_read(&past->head, past->state,
+                                      statesampler_priv_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
         code = statesampler_priv_past_add(
             past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
-            mix + statesampler_priv_mix_entry_at(i));
+            past->state + statesampler_priv_mix_entry_at(i));
     }
-    if (code != STATESAMPLER_OK) {
-        return code;
+    return code;
+}
+
+/* Takes the sources of the past to where they were when it was saved. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
+    statesampler_priv_past *past)
+{
+    statesampler_mix mix;
+    uint32_t i, count = past->head.num_sources;
+    for (i = 0; i < count; i++) {
+        const statesampler_priv_source_entry *entry =
+            &past->datasets[i].entry;
+        statesampler_source source;
+        statesampler_desc desc;
+        statesampler_priv_run_describe(&desc, &entry->run);
+        desc.drop_last = entry->drop_last;
+        (void)statesampler_init(&source.sampler, &desc);
+        source.weight = entry->weight;
+        arrput(past->sources, source);
     }
-    code = statesampler_mix_init(&past->mix, past->sources, count, head.stop);
-    return code == STATESAMPLER_OK
-               ? statesampler_mix_load(&past->mix, mix, size)
+    return statesampler_mix_init(&mix, past->sources, count,
+                                 past->head.stop) == STATESAMPLER_OK
+               ? statesampler_mix_load(&mix, past->state,
+                                       statesampler_priv_mix_bytes(count))
                : STATESAMPLER_ECORRUPT_DESC;
 }
 
@@ -5036,7 +5411,7 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         number = statesampler_priv_number_find(&past->numbers, change.hash);
         if (number != STATESAMPLER_PRIV_NOBODY) {
             change.status = statesampler_priv_run_match(
-                                &past->sources[number].sampler.run,
+                                &past->datasets[number].entry.run,
                                 &mixture->sources[i].sampler.run) ==
                                     STATESAMPLER_OK
                                 ? STATESAMPLER_CHANGE_MATCHED
@@ -5044,12 +5419,12 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         }
         arrput(mixture->changes, change);
     }
-    for (i = 0; i < past->mix.num_sources; i++) {
-        if (statesampler_priv_number_find(&mixture->numbers,
-                                          past->hashes[i]) ==
+    for (i = 0; i < past->head.num_sources; i++) {
+        uint64_t hash = past->datasets[i].hash;
+        if (statesampler_priv_number_find(&mixture->numbers, hash) ==
             STATESAMPLER_PRIV_NOBODY) {
             change.name = NULL;
-            change.hash = past->hashes[i];
+            change.hash = hash;
             change.source = i;
             change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
@@ -5063,14 +5438,32 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     const statesampler_mixture *mixture, const statesampler_priv_past *past)
 {
     uint32_t i, count = mixture->mix.num_sources;
-    int same = count == past->mix.num_sources;
+    int same = count == past->head.num_sources;
     for (i = 0; same && i < count; i++) {
         same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == past->hashes[i] &&
+               mixture->changes[i].hash == past->datasets[i].hash &&
                statesampler_priv_source_weight(mixture->sources + i) ==
-                   statesampler_priv_source_weight(past->sources + i);
+                   past->datasets[i].entry.weight;
     }
     return same;
+}
+
+/* Whether the past may go on here. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
+    const statesampler_mixture *mixture, const statesampler_priv_past *past,
+    int changed)
+{
+    uint32_t i;
+    if (past->head.stop != mixture->mix.stop) {
+        return STATESAMPLER_EMISMATCH_STOP;
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
+            changed != STATESAMPLER_RESTART_CHANGED) {
+            return STATESAMPLER_EMISMATCH_DATASET;
+        }
+    }
+    return STATESAMPLER_OK;
 }
 
 /* Takes a dataset to where the past has left it, if it is of the past. */
@@ -5085,38 +5478,33 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    old = past->sources + statesampler_priv_number_find(&past->numbers,
-                                                        change->hash);
+    old = past->sources +
+          statesampler_priv_number_find(&past->numbers, change->hash);
     if (change->status == STATESAMPLER_CHANGE_CHANGED) {
         statesampler_begin(s, old->sampler.run.now.epoch);
         return;
     }
-    source->finished =
-        old->finished ||
-        old->sampler.run.now.epoch != old->base.base.epoch;
+    source->finished = old->finished ||
+                       old->sampler.run.now.epoch != old->base.base.epoch;
     statesampler_priv_sampler_follow(s, &old->sampler.run);
 }
 
-/* Goes on where the past was, where its mix may have had other sources. */
+/* Goes on where the past was, with other datasets or weights than it had: turns
+   go on counting, and the sequence begins anew. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
-    statesampler_mixture *mixture, statesampler_priv_past *past, int changed)
+    statesampler_mixture *mixture, statesampler_priv_past *past)
 {
     uint32_t i;
-    if (past->mix.stop != mixture->mix.stop) {
-        return STATESAMPLER_EMISMATCH_STOP;
-    }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            changed != STATESAMPLER_RESTART_CHANGED) {
-            return STATESAMPLER_EMISMATCH_DATASET;
-        }
+    int code = statesampler_priv_past_resume(past);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     for (i = 0; i < mixture->mix.num_sources; i++) {
         statesampler_priv_mixture_move(mixture->sources + i, past,
                                        mixture->changes + i);
     }
-    mixture->mix.epoch = past->mix.epoch;
-    mixture->mix.turn = past->mix.turn;
+    mixture->mix.epoch = past->head.epoch;
+    mixture->mix.turn = past->head.turn;
     mixture->mix.point = 0;
     statesampler_priv_mix_rebase(&mixture->mix);
     return STATESAMPLER_OK;
@@ -5126,26 +5514,28 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
     int changed)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
     statesampler_priv_past past;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
     arrsetlen(mixture->changes, 0);
-    past.sources = NULL;
-    past.hashes = NULL;
+    past.datasets = NULL;
     past.numbers = NULL;
-    code = statesampler_priv_past_read(&past, bytes, size);
+    past.sources = NULL;
+    code = statesampler_priv_past_read(&past, (const unsigned char *)state,
+                                       size);
     if (code == STATESAMPLER_OK) {
         statesampler_priv_mixture_compare(mixture, &past);
-        if (past.mix.stop == mixture->mix.stop &&
-            statesampler_priv_mixture_is(mixture, &past)) {
-            uint32_t count = past.mix.num_sources;
-            code = statesampler_mix_load(
-                &mixture->mix, bytes + statesampler_priv_mixture_head(count),
-                statesampler_priv_mix_bytes(count));
-        } else {
-            code = statesampler_priv_mixture_follow(mixture, &past, changed);
+        code = statesampler_priv_mixture_match(mixture, &past, changed);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_mixture_is(mixture, &past)
+                   ? statesampler_mix_load(
+                         &mixture->mix, past.state,
+                         statesampler_priv_mix_bytes(past.head.num_sources))
+                   : statesampler_priv_mixture_follow(mixture, &past);
+        if (code != STATESAMPLER_OK) {
+            arrsetlen(mixture->changes, 0);
         }
     }
     statesampler_priv_past_free(&past);
