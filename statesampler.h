@@ -16,52 +16,501 @@ WHY
    epoch and, after a crash or on another number of GPUs, the very next batch
    at once. The usual samplers hold a permutation of all n on every rank and
    resume by skipping for hours. This one computes any index from its position
-   with a keyed bijection, so that the position is the whole state: `next`,
-   `seek`, `at`, resuming and a change of the number of ranks are one function
+   with a keyed bijection, so that the position is the whole state: taking a
+   step, seeking, resuming and changing the number of ranks are one function
    of (description, position). It allocates nothing, calls nothing, keeps no
    globals and uses no floating point.
 
 
 EXAMPLE
 
-       #define STATESAMPLER_IMPLEMENTATION
-       #include "statesampler.h"
-       #include <stdio.h>
+     #define STATESAMPLER_IMPLEMENTATION
+     #include "statesampler.h"
+     #include <stdio.h>
 
-       int main(void)
-       {
-           unsigned char state[STATESAMPLER_STATE_BYTES];
-           uint64_t batch[4];
-           size_t count, i;
-           statesampler sampler;
-           static statesampler_desc desc;
+     int main(void)
+     {
+         statesampler_desc desc = {
+             .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
+         unsigned char state[STATESAMPLER_STATE_BYTES];
+         statesampler_audit audit = {0, 0, 0, 0};
+         uint64_t batch[4];
+         size_t count, i;
+         statesampler sampler;
+         int good;
 
-           desc.num_samples = 30;
-           desc.seed = 42;
-           desc.batch_size = 4;
-           desc.world_size = 3;
-           if (statesampler_init(&sampler, &desc) != 0)
-               return 1;
-           statesampler_next(&sampler, batch);
-           statesampler_save(&sampler, state);
+         for (desc.rank = 0; desc.rank < 3; desc.rank++) {
+             if (statesampler_init(&sampler, &desc) != 0 ||
+                 statesampler_next(&sampler, batch, &count) != 1 ||
+                 statesampler_save(&sampler, state, sizeof state) != 0)
+                 return 1;
+             statesampler_audit_add(&audit, batch, count);
+         }
 
-           desc.world_size = 1;
-           if (statesampler_init(&sampler, &desc) != 0 ||
-               statesampler_load(&sampler, state, sizeof state) != 0)
-               return 1;
-           while (statesampler_epoch(&sampler) < 2) {
-               printf("epoch %d:", (int)statesampler_epoch(&sampler));
-               while ((count = statesampler_next(&sampler, batch)) > 0)
-                   for (i = 0; i < count; i++)
-                       printf(" %d", (int)batch[i]);
-               printf("\n");
-           }
-           return 0;
-       }
+         desc.rank = 0;
+         desc.world_size = 1;
+         if (statesampler_init(&sampler, &desc) != 0 ||
+             statesampler_load(&sampler, state, sizeof state) != 0)
+             return 1;
+         while (statesampler_next(&sampler, batch, &count)) {
+             statesampler_audit_add(&audit, batch, count);
+             for (i = 0; i < count; i++)
+                 printf("%d ", (int)batch[i]);
+         }
+         good = statesampler_audit_check(&audit, 30);
+         printf("\n%d of 30 samples served, %s\n", (int)audit.count,
+                good ? "each exactly once" : "and that is WRONG");
+         if (fclose(stdout) == 0)
+             return good ? 0 : 1;
+         perror("quickstart");
+         return 1;
+     }
 
-   Rank 0 of 3 takes a step, and a run on one rank goes on with the rest: the
-   first line has the 18 of 30 samples that the three ranks left, the second
-   all 30 in a new order.
+   Three ranks take a step each, and rank 2 saves. A run on one rank goes on
+   from there: it serves the 18 of 30 samples that the three have left.
+
+
+HOW TO
+
+   Each recipe is a part of a program in examples/ that `make test` runs. A
+   description has zero for every field that is not named, and zero is the
+   default. C++ has the designated initialisers used here since 2020; before,
+   set the fields one by one: `statesampler_desc desc = {0}; desc.seed = 42;`.
+
+   One GPU. (examples/recipe_one_gpu.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = 50000, .seed = 42, .batch_size = 64};
+         uint64_t batch[64];
+         size_t count;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+             if (statesampler_next(&s, batch, &count))
+                 train(batch, count);
+         return code;
+     }
+
+   next returns 0 once at the end of an epoch and has then begun the next one.
+
+   Many ranks. (examples/recipe_ranks.c)
+
+     static int run(statesampler_desc *desc)
+     {
+         size_t count;
+         statesampler s;
+         int code = statesampler_from_env(desc, NULL);
+
+         desc->num_samples = 1000;
+         desc->seed = 42;
+         desc->batch_size = 8;
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, desc);
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count))
+             train(count);
+         return STATESAMPLER_OK;
+     }
+
+   The seed must be the same on every rank: with seeds that differ, ranks
+   shuffle differently, and samples are lost and doubled without an error. To
+   check, compare the ranks' states: they are the same bytes on all of them.
+   from_env gives the rank among all processes. Where several processes share
+   each sample (tensor, pipeline or context parallelism), divide both numbers
+   by how many they are.
+
+   Save and resume. (examples/resume.c)
+
+     static int run(const char *path)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+         checkpoint now = {{0}, 1};
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, size = 0;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load_file(path, &now, sizeof now, &size);
+         if (code == STATESAMPLER_ENOFILE)
+             code = STATESAMPLER_OK;
+         else if (code == STATESAMPLER_OK && size == sizeof now)
+             code = statesampler_load(&s, now.sampler, sizeof now.sampler);
+         else if (code == STATESAMPLER_OK)
+             code = STATESAMPLER_ECORRUPT_SIZE;
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
+             if (statesampler_next(&s, batch, &count))
+                 train(&now.model, batch, count);
+             code = statesampler_save(&s, now.sampler, sizeof now.sampler);
+             if (code == STATESAMPLER_OK)
+                 code = statesampler_save_file(path, &now, sizeof now);
+         }
+         return code;
+     }
+
+   Save the state together with the weights, after the step that used the
+   batch. One rank's state restores every rank, on any number of ranks and
+   with any batch size. Where a load fails, statesampler_error says why, and
+   statesampler_describe what the state holds.
+
+   Threads that load ahead. (examples/workers.c)
+
+     static void *load(void *argument)
+     {
+         loaded *batch = (loaded *)argument;
+         size_t i;
+
+         statesampler_at(batch->plan, batch->step, batch->indices,
+                         &batch->count);
+         for (i = 0; i < batch->count; i++)
+             batch->records[i] = read_sample(batch->indices[i]);
+         return NULL;
+     }
+
+   They ask `at`, which any number of threads may do at once, for steps that
+   are to come. The training loop moves a sampler of its own with
+   next(&s, NULL, NULL), so that what is saved is what was trained on.
+
+   Several datasets in turns. (examples/recipe_datasets.c)
+
+     static int run(void)
+     {
+         statesampler_source sources[3];
+         statesampler_mix mix;
+         uint64_t batch[16];
+         uint32_t source;
+         size_t count;
+         int code = STATESAMPLER_OK;
+
+         for (source = 0; source < 3 && code == STATESAMPLER_OK; source++) {
+             const statesampler_desc desc = {
+                 .num_samples = length[source],
+                 .seed = 42,
+                 .stream = source,
+                 .batch_size = 16};
+
+             sources[source].weight = weight[source];
+             code = statesampler_init(&sources[source].sampler, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_mix_init(&mix, sources, 3,
+                                          STATESAMPLER_STOP_ALL);
+         while (code == STATESAMPLER_OK &&
+                statesampler_mix_next(&mix, batch, &count, &source))
+             train(source, batch, count);
+         return code;
+     }
+
+   A batch is of one dataset. For batches in which datasets mix, make all
+   samplers with world_size 1 and batch_size 1: a turn is then one sample, a
+   rank's batch is batch_size turns that follow one another, and the turn is
+   the whole position. For datasets with names that come and go there is
+   statesampler_mixture, in the part stb_ds.
+
+   Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
+
+     static int evaluate(const statesampler_desc *desc, int with_padding,
+                         uint64_t *right, uint64_t *seen)
+     {
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, i;
+         int code = statesampler_init(&s, desc);
+
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count)) {
+             if (!with_padding)
+                 count -= statesampler_padding(&s, statesampler_step(&s) - 1);
+             for (i = 0; i < count; i++)
+                 *right += is_right(batch[i]);
+             *seen += count;
+         }
+         return STATESAMPLER_OK;
+     }
+
+   With the tail UNEVEN there is no padding. With PAD, the last `padding`
+   samples of a batch are repeats, to be left out of the sum.
+
+   Pre-training without end, in micro-batches. (examples/recipe_pretrain.c)
+
+     static int run(uint32_t rank, uint64_t steps)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .rank = rank,
+             .world_size = RANKS,
+             .batch_size = BATCH,
+             .tail = STATESAMPLER_TAIL_CARRY};
+         uint64_t batch[BATCH], epochs[BATCH], first;
+         size_t count, j;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
+             first = statesampler_position(&s) + rank;
+             for (j = 0; j < BATCH; j++)
+                 epochs[j] =
+                     statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+             statesampler_next(&s, batch, &count);
+             for (j = 0; j < count; j += SLICE)
+                 backward(batch + j, epochs + j);
+         }
+         return code;
+     }
+
+   With the tail CARRY a batch may run over the end of an epoch. Slot j of
+   rank r holds the sample at `position + j * world_size + r`, which is of the
+   epoch `epoch + (that) / num_samples`.
+
+   An order of your own. (examples/recipe_order.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .batch_size = 10,
+             .order = STATESAMPLER_ORDER_SEQUENTIAL};
+         statesampler_perm easy, hard;
+         uint64_t batch[10];
+         size_t count, i;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
+         while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+             for (i = 0; i < count; i++)
+                 if (batch[i] < EASY)
+                     train(statesampler_perm_at(&easy, batch[i]));
+                 else
+                     train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
+         return code;
+     }
+
+   The order SEQUENTIAL hands out positions; what you make of a position is
+   your order, with ranks, epochs and states as ever. Weighted samples are the
+   same idea the other way round: shuffle as many numbers as the weights sum
+   to, and look up whose number it is (examples/recipe_weights.c).
+
+   The dataset has grown. (examples/recipe_changed.c)
+
+     static int run(const void *state, size_t size, uint64_t num_samples)
+     {
+         statesampler_desc desc;
+         statesampler s;
+         int code = statesampler_describe(state, size, &desc, NULL);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, &desc);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load(&s, state, size);
+         if (code == STATESAMPLER_OK) {
+             train(&s, STATESAMPLER_NONE);
+             desc.num_samples = num_samples;
+             desc.epoch++;
+             code = statesampler_init(&s, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             train(&s, STATESAMPLER_NONE);
+         return code;
+     }
+
+   Give the description a `stream` that tells datasets apart: a number, or a
+   hash of the files' names and sizes. The state of another dataset of the
+   same length is then refused.
+
+
+FUNCTIONS
+
+   Their comments, further down, have the details and the errors.
+
+   perm: a keyed bijection on [0, n)
+   perm_init        makes one of n, seed, epoch and stream
+   perm_at          index at a position
+   perm_inverse     position of an index
+   perm_fill        many at once, with a stride
+
+   sampler: a rank's batches
+   init             makes one of a description, at the start of an epoch
+   next             the next batch
+   at               the batch of any step, without moving
+   seek             makes any step the next one
+   begin            goes to the start of an epoch
+   set_epoch        the same, unless it is in that epoch
+   epoch, step      where it is
+   num_steps        steps of this epoch
+   position         positions served of this epoch, by all ranks
+   get_counts       positions, padding, drops, steps, this rank's share
+   padding          how many samples of a batch are repeats
+   locate           step, rank and slot of a sample
+   save, load       112 bytes
+   describe         what a state holds
+
+   mix: samplers that take turns
+   mix_init         makes one of an array of sources
+   mix_next, mix_at, mix_seek       as for a sampler, in turns
+   mix_turn, mix_num_turns, mix_epoch
+   mix_offset       samples of the sources before one
+   mix_locate       turn and place of a sample
+   mix_state_bytes, mix_save, mix_load, mix_describe
+
+   audit: proof in 32 bytes that an epoch was served exactly once
+   audit_add, audit_merge, audit_check
+
+   error            a code in words
+   KIND             the kind of a code
+
+   hosted: with a C library (STATESAMPLER_HOSTED)
+   from_env         rank and world size from the launcher's variables
+   save_file        a file that a crash leaves whole, old or new
+   load_file        reads it
+
+   stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
+   mixture_add, mixture_find, mixture_start, mixture_free
+   mixture_state_bytes, mixture_save, mixture_load
+   mixture_hash     by which a state knows a name
+
+
+SHAPES, ORDERS, TAILS
+
+   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
+   pair (W, B) is the shape.
+
+   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
+   slot j in it is position tG + jW + r. When another shape goes on at
+   position c, the same holds from there: its steps are c + uG' ..
+   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
+   as long as G stays, every global batch holds the same samples whatever W
+   is. The position and step at which the present shape began is the base: 0
+   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
+   position in any other. Steps count through all shapes. at, seek, padding
+   and locate reach back to the base, not before it; begin goes to the start.
+
+   Order: which sample stands at position p of an epoch.
+   SHUFFLE      (default) perm(p).
+   SEQUENTIAL   p.
+   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
+                samples come in a permuted order, a short last one stays last;
+                each `window` chunks of that order are a window, the last one
+                what is left, and positions inside a window are permuted.
+                Reading positions in order keeps at most `window` chunks open.
+                (BLOCKED: of each block. Padding is from the first window.)
+   REPLACEMENT  independent uniform draws. Has no locate.
+
+   Partition: what positions count.
+   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
+                D = num_samples.
+   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
+                neighbours, P = world_size of the run that began the epoch;
+                the first num_samples mod P of them have one sample more.
+                Position p is number p / P of block p mod P, and each block
+                has an order of its own. While W = P, rank r reads block r
+                only; after a change, positions still say who reads what.
+                D = num_samples, with PAD rounded up and with DROP down to a
+                multiple of P. (With DROP all blocks have num_samples / P
+                samples, and the last num_samples mod P samples are in none.)
+
+   Tail: where the epoch ends, for a shape with base c.
+   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
+                position p >= num_samples repeats: position p mod num_samples
+                or, if BLOCKED, the first one of block p mod P where that
+                block is not empty.
+   DROP         at c + W * floor(max(D - c, 0) / W).
+   UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
+                one sample. In the last step a rank may have an empty batch.
+   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
+                the rest of an epoch opens the next one, inside the same batch
+                if need be, and next never ends. Steps count from the run's
+                start; epoch and position are those of the next sample. Where
+                next ends 2^62 positions or more after the base, the base
+                moves up to there.
+   With every tail all ranks take the same number of steps.
+
+   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
+                tail DROP) the last step is left out on all ranks unless all
+                its positions exist, padding included. A load may differ in
+                it.
+
+   Epochs advance by themselves: next returns 0 once at the end and has then
+   already moved to step 0 of the next epoch, in a new order. A state saved
+   before that 0 holds the end of this epoch, after it the start of the next;
+   either goes on with exactly what would have come. Epochs count modulo 2^64.
+
+   init returns EINVAL, with a code for each rule, for:
+   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
+   - an order, partition or tail that is not one of the above, drop_last
+     other than 0 or 1;
+   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
+     other orders ignore both);
+   - CARRY with no samples, with BLOCKED or with drop_last.
+   Otherwise an empty dataset is a valid, empty epoch, and W may be larger than
+   num_samples.
+
+
+MIXES
+
+   A mix takes turns among datasets, its sources. Each has a sampler of its
+   own, with its own length, order, tail and epochs; all have the same rank,
+   world_size and batch_size. A turn is the next step of one source, so that a
+   batch holds samples of one dataset only. All ranks take the same turns. n_i
+   is the number of steps of source i. Sources without steps (n_i = 0) take no
+   turns; below, D and i count the others, from 0.
+
+   Whose turn it is follows from one endless sequence. With equal weights it
+   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
+   every period (as many turns as the weights' sum). In between it is never
+   farther from its share than log2(D) / 2 turns, with log2(D) rounded up: two
+   turns for D = 16, five for D = 1,000.
+
+   stop: what becomes of a source that has nothing left when its turn comes,
+   and when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) it ends the epoch: min(n_i * D + i).
+   ALL          it is passed over, and the rest keep their turns of the
+                sequence, until nothing is left: sum(n_i). (The shares of what
+                is left are not as near as before.)
+   RESTART      it begins its next epoch, and the mix's ends where the last of
+                them would, when all have finished once: max(n_i * D + i).
+   NEVER        it begins its next epoch, for ever.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+
+   The next epoch of the mix begins by itself, with the sequence from its
+   start; each source goes on with its first epoch of which nothing was
+   served. Any turn is computed directly, without those before it.
+
+   A mix is elastic as a sampler is: a state loaded in another shape (here
+   also with another drop_last) goes on with every source where it was, turns
+   go on counting, and at, seek and locate reach back to that load, the mix's
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to
+   other sources than the old one: then it begins anew.
+
+   The number of a sample among those of all sources, as ConcatDataset counts,
+   is statesampler_mix_offset of its source plus its index.
+
+   mix_init returns EINVAL, with a code for each rule, for:
+   - no sources, or a stop that is not one of the above;
+   - samplers that differ in rank, world_size or batch_size;
+   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
+     the weights) or more for some i, in this epoch or a later one: the
+     sequence would be too long;
+   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
+
+   A sampler in a mix is moved by the mix alone; what it says of itself may be
+   asked at any time. To prefetch, use mix_at, or a second mix that the first
+   one's state is loaded into.
 
 
 GUARANTEES
@@ -75,7 +524,7 @@ GUARANTEES
      algorithm number. It is the same on every compiler, flag, word size and
      byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
-     machine and, but for one case of UNEVEN below, on every rank.
+     machine and on every rank.
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
      position or another epoch, but by a few rounds of arithmetic and, for few
@@ -88,22 +537,6 @@ GUARANTEES
 
    It is not cryptographic: seeds are not secrets, and indices are not proof.
    It is not a loader: it says which samples, you read them.
-
-
-THE PARTS
-
-   1. perm      a keyed bijection on [0, n) and its inverse
-   2. order     position in the epoch -> sample: shuffled, sequential,
-                shuffled in windows of chunks, or with replacement
-   3. sampler   a rank's share of the positions in batches; cursor, epoch,
-                state
-   4. mix       several samplers that take turns, round robin or by weight,
-                with a state of its own
-   5. audit     proof in 32 bytes that an epoch was served exactly once
-   6. hosted    rank and world size from the environment, checkpoint files
-                that a crash cannot tear (STATESAMPLER_HOSTED)
-   7. stb_ds    a mix that grows, of datasets with names
-                (STATESAMPLER_STB_DS)
 
 
 OPTIONS
@@ -131,143 +564,35 @@ OPTIONS
    None of them changes a struct or an order.
 
 
-SAMPLERS
+CHANGES
 
-   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
-   pair (W, B) is the shape.
-
-   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
-   slot j in it is position tG + jW + r. When another shape goes on at
-   position c, the same holds from there: its steps are c + uG' ..
-   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
-   as long as G stays, every global batch holds the same samples whatever W
-   is. The position and step at which the present shape began is the base: 0
-   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
-   position in any other. Steps count through all shapes. at, seek, padding
-   and locate reach back to the base, not before it.
-
-   Order: what position p of an epoch holds.
-   SHUFFLE      (default) perm(p).
-   SEQUENTIAL   p.
-   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order, a short last one stays last;
-                each `window` chunks of that order are a window, the last one
-                what is left, and positions inside a window are permuted. Who
-                reads positions in order has at most `window` chunks open
-                (BLOCKED: of each block; padding is from the first window).
-   REPLACEMENT  independent uniform draws. Has no locate.
-
-   Partition: what positions count.
-   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
-                D = num_samples.
-   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
-                neighbours, P = world_size of the run that began the epoch;
-                the first num_samples mod P of them have one sample more.
-                Position p is place p / P of block p mod P, and each block has
-                an order of its own. While W = P, rank r reads block r only;
-                after a change, positions still say who reads what.
-                D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P, and
-                the last num_samples mod P samples are in none).
-
-   Tail: where the epoch ends, for a shape with base c.
-   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples repeats: position p mod num_samples
-                or, if BLOCKED, the first place of block p mod P where that
-                block is not empty.
-   DROP         at c + W * floor(max(D - c, 0) / W).
-   UNEVEN       at num_samples. Ranks differ by at most one sample, for exact
-                evaluation. A rank without a sample in the last step (or in
-                all of them, if world_size > num_samples) reports the end one
-                call before the others (and its state is then a
-                step ahead of theirs): ranks that must stay in step count to
-                num_steps and then call set_epoch with the next epoch.
-   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
-                the rest of an epoch opens the next one, inside the same batch
-                if need be, and next never ends. Steps count from the run's
-                start; epoch and position are those of the next sample.
-                Where next ends 2^62 positions or more after the base, the
-                base moves up to there.
-
-   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
-                tail DROP) the last step is left out on all ranks unless all
-                its positions exist, padding included. A load may differ in
-                it.
-
-   Epochs advance by themselves: next returns 0 once at the end and has then
-   already moved to step 0 of the next epoch, in a new order. A state saved
-   before that 0 holds the end of this epoch, after it the start of the next;
-   either goes on with exactly what would have come. Epochs count modulo 2^64.
-
-   What makes no sense is STATESAMPLER_EINVAL from init:
-   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
-   - an order, partition or tail that is not one of the above, drop_last
-     other than 0 or 1;
-   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
-     other orders ignore both);
-   - CARRY with no samples, with BLOCKED or with drop_last.
-   An empty dataset is a valid, empty epoch otherwise, and W may be larger
-   than num_samples.
-
-   A prefetching loader works on a copy, or by `at`; the training loop moves
-   its own sampler with next(s, NULL), so that what is saved is what was
-   trained on.
-
-
-MIXES
-
-   A mix takes turns among datasets, its sources. Each has a sampler of its
-   own, with its own length, order, tail and epochs; all have the same rank,
-   world_size and batch_size. A turn is the next step of one source, so that a
-   batch holds samples of one dataset only. All ranks take the same turns:
-   n_i, the steps of source i, are those of the rank with the most, and with
-   UNEVEN a rank may have an empty batch (a count of 0) in a source's last
-   step. Sources without steps (n_i = 0) take no turns; below, D and i count
-   the others, from 0.
-
-   Whose turn it is follows from one endless sequence. With equal weights it
-   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
-   every period (as many turns as the weights' sum), and in between is never
-   farther from its share than half the number of times that D must be halved
-   to get to 1: two turns for D = 16, five for D = 1,000.
-
-   stop: what becomes of a source whose turn it is and which has nothing left,
-   and when an epoch of the mix ends. With equal weights, in turns:
-   FIRST        (default) it ends the epoch: min(n_i * D + i).
-   ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i). (Of what is left
-                their shares are not as near as before.)
-   RESTART      it begins its next epoch, and the mix's ends where the last of
-                them would, when all have finished once: max(n_i * D + i).
-   NEVER        it begins its next epoch, for ever.
-   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
-
-   The next epoch of the mix begins by itself, with the sequence from its
-   start; each source goes on with its first epoch of which nothing was
-   served. Any turn is computed directly, without those before it.
-
-   A mix is elastic as a sampler is: a state loaded in another shape (here
-   also with another drop_last) goes on with every source where it was, turns
-   go on counting, and at, seek and locate reach back to that load, the mix's
-   base. (It moves up to the present when 2^62 positions of a source with CARRY
-   lie behind.) The sequence goes on too, unless the new shape gives steps to
-   other sources than the old one: then it begins anew.
-
-   The number of a sample among those of all sources, as ConcatDataset counts,
-   is statesampler_mix_offset of its source plus its index.
-
-   What makes no sense is STATESAMPLER_EINVAL from mix_init:
-   - no sources, or a stop that is not one of the above;
-   - samplers that differ in rank, world_size or batch_size;
-   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
-     the weights) or more for some i: the sequence would be too long;
-   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
-   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
-
-   A sampler in a mix is moved by the mix alone; what it says of itself may be
-   asked at any time. To prefetch, use mix_at, or a second mix that the first
-   one's state is loaded into.
+   0.3.0  The interface of 1.0. Orders and sampler states are those of 0.2.0.
+          What a program of 0.2 must change:
+          - Constants are named by their field: STATESAMPLER_SHUFFLE is
+            STATESAMPLER_ORDER_SHUFFLE, _BLOCKED is _PARTITION_BLOCKED, _PAD
+            is _TAIL_PAD, _FIRST is _STOP_FIRST, _NEW is _CHANGE_NEW, and so
+            on.
+          - next(s, out) and at(s, step, out) no longer return the number of
+            samples: next(s, out, &count) returns 1 for a step and 0 at the
+            end, at(s, step, out, &count) also an error. With UNEVEN a rank
+            may have an empty batch in the last step, where next returned 0
+            before; all ranks now take the same steps and save the same bytes.
+          - save, mix_save and mixture_save take the size of the buffer and
+            return ECAPACITY if it is too small.
+          - set_epoch returns nothing. begin goes to the start of an epoch,
+            also the present one.
+          - Errors have a code for each rule. To ask for a kind, compare
+            STATESAMPLER_KIND(code), not the code, with STATESAMPLER_EINVAL
+            and its like. Their numbers are new.
+          - mixture_load's last argument is STATESAMPLER_REFUSE_CHANGED or
+            STATESAMPLER_RESTART_CHANGED.
+          - padding returns a size_t. Fields of the structs have moved.
+          New: describe and mix_describe. mix_load refuses turns that no run
+          reaches. save_file and load_file refuse what is no regular file.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 
 
 STATE FORMAT 1
@@ -343,12 +668,13 @@ ALGORITHM 1
    All words are unsigned and wrap around; >> shifts in zeros. GOLDEN is
    0x9e3779b97f4a7c15.
 
-   mix(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, Fast
-   splittable pseudorandom number generators, 2014; Stafford's variant 13):
+   scramble(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+   Fast splittable pseudorandom number generators, 2014; Stafford's variant
+   13):
        x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9
        x = (x xor (x >> 27)) * 0x94d049bb133111eb
        x xor (x >> 31)
-   derive(k, v) = mix(k + v + GOLDEN).
+   derive(k, v) = scramble(k + v + GOLDEN).
    K = derive(derive(derive(0, seed), epoch), stream).
 
    perm(n, K) for n >= 1, a generalised Feistel network (Black and Rogaway,
@@ -356,11 +682,11 @@ ALGORITHM 1
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
    - rounds: 24 for n < 2^13, 12 for n < 2^24, 8 above.
-   - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
-     S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the keys
-     of two rounds, the low 32 bits first; above ("wide", w = 32) a word is
-     one round's. Of a round's key, add is the low w bits, mul the high w bits
-     with the highest bit set.
+   - round keys come from the words scramble(S + j * GOLDEN), j = 1, 2, ...,
+     with S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the
+     keys of two rounds, the low 32 bits first; above ("wide", w = 32) a word
+     is one round's. Of a round's key, add is the low w bits, mul the high w
+     bits with the highest bit set.
    - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
      r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
@@ -374,23 +700,15 @@ ALGORITHM 1
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
-   place in it. Blocks, windows, chunks and places count from 0.
+   number in it. Blocks, windows, chunks and numbers count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
                 is sample q mod chunk_size of the window's chunk
                 q div chunk_size.
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
-                mix(S + j * GOLDEN), j = 1, 2, ..., that is below n once ANDed
-                with the smallest 2^e - 1 that is n - 1 or more.
-
-
-CHANGES
-
-   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
-          another order will be another algorithm number. It is not the
-          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
-   0.1.0  First version: perm, order, sampler, audit, hosted.
+                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
+                ANDed with the smallest 2^e - 1 that is n - 1 or more.
 */
 
 #ifndef STATESAMPLER_H
@@ -527,7 +845,7 @@ CHANGES
 #define STATESAMPLER_API
 #endif
 
-/* Before every public function. In CUDA the hosted ones stay on the host,
+/* Stands before every public function. In CUDA the hosted ones stay on the host,
    whatever STATESAMPLER_API says. */
 #ifdef STATESAMPLER_STATIC
 #define STATESAMPLER_DEF static inline STATESAMPLER_API
@@ -587,9 +905,11 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 /* What to sample. All zero but num_samples is a shuffle on one rank. */
 typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
-    uint64_t seed;
+    uint64_t seed;        /* the same on every rank */
     uint64_t epoch;       /* first epoch */
-    uint64_t stream;      /* tells datasets with the same seed apart */
+    uint64_t stream;      /* tells datasets with the same seed apart: a number,
+                             or a hash of the files' names and sizes, so that
+                             the state of another dataset is refused */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* 0 means 1; samples per rank and step */
@@ -606,27 +926,37 @@ typedef struct statesampler_priv_spot {
     uint64_t epoch, position, step;
 } statesampler_priv_spot;
 
+/* What one shape serves of an epoch: from its base on. Private. */
+typedef struct statesampler_priv_leg {
+    statesampler_priv_spot base;
+    uint64_t end;    /* a position; CARRY: num_samples */
+    uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
+} statesampler_priv_leg;
+
+/* What a state records. Private. */
+typedef struct statesampler_priv_run {
+    uint64_t num_samples, seed, stream, chunk_size, window;
+    uint32_t order, partition, tail;
+    uint32_t world_size, batch_size;
+    statesampler_priv_spot now;
+    statesampler_priv_leg leg;
+} statesampler_priv_run;
+
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
-    uint64_t epoch;
-    uint64_t key;
-    uint64_t size, start;     /* samples start .. start + size - 1 */
+    uint64_t epoch, epoch_key;
+    uint32_t block, blocks;   /* blocks 0: nothing is set up but `inside` */
+    uint64_t key;             /* of the block */
+    uint64_t start, size;     /* samples start .. start + size - 1 */
     statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
     statesampler_perm inside; /* WINDOW: of the last window used */
-    uint32_t block;
-    uint32_t set;             /* 0: nothing is set up but `inside` */
 } statesampler_priv_order;
 
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
-    uint64_t num_samples;
-    statesampler_priv_spot now, base;
-    uint64_t end;    /* where the epoch ends; CARRY: num_samples */
-    uint64_t global; /* world_size * batch_size */
-    uint32_t rank, world_size, batch_size;
-    uint32_t order, partition, tail, drop_last;
-    uint32_t blocks; /* BLOCKED: how many; INTERLEAVED: 1 */
-    uint64_t chunk_size, window, seed, stream;
+    statesampler_priv_run run;
+    uint64_t global_batch; /* world_size * batch_size */
+    uint32_t rank, drop_last;
     statesampler_priv_order ready;
 } statesampler;
 
@@ -745,21 +1075,26 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define STATESAMPLER_STOP_RESTART 2 /* it begins anew, until all have finished */
 #define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
+/* One row of a mix's tables. A mix has no memory of its own, and so keeps row
+   k in its source k, with which it has nothing else to do. Private. */
+typedef struct statesampler_priv_row {
+    uint32_t source; /* who sits in seat k */
+    uint32_t right;  /* weight of the right child that begins with seat k */
+    uint32_t alive;  /* entry k of the list of seats with something left */
+} statesampler_priv_row;
+
 /* One dataset of a mix. */
 typedef struct statesampler_source {
-    uint32_t weight;      /* 0 means 1 */
-    /* Private, up to the sampler. */
-    uint32_t seat;        /* where this source sits, or NOBODY */
-    uint32_t seated;      /* which source sits in the seat of this number */
-    uint32_t alive;       /* with ALL, a seat that is not finished; any order */
-    uint32_t right;       /* weight of the right child that begins with it */
-    uint32_t finished;    /* 1: it finished once before the base */
-    uint32_t drop_last;   /* the sampler's, while another stands in for it */
-    uint32_t base_blocks; /* what it was like at the mix's base: */
-    statesampler_priv_spot base;
-    uint64_t base_turns;  /* turns of the sequence, */
-    uint64_t left;        /* and steps that were left in its epoch */
-    statesampler sampler; /* initialised by you */
+    uint32_t weight;           /* 0 means 1 */
+    statesampler sampler;      /* initialised by you */
+    statesampler_priv_row row; /* This and all behind it is private. */
+    uint32_t seat;             /* where this source sits, or NOBODY */
+    uint32_t finished;         /* 1: it finished once before the base */
+    uint32_t own_drop_last;    /* its own, while a state stands in for it */
+    uint32_t own_finished;
+    statesampler_priv_leg base; /* its sampler's, at the mix's base */
+    uint64_t base_turns;        /* turns of the sequence by then */
+    uint64_t left;              /* steps that were left in its epoch */
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
@@ -768,11 +1103,12 @@ typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
     uint32_t seats;  /* sources that take turns */
-    uint32_t alive;  /* of these, with ALL, those not finished */
-    uint32_t weight; /* of all of them */
+    uint32_t alive;  /* of these, those with something left */
+    uint32_t weight; /* of all seats */
     uint64_t epoch, turn, point;
     uint64_t base_turn, base_point;
     uint64_t end;   /* turns of this epoch, or NONE */
+    uint64_t reach; /* the last turn that seek takes, or NONE */
 } statesampler_mix;
 
 /* Makes a mix of num_sources sources in their array; their samplers go on
@@ -945,6 +1281,12 @@ typedef struct statesampler_dataset {
     uint64_t value; /* the hash of its name */
 } statesampler_dataset;
 
+/* Which dataset has a name of this hash. Private. */
+typedef struct statesampler_number {
+    unsigned char key[16];
+    uint32_t value;
+} statesampler_number;
+
 /* What mixture_load found of a dataset, and did with it. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
 #define STATESAMPLER_CHANGE_NEW 1     /* not in the state: it begins its epoch */
@@ -966,6 +1308,7 @@ typedef struct statesampler_change {
 typedef struct statesampler_mixture {
     statesampler_source *sources;   /* an array */
     statesampler_dataset *datasets; /* a string map, in the same order */
+    statesampler_number *numbers;   /* a map */
     statesampler_change *changes;   /* an array: what the last load found */
     statesampler_mix mix;
 } statesampler_mixture;
@@ -1065,6 +1408,26 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_DRAW ((uint64_t)1 << 62)
 #define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
 #define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
+
+/* The words that the rest uses:
+   position  a number in the order of an epoch, over all ranks
+   step      what all ranks serve together; slot: one of a rank's samples in it
+   spot      epoch, position and step: how far a run is
+   shape     world_size and batch_size
+   leg       what one shape serves of an epoch: from its base to its end
+   run       what a state records: a description, its leg, and the spot now
+   turn      a step of a mix, which is the next step of one of its sources
+   point     a number of turns of a mix's endless sequence, those that are
+             passed over included
+   seat      the number of a source among those that take turns
+   window    chunks whose samples are shuffled together; slot of a window: the
+             place of a chunk in it
+   The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
+   mix, audit, error, hosted, mixture. A private name begins with what it is
+   about. */
+
+/* How many indices are put aside on the stack at a time. */
+#define STATESAMPLER_PRIV_SOME 64
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1873,74 +2236,104 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     }
 }
 
+/* values[i] = perm_at(perm, values[i]), count of them. */
+STATESAMPLER_PRIV void statesampler_priv_perm_map(
+    uint64_t *values, const statesampler_perm *perm, size_t count)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        values[i] = statesampler_perm_at(perm, values[i]);
+    }
+}
+
 /* --- order -----------------------------------------------------------------
-   A place is a position inside the samples that are ordered together: all of
-   them, or one block. */
+   An order says which sample stands at a position of one block: of the whole
+   dataset, or with BLOCKED of one of its parts. Positions here are inside the
+   block; which block and where in it is the sampler's affair. */
 
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
-    order->set = 0;
+    order->blocks = 0;
     order->inside.n = 0; /* no window is empty, so this fits none */
     order->inside.key = 0;
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
     order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
-/* Makes order the one of this epoch and block. */
-STATESAMPLER_PRIV void statesampler_priv_order_set(
-    const statesampler *s, statesampler_priv_order *order, uint64_t epoch,
-    uint32_t block)
+/* The samples of a block are *size from *start on. The first num_samples mod
+   blocks of them have one more, which DROP leaves out. */
+STATESAMPLER_PRIV void statesampler_priv_order_bounds(
+    uint64_t *start, uint64_t *size, const statesampler_priv_run *run,
+    uint32_t blocks, uint32_t block)
 {
-    uint64_t key =
-        statesampler_priv_epoch_key(s->seed, epoch, s->stream);
-    /* The first `extra` blocks have one sample more. */
-    uint64_t quota = s->num_samples / s->blocks, size;
-    uint32_t extra = (uint32_t)(s->num_samples % s->blocks);
-    if (s->partition == STATESAMPLER_PARTITION_BLOCKED) {
-        key = statesampler_priv_derive(key, STATESAMPLER_PRIV_BLOCK + block);
+    uint64_t quota = run->num_samples / blocks;
+    uint64_t longer = run->num_samples - quota * blocks;
+    if (run->tail == STATESAMPLER_TAIL_DROP) {
+        longer = 0;
     }
-    if (s->tail == STATESAMPLER_TAIL_DROP) {
-        extra = 0;
+    *start = block * quota + statesampler_priv_min(block, longer);
+    *size = quota + (block < longer);
+}
+
+/* Makes order the one of this epoch and block, one of so many. */
+STATESAMPLER_PRIV void statesampler_priv_order_set(
+    statesampler_priv_order *order, const statesampler_priv_run *run,
+    uint64_t epoch, uint32_t blocks, uint32_t block)
+{
+    if (order->blocks == 0 || order->epoch != epoch) {
+        order->epoch_key =
+            statesampler_priv_epoch_key(run->seed, epoch, run->stream);
     }
-    size = quota + (block < extra);
-    order->set = 1;
     order->epoch = epoch;
+    order->blocks = blocks;
     order->block = block;
-    order->key = key;
-    order->size = size;
-    order->start = block * quota + (block < extra ? block : extra);
-    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
-        statesampler_priv_perm_set(&order->perm, size, key);
-    } else if (s->order == STATESAMPLER_ORDER_WINDOW) {
-        statesampler_priv_perm_set(&order->perm, size / s->chunk_size, key);
+    order->key = order->epoch_key;
+    if (run->partition == STATESAMPLER_PARTITION_BLOCKED) {
+        order->key = statesampler_priv_derive(
+            order->key, STATESAMPLER_PRIV_BLOCK + block);
+    }
+    statesampler_priv_order_bounds(&order->start, &order->size, run, blocks,
+                                   block);
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
+        statesampler_priv_perm_set(&order->perm, order->size, order->key);
+    } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
+        statesampler_priv_perm_set(
+            &order->perm, order->size / run->chunk_size, order->key);
     }
 }
 
-/* The order of this epoch and block: the one at hand if it is that, otherwise
-   one set up in spare. next passes the sampler's own as both. */
-STATESAMPLER_PRIV const statesampler_priv_order *statesampler_priv_order_for(
-    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
+STATESAMPLER_PRIV int statesampler_priv_order_is(
+    const statesampler_priv_order *order, uint64_t epoch, uint32_t blocks,
     uint32_t block)
 {
-    const statesampler_priv_order *have = &s->ready;
-    if (have->set && have->epoch == epoch && have->block == block) {
+    return order->blocks == blocks && order->block == block &&
+           order->epoch == epoch;
+}
+
+/* The order of this epoch and block: `have` if it is that, otherwise one set
+   up in spare. Both may be the same. */
+STATESAMPLER_PRIV const statesampler_priv_order *statesampler_priv_order_for(
+    statesampler_priv_order *spare, const statesampler_priv_order *have,
+    const statesampler_priv_run *run, uint64_t epoch, uint32_t blocks,
+    uint32_t block)
+{
+    if (statesampler_priv_order_is(have, epoch, blocks, block)) {
         return have;
     }
-    if (!spare->set || spare->epoch != epoch || spare->block != block) {
-        statesampler_priv_order_set(s, spare, epoch, block);
+    if (!statesampler_priv_order_is(spare, epoch, blocks, block)) {
+        statesampler_priv_order_set(spare, run, epoch, blocks, block);
     }
     return spare;
 }
 
-/* The permutation inside one window, from the order or set up in spare. */
-STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_window_for(
-    const statesampler *s, const statesampler_priv_order *order,
-    statesampler_priv_order *spare, uint64_t window)
+/* The permutation inside one window: the order's, or one set up in spare. */
+STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_order_window(
+    statesampler_priv_order *spare, const statesampler_priv_order *order,
+    const statesampler_priv_run *run, uint64_t window)
 {
-    uint64_t span = s->chunk_size * s->window;
-    uint64_t size =
-        statesampler_priv_min(span, order->size - window * span);
+    uint64_t span = run->chunk_size * run->window;
+    uint64_t size = statesampler_priv_min(span, order->size - window * span);
     uint64_t key = statesampler_priv_derive(
         order->key, STATESAMPLER_PRIV_WINDOW + window);
     if (order->inside.n == size && order->inside.key == key) {
@@ -1952,217 +2345,174 @@ STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_window_for(
     return &spare->inside;
 }
 
-/* A uniform value below n. The loop ends: the sums run through all 2^64
-   values before one repeats, mix is a bijection, and one of its values is 0.
-   It runs twice on average at most, as mask < 2 * n. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_draw(uint64_t n, uint64_t state)
+/* Values inside a window become samples: value q is sample q mod chunk_size of
+   the chunk in slot q div chunk_size. Slots are mapped to chunks many at a
+   time; the short chunk comes after the full ones and stays there. */
+STATESAMPLER_PRIV void statesampler_priv_order_open_window(
+    uint64_t *out, size_t count, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, uint64_t window)
 {
-    uint64_t mask = n - 1, x;
-    int shift;
-    for (shift = 1; shift < 64; shift *= 2) {
-        mask |= mask >> shift;
+    const uint64_t chunk = run->chunk_size, full = order->perm.n;
+    const uint64_t first = window * run->window;
+    /* A product with the inverse, rounded down, is the quotient of 32 bits or
+       one less; a division takes as long as several rounds. */
+    const uint32_t narrow = chunk * run->window <= UINT32_MAX;
+    const uint32_t inverse = narrow ? UINT32_MAX / (uint32_t)chunk : 0;
+    uint64_t chunks[STATESAMPLER_PRIV_SOME];
+    unsigned char where[STATESAMPLER_PRIV_SOME];
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t some =
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        uint32_t i, k = 0;
+        for (i = 0; i < some; i++) {
+            uint64_t slot = narrow ? out[i] * inverse >> 32 : out[i] / chunk;
+            uint64_t rest = out[i] - slot * chunk;
+            uint64_t over = rest >= chunk;
+            slot += first + over;
+            out[i] = order->start + rest - (over ? chunk : 0);
+            out[i] += slot < full ? 0 : full * chunk;
+            chunks[k] = slot;
+            where[k] = (unsigned char)i;
+            k += slot < full;
+        }
+        statesampler_priv_perm_map(chunks, &order->perm, k);
+        while (k != 0) {
+            k--;
+            out[where[k]] += chunks[k] * chunk;
+        }
+        out += some;
+        count -= some;
     }
-    do {
-        state += STATESAMPLER_PRIV_GOLDEN;
-        x = statesampler_priv_scramble(state) & mask;
-    } while (x >= n);
-    return x;
 }
 
-/* The samples at positions first, first + stride, ..., count of them, all
-   below num_samples and of one block. */
-STATESAMPLER_PRIV void statesampler_priv_fill(
-    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
-    uint64_t first, uint64_t stride, uint64_t *out, size_t count)
+STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
+    uint64_t *out, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, statesampler_priv_order *spare,
+    uint64_t first, uint64_t stride, size_t count)
 {
-    const statesampler_priv_order *order;
-    uint64_t start, chunk = s->chunk_size;
-    uint32_t block = 0;
+    const uint64_t span = run->chunk_size * run->window;
+    while (count != 0) { /* first is in its window: one index or more */
+        uint64_t window = first / span, inside = first - window * span;
+        const statesampler_perm *perm =
+            statesampler_priv_order_window(spare, order, run, window);
+        size_t some = count;
+        if (stride != 0) {
+            some = (size_t)statesampler_priv_min(
+                count, (perm->n - 1 - inside) / stride + 1);
+        }
+        statesampler_perm_fill(perm, inside, stride, out, some);
+        statesampler_priv_order_open_window(out, some, run, order, window);
+        out += some;
+        count -= some;
+        first += some * stride;
+    }
+}
+
+/* Independent uniform values below the block's size: of the words of a
+   position the first that is below it. The loops end: a position's words run
+   through all 2^64 values before one repeats, and one of them is 0. Half of
+   the positions or more are done in every pass, as mask < 2 * size. */
+STATESAMPLER_PRIV void statesampler_priv_order_draw(
+    uint64_t *out, const statesampler_priv_order *order, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
+    uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
+    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    unsigned char where[STATESAMPLER_PRIV_SOME];
+    uint32_t i, k;
+    for (i = 1; i < 64; i *= 2) {
+        mask |= mask >> i;
+    }
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t some =
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        uint32_t waiting = 0;
+        for (i = 0; i < some; i++, position += stride) {
+            states[i] = statesampler_priv_derive(0, position) + golden;
+            out[i] = statesampler_priv_scramble(states[i]) & mask;
+        }
+        for (i = 0; i < some; i++) {
+            where[waiting] = (unsigned char)i;
+            waiting += out[i] >= order->size;
+        }
+        while (waiting != 0) {
+            for (k = 0, i = 0; i < waiting; i++) {
+                uint32_t at = where[i];
+                states[at] += golden;
+                out[at] = statesampler_priv_scramble(states[at]) & mask;
+                where[k] = (unsigned char)at;
+                k += out[at] >= order->size;
+            }
+            waiting = k;
+        }
+        for (i = 0; i < some; i++) {
+            out[i] += order->start;
+        }
+        out += some;
+        count -= some;
+    }
+}
+
+/* The samples at positions first, first + stride, ... of the order's block,
+   count of them; the last one is in it, too. */
+STATESAMPLER_PRIV void statesampler_priv_order_fill(
+    uint64_t *out, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, statesampler_priv_order *spare,
+    uint64_t first, uint64_t stride, size_t count)
+{
     size_t i;
-    if (s->blocks != 1) {
-        block = (uint32_t)(first % s->blocks);
-        first /= s->blocks;
-        stride /= s->blocks;
-    }
-    order = statesampler_priv_order_for(s, spare, epoch, block);
-    start = order->start;
-    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
-        for (i = 0; start != 0 && i < count; i++) {
-            out[i] += start;
+        for (i = 0; order->start != 0 && i < count; i++) {
+            out[i] += order->start;
         }
-    } else if (s->order == STATESAMPLER_ORDER_SEQUENTIAL) {
+    } else if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
+        first += order->start;
         for (i = 0; i < count; i++) {
-            out[i] = start + first + i * stride;
+            out[i] = first + i * stride;
         }
-    } else if (s->order == STATESAMPLER_ORDER_REPLACEMENT) {
-        for (i = 0; i < count; i++) {
-            uint64_t place = first + i * stride;
-            out[i] = start + statesampler_priv_draw(
-                                 order->size,
-                                 statesampler_priv_derive(
-                                     order->key,
-                                     STATESAMPLER_PRIV_DRAW + place));
-        }
+    } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
+        statesampler_priv_order_fill_windows(out, run, order, spare, first,
+                                             stride, count);
     } else {
-        /* Each turn fills at least one index: first is inside its window. */
-        while (count != 0) {
-            uint64_t window = first / (chunk * s->window);
-            uint64_t inside = first - window * (chunk * s->window);
-            const statesampler_perm *perm =
-                statesampler_priv_window_for(s, order, spare, window);
-            size_t run = count;
-            if (stride != 0) {
-                run = (size_t)statesampler_priv_min(
-                    count, (perm->n - 1 - inside) / stride + 1);
-            }
-            statesampler_perm_fill(perm, inside, stride, out, run);
-            for (i = 0; i < run; i++) {
-                uint64_t slot = out[i] / chunk;
-                uint64_t rest = out[i] - slot * chunk;
-                slot += window * s->window;
-                /* The short chunk comes after the full ones. */
-                if (slot < order->perm.n) {
-                    slot = statesampler_perm_at(&order->perm, slot);
-                }
-                out[i] = start + slot * chunk + rest;
-            }
-            out += run;
-            count -= run;
-            first += run * stride;
-        }
+        statesampler_priv_order_draw(out, order, first, stride, count);
     }
 }
 
-/* The place of a sample, counted from the order's start; not for
-   REPLACEMENT. */
+/* The position of a sample, counted from the block's start. The inverse of
+   order_fill, for all orders but REPLACEMENT. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
-    const statesampler *s, const statesampler_priv_order *order,
+    const statesampler_priv_run *run, const statesampler_priv_order *order,
     statesampler_priv_order *spare, uint64_t sample)
 {
     uint64_t slot, window;
-    if (s->order == STATESAMPLER_ORDER_SEQUENTIAL) {
+    if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
         return sample;
     }
-    if (s->order == STATESAMPLER_ORDER_SHUFFLE) {
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         return statesampler_perm_inverse(&order->perm, sample);
     }
-    slot = sample / s->chunk_size;
-    sample %= s->chunk_size;
+    slot = sample / run->chunk_size;
+    sample -= slot * run->chunk_size;
     if (slot < order->perm.n) {
         slot = statesampler_perm_inverse(&order->perm, slot);
     }
-    window = slot / s->window;
-    sample += (slot - window * s->window) * s->chunk_size;
-    return window * (s->chunk_size * s->window) +
+    window = slot / run->window;
+    sample += (slot - window * run->window) * run->chunk_size;
+    return window * (run->chunk_size * run->window) +
            statesampler_perm_inverse(
-               statesampler_priv_window_for(s, order, spare, window), sample);
+               statesampler_priv_order_window(spare, order, run, window),
+               sample);
 }
 
 /* --- sampler ---------------------------------------------------------------
-   Bounds that keep every sum below 2^64: num_samples <= 2^62, the global
-   batch < 2^62, world_size < 2^32. A position is below 2^62 + 2^33, as
-   padding adds less than blocks + world_size to num_samples. */
-
-#define STATESAMPLER_PRIV_MAGIC 0x504d5353u /* "SSMP" */
-#define STATESAMPLER_PRIV_FORMAT 1
-#define STATESAMPLER_PRIV_WORDS 13
-
-/* The state's first word: the kind of state, format version, algorithm. */
-#define STATESAMPLER_PRIV_FIRST(magic)                 \
-    ((uint64_t)STATESAMPLER_ALGORITHM << 48 |          \
-     (uint64_t)STATESAMPLER_PRIV_FORMAT << 32 | (magic))
-
-/* The state's words but the last, its check word; the manual's byte table
-   says what they are. */
-STATESAMPLER_PRIV void statesampler_priv_words(const statesampler *s,
-                                               uint64_t *words)
-{
-    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MAGIC);
-    words[1] = s->num_samples;
-    words[2] = s->seed;
-    words[3] = s->stream;
-    words[4] = s->chunk_size;
-    words[5] = s->window;
-    words[6] = (uint64_t)s->blocks << 32 | s->tail << 16 |
-               s->partition << 8 | s->order;
-    words[7] = (uint64_t)s->batch_size << 32 | s->world_size;
-    words[8] = s->now.epoch;
-    words[9] = s->now.position;
-    words[10] = s->base.epoch;
-    words[11] = s->base.position;
-    words[12] = s->base.step;
-}
-
-/* Where the epoch of such words ends, before drop_last; CARRY is not asked.
-   *share is D of the manual: where it ends for one rank from position 0. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_end(const uint64_t *words,
-                                                 uint64_t *share)
-{
-    uint32_t blocks = (uint32_t)(words[6] >> 32);
-    uint32_t world_size = (uint32_t)words[7];
-    uint32_t tail = (uint32_t)words[6] >> 16;
-    uint64_t last = words[1], base = words[11];
-    uint32_t extra = (uint32_t)(last % blocks);
-    if (tail == STATESAMPLER_TAIL_DROP) {
-        last -= extra;
-    } else if (tail == STATESAMPLER_TAIL_PAD && extra != 0) {
-        last += blocks - extra;
-    }
-    *share = last;
-    if (last < base) {
-        return base;
-    }
-    extra = (uint32_t)((last - base) % world_size);
-    if (tail == STATESAMPLER_TAIL_DROP) {
-        last -= extra;
-    } else if (tail == STATESAMPLER_TAIL_PAD && extra != 0) {
-        last += world_size - extra;
-    }
-    return last;
-}
-
-/* Where an epoch ends in this shape, if its base is `base` and it has these
-   blocks; with CARRY num_samples. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_end(const statesampler *s,
-                                                       uint64_t base,
-                                                       uint32_t blocks)
-{
-    uint64_t words[STATESAMPLER_PRIV_WORDS], end, share;
-    if (s->tail == STATESAMPLER_TAIL_CARRY) {
-        return s->num_samples;
-    }
-    statesampler_priv_words(s, words);
-    words[6] = (uint64_t)blocks << 32 | (uint32_t)words[6];
-    words[11] = base;
-    end = statesampler_priv_end(words, &share);
-    return s->drop_last ? end - (end - base) % s->global : end;
-}
-
-STATESAMPLER_PRIV void statesampler_priv_shape(statesampler *s,
-                                               uint64_t shape)
-{
-    s->world_size = (uint32_t)shape;
-    s->batch_size = (uint32_t)(shape >> 32);
-    s->global = (uint64_t)s->world_size * s->batch_size;
-}
-
-/* Makes the rest fit the epoch, the position and the base. */
-STATESAMPLER_PRIV void statesampler_priv_settle(statesampler *s,
-                                                uint32_t blocks)
-{
-    if (s->blocks != blocks) {
-        s->blocks = blocks;
-        s->ready.set = 0;
-    }
-    s->end = statesampler_priv_epoch_end(s, s->base.position, blocks);
-    statesampler_priv_order_for(
-        s, &s->ready, s->now.epoch,
-        (uint32_t)((s->now.position + s->rank) % blocks));
-}
+   Bounds that keep every sum below 2^64: num_samples <= 2^62, the global batch
+   < 2^62, world_size < 2^32. A position is below 2^62 + 2^33, as padding adds
+   less than blocks + world_size to num_samples. */
 
 /* Field by field, as compilers may call memcpy for the whole. */
-STATESAMPLER_PRIV void statesampler_priv_copy(
+STATESAMPLER_PRIV void statesampler_priv_spot_copy(
     statesampler_priv_spot *to, const statesampler_priv_spot *from)
 {
     to->epoch = from->epoch;
@@ -2170,217 +2520,420 @@ STATESAMPLER_PRIV void statesampler_priv_copy(
     to->step = from->step;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_rebase(statesampler *s)
+STATESAMPLER_PRIV void statesampler_priv_leg_copy(
+    statesampler_priv_leg *to, const statesampler_priv_leg *from)
 {
-    statesampler_priv_copy(&s->base, &s->now);
+    statesampler_priv_spot_copy(&to->base, &from->base);
+    to->end = from->end;
+    to->blocks = from->blocks;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_begin(statesampler *s,
-                                               uint64_t epoch)
+/* The tail rule: samples in parts of equal size, so many that the last part
+   is filled (PAD), left out (DROP) or as it is. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_run_whole(
+    const statesampler_priv_run *run, uint64_t samples, uint32_t parts)
 {
-    s->now.epoch = epoch;
-    s->now.position = 0;
-    s->now.step = 0;
-    statesampler_priv_rebase(s);
-    statesampler_priv_settle(
-        s, s->partition == STATESAMPLER_PARTITION_BLOCKED ? s->world_size : 1);
+    uint64_t over = samples % parts;
+    if (run->tail == STATESAMPLER_TAIL_DROP) {
+        return samples - over;
+    }
+    return run->tail == STATESAMPLER_TAIL_PAD && over != 0
+               ? samples - over + parts
+               : samples;
+}
+
+/* Where the epoch ends in which a run is, but for its drop_last: D of the
+   manual and, from the base on, equal parts for all ranks. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_run_end(
+    const statesampler_priv_run *run, const statesampler_priv_leg *leg)
+{
+    uint64_t base = leg->base.position, end;
+    if (run->tail == STATESAMPLER_TAIL_CARRY) {
+        return run->num_samples;
+    }
+    end = statesampler_priv_run_whole(run, run->num_samples, leg->blocks);
+    return end <= base ? base
+                       : base + statesampler_priv_run_whole(run, end - base,
+                                                            run->world_size);
+}
+
+/* Sets the end of a leg whose base and blocks are set. */
+STATESAMPLER_PRIV void statesampler_priv_leg_close(statesampler_priv_leg *leg,
+                                                   const statesampler *s)
+{
+    leg->end = statesampler_priv_run_end(&s->run, leg);
+    if (s->drop_last) {
+        leg->end -= (leg->end - leg->base.position) % s->global_batch;
+    }
+}
+
+/* The leg of a whole epoch. */
+STATESAMPLER_PRIV void statesampler_priv_leg_begin(statesampler_priv_leg *leg,
+                                                   const statesampler *s,
+                                                   uint64_t epoch)
+{
+    leg->base.epoch = epoch;
+    leg->base.position = 0;
+    leg->base.step = 0;
+    leg->blocks = s->run.partition == STATESAMPLER_PARTITION_BLOCKED
+                      ? s->run.world_size
+                      : 1;
+    statesampler_priv_leg_close(leg, s);
+}
+
+/* Steps of a leg; with CARRY, to where the base must move. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_leg_steps(
+    const statesampler_priv_leg *leg, const statesampler *s)
+{
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+        return STATESAMPLER_MAX_SAMPLES / s->global_batch;
+    }
+    return statesampler_priv_ceil_div(leg->end - leg->base.position,
+                                      s->global_batch);
+}
+
+/* Where the step begins that is so many, at most leg_steps, after the base. */
+STATESAMPLER_PRIV void statesampler_priv_leg_spot(
+    statesampler_priv_spot *spot, const statesampler_priv_leg *leg,
+    const statesampler *s, uint64_t steps)
+{
+    uint64_t position = leg->base.position + steps * s->global_batch;
+    spot->step = leg->base.step + steps;
+    spot->epoch = leg->base.epoch;
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+        spot->epoch += position / s->run.num_samples;
+        spot->position = position % s->run.num_samples;
+    } else {
+        spot->position = statesampler_priv_min(position, leg->end);
+    }
+}
+
+/* Whether there is no step at a position of a leg; with CARRY there is. */
+STATESAMPLER_PRIV int statesampler_priv_leg_ends(
+    const statesampler_priv_leg *leg, const statesampler *s, uint64_t position)
+{
+    return position == leg->end && s->run.tail != STATESAMPLER_TAIL_CARRY;
 }
 
 /* How many of the positions first, first + W, ... (count of them) are below
    bound. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_below(const statesampler *s,
-                                                   uint64_t bound,
-                                                   uint64_t first,
-                                                   uint64_t count)
+STATESAMPLER_PRIV size_t statesampler_priv_rank_below(const statesampler *s,
+                                                      uint64_t bound,
+                                                      uint64_t first,
+                                                      size_t count)
 {
     if (first >= bound) {
         return 0;
     }
-    return statesampler_priv_min(count,
-                                 (bound - 1 - first) / s->world_size + 1);
+    return (size_t)statesampler_priv_min(
+        count, (bound - 1 - first) / s->run.world_size + 1);
 }
 
-/* How many samples this rank has in the step that begins at position. */
-STATESAMPLER_PRIV size_t statesampler_priv_rank_count(const statesampler *s,
-                                                      uint64_t position)
+/* How many samples this rank has in the step at a position of a leg. */
+STATESAMPLER_PRIV size_t statesampler_priv_rank_count(
+    const statesampler *s, const statesampler_priv_leg *leg, uint64_t position)
 {
-    uint32_t count = s->batch_size;
-    if (s->tail == STATESAMPLER_TAIL_CARRY ||
-        s->end - position >= s->global) {
-        return count;
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
+        leg->end - position >= s->global_batch) {
+        return s->run.batch_size;
     }
-    return (size_t)statesampler_priv_below(s, s->end, position + s->rank,
-                                           count);
+    return statesampler_priv_rank_below(s, leg->end, position + s->rank,
+                                        s->run.batch_size);
 }
 
-/* Steps from the base to the end; with CARRY, to where the base must move. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_reach(const statesampler *s)
+/* What a step is read through: a sampler, one of its legs, and room for an
+   order that the sampler has not at hand. */
+typedef struct statesampler_priv_view {
+    const statesampler *s;
+    const statesampler_priv_leg *leg;
+    statesampler_priv_order *spare; /* may be the sampler's own */
+} statesampler_priv_view;
+
+/* The samples at positions first, first + stride, ..., count of them, all of
+   one block and below num_samples. */
+STATESAMPLER_PRIV void statesampler_priv_view_fill_block(
+    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
+    uint64_t first, uint64_t stride, size_t count)
 {
-    if (s->tail == STATESAMPLER_TAIL_CARRY) {
-        return STATESAMPLER_MAX_SAMPLES / s->global;
+    const statesampler_priv_run *run = &view->s->run;
+    uint32_t blocks = view->leg->blocks, block = 0;
+    const statesampler_priv_order *order;
+    if (blocks != 1) {
+        block = (uint32_t)(first % blocks);
+        first /= blocks;
+        stride /= blocks;
     }
-    return statesampler_priv_ceil_div(s->end - s->base.position, s->global);
+    order = statesampler_priv_order_for(view->spare, &view->s->ready, run,
+                                        epoch, blocks, block);
+    statesampler_priv_order_fill(out, run, order, view->spare, first, stride,
+                                 count);
 }
 
-/* Where the step begins that is so many, at most reach, after the base. */
-STATESAMPLER_PRIV void statesampler_priv_after(const statesampler *s,
-                                               uint64_t steps,
-                                               statesampler_priv_spot *spot)
+/* The greatest common divisor, by Euclid: b falls in every turn. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
 {
-    uint64_t past = s->base.position + steps * s->global;
-    spot->step = s->base.step + steps;
-    spot->epoch = s->base.epoch;
-    if (s->tail == STATESAMPLER_TAIL_CARRY) {
-        spot->epoch += past / s->num_samples;
-        spot->position = past % s->num_samples;
-    } else {
-        spot->position = statesampler_priv_min(past, s->end);
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The samples at positions first, first + W, ..., count of them, all below
+   num_samples. Where W is no multiple of the blocks, as after a change of
+   world size, each slot is in another block than the one before: so first all
+   slots of one block, then those of the next. */
+STATESAMPLER_PRIV void statesampler_priv_view_fill_blocks(
+    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
+    uint64_t first, size_t count)
+{
+    const uint32_t world_size = view->s->run.world_size;
+    const uint32_t blocks = view->leg->blocks;
+    uint32_t period, slot;
+    if (blocks == 1 || world_size % blocks == 0) {
+        statesampler_priv_view_fill_block(out, view, epoch, first,
+                                            world_size, count);
+        return;
+    }
+    period = blocks / statesampler_priv_gcd(blocks, world_size);
+    for (slot = 0; slot < period && slot < count; slot++) {
+        const uint64_t stride = (uint64_t)period * world_size;
+        uint64_t position = first + (uint64_t)slot * world_size;
+        uint64_t some[STATESAMPLER_PRIV_SOME];
+        size_t done = slot;
+        while (done < count) { /* by a period or more in every turn */
+            uint32_t i, k = (uint32_t)statesampler_priv_min(
+                (count - done - 1) / period + 1, STATESAMPLER_PRIV_SOME);
+            statesampler_priv_view_fill_block(some, view, epoch, position,
+                                                stride, k);
+            for (i = 0; i < k; i++, done += period) {
+                out[done] = some[i];
+            }
+            position += k * stride;
+        }
     }
 }
 
-/* Where a step begins. Returns 0 if it is before the base or past the end. */
-STATESAMPLER_PRIV int statesampler_priv_find(const statesampler *s,
-                                             uint64_t step,
-                                             statesampler_priv_spot *spot)
+/* The sample that a padding position repeats: the first of its block (whose
+   position is the block's number) or, where that is empty or there are no
+   blocks, that of the position from the start again. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_view_pad(
+    const statesampler_priv_view *view, uint64_t epoch, uint64_t position)
 {
-    uint64_t steps = step - s->base.step;
-    if (step < s->base.step || step > STATESAMPLER_NONE / 2 ||
-        steps > statesampler_priv_reach(s)) {
-        return 0;
-    }
-    statesampler_priv_after(s, steps, spot);
-    return 1;
-}
-
-/* The sample at one position of an epoch. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_sample(
-    const statesampler *s, statesampler_priv_order *spare, uint64_t epoch,
-    uint64_t position)
-{
-    uint64_t index;
-    if (position >= s->num_samples) {
-        /* Padding: the first place of this block (whose position is the
-           block's number), or, where there is none, from the start again. */
-        uint64_t block = position % s->blocks;
-        position = s->partition == STATESAMPLER_PARTITION_BLOCKED &&
-                           block < s->num_samples
-                       ? block
-                       : position % s->num_samples;
-    }
-    statesampler_priv_fill(s, spare, epoch, position, 0, &index, 1);
+    const statesampler_priv_run *run = &view->s->run;
+    uint64_t index, block = position % view->leg->blocks;
+    position = run->partition == STATESAMPLER_PARTITION_BLOCKED &&
+                       block < run->num_samples
+                   ? block
+                   : position % run->num_samples;
+    statesampler_priv_view_fill_block(&index, view, epoch, position, 0, 1);
     return index;
 }
 
 /* This rank's count samples of the step at a spot. With CARRY they may run
    through several epochs; each turn serves at least one. */
-STATESAMPLER_PRIV void statesampler_priv_step(const statesampler *s,
-                                              statesampler_priv_order *spare,
-                                              const statesampler_priv_spot *at,
-                                              uint64_t *out, size_t count)
+STATESAMPLER_PRIV void statesampler_priv_view_fill(
+    uint64_t *out, const statesampler_priv_view *view,
+    const statesampler_priv_spot *spot, size_t count)
 {
-    uint64_t n = s->num_samples, stride = s->world_size;
-    uint64_t epoch = at->epoch, first = at->position + s->rank;
+    const statesampler *s = view->s;
+    const uint64_t n = s->run.num_samples, stride = s->run.world_size;
+    uint64_t epoch = spot->epoch, first = spot->position + s->rank;
     while (count != 0) {
-        size_t run = count, i = 0;
-        if (s->tail == STATESAMPLER_TAIL_CARRY) {
-            if (first >= n) {
-                epoch += first / n;
-                first %= n;
+        size_t some = count;
+        if (s->run.tail == STATESAMPLER_TAIL_CARRY && first >= n) {
+            epoch += first / n;
+            first %= n;
+        }
+        if (first + (count - 1) * stride >= n) {
+            some = statesampler_priv_rank_below(s, n, first, count);
+        }
+        if (some != 0) {
+            statesampler_priv_view_fill_blocks(out, view, epoch, first, some);
+        }
+        out += some;
+        count -= some;
+        first += some * stride;
+        if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
+            for (; count != 0; count--, first += stride) {
+                *out++ = statesampler_priv_view_pad(view, epoch, first);
             }
-            run = (size_t)statesampler_priv_below(s, n, first, count);
         }
-        /* Nearly always there is one block; a division takes as long as a
-           round. */
-        if (s->blocks == 1 || stride % s->blocks == 0) {
-            i = first + run * stride <= n
-                    ? run
-                    : (size_t)statesampler_priv_below(s, n, first, run);
-            statesampler_priv_fill(s, spare, epoch, first, stride, out, i);
-        }
-        /* Padding; and blocks after a change of world size, where every slot
-           is in another one. */
-        for (; i < run; i++) {
-            out[i] = statesampler_priv_sample(s, spare, epoch,
-                                              first + i * stride);
-        }
-        out += run;
-        count -= run;
-        first += run * stride;
     }
 }
 
-/* What init accepts; load too, as a state may hold nothing else. */
-STATESAMPLER_PRIV int statesampler_priv_valid(const statesampler_desc *d)
+/* Sets up the order of the present epoch, for this rank's first block. */
+STATESAMPLER_PRIV void statesampler_priv_sampler_prepare(statesampler *s)
+{
+    uint32_t blocks = s->run.leg.blocks;
+    (void)statesampler_priv_order_for(
+        &s->ready, &s->ready, &s->run, s->run.now.epoch, blocks,
+        (uint32_t)((s->run.now.position + s->rank) % blocks));
+}
+
+/* Makes the present the base. */
+STATESAMPLER_PRIV void statesampler_priv_sampler_rebase(statesampler *s)
+{
+    statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_sampler_reshape(statesampler *s,
+                                                         uint32_t world_size,
+                                                         uint32_t batch_size)
+{
+    s->run.world_size = world_size;
+    s->run.batch_size = batch_size;
+    s->global_batch = (uint64_t)world_size * batch_size;
+}
+
+/* --- sampler: the description */
+
+STATESAMPLER_PRIV int statesampler_priv_desc_check_window(
+    const statesampler_desc *d)
+{
+    if (d->order != STATESAMPLER_ORDER_WINDOW) {
+        return STATESAMPLER_OK;
+    }
+    if (d->chunk_size == 0) {
+        return STATESAMPLER_EINVAL_CHUNK_SIZE;
+    }
+    if (d->window == 0) {
+        return STATESAMPLER_EINVAL_WINDOW;
+    }
+    return d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size
+               ? STATESAMPLER_EINVAL_CHUNKS
+               : STATESAMPLER_OK;
+}
+
+STATESAMPLER_PRIV int statesampler_priv_desc_check_carry(
+    const statesampler_desc *d)
+{
+    if (d->tail != STATESAMPLER_TAIL_CARRY) {
+        return STATESAMPLER_OK;
+    }
+    if (d->num_samples == 0) {
+        return STATESAMPLER_EINVAL_CARRY_EMPTY;
+    }
+    if (d->partition == STATESAMPLER_PARTITION_BLOCKED) {
+        return STATESAMPLER_EINVAL_CARRY_BLOCKED;
+    }
+    return d->drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST
+                        : STATESAMPLER_OK;
+}
+
+/* The rules of init; of load too, as a state may hold nothing else. */
+STATESAMPLER_PRIV int statesampler_priv_desc_check(const statesampler_desc *d)
 {
     uint32_t world_size = d->world_size ? d->world_size : 1;
-    if (d->num_samples > STATESAMPLER_MAX_SAMPLES || d->rank >= world_size ||
-        (uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES ||
-        d->order > STATESAMPLER_ORDER_REPLACEMENT ||
-        d->partition > STATESAMPLER_PARTITION_BLOCKED ||
-        d->tail > STATESAMPLER_TAIL_CARRY || d->drop_last > 1) {
-        return 0;
+    int code;
+    if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
-    if (d->order == STATESAMPLER_ORDER_WINDOW &&
-        (d->chunk_size == 0 || d->window == 0 ||
-         d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size)) {
-        return 0;
+    if (d->rank >= world_size) {
+        return STATESAMPLER_EINVAL_RANK;
     }
-    return d->tail != STATESAMPLER_TAIL_CARRY ||
-           (d->num_samples != 0 && !d->drop_last &&
-            d->partition == STATESAMPLER_PARTITION_INTERLEAVED);
+    if ((uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_EINVAL_GLOBAL_BATCH;
+    }
+    if (d->order > STATESAMPLER_ORDER_REPLACEMENT) {
+        return STATESAMPLER_EINVAL_ORDER;
+    }
+    if (d->partition > STATESAMPLER_PARTITION_BLOCKED) {
+        return STATESAMPLER_EINVAL_PARTITION;
+    }
+    if (d->tail > STATESAMPLER_TAIL_CARRY) {
+        return STATESAMPLER_EINVAL_TAIL;
+    }
+    if (d->drop_last > 1) {
+        return STATESAMPLER_EINVAL_DROP_LAST;
+    }
+    code = statesampler_priv_desc_check_window(d);
+    return code == STATESAMPLER_OK ? statesampler_priv_desc_check_carry(d)
+                                   : code;
 }
 
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc)
 {
+    int code;
     STATESAMPLER_ASSERT(s && desc);
-    if (!statesampler_priv_valid(desc)) {
-        return STATESAMPLER_EINVAL;
+    code = statesampler_priv_desc_check(desc);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    s->num_samples = desc->num_samples;
-    s->seed = desc->seed;
-    s->stream = desc->stream;
-    s->chunk_size = 0;
-    s->window = 0;
+    s->run.num_samples = desc->num_samples;
+    s->run.seed = desc->seed;
+    s->run.stream = desc->stream;
+    s->run.chunk_size = 0;
+    s->run.window = 0;
     if (desc->order == STATESAMPLER_ORDER_WINDOW) {
-        s->chunk_size = desc->chunk_size;
-        s->window = desc->window;
+        s->run.chunk_size = desc->chunk_size;
+        s->run.window = desc->window;
     }
+    s->run.order = desc->order;
+    s->run.partition = desc->partition;
+    s->run.tail = desc->tail;
     s->rank = desc->rank;
-    s->world_size = desc->world_size ? desc->world_size : 1;
-    s->batch_size = desc->batch_size ? desc->batch_size : 1;
-    s->order = desc->order;
-    s->partition = desc->partition;
-    s->tail = desc->tail;
     s->drop_last = desc->drop_last;
-    s->global = (uint64_t)s->world_size * s->batch_size;
-    s->blocks = 0; /* none yet, so that begin sets up everything */
+    statesampler_priv_sampler_reshape(s,
+                                      desc->world_size ? desc->world_size : 1,
+                                      desc->batch_size ? desc->batch_size : 1);
     statesampler_priv_order_clear(&s->ready);
-    statesampler_priv_begin(s, desc->epoch);
+    statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
 }
 
-/* Serves count samples, all that this rank has in the present step, and moves
-   past it. */
-STATESAMPLER_PRIV void statesampler_priv_advance(statesampler *s,
-                                                 uint64_t *out, size_t count)
+/* --- sampler: moving */
+
+STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
 {
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    statesampler_priv_leg_begin(&s->run.leg, s, epoch);
+    statesampler_priv_spot_copy(&s->run.now, &s->run.leg.base);
+    statesampler_priv_sampler_prepare(s);
+}
+
+STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
+{
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    if (epoch != s->run.now.epoch) {
+        statesampler_begin(s, epoch);
+    }
+}
+
+/* Serves the present step, which is there, and moves past it. Returns how many
+   samples this rank had in it. */
+STATESAMPLER_PRIV size_t statesampler_priv_sampler_serve(statesampler *s,
+                                                         uint64_t *out)
+{
+    statesampler_priv_run *run = &s->run;
+    statesampler_priv_spot *now = &run->now;
+    size_t count =
+        statesampler_priv_rank_count(s, &run->leg, now->position);
     if (out) {
-        statesampler_priv_step(s, &s->ready, &s->now, out, count);
+        statesampler_priv_view view;
+        view.s = s;
+        view.leg = &run->leg;
+        view.spare = &s->ready;
+        statesampler_priv_view_fill(out, &view, now, count);
     }
-    s->now.step++;
-    s->now.position += s->global;
-    if (s->tail != STATESAMPLER_TAIL_CARRY) {
-        s->now.position = statesampler_priv_min(s->now.position, s->end);
-        return;
+    now->step++;
+    now->position += s->global_batch;
+    if (run->tail != STATESAMPLER_TAIL_CARRY) {
+        now->position = statesampler_priv_min(now->position, run->leg.end);
+        return count;
     }
-    if (s->now.position >= s->num_samples) {
-        s->now.epoch += s->now.position / s->num_samples;
-        s->now.position %= s->num_samples;
+    if (now->position >= run->num_samples) {
+        now->epoch += now->position / run->num_samples;
+        now->position %= run->num_samples;
     }
-    if ((s->now.step - s->base.step) * s->global >= STATESAMPLER_MAX_SAMPLES) {
-        statesampler_priv_rebase(s); /* so that the product never overflows */
+    /* So that the product never overflows. */
+    if ((now->step - run->leg.base.step) * s->global_batch >=
+        STATESAMPLER_MAX_SAMPLES) {
+        statesampler_priv_sampler_rebase(s);
     }
+    return count;
 }
 
 STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
@@ -2388,13 +2941,12 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 {
     size_t samples = 0;
     int more;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && (count || !out));
-    more = s->tail == STATESAMPLER_TAIL_CARRY || s->now.position != s->end;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
+    more = !statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position);
     if (more) {
-        samples = statesampler_priv_rank_count(s, s->now.position);
-        statesampler_priv_advance(s, out, samples);
+        samples = statesampler_priv_sampler_serve(s, out);
     } else {
-        statesampler_priv_begin(s, s->now.epoch + 1);
+        statesampler_begin(s, s->run.now.epoch + 1);
     }
     if (count) {
         *count = samples;
@@ -2402,26 +2954,57 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     return more;
 }
 
+/* Where a step of the present leg begins, its end included. */
+STATESAMPLER_PRIV int statesampler_priv_sampler_find(
+    statesampler_priv_spot *spot, const statesampler *s, uint64_t step)
+{
+    const statesampler_priv_leg *leg = &s->run.leg;
+    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
+    if (step < leg->base.step) {
+        return STATESAMPLER_ERANGE_BASE;
+    }
+    if ((carry && step > STATESAMPLER_NONE / 2) ||
+        step - leg->base.step > statesampler_priv_leg_steps(leg, s)) {
+        return carry ? STATESAMPLER_ERANGE_FAR : STATESAMPLER_ERANGE_END;
+    }
+    statesampler_priv_leg_spot(spot, leg, s, step - leg->base.step);
+    return STATESAMPLER_OK;
+}
+
+/* Serves this rank's batch of the step at a spot of a leg, without moving. */
+STATESAMPLER_PRIV size_t statesampler_priv_sampler_peek(
+    uint64_t *out, const statesampler *s, const statesampler_priv_leg *leg,
+    const statesampler_priv_spot *spot)
+{
+    size_t count = statesampler_priv_rank_count(s, leg, spot->position);
+    if (out) {
+        statesampler_priv_order spare;
+        statesampler_priv_view view;
+        view.s = s;
+        view.leg = leg;
+        view.spare = &spare;
+        statesampler_priv_order_clear(&spare);
+        statesampler_priv_view_fill(out, &view, spot, count);
+    }
+    return count;
+}
+
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count)
 {
-    statesampler_priv_order spare;
+    const statesampler_priv_leg *leg;
     statesampler_priv_spot spot;
     size_t samples = 0;
-    int code = 1;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && (count || !out));
-    if (step < s->base.step) {
-        code = STATESAMPLER_ERANGE_BASE;
-    } else if (!statesampler_priv_find(s, step, &spot)) {
-        code = s->tail == STATESAMPLER_TAIL_CARRY ? STATESAMPLER_ERANGE_FAR : 0;
-    } else if (s->tail != STATESAMPLER_TAIL_CARRY && spot.position == s->end) {
+    int code;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
+    leg = &s->run.leg;
+    code = statesampler_priv_sampler_find(&spot, s, step);
+    if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
-    } else {
-        samples = statesampler_priv_rank_count(s, spot.position);
-    }
-    if (out && samples != 0) {
-        statesampler_priv_order_clear(&spare);
-        statesampler_priv_step(s, &spare, &spot, out, samples);
+    } else if (code == STATESAMPLER_OK &&
+               !statesampler_priv_leg_ends(leg, s, spot.position)) {
+        code = 1;
+        samples = statesampler_priv_sampler_peek(out, s, leg, &spot);
     }
     if (count) {
         *count = samples;
@@ -2431,73 +3014,60 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
 
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (step < s->base.step) {
-        return STATESAMPLER_ERANGE_BASE;
-    }
-    return statesampler_priv_find(s, step, &s->now) ? STATESAMPLER_OK
-           : s->tail == STATESAMPLER_TAIL_CARRY ? STATESAMPLER_ERANGE_FAR
-                                           : STATESAMPLER_ERANGE_END;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    return statesampler_priv_sampler_find(&s->run.now, s, step);
 }
 
-STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
-{
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    statesampler_priv_begin(s, epoch);
-}
-
-STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
-{
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (epoch != s->now.epoch) {
-        statesampler_priv_begin(s, epoch);
-    }
-}
+/* --- sampler: what it says of itself */
 
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->now.epoch;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    return s->run.now.epoch;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->now.step;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    return s->run.now.step;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->tail == STATESAMPLER_TAIL_CARRY
+    const statesampler_priv_leg *leg;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    leg = &s->run.leg;
+    return s->run.tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_NONE
-               : s->base.step + statesampler_priv_reach(s);
+               : leg->base.step + statesampler_priv_leg_steps(leg, s);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    return s->now.position;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    return s->run.now.position;
 }
 
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts)
 {
+    const statesampler_priv_leg *leg;
     uint64_t used;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && counts);
-    used = statesampler_priv_min(s->end, s->num_samples);
-    counts->positions = s->end;
-    counts->padded = s->end - used;
-    counts->dropped = s->num_samples - used;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && counts);
+    leg = &s->run.leg;
+    used = statesampler_priv_min(leg->end, s->run.num_samples);
+    counts->positions = leg->end;
+    counts->padded = leg->end - used;
+    counts->dropped = s->run.num_samples - used;
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (s->tail != STATESAMPLER_TAIL_CARRY) {
-        uint64_t rest = s->end - s->base.position;
-        rest += s->world_size - 1 - s->rank;
-        counts->rank_samples = rest / s->world_size;
-        counts->rank_batches =
-            statesampler_priv_ceil_div(counts->rank_samples, s->batch_size);
+    if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
+        uint64_t rest = leg->end - leg->base.position;
+        rest += s->run.world_size - 1 - s->rank;
+        counts->rank_samples = rest / s->run.world_size;
+        counts->rank_batches = statesampler_priv_ceil_div(
+            counts->rank_samples, s->run.batch_size);
     }
 }
 
@@ -2505,280 +3075,450 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                              uint64_t step)
 {
     statesampler_priv_spot spot;
-    uint64_t count;
-    STATESAMPLER_ASSERT(s && s->world_size != 0);
-    if (s->tail == STATESAMPLER_TAIL_CARRY ||
-        !statesampler_priv_find(s, step, &spot)) {
+    size_t count;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
+        statesampler_priv_sampler_find(&spot, s, step) != STATESAMPLER_OK) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, spot.position);
-    count -= statesampler_priv_below(s, s->num_samples,
-                                     spot.position + s->rank, count);
-    return (size_t)count;
+    count = statesampler_priv_rank_count(s, &s->run.leg, spot.position);
+    return count - statesampler_priv_rank_below(s, s->run.num_samples,
+                                                spot.position + s->rank,
+                                                count);
+}
+
+/* The position in this epoch at which a sample stands, or NONE if DROP leaves
+   it out. Not for REPLACEMENT. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_sampler_position_of(
+    const statesampler *s, uint64_t index)
+{
+    const statesampler_priv_run *run = &s->run;
+    const uint32_t blocks = run->leg.blocks;
+    const statesampler_priv_order *order;
+    statesampler_priv_order spare;
+    uint64_t quota = run->num_samples / blocks;
+    uint64_t longer = run->num_samples % blocks, block;
+    if (run->tail == STATESAMPLER_TAIL_DROP) {
+        if (index >= run->num_samples - longer) {
+            return STATESAMPLER_NONE;
+        }
+        longer = 0;
+    }
+    /* The first `longer` blocks have quota + 1 samples. */
+    block = index < longer * (quota + 1) ? index / (quota + 1)
+                                         : (index - longer) / quota;
+    statesampler_priv_order_clear(&spare);
+    order = statesampler_priv_order_for(&spare, &s->ready, run, run->now.epoch,
+                                        blocks, (uint32_t)block);
+    return block + blocks * statesampler_priv_order_inverse(
+                                run, order, &spare, index - order->start);
 }
 
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
                                          uint64_t index,
                                          statesampler_place *place)
 {
-    statesampler_priv_order spare;
-    const statesampler_priv_order *order;
-    uint64_t n, block, position, past, quota, longer;
-    uint32_t extra;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && place);
-    n = s->num_samples;
-    if (s->order == STATESAMPLER_ORDER_REPLACEMENT) {
-        return STATESAMPLER_EINVAL;
+    const statesampler_priv_leg *leg;
+    uint64_t position, past;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && place);
+    leg = &s->run.leg;
+    if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT) {
+        return STATESAMPLER_EINVAL_REPLACEMENT;
     }
-    if (index >= n) {
-        return STATESAMPLER_ERANGE;
+    if (index >= s->run.num_samples) {
+        return STATESAMPLER_ERANGE_INDEX;
     }
-    quota = n / s->blocks;
-    extra = (uint32_t)(n % s->blocks);
-    if (s->tail == STATESAMPLER_TAIL_DROP) {
-        if (index >= n - extra) {
-            return STATESAMPLER_ERANGE; /* left out */
-        }
-        extra = 0;
-    }
-    longer = extra * (quota + 1);
-    block = index < longer ? index / (quota + 1) : (index - extra) / quota;
-    statesampler_priv_order_clear(&spare);
-    order = statesampler_priv_order_for(s, &spare, s->now.epoch,
-                                        (uint32_t)block);
-    position = statesampler_priv_order_inverse(s, order, &spare,
-                                               index - order->start) *
-                   s->blocks +
-               block;
-    if (position >= s->end) {
-        return STATESAMPLER_ERANGE;
+    position = statesampler_priv_sampler_position_of(s, index);
+    if (position >= leg->end) {
+        return STATESAMPLER_ERANGE_DROPPED;
     }
     /* Positions since the first of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->now.epoch - s->base.epoch) * n + position;
-    if (past < s->base.position) {
-        return STATESAMPLER_ERANGE;
+    past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples +
+           position;
+    if (past < leg->base.position) {
+        return STATESAMPLER_ERANGE_SERVED;
     }
-    past -= s->base.position;
+    past -= leg->base.position;
     place->position = position;
-    place->step = s->base.step + past / s->global;
-    place->slot = (uint32_t)(past % s->global / s->world_size);
-    place->rank = (uint32_t)(past % s->world_size);
+    place->step = leg->base.step + past / s->global_batch;
+    place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
+    place->rank = (uint32_t)(past % s->run.world_size);
     return STATESAMPLER_OK;
 }
 
 /* --- state -----------------------------------------------------------------
-   The state is 14 words of 64 bits, each written byte by byte. */
+   The manual's byte tables say what stands where. Bytes are moved by shifts,
+   so that neither byte order nor alignment matters. Only run_encode and
+   run_decode, and those who write and read the rest of a state, know an
+   offset. */
 
-STATESAMPLER_PRIV void statesampler_priv_put(unsigned char *bytes,
-                                             const uint64_t *words,
-                                             size_t size)
+#define STATESAMPLER_PRIV_FORMAT 1
+#define STATESAMPLER_PRIV_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
+#define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
+#define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_load32(const unsigned char *bytes)
 {
-    size_t i;
-    for (i = 0; i < size; i++) {
-        bytes[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8) & 255);
-    }
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+           (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_get(const unsigned char *bytes,
-                                             uint64_t *words, size_t size)
+STATESAMPLER_PRIV uint64_t statesampler_priv_load64(const unsigned char *bytes)
 {
-    size_t i;
-    for (i = 0; i < size; i++) {
-        uint64_t byte = bytes[i];
-        words[i / 8] = i % 8 ? words[i / 8] | byte << (i % 8 * 8) : byte;
-    }
+    return (uint64_t)statesampler_priv_load32(bytes + 4) << 32 |
+           statesampler_priv_load32(bytes);
 }
 
-/* The check word over the words before it. Every turn is a bijection of the
+STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
+                                                 uint32_t value)
+{
+    bytes[0] = (unsigned char)(value & 255);
+    bytes[1] = (unsigned char)(value >> 8 & 255);
+    bytes[2] = (unsigned char)(value >> 16 & 255);
+    bytes[3] = (unsigned char)(value >> 24);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_store64(unsigned char *bytes,
+                                                 uint64_t value)
+{
+    statesampler_priv_store32(bytes, (uint32_t)value);
+    statesampler_priv_store32(bytes + 4, (uint32_t)(value >> 32));
+}
+
+/* Epoch, position and step, 24 bytes. */
+STATESAMPLER_PRIV void statesampler_priv_spot_encode(
+    unsigned char *bytes, const statesampler_priv_spot *spot)
+{
+    statesampler_priv_store64(bytes, spot->epoch);
+    statesampler_priv_store64(bytes + 8, spot->position);
+    statesampler_priv_store64(bytes + 16, spot->step);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_spot_decode(
+    statesampler_priv_spot *spot, const unsigned char *bytes)
+{
+    spot->epoch = statesampler_priv_load64(bytes);
+    spot->position = statesampler_priv_load64(bytes + 8);
+    spot->step = statesampler_priv_load64(bytes + 16);
+}
+
+/* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
+STATESAMPLER_PRIV void statesampler_priv_run_encode(
+    unsigned char *bytes, const statesampler_priv_run *run, uint32_t blocks)
+{
+    statesampler_priv_store64(bytes + 8, run->num_samples);
+    statesampler_priv_store64(bytes + 16, run->seed);
+    statesampler_priv_store64(bytes + 24, run->stream);
+    statesampler_priv_store64(bytes + 32, run->chunk_size);
+    statesampler_priv_store64(bytes + 40, run->window);
+    bytes[48] = (unsigned char)run->order;
+    bytes[49] = (unsigned char)run->partition;
+    bytes[50] = (unsigned char)run->tail;
+    bytes[51] = 0;
+    statesampler_priv_store32(bytes + 52, blocks);
+    statesampler_priv_store32(bytes + 56, run->world_size);
+    statesampler_priv_store32(bytes + 60, run->batch_size);
+}
+
+/* Returns 0 if byte 51 is not. */
+STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
+                                                   const unsigned char *bytes)
+{
+    run->num_samples = statesampler_priv_load64(bytes + 8);
+    run->seed = statesampler_priv_load64(bytes + 16);
+    run->stream = statesampler_priv_load64(bytes + 24);
+    run->chunk_size = statesampler_priv_load64(bytes + 32);
+    run->window = statesampler_priv_load64(bytes + 40);
+    run->order = bytes[48];
+    run->partition = bytes[49];
+    run->tail = bytes[50];
+    run->leg.blocks = statesampler_priv_load32(bytes + 52);
+    run->world_size = statesampler_priv_load32(bytes + 56);
+    run->batch_size = statesampler_priv_load32(bytes + 60);
+    return bytes[51] == 0;
+}
+
+/* The check word over the bytes before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_check(const unsigned char *bytes,
-                                                   size_t size)
+STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
+    const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        uint64_t word;
-        statesampler_priv_get(bytes, &word, 8);
-        hash = (hash ^ word) * STATESAMPLER_PRIV_GOLDEN;
+        hash ^= statesampler_priv_load64(bytes);
+        hash *= STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-/* Whether this is a whole state, with the same first word and so much of
-   it. */
-STATESAMPLER_PRIV int statesampler_priv_open(const unsigned char *bytes,
-                                             size_t size, size_t expected,
-                                             uint64_t first)
+/* The first eight bytes: magic, format version and algorithm. */
+STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
+                                                     uint32_t magic)
 {
-    uint64_t word, check;
+    statesampler_priv_store32(bytes, magic);
+    statesampler_priv_store32(bytes + 4,
+                              (uint32_t)STATESAMPLER_ALGORITHM << 16 |
+                                  STATESAMPLER_PRIV_FORMAT);
+}
+
+/* The last eight of so many. */
+STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
+                                                   size_t size)
+{
+    statesampler_priv_store64(bytes + size - 8,
+                              statesampler_priv_state_hash(bytes, size - 8));
+}
+
+/* Whether these bytes are a whole state, of this kind and of so many bytes. */
+STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
+                                                    size_t size,
+                                                    uint32_t magic,
+                                                    size_t expected)
+{
     uint32_t version;
     if (size < 8) {
-        return STATESAMPLER_ECORRUPT;
+        return STATESAMPLER_ECORRUPT_SIZE;
     }
-    statesampler_priv_get(bytes, &word, 8);
-    version = (uint32_t)(word >> 32) & 0xffffu;
-    if ((uint32_t)word != (uint32_t)first || version == 0) {
-        return STATESAMPLER_ECORRUPT;
+    version = statesampler_priv_load32(bytes + 4);
+    if (statesampler_priv_load32(bytes) != magic || (version & 0xffff) == 0) {
+        return STATESAMPLER_ECORRUPT_MAGIC;
     }
-    if (version > STATESAMPLER_PRIV_FORMAT) {
-        return STATESAMPLER_EVERSION;
+    if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
+        return STATESAMPLER_EVERSION_FORMAT;
     }
     if (size != expected) {
-        return STATESAMPLER_ECORRUPT;
+        return STATESAMPLER_ECORRUPT_SIZE;
     }
-    statesampler_priv_get(bytes + size - 8, &check, 8);
-    if (check != statesampler_priv_check(bytes, size - 8)) {
-        return STATESAMPLER_ECORRUPT;
+    if (statesampler_priv_load64(bytes + size - 8) !=
+        statesampler_priv_state_hash(bytes, size - 8)) {
+        return STATESAMPLER_ECORRUPT_CHECK;
     }
-    return word == first ? STATESAMPLER_OK : STATESAMPLER_EVERSION;
+    return version >> 16 == STATESAMPLER_ALGORITHM
+               ? STATESAMPLER_OK
+               : STATESAMPLER_EVERSION_ALGORITHM;
+}
+
+/* The description of a run as rank 0, without its epoch and drop_last. */
+STATESAMPLER_PRIV void statesampler_priv_run_describe(
+    statesampler_desc *desc, const statesampler_priv_run *run)
+{
+    desc->num_samples = run->num_samples;
+    desc->seed = run->seed;
+    desc->epoch = 0;
+    desc->stream = run->stream;
+    desc->rank = 0;
+    desc->world_size = run->world_size;
+    desc->batch_size = run->batch_size;
+    desc->order = run->order;
+    desc->partition = run->partition;
+    desc->tail = run->tail;
+    desc->drop_last = 0;
+    desc->chunk_size = run->chunk_size;
+    desc->window = run->window;
+}
+
+/* Positions that a run has served since its base. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
+    const statesampler_priv_run *run)
+{
+    return (run->now.epoch - run->leg.base.epoch) * run->num_samples +
+           run->now.position - run->leg.base.position;
+}
+
+/* Whether positions and base are such as a run with CARRY has. seek stops at
+   2^63 steps, and 2^62 more take centuries. */
+STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
+    const statesampler_priv_run *run)
+{
+    const statesampler_priv_spot *base = &run->leg.base;
+    uint64_t n = run->num_samples, epochs = run->now.epoch - base->epoch;
+    uint64_t served = statesampler_priv_run_served(run);
+    if (base->position >= n || base->step > STATESAMPLER_NONE / 4 * 3) {
+        return STATESAMPLER_ECORRUPT_BASE;
+    }
+    return run->now.position >= n ||
+                   epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
+                   served > STATESAMPLER_MAX_SAMPLES ||
+                   served % ((uint64_t)run->world_size * run->batch_size) != 0
+               ? STATESAMPLER_ECORRUPT_POSITION
+               : STATESAMPLER_OK;
+}
+
+/* The same for the other tails. A base is where another shape stopped: at most
+   its padding, which is less than its world size, after the last sample. And
+   a step serves one position or more. */
+STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
+    const statesampler_priv_run *run)
+{
+    const statesampler_priv_spot *base = &run->leg.base;
+    uint64_t served = run->now.position - base->position;
+    uint64_t end = statesampler_priv_run_end(run, &run->leg);
+    uint64_t most = statesampler_priv_run_whole(run, run->num_samples,
+                                                run->leg.blocks);
+    if (run->tail == STATESAMPLER_TAIL_PAD) {
+        most += UINT32_MAX - 1;
+    }
+    if (base->position > most || base->step > base->position) {
+        return STATESAMPLER_ECORRUPT_BASE;
+    }
+    return run->now.epoch != base->epoch || served > end - base->position ||
+                   (run->now.position != end &&
+                    served % ((uint64_t)run->world_size * run->batch_size) !=
+                        0)
+               ? STATESAMPLER_ECORRUPT_POSITION
+               : STATESAMPLER_OK;
+}
+
+/* Whether this many blocks are what a run of this shape has. */
+STATESAMPLER_PRIV int statesampler_priv_run_check_blocks(
+    const statesampler_priv_run *run)
+{
+    uint32_t blocks = run->leg.blocks;
+    if (run->partition == STATESAMPLER_PARTITION_INTERLEAVED) {
+        return blocks == 1;
+    }
+    return blocks != 0 &&
+           (run->leg.base.position != 0 || blocks == run->world_size);
+}
+
+/* Whether a run can have saved this. */
+STATESAMPLER_PRIV int statesampler_priv_run_check(
+    const statesampler_priv_run *run)
+{
+    const statesampler_priv_spot *base = &run->leg.base;
+    statesampler_desc desc;
+    statesampler_priv_run_describe(&desc, run);
+    if (run->world_size == 0 || run->batch_size == 0 ||
+        statesampler_priv_desc_check(&desc) != STATESAMPLER_OK) {
+        return STATESAMPLER_ECORRUPT_DESC;
+    }
+    if (run->order != STATESAMPLER_ORDER_WINDOW &&
+        (run->chunk_size | run->window) != 0) {
+        return STATESAMPLER_ECORRUPT_ZERO;
+    }
+    if (!statesampler_priv_run_check_blocks(run)) {
+        return STATESAMPLER_ECORRUPT_BLOCKS;
+    }
+    if (base->step == 0 && base->position != 0) {
+        return STATESAMPLER_ECORRUPT_BASE;
+    }
+    return run->tail == STATESAMPLER_TAIL_CARRY
+               ? statesampler_priv_run_check_carry(run)
+               : statesampler_priv_run_check_spots(run);
+}
+
+/* Whether two runs are of the same dataset, in the same order. */
+STATESAMPLER_PRIV int statesampler_priv_run_match(
+    const statesampler_priv_run *run, const statesampler_priv_run *other)
+{
+    if (run->num_samples != other->num_samples) {
+        return STATESAMPLER_EMISMATCH_NUM_SAMPLES;
+    }
+    if (run->seed != other->seed) {
+        return STATESAMPLER_EMISMATCH_SEED;
+    }
+    if (run->stream != other->stream) {
+        return STATESAMPLER_EMISMATCH_STREAM;
+    }
+    if (run->order != other->order) {
+        return STATESAMPLER_EMISMATCH_ORDER;
+    }
+    if (run->chunk_size != other->chunk_size) {
+        return STATESAMPLER_EMISMATCH_CHUNK_SIZE;
+    }
+    if (run->window != other->window) {
+        return STATESAMPLER_EMISMATCH_WINDOW;
+    }
+    if (run->partition != other->partition) {
+        return STATESAMPLER_EMISMATCH_PARTITION;
+    }
+    return run->tail == other->tail ? STATESAMPLER_OK
+                                    : STATESAMPLER_EMISMATCH_TAIL;
+}
+
+/* Goes on where a run is that matches. */
+STATESAMPLER_PRIV void statesampler_priv_sampler_follow(
+    statesampler *s, const statesampler_priv_run *run)
+{
+    if (run->now.position == 0 && run->tail != STATESAMPLER_TAIL_CARRY) {
+        statesampler_begin(s, run->now.epoch);
+        return;
+    }
+    statesampler_priv_spot_copy(&s->run.now, &run->now);
+    statesampler_priv_spot_copy(&s->run.leg.base, &run->leg.base);
+    s->run.leg.blocks = run->leg.blocks;
+    if (run->world_size != s->run.world_size ||
+        run->batch_size != s->run.batch_size) {
+        statesampler_priv_sampler_rebase(s);
+    }
+    statesampler_priv_leg_close(&s->run.leg, s);
+    if (s->run.now.position > s->run.leg.end) {
+        /* Saved after a step that this loader's drop_last leaves out. */
+        statesampler_priv_sampler_rebase(s);
+        statesampler_priv_leg_close(&s->run.leg, s);
+    }
+    statesampler_priv_sampler_prepare(s);
 }
 
 STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
                                        size_t size)
 {
-    uint64_t words[STATESAMPLER_PRIV_WORDS];
     unsigned char *bytes = (unsigned char *)out;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && out);
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (out || size == 0));
     if (size < STATESAMPLER_STATE_BYTES) {
         return STATESAMPLER_ECAPACITY;
     }
-    statesampler_priv_words(s, words);
-    statesampler_priv_put(bytes, words, STATESAMPLER_STATE_BYTES - 8);
-    words[0] = statesampler_priv_check(bytes, STATESAMPLER_STATE_BYTES - 8);
-    statesampler_priv_put(bytes + STATESAMPLER_STATE_BYTES - 8, words, 8);
+    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_SAMPLER);
+    statesampler_priv_run_encode(bytes, &s->run, s->run.leg.blocks);
+    statesampler_priv_store64(bytes + 64, s->run.now.epoch);
+    statesampler_priv_store64(bytes + 72, s->run.now.position);
+    statesampler_priv_spot_encode(bytes + 80, &s->run.leg.base);
+    statesampler_priv_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
 }
 
-/* Positions that a run with these words has served since its base. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_served(const uint64_t *words)
+/* Reads a sampler's state. */
+STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
+                                                 const unsigned char *bytes,
+                                                 size_t size)
 {
-    return (words[8] - words[10]) * words[1] + words[9] - words[11];
-}
-
-/* The sampler that such words were saved of, as rank 0. Byte 51, which is 0 in
-   every state, is read as drop_last, so that anything else shows. */
-STATESAMPLER_PRIV void statesampler_priv_describe(const uint64_t *words,
-                                                  statesampler_desc *d)
-{
-    d->num_samples = words[1];
-    d->seed = words[2];
-    d->epoch = 0;
-    d->stream = words[3];
-    d->rank = 0;
-    d->world_size = (uint32_t)words[7];
-    d->batch_size = (uint32_t)(words[7] >> 32);
-    d->order = (uint32_t)words[6] & 255;
-    d->partition = (uint32_t)words[6] >> 8 & 255;
-    d->tail = (uint32_t)words[6] >> 16 & 255;
-    d->drop_last = (uint32_t)words[6] >> 24 & 255;
-    d->chunk_size = words[4];
-    d->window = words[5];
-}
-
-/* Whether a run could have saved these words. */
-STATESAMPLER_PRIV int statesampler_priv_possible(const uint64_t *words)
-{
-    uint64_t blocks = words[6] >> 32, epochs = words[8] - words[10];
-    uint64_t base = words[11], base_step = words[12], n = words[1];
-    uint64_t served = statesampler_priv_served(words), most, global;
-    statesampler_desc d;
-    statesampler_priv_describe(words, &d);
-    global = (uint64_t)d.world_size * d.batch_size;
-    if (!statesampler_priv_valid(&d) || d.drop_last != 0 || global == 0 ||
-        blocks == 0 ||
-        (d.partition == STATESAMPLER_PARTITION_INTERLEAVED && blocks != 1) ||
-        (d.order != STATESAMPLER_ORDER_WINDOW && (words[4] | words[5]) != 0) ||
-        (base_step == 0 && base != 0)) {
-        return 0;
+    int code = statesampler_priv_state_check(
+        bytes, size, STATESAMPLER_PRIV_MAGIC_SAMPLER, STATESAMPLER_STATE_BYTES);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    if (d.tail == STATESAMPLER_TAIL_CARRY) {
-        /* seek stops at 2^63 steps, and 2^62 more take centuries. */
-        return words[9] < n && base < n &&
-               base_step <= STATESAMPLER_NONE / 4 * 3 &&
-               epochs <= STATESAMPLER_MAX_SAMPLES / n + 1 &&
-               served <= STATESAMPLER_MAX_SAMPLES && served % global == 0;
+    if (!statesampler_priv_run_decode(run, bytes)) {
+        return STATESAMPLER_ECORRUPT_ZERO;
     }
-    /* A base is where another shape stopped: at most its padding, which is
-       less than its world size, after the last sample. And a step serves one
-       position or more. */
-    n = statesampler_priv_end(words, &most);
-    if (d.tail == STATESAMPLER_TAIL_PAD) {
-        most += UINT32_MAX - 1;
+    run->now.epoch = statesampler_priv_load64(bytes + 64);
+    run->now.position = statesampler_priv_load64(bytes + 72);
+    statesampler_priv_spot_decode(&run->leg.base, bytes + 80);
+    code = statesampler_priv_run_check(run);
+    if (code == STATESAMPLER_OK) {
+        run->now.step = run->leg.base.step +
+                        statesampler_priv_ceil_div(
+                            statesampler_priv_run_served(run),
+                            (uint64_t)run->world_size * run->batch_size);
     }
-    return epochs == 0 && base <= most && base_step <= base &&
-           (base != 0 || d.partition == STATESAMPLER_PARTITION_INTERLEAVED ||
-            blocks == d.world_size) &&
-           served <= n - base &&
-           (served == n - base || served % global == 0);
-}
-
-/* Whether these words may be taken over. */
-STATESAMPLER_PRIV int statesampler_priv_fit(const statesampler *s,
-                                            const uint64_t *words)
-{
-    uint64_t own[STATESAMPLER_PRIV_WORDS];
-    int i;
-    if (!statesampler_priv_possible(words)) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    statesampler_priv_words(s, own);
-    /* Number of samples to tail must match; blocks are taken over. */
-    for (i = 1; i < 6; i++) {
-        if (words[i] != own[i]) {
-            return STATESAMPLER_EMISMATCH;
-        }
-    }
-    return (uint32_t)words[6] == (uint32_t)own[6] ? STATESAMPLER_OK
-                                                  : STATESAMPLER_EMISMATCH;
-}
-
-/* Goes on where these words say. */
-STATESAMPLER_PRIV void statesampler_priv_take(statesampler *s,
-                                              const uint64_t *words)
-{
-    uint32_t world_size = (uint32_t)words[7];
-    uint32_t batch_size = (uint32_t)(words[7] >> 32);
-    if (words[9] == 0 && s->tail != STATESAMPLER_TAIL_CARRY) {
-        statesampler_priv_begin(s, words[8]);
-        return;
-    }
-    s->now.epoch = words[8];
-    s->now.position = words[9];
-    s->base.epoch = words[10];
-    s->base.position = words[11];
-    s->base.step = words[12];
-    s->now.step = words[12] + statesampler_priv_ceil_div(
-                              statesampler_priv_served(words),
-                              (uint64_t)world_size * batch_size);
-    if (world_size != s->world_size || batch_size != s->batch_size) {
-        statesampler_priv_rebase(s);
-    }
-    statesampler_priv_settle(s, (uint32_t)(words[6] >> 32));
-    if (s->now.position > s->end) {
-        /* Saved after a step that this loader's drop_last leaves out. */
-        statesampler_priv_rebase(s);
-        statesampler_priv_settle(s, s->blocks);
-    }
+    return code;
 }
 
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    statesampler_priv_run run;
     int code;
-    STATESAMPLER_ASSERT(s && s->world_size != 0 && (state || size == 0));
-    code = statesampler_priv_open(bytes, size, STATESAMPLER_STATE_BYTES,
-                                  STATESAMPLER_PRIV_FIRST(
-                                      STATESAMPLER_PRIV_MAGIC));
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (state || size == 0));
+    code = statesampler_priv_run_read(&run, (const unsigned char *)state,
+                                      size);
     if (code == STATESAMPLER_OK) {
-        statesampler_priv_get(bytes, words, size - 8);
-        code = statesampler_priv_fit(s, words);
+        code = statesampler_priv_run_match(&run, &s->run);
     }
     if (code == STATESAMPLER_OK) {
-        statesampler_priv_take(s, words);
+        statesampler_priv_sampler_follow(s, &run);
     }
     return code;
 }
@@ -2787,34 +3527,28 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
                                            statesampler_desc *desc,
                                            statesampler_place *place)
 {
-    uint64_t words[STATESAMPLER_PRIV_WORDS];
-    const unsigned char *bytes = (const unsigned char *)state;
-    int code = statesampler_priv_open(bytes, size, STATESAMPLER_STATE_BYTES,
-                                      STATESAMPLER_PRIV_FIRST(
-                                          STATESAMPLER_PRIV_MAGIC));
+    statesampler_priv_run run;
+    int code;
+    STATESAMPLER_ASSERT(state || size == 0);
+    code = statesampler_priv_run_read(&run, (const unsigned char *)state,
+                                      size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    statesampler_priv_get(bytes, words, size - 8);
-    if (!statesampler_priv_possible(words)) {
-        return STATESAMPLER_ECORRUPT;
-    }
     if (desc) {
-        statesampler_priv_describe(words, desc);
-        desc->epoch = words[8];
+        statesampler_priv_run_describe(desc, &run);
+        desc->epoch = run.now.epoch;
     }
     if (place) {
-        place->position = words[9];
-        place->step = words[12] + statesampler_priv_ceil_div(
-            statesampler_priv_served(words),
-            (words[7] & UINT32_MAX) * (words[7] >> 32));
+        place->position = run.now.position;
+        place->step = run.now.step;
         place->rank = 0;
         place->slot = 0;
     }
     return STATESAMPLER_OK;
 }
 
-/* --- mix -------------------------------------------------------------------
+/* --- mix: the sequence -----------------------------------------------------
    The sequence says whose turn it is, for ever, and a point is a number of
    its turns. Sources that have steps sit in its seats, in their order, and
    the seats are the leaves of a tree: the root's left child has those with an
@@ -2828,52 +3562,66 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    from its share. Equal weights are 0, 1, 2, ... and round again, as left and
    right then take every other turn. */
 
-#define STATESAMPLER_PRIV_MIX_MAGIC 0x584d5353u /* "SSMX" */
-#define STATESAMPLER_PRIV_MIX_HEAD 48u          /* bytes before the sources */
-#define STATESAMPLER_PRIV_SOURCE_BYTES 88u
 #define STATESAMPLER_PRIV_NOBODY UINT32_MAX
+#define STATESAMPLER_PRIV_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* How many of the first turns of the sequence, so many as point says, are
-   those of *seat; or, where that is NOBODY, of the seat whose turn comes
-   then, which it is set to. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_turns(
-    const statesampler_mix *mix, uint64_t point, uint32_t *seat)
+/* The seat whose turn comes at a point; *turns is how many it has had. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_seat_at(
+    uint64_t *turns, const statesampler_mix *mix, uint64_t point)
+{
+    uint32_t weight = mix->weight, bit, node = 0, right;
+    uint64_t rounds = point / weight;
+    *turns = point % weight;
+    for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
+        uint32_t left = weight - mix->sources[right].row.right;
+        uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
+        uint64_t share = product / weight;             /* the left child's */
+        if (product - share * weight + left >= weight) {
+            *turns = share;
+            weight = left;
+        } else {
+            *turns -= share;
+            weight -= left;
+            node = right;
+        }
+    }
+    *turns += rounds * weight;
+    return node;
+}
+
+/* How many turns a seat has had at a point. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix_turns_of(
+    const statesampler_mix *mix, uint32_t seat, uint64_t point)
 {
     uint32_t weight = mix->weight, bit, node = 0, right;
     uint64_t rounds = point / weight, turns = point % weight;
     for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
-        uint32_t part = weight - mix->sources[right].right;
-        uint64_t product = turns * part + weight / 2; /* below 2^62 + 2^30 */
-        uint64_t share = product / weight;
-        if (*seat == STATESAMPLER_PRIV_NOBODY
-                ? product - share * weight + part >= weight
-                : !(*seat & bit)) {
-            turns = share;
-            weight = part;
-        } else {
+        uint32_t left = weight - mix->sources[right].row.right;
+        uint64_t share = (turns * left + weight / 2) / weight;
+        if (seat & bit) {
             turns -= share;
-            weight -= part;
+            weight -= left;
             node = right;
+        } else {
+            turns = share;
+            weight = left;
         }
     }
-    *seat = node;
     return rounds * weight + turns;
 }
 
-/* The point at which a seat takes its turn of this number, from 0, or 2^63
-   where that is farther than any mix goes. From the leaf to the root, a child
-   of weight a has its turn k at turn (k * w + w / 2) / a of its parent, as that
-   is where its share is rounded up to k + 1; a left child's half is rounded
-   down first. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_when(const statesampler_mix *mix,
-                                                  uint32_t seat,
-                                                  uint64_t turns)
+/* The point at which a seat takes its turn of this number, from 0, or TOO_FAR.
+   From the leaf to the root, a child of weight a has its turn k at turn
+   (k * w + w / 2) / a of its parent, as that is where its share is rounded up
+   to k + 1; a left child's half is rounded down first. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point_of(
+    const statesampler_mix *mix, uint32_t seat, uint64_t turns)
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t rounds;
     weights[0] = mix->weight;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
-        uint32_t part = mix->sources[right].right;
+        uint32_t part = mix->sources[right].row.right;
         if (seat >> level & 1) {
             node = right;
         } else {
@@ -2888,125 +3636,277 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_when(const statesampler_mix *mix,
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
-    return rounds < 2 * STATESAMPLER_MAX_SAMPLES / mix->weight
+    return rounds < STATESAMPLER_PRIV_TOO_FAR / mix->weight
                ? rounds * mix->weight + turns
-               : 2 * STATESAMPLER_MAX_SAMPLES;
+               : STATESAMPLER_PRIV_TOO_FAR;
 }
 
-/* How many turns before a point are not passed over. ALL. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_taken(const statesampler_mix *mix,
-                                                   uint64_t point)
+STATESAMPLER_PRIV statesampler_source *statesampler_priv_mix_seated(
+    const statesampler_mix *mix, uint32_t seat)
+{
+    return mix->sources + mix->sources[seat].row.source;
+}
+
+/* How many turns before a point ALL does not pass over. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix_taken(
+    const statesampler_mix *mix, uint64_t point)
 {
     uint64_t sum = 0;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
         const statesampler_source *source =
-            mix->sources + mix->sources[seat].seated;
-        sum += statesampler_priv_min(statesampler_priv_turns(mix, point, &seat),
-                                     source->base_turns + source->left);
+            statesampler_priv_mix_seated(mix, seat);
+        sum += statesampler_priv_min(
+            statesampler_priv_mix_turns_of(mix, seat, point),
+            source->base_turns + source->left);
     }
     return sum;
 }
 
-/* The point of a turn of the mix. With ALL it is as many points farther as
-   turns were passed over; the step doubles until it leads too far, and is
-   halved from there on: 126 times at most, as points are below 2^63. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_point(
+/* The point of a turn of the mix, before its end. With ALL it is as many
+   points farther as turns were passed over: the step doubles until it leads
+   too far, and is halved from there on, 126 times at most, as points are
+   below 2^63. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t goal = mix->base_point + (turn - mix->base_turn);
-    uint64_t point = goal, step = mix->stop == STATESAMPLER_STOP_ALL;
-    int growing = 1;
-    while (step != 0) {
-        if (statesampler_priv_taken(mix, point + step) > goal) {
-            growing = 0;
-        } else {
+    uint64_t point = goal, step = 1;
+    if (mix->stop != STATESAMPLER_STOP_ALL) {
+        return goal;
+    }
+    while (statesampler_priv_mix_taken(mix, point + step) <= goal) {
+        point += step;
+        step *= 2;
+    }
+    for (step /= 2; step != 0; step /= 2) {
+        if (statesampler_priv_mix_taken(mix, point + step) <= goal) {
             point += step;
         }
-        step = growing ? step * 2 : step / 2;
     }
     return point;
 }
 
-/* Whether a source has steps: with FIRST and ALL in the present epoch, served
-   ones counted, otherwise in epochs to come. */
-STATESAMPLER_PRIV int statesampler_priv_takes_turns(const statesampler *s,
-                                                    uint32_t stop)
-{
-    return stop <= STATESAMPLER_STOP_ALL
-               ? statesampler_num_steps(s) != 0
-               : statesampler_priv_epoch_end(s, 0, 1) != 0;
-}
+/* --- mix: the base ---------------------------------------------------------
+   At the base the samplers stand where the mix's shape began, and what is
+   noted of them there gives every turn from then on. */
 
 STATESAMPLER_PRIV uint32_t
-statesampler_priv_weight(const statesampler_source *source)
+statesampler_priv_source_weight(const statesampler_source *source)
 {
     return source->weight ? source->weight : 1;
 }
 
-/* Makes the present turn the base, and takes stock of the sources. */
-STATESAMPLER_PRIV void statesampler_priv_mix_base(statesampler_mix *mix)
+/* Whether a source has steps: with FIRST and ALL in the present epoch, served
+   ones counted, otherwise in epochs to come. */
+STATESAMPLER_PRIV int statesampler_priv_source_has_steps(const statesampler *s,
+                                                         uint32_t stop)
+{
+    statesampler_priv_leg leg;
+    if (stop <= STATESAMPLER_STOP_ALL) {
+        return statesampler_num_steps(s) != 0;
+    }
+    statesampler_priv_leg_begin(&leg, s, 0);
+    return leg.end != 0;
+}
+
+/* Gives seats to the sources that have steps. If they are not those that had
+   seats before, another sequence begins. */
+STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
 {
     statesampler_source *sources = mix->sources;
     uint32_t i, bit;
-    uint64_t left = 0, first = STATESAMPLER_NONE, last;
     mix->seats = 0;
     mix->weight = 0;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler *s = &sources[i].sampler;
+        const uint32_t weight = statesampler_priv_source_weight(sources + i);
+        const uint32_t had = sources[i].seat != STATESAMPLER_PRIV_NOBODY;
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
-        statesampler_priv_rebase(s);
-        if (mix->turn == 0) {
-            sources[i].finished = 0;
-        }
-        sources[i].base_blocks = s->blocks;
-        statesampler_priv_copy(&sources[i].base, &s->now);
-        sources[i].left = statesampler_priv_reach(s);
-        left += sources[i].left;
-        if (statesampler_priv_takes_turns(s, mix->stop)) {
+        if (statesampler_priv_source_has_steps(&sources[i].sampler,
+                                               mix->stop)) {
             seat = mix->seats++;
-            sources[seat].seated = i;
-            sources[seat].right = 0;
-            mix->weight += statesampler_priv_weight(sources + i);
+            mix->weight += weight;
+            sources[seat].row.source = i;
+            sources[seat].row.right = 0;
             for (bit = 1; bit <= seat; bit *= 2) {
                 if (seat & bit) {
-                    sources[seat & (2 * bit - 1)].right +=
-                        statesampler_priv_weight(sources + i);
+                    sources[seat & (2 * bit - 1)].row.right += weight;
                 }
             }
         }
-        if ((seat ^ sources[i].seat) >> 31) {
-            mix->point = 0; /* other sources, another sequence */
+        if (had != (seat != STATESAMPLER_PRIV_NOBODY)) {
+            mix->point = 0;
         }
         sources[i].seat = seat;
     }
-    mix->base_turn = mix->turn;
-    mix->base_point = last = mix->point;
+}
+
+/* Notes of every source where it stands, and where the epoch of the mix ends.
+   Returns 0 if the sequence does not reach that far. */
+STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
+{
+    uint64_t first = STATESAMPLER_NONE, last = mix->point, left = 0;
+    uint64_t farthest = 0, reach = STATESAMPLER_NONE;
+    uint32_t seat;
     mix->alive = 0;
-    for (i = 0; i < mix->seats; i++) {
-        statesampler_source *source = sources + sources[i].seated;
+    for (seat = 0; seat < mix->seats; seat++) {
+        statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
+        const statesampler *s = &source->sampler;
         uint64_t over;
+        source->left = statesampler_priv_leg_steps(&s->run.leg, s);
+        source->base_turns =
+            statesampler_priv_mix_turns_of(mix, seat, mix->point);
+        left += source->left;
         if (source->left != 0) {
-            sources[mix->alive++].alive = i;
+            mix->sources[mix->alive++].row.alive = seat;
         }
-        source->base_turns = statesampler_priv_turns(mix, mix->point, &i);
         /* Its first turn without a step. */
-        over = statesampler_priv_when(mix, i,
-                                      source->base_turns + source->left);
+        over = statesampler_priv_mix_point_of(
+            mix, seat, source->base_turns + source->left);
+        farthest = over > farthest ? over : farthest;
         first = statesampler_priv_min(first, over);
         if (over > last && !source->finished) {
             last = over;
         }
+        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+            reach = statesampler_priv_min(reach, over);
+        }
     }
+    mix->base_turn = mix->turn;
+    mix->base_point = mix->point;
+    mix->reach = reach == STATESAMPLER_NONE
+                     ? reach
+                     : mix->turn + (reach - mix->point);
     mix->end = mix->turn;
     if (mix->stop == STATESAMPLER_STOP_NEVER) {
         mix->end = STATESAMPLER_NONE;
-    } else if (mix->stop == STATESAMPLER_STOP_ALL) {
+        return 1;
+    }
+    if (mix->stop == STATESAMPLER_STOP_ALL) {
         mix->end += left;
     } else if (mix->seats != 0) {
         mix->end += (mix->stop == STATESAMPLER_STOP_FIRST ? first : last) -
                     mix->point;
     }
+    return farthest < STATESAMPLER_PRIV_TOO_FAR;
+}
+
+/* The base of the tally is the mix's from now on. */
+STATESAMPLER_PRIV void statesampler_priv_mix_commit(statesampler_mix *mix)
+{
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        statesampler_priv_leg_copy(&source->base, &source->sampler.run.leg);
+    }
+}
+
+/* Makes the present turn the base. */
+STATESAMPLER_PRIV void statesampler_priv_mix_rebase(statesampler_mix *mix)
+{
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_priv_sampler_rebase(&mix->sources[i].sampler);
+        if (mix->turn == 0) {
+            mix->sources[i].finished = 0;
+        }
+    }
+    statesampler_priv_mix_seat(mix);
+    (void)statesampler_priv_mix_tally(mix);
+    statesampler_priv_mix_commit(mix);
+}
+
+/* --- mix: its rules */
+
+/* Steps of a source in its present epoch or, if there are more, in others. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_source_most_steps(
+    const statesampler *s)
+{
+    statesampler_priv_leg leg;
+    uint64_t present = statesampler_num_steps(s), steps;
+    statesampler_priv_leg_begin(&leg, s, 0);
+    steps = statesampler_priv_leg_steps(&leg, s);
+    return steps > present ? steps : present;
+}
+
+/* Whether a sampler may be in a mix with the first one. */
+STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
+                                                     const statesampler *first,
+                                                     uint32_t stop)
+{
+    if (s->rank != first->rank) {
+        return STATESAMPLER_EINVAL_SOURCE_RANK;
+    }
+    if (s->run.world_size != first->run.world_size) {
+        return STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE;
+    }
+    if (s->run.batch_size != first->run.batch_size) {
+        return STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE;
+    }
+    return s->run.tail == STATESAMPLER_TAIL_CARRY &&
+                   stop != STATESAMPLER_STOP_NEVER
+               ? STATESAMPLER_EINVAL_SOURCE_CARRY
+               : STATESAMPLER_OK;
+}
+
+/* Whether sources of this weight altogether make a sequence. Where they take
+   turns until all have finished, all of it must fit. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
+    const statesampler_source *sources, uint32_t num_sources, uint32_t stop,
+    uint64_t weight)
+{
+    uint32_t i;
+    if (stop == STATESAMPLER_STOP_NEVER) {
+        return weight ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
+    }
+    if (stop == STATESAMPLER_STOP_FIRST || weight == 0) {
+        return STATESAMPLER_OK;
+    }
+    for (i = 0; i < num_sources; i++) {
+        if (statesampler_priv_source_most_steps(&sources[i].sampler) /
+                    statesampler_priv_source_weight(sources + i) >=
+                STATESAMPLER_MAX_SAMPLES / weight) {
+            return STATESAMPLER_EINVAL_SEQUENCE;
+        }
+    }
+    return STATESAMPLER_OK;
+}
+
+/* The rules of mix_init. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check(
+    const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
+{
+    uint64_t samples = 0, weights = 0, seated = 0;
+    uint32_t i;
+    if (num_sources == 0) {
+        return STATESAMPLER_EINVAL_NO_SOURCES;
+    }
+    if (stop > STATESAMPLER_STOP_NEVER) {
+        return STATESAMPLER_EINVAL_STOP;
+    }
+    for (i = 0; i < num_sources; i++) {
+        const statesampler *s = &sources[i].sampler;
+        uint32_t weight = statesampler_priv_source_weight(sources + i);
+        int code;
+        STATESAMPLER_ASSERT(s->run.world_size != 0);
+        code = statesampler_priv_source_check(s, &sources->sampler, stop);
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+        samples += s->run.num_samples;
+        if (samples >= STATESAMPLER_MAX_SAMPLES) {
+            return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
+        }
+        weights += weight;
+        if (weights >> 31) {
+            return STATESAMPLER_EINVAL_WEIGHTS;
+        }
+        if (statesampler_priv_source_has_steps(s, stop)) {
+            seated += weight;
+        }
+    }
+    return statesampler_priv_mix_check_sequence(sources, num_sources, stop,
+                                                seated);
 }
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
@@ -3014,37 +3914,12 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop)
 {
-    uint64_t samples = 0, weights = 0, seated = 0;
     uint32_t i;
-    STATESAMPLER_ASSERT(mix && sources);
-    for (i = 0; i < num_sources; i++) {
-        const statesampler *s = &sources[i].sampler;
-        STATESAMPLER_ASSERT(s->world_size != 0);
-        samples += s->num_samples;
-        weights += statesampler_priv_weight(sources + i);
-        if (statesampler_priv_takes_turns(s, stop)) {
-            seated += statesampler_priv_weight(sources + i);
-        }
-        if (samples >= STATESAMPLER_MAX_SAMPLES || weights >> 31 ||
-            s->rank != sources->sampler.rank ||
-            s->world_size != sources->sampler.world_size ||
-            s->batch_size != sources->sampler.batch_size ||
-            (s->tail == STATESAMPLER_TAIL_CARRY && stop != STATESAMPLER_STOP_NEVER)) {
-            return STATESAMPLER_EINVAL;
-        }
-    }
-    if (num_sources == 0 || stop > STATESAMPLER_STOP_NEVER ||
-        (stop == STATESAMPLER_STOP_NEVER && seated == 0)) {
-        return STATESAMPLER_EINVAL;
-    }
-    for (i = 0; i < num_sources; i++) {
-        if (seated != 0 &&
-            (stop == STATESAMPLER_STOP_ALL || stop == STATESAMPLER_STOP_RESTART) &&
-            statesampler_num_steps(&sources[i].sampler) /
-                    statesampler_priv_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / seated) {
-            return STATESAMPLER_EINVAL;
-        }
+    int code;
+    STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
+    code = statesampler_priv_mix_check(sources, num_sources, stop);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     mix->sources = sources;
     mix->num_sources = num_sources;
@@ -3054,220 +3929,223 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->point = 0;
     for (i = 0; i < num_sources; i++) {
         sources[i].seat = STATESAMPLER_PRIV_NOBODY;
-        sources[i].drop_last = 0;
+        sources[i].own_drop_last = 0;
+        sources[i].own_finished = 0;
     }
-    statesampler_priv_mix_base(mix);
+    statesampler_priv_mix_rebase(mix);
     return STATESAMPLER_OK;
 }
 
-/* The number of the source whose turn comes at a point, and how many it has
-   had since the base. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_due(const statesampler_mix *mix,
-                                                 uint64_t point,
-                                                 uint64_t *turns)
+/* --- mix: moving */
+
+/* The number of the source whose turn comes at a point; *turns is how many it
+   has had since the base. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_due(
+    uint64_t *turns, const statesampler_mix *mix, uint64_t point)
 {
-    uint32_t seat = STATESAMPLER_PRIV_NOBODY;
-    *turns = statesampler_priv_turns(mix, point, &seat);
-    seat = mix->sources[seat].seated;
-    *turns -= mix->sources[seat].base_turns;
-    return seat;
+    uint32_t seat = statesampler_priv_mix_seat_at(turns, mix, point);
+    uint32_t source = mix->sources[seat].row.source;
+    *turns -= mix->sources[source].base_turns;
+    return source;
 }
 
-/* Moves the point to the next turn that is not passed over, as ALL does: turn
-   by turn as long as that costs no more, and then to the first that one of
-   those comes to which have something left. */
-STATESAMPLER_PRIV void statesampler_priv_pass(statesampler_mix *mix)
+/* Where a source is after so many turns since the base. At the end of an
+   epoch it stays there until its next turn. */
+STATESAMPLER_PRIV void statesampler_priv_source_after(
+    statesampler_priv_leg *leg, statesampler_priv_spot *spot,
+    const statesampler_source *source, uint64_t turns)
+{
+    const statesampler *s = &source->sampler;
+    statesampler_priv_leg_copy(leg, &source->base);
+    if (turns > source->left) {
+        uint64_t steps;
+        turns -= source->left + 1;
+        statesampler_priv_leg_begin(leg, s, leg->base.epoch + 1);
+        steps = statesampler_priv_leg_steps(leg, s);
+        leg->base.epoch += turns / steps;
+        turns = turns % steps + 1;
+    }
+    statesampler_priv_leg_spot(spot, leg, s, turns);
+}
+
+/* Moves the point to the next turn that ALL does not pass over: turn by turn
+   as long as that costs no more, and then to the first that one of those
+   comes to which have something left. */
+STATESAMPLER_PRIV void statesampler_priv_mix_pass_over(statesampler_mix *mix)
 {
     const statesampler_source *sources = mix->sources;
     uint64_t next = STATESAMPLER_NONE, turns;
     uint32_t k;
     for (k = 0; k < mix->alive; k++) {
-        uint32_t i = statesampler_priv_due(mix, ++mix->point, &turns);
+        uint32_t i = statesampler_priv_mix_due(&turns, mix, ++mix->point);
         if (turns < sources[i].left) {
             return;
         }
     }
     for (k = 0; k < mix->alive; k++) {
-        uint32_t seat = sources[k].alive;
-        const statesampler_source *source = sources + sources[seat].seated;
-        turns = source->base_turns +
-                (source->sampler.now.step - source->base.step);
-        next = statesampler_priv_min(next,
-                                     statesampler_priv_when(mix, seat, turns));
+        uint32_t seat = sources[k].row.alive;
+        const statesampler_source *source =
+            statesampler_priv_mix_seated(mix, seat);
+        turns = source->base_turns + (source->sampler.run.now.step -
+                                      source->base.base.step);
+        next = statesampler_priv_min(
+            next, statesampler_priv_mix_point_of(mix, seat, turns));
     }
     mix->point = next;
 }
 
-/* A source has finished. */
-STATESAMPLER_PRIV void statesampler_priv_retire(statesampler_mix *mix,
-                                                uint32_t seat)
+/* A source with ALL has finished: its seat leaves the list of the others. */
+STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
+                                                    uint32_t seat)
 {
     statesampler_source *sources = mix->sources;
-    uint32_t k;
+    uint32_t k, kept = 0;
     for (k = 0; k < mix->alive; k++) {
-        if (sources[k].alive == seat) {
-            sources[k].alive = sources[--mix->alive].alive;
+        sources[kept].row.alive = sources[k].row.alive;
+        kept += sources[k].row.alive != seat;
+    }
+    mix->alive = kept;
+}
+
+/* Begins the next epoch of the mix. */
+STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
+{
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &mix->sources[i].sampler;
+        if (s->run.now.step != 0) {
+            statesampler_begin(s, s->run.now.epoch + 1);
         }
     }
-}
-
-/* Serves a step, of the next epoch if this one is at its end. The count may
-   be 0: with UNEVEN, for a rank without a sample in the last step. */
-STATESAMPLER_PRIV size_t statesampler_priv_serve_turn(statesampler *s,
-                                                      uint64_t *out)
-{
-    size_t count;
-    if (s->now.position == s->end && s->tail != STATESAMPLER_TAIL_CARRY) {
-        statesampler_priv_begin(s, s->now.epoch + 1);
-    }
-    count = statesampler_priv_rank_count(s, s->now.position);
-    statesampler_priv_advance(s, out, count);
-    return count;
-}
-
-/* Puts a source's sampler, or a copy of it, where it is so many turns after
-   the base. */
-STATESAMPLER_PRIV void statesampler_priv_put_at(
-    const statesampler_source *source, statesampler *s, uint64_t turns)
-{
-    statesampler_priv_copy(&s->now, &source->base);
-    statesampler_priv_rebase(s);
-    statesampler_priv_settle(s, source->base_blocks);
-    if (turns > source->left) {
-        uint64_t steps;
-        turns -= source->left + 1;
-        statesampler_priv_begin(s, s->now.epoch + 1);
-        steps = statesampler_priv_reach(s);
-        statesampler_priv_begin(s, s->now.epoch + turns / steps);
-        turns = turns % steps + 1;
-    }
-    statesampler_priv_after(s, turns, &s->now);
+    mix->epoch++;
+    mix->turn = 0;
+    mix->point = 0;
+    statesampler_priv_mix_rebase(mix);
 }
 
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source)
 {
-    statesampler_source *sources;
+    statesampler_source *taken;
+    statesampler *s;
     uint64_t turns;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    sources = mix->sources;
     if (mix->turn == mix->end) {
-        for (i = 0; i < mix->num_sources; i++) {
-            statesampler *s = &sources[i].sampler;
-            if (s->now.step != 0) {
-                statesampler_priv_begin(s, s->now.epoch + 1);
-            }
-        }
-        mix->epoch++;
-        mix->turn = 0;
-        mix->point = 0;
-        statesampler_priv_mix_base(mix);
+        statesampler_priv_mix_begin(mix);
         *count = 0;
         return 0;
     }
-    i = statesampler_priv_due(mix, mix->point, &turns);
-    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= sources[i].left) {
-        statesampler_priv_pass(mix);
-        i = statesampler_priv_due(mix, mix->point, &turns);
+    i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
+        statesampler_priv_mix_pass_over(mix);
+        i = statesampler_priv_mix_due(&turns, mix, mix->point);
     }
-    *count = statesampler_priv_serve_turn(&sources[i].sampler, out);
+    taken = mix->sources + i;
+    s = &taken->sampler;
+    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
+        statesampler_begin(s, s->run.now.epoch + 1);
+    }
+    *count = statesampler_priv_sampler_serve(s, out);
     *source = i;
     mix->point++;
     mix->turn++;
-    if (turns + 1 >= sources[i].left) {
-        if (sources[i].sampler.tail == STATESAMPLER_TAIL_CARRY) {
-            statesampler_priv_mix_base(mix); /* no seek would reach this turn */
+    if (turns + 1 >= taken->left) {
+        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
         } else if (mix->stop == STATESAMPLER_STOP_ALL) {
-            statesampler_priv_retire(mix, sources[i].seat);
+            statesampler_priv_mix_retire(mix, taken->seat);
         }
     }
     return 1;
+}
+
+/* Whether at, seek and locate reach a turn; its end counts. */
+STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
+                                                 uint64_t turn)
+{
+    if (turn < mix->base_turn) {
+        return STATESAMPLER_ERANGE_BASE;
+    }
+    if (turn > mix->end) {
+        return STATESAMPLER_ERANGE_END;
+    }
+    return turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
+               ? STATESAMPLER_ERANGE_FAR
+               : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source)
 {
-    statesampler copy;
-    volatile unsigned char *to = (volatile unsigned char *)&copy;
-    const unsigned char *from;
     const statesampler_source *taken;
+    statesampler_priv_leg leg;
+    statesampler_priv_spot spot;
     uint64_t turns;
-    uint32_t i;
+    int code;
     STATESAMPLER_ASSERT(mix && mix->sources && count && source);
     *count = 0;
-    if (turn >= mix->end && mix->stop != STATESAMPLER_STOP_NEVER) {
+    code = statesampler_priv_mix_find(mix, turn);
+    if (code == STATESAMPLER_ERANGE_END ||
+        (code == STATESAMPLER_OK && turn == mix->end)) {
         return 0;
     }
-    if (turn < mix->base_turn || turn > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_ERANGE;
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    i = statesampler_priv_due(mix, statesampler_priv_point(mix, turn),
-                              &turns);
-    taken = mix->sources + i;
-    if (turns > taken->left && taken->sampler.tail == STATESAMPLER_TAIL_CARRY) {
-        return STATESAMPLER_ERANGE;
+    *source = statesampler_priv_mix_due(
+        &turns, mix, statesampler_priv_mix_point(mix, turn));
+    taken = mix->sources + *source;
+    statesampler_priv_source_after(&leg, &spot, taken, turns);
+    if (statesampler_priv_leg_ends(&leg, &taken->sampler, spot.position)) {
+        statesampler_priv_leg_begin(&leg, &taken->sampler, spot.epoch + 1);
+        statesampler_priv_spot_copy(&spot, &leg.base);
     }
-    *source = i;
-    from = (const unsigned char *)&taken->sampler;
-    /* Byte by byte and volatile, or compilers call memcpy, which may not be
-       there. The orders come last and are set up anew. */
-    for (i = 0; i < offsetof(statesampler, ready); i++) {
-        to[i] = from[i];
-    }
-    statesampler_priv_order_clear(&copy.ready);
-    statesampler_priv_put_at(taken, &copy, turns);
-    *count = statesampler_priv_serve_turn(&copy, out);
+    *count = statesampler_priv_sampler_peek(out, &taken->sampler, &leg, &spot);
     return 1;
 }
 
-/* Moves to a turn from the base to the end. ERANGE: no sampler with CARRY goes
-   that far from its base; nothing is changed. */
-STATESAMPLER_PRIV int statesampler_priv_go(statesampler_mix *mix, uint64_t turn)
+/* Moves every source to where it is at a turn that mix_find finds. */
+STATESAMPLER_PRIV void statesampler_priv_mix_goto(statesampler_mix *mix,
+                                                  uint64_t turn)
 {
-    uint64_t point = turn == mix->base_turn
-                         ? mix->base_point
-                         : statesampler_priv_point(mix, turn - 1) + 1;
-    uint32_t seat, write;
-    for (write = 0; write < 2; write++) {
-        if (write) {
-            mix->alive = 0;
-        }
-        for (seat = 0; seat < mix->seats; seat++) {
-            statesampler_source *source =
-                mix->sources + mix->sources[seat].seated;
-            uint64_t turns = statesampler_priv_turns(mix, point, &seat) -
-                             source->base_turns;
-            if (mix->stop == STATESAMPLER_STOP_ALL) {
-                turns = statesampler_priv_min(turns, source->left);
-            }
-            if (write) {
-                statesampler_priv_put_at(source, &source->sampler, turns);
-                if (turns < source->left) {
-                    mix->sources[mix->alive++].alive = seat;
-                }
-            } else if (turns > source->left &&
-                       source->sampler.tail == STATESAMPLER_TAIL_CARRY) {
-                return STATESAMPLER_ERANGE;
-            }
-        }
-    }
+    uint32_t seat;
+    mix->point = turn == mix->base_turn
+                     ? mix->base_point
+                     : statesampler_priv_mix_point(mix, turn - 1) + 1;
     mix->turn = turn;
-    mix->point = point;
-    return STATESAMPLER_OK;
+    mix->alive = 0;
+    for (seat = 0; seat < mix->seats; seat++) {
+        statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
+        statesampler_priv_run *run = &source->sampler.run;
+        uint64_t turns =
+            statesampler_priv_mix_turns_of(mix, seat, mix->point) -
+            source->base_turns;
+        if (mix->stop == STATESAMPLER_STOP_ALL) {
+            turns = statesampler_priv_min(turns, source->left);
+        }
+        if (turns < source->left) {
+            mix->sources[mix->alive++].row.alive = seat;
+        }
+        statesampler_priv_source_after(&run->leg, &run->now, source, turns);
+    }
 }
 
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn)
 {
+    int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
-    return turn < mix->base_turn || turn > mix->end ||
-                   turn > STATESAMPLER_MAX_SAMPLES
-               ? STATESAMPLER_ERANGE
-               : statesampler_priv_go(mix, turn);
+    code = statesampler_priv_mix_find(mix, turn);
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_mix_goto(mix, turn);
+    }
+    return code;
 }
+
+/* --- mix: what it says of itself */
 
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
 {
@@ -3294,9 +4172,29 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
     uint64_t samples = 0;
     STATESAMPLER_ASSERT(mix && mix->sources && source <= mix->num_sources);
     while (source != 0) {
-        samples += mix->sources[--source].sampler.num_samples;
+        samples += mix->sources[--source].sampler.run.num_samples;
     }
     return samples;
+}
+
+/* The turn of the mix at which a source serves a step of its present epoch. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_mix_turn_of(
+    const statesampler_mix *mix, const statesampler_source *source,
+    uint64_t step)
+{
+    uint64_t point, turns =
+        statesampler_priv_mix_turns_of(mix, source->seat, mix->point);
+    if (mix->stop == STATESAMPLER_STOP_ALL) {
+        turns =
+            statesampler_priv_min(turns, source->base_turns + source->left);
+    }
+    /* Where it is now, and that many steps on, or back. */
+    turns += step - source->sampler.run.now.step;
+    point = statesampler_priv_mix_point_of(mix, source->seat, turns);
+    if (mix->stop == STATESAMPLER_STOP_ALL) {
+        point = statesampler_priv_mix_taken(mix, point);
+    }
+    return mix->base_turn + (point - mix->base_point);
 }
 
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
@@ -3304,60 +4202,53 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint64_t *turn,
                                              statesampler_place *place)
 {
-    const statesampler *s;
     statesampler_place found;
-    uint64_t point, turns, past, left;
-    uint32_t seat;
+    uint64_t when;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources) {
-        return STATESAMPLER_ERANGE;
+        return STATESAMPLER_ERANGE_SOURCE;
     }
-    s = &mix->sources[source].sampler;
-    code = statesampler_locate(s, index, &found);
+    code = statesampler_locate(&mix->sources[source].sampler, index, &found);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    seat = mix->sources[source].seat;
-    turns = statesampler_priv_turns(mix, mix->point, &seat);
-    past = mix->sources[source].base_turns;
-    left = mix->sources[source].left;
-    if (mix->stop == STATESAMPLER_STOP_ALL) {
-        turns = statesampler_priv_min(turns, past + left);
+    when = statesampler_priv_mix_turn_of(mix, mix->sources + source,
+                                         found.step);
+    code = statesampler_priv_mix_find(mix, when);
+    if (code == STATESAMPLER_ERANGE_END ||
+        (code == STATESAMPLER_OK && when == mix->end)) {
+        return STATESAMPLER_ERANGE_DROPPED;
     }
-    turns += found.step - s->now.step;
-    point = statesampler_priv_when(mix, seat, turns);
-    if (mix->stop == STATESAMPLER_STOP_ALL) {
-        point = statesampler_priv_taken(mix, point);
+    if (code == STATESAMPLER_OK) {
+        *turn = when;
+        place->position = found.position;
+        place->step = found.step;
+        place->rank = found.rank;
+        place->slot = found.slot;
     }
-    point += mix->base_turn - mix->base_point;
-    if (point >= mix->end || point > STATESAMPLER_MAX_SAMPLES ||
-        (s->tail == STATESAMPLER_TAIL_CARRY && turns - past > left)) {
-        return STATESAMPLER_ERANGE; /* mix_at does not serve it either */
-    }
-    *turn = point;
-    place->position = found.position;
-    place->step = found.step;
-    place->rank = found.rank;
-    place->slot = found.slot;
-    return STATESAMPLER_OK;
+    return code;
 }
 
-/* A source in a mix's state: its sampler's words from the number of samples
-   to the shape, the base, and before them all its weight and flags. */
-STATESAMPLER_PRIV void statesampler_priv_source_words(
-    const statesampler_source *source, uint64_t *words)
-{
-    const statesampler *s = &source->sampler;
-    statesampler_priv_words(s, words);
-    words[0] = statesampler_priv_weight(source) |
-               (uint64_t)source->finished << 32 | (uint64_t)s->drop_last << 33;
-    words[6] = (uint64_t)source->base_blocks << 32 | (uint32_t)words[6];
-    words[8] = source->base.epoch;
-    words[9] = source->base.position;
-    words[10] = source->base.step;
-}
+/* --- mix: the state */
 
+#define STATESAMPLER_PRIV_MIX_HEAD 48u /* bytes before the sources */
+#define STATESAMPLER_PRIV_SOURCE_BYTES 88u
+
+/* What a mix's state says besides its sources. */
+typedef struct statesampler_priv_mix_head {
+    uint32_t num_sources, stop;
+    uint64_t epoch, turn, base_turn, base_point;
+} statesampler_priv_mix_head;
+
+/* What it says of one source. */
+typedef struct statesampler_priv_source_entry {
+    uint32_t weight, finished, drop_last;
+    statesampler_priv_run run; /* at the base */
+} statesampler_priv_source_entry;
+
+/* A state of so many sources. So many of them fit as a size_t can count: the
+   samplers themselves are larger. */
 STATESAMPLER_PRIV size_t statesampler_priv_mix_bytes(uint32_t num_sources)
 {
     return (size_t)num_sources * STATESAMPLER_PRIV_SOURCE_BYTES +
@@ -3371,145 +4262,299 @@ STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
     return statesampler_priv_mix_bytes(mix->num_sources);
 }
 
+/* Where the entry of a source begins. */
+STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
+{
+    return STATESAMPLER_PRIV_MIX_HEAD +
+           (size_t)source * STATESAMPLER_PRIV_SOURCE_BYTES;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_source_encode(
+    unsigned char *bytes, const statesampler_source *source)
+{
+    statesampler_priv_store32(bytes, statesampler_priv_source_weight(source));
+    statesampler_priv_store32(bytes + 4, source->finished |
+                                             source->sampler.drop_last << 1);
+    statesampler_priv_run_encode(bytes, &source->sampler.run,
+                                 source->base.blocks);
+    statesampler_priv_spot_encode(bytes + 64, &source->base.base);
+}
+
+/* Reads the entry of a source, as its run was at the base. */
+STATESAMPLER_PRIV int statesampler_priv_source_decode(
+    statesampler_priv_source_entry *entry, const unsigned char *bytes)
+{
+    statesampler_priv_run *run = &entry->run;
+    uint32_t flags = statesampler_priv_load32(bytes + 4);
+    entry->weight = statesampler_priv_load32(bytes);
+    entry->finished = flags & 1;
+    entry->drop_last = flags >> 1 & 1;
+    if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
+        return STATESAMPLER_ECORRUPT_ZERO;
+    }
+    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
+    statesampler_priv_spot_copy(&run->now, &run->leg.base);
+    return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
+               ? STATESAMPLER_ECORRUPT_DESC
+               : statesampler_priv_run_check(run);
+}
+
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
-    uint64_t words[STATESAMPLER_PRIV_WORDS];
+    size_t needed;
     uint32_t i;
-    STATESAMPLER_ASSERT(mix && mix->sources && out);
-    if (size < statesampler_mix_state_bytes(mix)) {
+    STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
+    needed = statesampler_mix_state_bytes(mix);
+    if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
-    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC);
-    words[1] = (uint64_t)mix->stop << 32 | mix->num_sources;
-    words[2] = mix->epoch;
-    words[3] = mix->turn;
-    words[4] = mix->base_turn;
-    words[5] = mix->base_point;
-    statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
-    bytes += STATESAMPLER_PRIV_MIX_HEAD;
+    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIX);
+    statesampler_priv_store32(bytes + 8, mix->num_sources);
+    statesampler_priv_store32(bytes + 12, mix->stop);
+    statesampler_priv_store64(bytes + 16, mix->epoch);
+    statesampler_priv_store64(bytes + 24, mix->turn);
+    statesampler_priv_store64(bytes + 32, mix->base_turn);
+    statesampler_priv_store64(bytes + 40, mix->base_point);
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_source_words(mix->sources + i, words);
-        statesampler_priv_put(bytes, words, STATESAMPLER_PRIV_SOURCE_BYTES);
-        bytes += STATESAMPLER_PRIV_SOURCE_BYTES;
+        statesampler_priv_source_encode(
+            bytes + statesampler_priv_mix_entry_at(i), mix->sources + i);
     }
-    words[0] = statesampler_priv_check(
-        (unsigned char *)out, (size_t)(bytes - (unsigned char *)out));
-    statesampler_priv_put(bytes, words, 8);
+    statesampler_priv_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
-/* Gives every sampler of a mix a shape; then the present is the base. */
-STATESAMPLER_PRIV void statesampler_priv_reshape(statesampler_mix *mix,
-                                                 uint64_t shape)
+/* Whether a mix can have been at such turns and points. seek stops at turn
+   2^62, and half as many more take centuries. Only what ALL has passed over
+   takes the sequence ahead of the turns. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
+    const statesampler_priv_mix_head *head)
+{
+    const uint64_t most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
+    if (head->num_sources == 0) {
+        return STATESAMPLER_ECORRUPT_SOURCES;
+    }
+    if (head->stop > STATESAMPLER_STOP_NEVER) {
+        return STATESAMPLER_ECORRUPT_STOP;
+    }
+    if (head->turn > most || head->base_turn > head->turn) {
+        return STATESAMPLER_ECORRUPT_TURN;
+    }
+    return head->base_point > most ||
+                   (head->base_point > head->base_turn &&
+                    (head->base_turn == 0 ||
+                     head->stop != STATESAMPLER_STOP_ALL))
+               ? STATESAMPLER_ECORRUPT_POINT
+               : STATESAMPLER_OK;
+}
+
+/* Reads the head of a mix's state, and whether the rest is there. */
+STATESAMPLER_PRIV int statesampler_priv_mix_read(
+    statesampler_priv_mix_head *head, const unsigned char *bytes, size_t size)
+{
+    size_t expected = 0; /* no size, where there are more than fit in it */
+    int code;
+    head->num_sources = 0;
+    if (size >= STATESAMPLER_PRIV_MIX_HEAD) {
+        head->num_sources = statesampler_priv_load32(bytes + 8);
+        if (head->num_sources <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
+            expected = statesampler_priv_mix_bytes(head->num_sources);
+        }
+    }
+    code = statesampler_priv_state_check(bytes, size,
+                                         STATESAMPLER_PRIV_MAGIC_MIX,
+                                         expected);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    head->stop = statesampler_priv_load32(bytes + 12);
+    head->epoch = statesampler_priv_load64(bytes + 16);
+    head->turn = statesampler_priv_load64(bytes + 24);
+    head->base_turn = statesampler_priv_load64(bytes + 32);
+    head->base_point = statesampler_priv_load64(bytes + 40);
+    return statesampler_priv_mix_check_head(head);
+}
+
+/* Whether every source of a state fits the mix's. */
+STATESAMPLER_PRIV int statesampler_priv_mix_match(
+    const statesampler_mix *mix, const statesampler_priv_mix_head *head,
+    const unsigned char *bytes)
+{
+    uint32_t i, world_size = 0, batch_size = 0;
+    if (head->stop != mix->stop) {
+        return STATESAMPLER_EMISMATCH_STOP;
+    }
+    if (head->num_sources != mix->num_sources) {
+        return STATESAMPLER_EMISMATCH_SOURCES;
+    }
+    for (i = 0; i < mix->num_sources; i++) {
+        const statesampler_source *source = mix->sources + i;
+        statesampler_priv_source_entry entry;
+        int code = statesampler_priv_source_decode(
+            &entry, bytes + statesampler_priv_mix_entry_at(i));
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+        if (i == 0) {
+            world_size = entry.run.world_size;
+            batch_size = entry.run.batch_size;
+        }
+        if (entry.run.world_size != world_size ||
+            entry.run.batch_size != batch_size) {
+            return STATESAMPLER_ECORRUPT_SHAPES;
+        }
+        code = statesampler_priv_run_match(&entry.run, &source->sampler.run);
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+        if (entry.weight != statesampler_priv_source_weight(source)) {
+            return STATESAMPLER_EMISMATCH_WEIGHT;
+        }
+    }
+    return STATESAMPLER_OK;
+}
+
+/* Puts a source at the base of a state, in the shape of the run that saved;
+   what is its own is kept until the mix commits. Returns whether the shape is
+   its own. */
+STATESAMPLER_PRIV int statesampler_priv_source_adopt(
+    statesampler_source *source, const statesampler_priv_source_entry *entry)
+{
+    const statesampler_priv_run *run = &entry->run;
+    statesampler *s = &source->sampler;
+    int same = run->world_size == s->run.world_size &&
+               run->batch_size == s->run.batch_size &&
+               entry->drop_last == s->drop_last;
+    source->own_drop_last = s->drop_last;
+    source->own_finished = source->finished;
+    s->drop_last = entry->drop_last;
+    source->finished = entry->finished;
+    statesampler_priv_sampler_reshape(s, run->world_size, run->batch_size);
+    statesampler_priv_spot_copy(&s->run.now, &run->leg.base);
+    statesampler_priv_spot_copy(&s->run.leg.base, &run->leg.base);
+    s->run.leg.blocks = run->leg.blocks;
+    statesampler_priv_leg_close(&s->run.leg, s);
+    return same;
+}
+
+/* Undoes that: the mix's own shape, at its own base. */
+STATESAMPLER_PRIV void statesampler_priv_source_restore(
+    statesampler_source *source, uint32_t world_size, uint32_t batch_size)
+{
+    statesampler *s = &source->sampler;
+    s->drop_last = source->own_drop_last;
+    source->finished = source->own_finished;
+    source->own_drop_last = 0;
+    source->own_finished = 0;
+    statesampler_priv_sampler_reshape(s, world_size, batch_size);
+    statesampler_priv_leg_copy(&s->run.leg, &source->base);
+    statesampler_priv_spot_copy(&s->run.now, &source->base.base);
+}
+
+/* Gives a source a shape at the present turn. */
+STATESAMPLER_PRIV void statesampler_priv_source_reshape(
+    statesampler_source *source, uint32_t world_size, uint32_t batch_size,
+    uint32_t drop_last)
+{
+    statesampler *s = &source->sampler;
+    s->drop_last = drop_last;
+    statesampler_priv_sampler_reshape(s, world_size, batch_size);
+    if (s->run.now.epoch != source->base.base.epoch) {
+        source->finished = 1;
+    }
+    if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
+        statesampler_begin(s, s->run.now.epoch);
+    } else {
+        statesampler_priv_sampler_rebase(s);
+        statesampler_priv_leg_close(&s->run.leg, s);
+    }
+}
+
+/* Sets a mix whose sources stand at the base of a head to that base, and tells
+   whether they reach its turn. */
+STATESAMPLER_PRIV int statesampler_priv_mix_resume(
+    statesampler_mix *mix, const statesampler_priv_mix_head *head)
+{
+    mix->epoch = head->epoch;
+    mix->turn = head->base_turn;
+    statesampler_priv_mix_seat(mix);
+    mix->point = head->base_point;
+    if (!statesampler_priv_mix_tally(mix)) {
+        return STATESAMPLER_ECORRUPT_POINT;
+    }
+    return head->turn <= mix->end && head->turn <= mix->reach
+               ? STATESAMPLER_OK
+               : STATESAMPLER_ECORRUPT_TURN;
+}
+
+/* Goes back to where a mix was before its sources adopted a state. */
+STATESAMPLER_PRIV void statesampler_priv_mix_restore(
+    statesampler_mix *mix, const statesampler_priv_mix_head *own,
+    uint32_t world_size, uint32_t batch_size)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        statesampler *s = &source->sampler;
-        uint32_t drop_last = source->drop_last;
-        source->drop_last = s->drop_last;
-        s->drop_last = drop_last;
-        statesampler_priv_shape(s, shape);
-        if (s->now.epoch != source->base.epoch) {
-            source->finished = 1;
-        }
-        if (s->now.position == 0 && s->tail != STATESAMPLER_TAIL_CARRY) {
-            statesampler_priv_begin(s, s->now.epoch);
-        }
-        statesampler_priv_rebase(s);
-        statesampler_priv_settle(s, s->blocks);
+        statesampler_priv_source_restore(mix->sources + i, world_size,
+                                         batch_size);
     }
-    statesampler_priv_mix_base(mix);
+    (void)statesampler_priv_mix_resume(mix, own);
+    statesampler_priv_mix_goto(mix, own->turn);
+}
+
+/* Goes on where a state is whose sources match, or changes nothing: whether a
+   mix reaches the state's turn shows only once its sources are there. */
+STATESAMPLER_PRIV int statesampler_priv_mix_follow(
+    statesampler_mix *mix, const statesampler_priv_mix_head *head,
+    const unsigned char *bytes)
+{
+    const uint32_t world_size = mix->sources->sampler.run.world_size;
+    const uint32_t batch_size = mix->sources->sampler.run.batch_size;
+    statesampler_priv_mix_head own;
+    uint32_t i;
+    int same = 1, code;
+    own.epoch = mix->epoch;
+    own.turn = mix->turn;
+    own.base_turn = mix->base_turn;
+    own.base_point = mix->base_point;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_priv_source_entry entry;
+        (void)statesampler_priv_source_decode(
+            &entry, bytes + statesampler_priv_mix_entry_at(i));
+        same &= statesampler_priv_source_adopt(mix->sources + i, &entry);
+    }
+    code = statesampler_priv_mix_resume(mix, head);
+    if (code != STATESAMPLER_OK) {
+        statesampler_priv_mix_restore(mix, &own, world_size, batch_size);
+        return code;
+    }
+    statesampler_priv_mix_commit(mix);
+    statesampler_priv_mix_goto(mix, head->turn);
+    if (!same) {
+        for (i = 0; i < mix->num_sources; i++) {
+            statesampler_priv_source_reshape(mix->sources + i, world_size,
+                                             batch_size,
+                                             mix->sources[i].own_drop_last);
+        }
+        statesampler_priv_mix_rebase(mix);
+    }
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t words[STATESAMPLER_PRIV_WORDS], own[STATESAMPLER_PRIV_WORDS];
-    uint64_t turn, shape, most, saved = 0;
-    uint32_t i, write, same = 1;
+    statesampler_priv_mix_head head;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
-    words[1] = 0;
-    if (size >= 16) {
-        statesampler_priv_get(bytes, words, 16);
+    code = statesampler_priv_mix_read(&head, bytes, size);
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_mix_match(mix, &head, bytes);
     }
-    code = statesampler_priv_open(
-        bytes, size, statesampler_priv_mix_bytes((uint32_t)words[1]),
-        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC));
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
-    /* seek stops at turn 2^62, and half as many more take centuries. Only what
-       ALL has passed over takes the sequence ahead of the turns. */
-    most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
-    if (words[1] >> 32 > STATESAMPLER_STOP_NEVER || (uint32_t)words[1] == 0 ||
-        words[3] > most || words[4] > words[3] || words[5] > most ||
-        (words[5] > words[4] &&
-         (words[4] == 0 || words[1] >> 32 != STATESAMPLER_STOP_ALL))) {
-        return STATESAMPLER_ECORRUPT;
-    }
-    if (words[1] != ((uint64_t)mix->stop << 32 | mix->num_sources)) {
-        return STATESAMPLER_EMISMATCH;
-    }
-    /* First every source is looked at, and only then is anything changed. */
-    for (write = 0; write < 2; write++) {
-        for (i = 0; i < mix->num_sources; i++) {
-            statesampler_source *source = mix->sources + i;
-            statesampler *s = &source->sampler;
-            statesampler_priv_source_words(source, own);
-            statesampler_priv_get(bytes + STATESAMPLER_PRIV_MIX_HEAD +
-                                      STATESAMPLER_PRIV_SOURCE_BYTES * i,
-                                  words, STATESAMPLER_PRIV_SOURCE_BYTES);
-            if (write) {
-                source->drop_last = s->drop_last;
-                s->drop_last = words[0] >> 33 & 1;
-                source->finished = words[0] >> 32 & 1;
-                source->base_blocks = (uint32_t)(words[6] >> 32);
-                source->base.epoch = words[8];
-                source->base.position = words[9];
-                source->base.step = words[10];
-                statesampler_priv_shape(s, words[7]);
-                statesampler_priv_put_at(source, s, 0);
-                continue;
-            }
-            same &= words[7] == own[7] && (words[0] ^ own[0]) >> 33 == 0;
-            saved = i == 0 ? words[7] : saved;
-            if (words[0] >> 34 != 0 || words[7] != saved ||
-                (words[0] >> 33 != 0 &&
-                 (words[6] >> 16 & 255) == STATESAMPLER_TAIL_CARRY)) {
-                return STATESAMPLER_ECORRUPT;
-            }
-            words[12] = words[10];
-            words[11] = words[9];
-            words[10] = words[8];
-            code = statesampler_priv_fit(s, words);
-            if (code == STATESAMPLER_OK &&
-                (uint32_t)words[0] != (uint32_t)own[0]) {
-                code = STATESAMPLER_EMISMATCH;
-            }
-            if (code != STATESAMPLER_OK) {
-                return code;
-            }
-        }
-    }
-    shape = own[7];
-    statesampler_priv_get(bytes, words, STATESAMPLER_PRIV_MIX_HEAD);
-    mix->epoch = words[2];
-    turn = words[3];
-    mix->turn = words[4];
-    statesampler_priv_mix_base(mix);
-    mix->point = words[5];
-    statesampler_priv_mix_base(mix);
-    (void)statesampler_priv_go(mix, statesampler_priv_min(turn, mix->end));
-    if (!same) {
-        statesampler_priv_reshape(mix, shape);
-    }
-    return STATESAMPLER_OK;
+    return code == STATESAMPLER_OK
+               ? statesampler_priv_mix_follow(mix, &head, bytes)
+               : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
@@ -3518,42 +4563,32 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                statesampler_mix_place *place)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t words[STATESAMPLER_PRIV_WORDS], head[6];
-    statesampler_desc found;
+    statesampler_priv_mix_head head;
+    statesampler_priv_source_entry entry;
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
-    head[1] = 0;
-    if (size >= 16) {
-        statesampler_priv_get(bytes, head, 16);
+    code = statesampler_priv_mix_read(&head, bytes, size);
+    if (code == STATESAMPLER_OK) {
+        code = source < head.num_sources
+                   ? statesampler_priv_source_decode(
+                         &entry,
+                         bytes + statesampler_priv_mix_entry_at(source))
+                   : STATESAMPLER_ERANGE_SOURCE;
     }
-    code = statesampler_priv_open(
-        bytes, size, statesampler_priv_mix_bytes((uint32_t)head[1]),
-        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIX_MAGIC));
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    statesampler_priv_get(bytes, head, STATESAMPLER_PRIV_MIX_HEAD);
-    if (source >= (uint32_t)head[1]) {
-        return STATESAMPLER_ERANGE_SOURCE;
-    }
-    statesampler_priv_get(bytes + STATESAMPLER_PRIV_MIX_HEAD +
-                              STATESAMPLER_PRIV_SOURCE_BYTES * source,
-                          words, STATESAMPLER_PRIV_SOURCE_BYTES);
-    statesampler_priv_describe(words, &found);
-    if (!statesampler_priv_valid(&found)) {
-        return STATESAMPLER_ECORRUPT_DESC;
-    }
     if (desc) {
-        statesampler_priv_describe(words, desc);
-        desc->epoch = words[8];
-        desc->drop_last = words[0] >> 33 & 1;
+        statesampler_priv_run_describe(desc, &entry.run);
+        desc->epoch = entry.run.leg.base.epoch;
+        desc->drop_last = entry.drop_last;
     }
     if (place) {
-        place->epoch = head[2];
-        place->turn = head[3];
-        place->num_sources = (uint32_t)head[1];
-        place->stop = (uint32_t)(head[1] >> 32);
-        place->weight = (uint32_t)words[0];
+        place->epoch = head.epoch;
+        place->turn = head.turn;
+        place->num_sources = head.num_sources;
+        place->stop = head.stop;
+        place->weight = entry.weight;
     }
     return STATESAMPLER_OK;
 }
@@ -4088,13 +5123,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #endif /* STATESAMPLER_HOSTED */
 
-/* --- stb_ds --------------------------------------------------------------
+/* --- mixture ---------------------------------------------------------------
    The state is a first word, the number of datasets, the hashes of their
    names, the state of the mix, and a check word. */
 
 #ifdef STATESAMPLER_STB_DS
-
-#define STATESAMPLER_PRIV_MIXTURE_MAGIC 0x4e4d5353u /* "SSMN" */
 
 /* The end of the text is hashed too, so that no name begins another. */
 STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
@@ -4107,10 +5140,40 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
     return hash;
 }
 
-STATESAMPLER_PRIV_HOSTED size_t
-statesampler_priv_mixture_bytes(uint32_t datasets)
+/* Half a byte of the hash in each of the key: stb_ds shifts the bytes of a key
+   as int, which is undefined from 128 on. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_number_set(
+    statesampler_number *number, uint64_t hash, uint32_t value)
 {
-    return 24 + 8 * (size_t)datasets + statesampler_priv_mix_bytes(datasets);
+    uint32_t i;
+    for (i = 0; i < 16; i++) {
+        number->key[i] = (unsigned char)(hash >> 4 * i & 15);
+    }
+    number->value = value;
+}
+
+/* The number of a hash in a map, or NOBODY. stb_ds's own macro for this wants
+   typeof, which gcc does not have with -std=c99. */
+STATESAMPLER_PRIV_HOSTED uint32_t statesampler_priv_number_find(
+    statesampler_number **numbers, uint64_t hash)
+{
+    statesampler_number number;
+    ptrdiff_t i;
+    statesampler_priv_number_set(&number, hash, 0);
+    *numbers = (statesampler_number *)stbds_hmget_key(
+        *numbers, sizeof number, number.key, sizeof number.key,
+        STBDS_HM_BINARY);
+    i = stbds_temp(*numbers - 1);
+    return i < 0 ? STATESAMPLER_PRIV_NOBODY : (*numbers)[i].value;
+}
+
+/* Gives a hash the next number in a map. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_number_add(
+    statesampler_number **numbers, uint64_t hash)
+{
+    statesampler_number number;
+    statesampler_priv_number_set(&number, hash, (uint32_t)hmlenu(*numbers));
+    hmputs(*numbers, number);
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
@@ -4119,20 +5182,22 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
 {
     statesampler_source source;
     uint64_t hash;
-    ptrdiff_t i;
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
-    hash = statesampler_mixture_hash(name);
-    code = statesampler_init(&source.sampler, desc);
-    for (i = 0; i < shlen(mixture->datasets); i++) {
-        if (mixture->datasets[i].value == hash) {
-            code = STATESAMPLER_EINVAL;
-        }
+    if (*name == 0) {
+        return STATESAMPLER_EINVAL_NAME_EMPTY;
     }
-    if (*name == 0 || code != STATESAMPLER_OK) {
-        return STATESAMPLER_EINVAL;
+    hash = statesampler_mixture_hash(name);
+    if (statesampler_priv_number_find(&mixture->numbers, hash) !=
+        STATESAMPLER_PRIV_NOBODY) {
+        return STATESAMPLER_EINVAL_NAME_TAKEN;
+    }
+    code = statesampler_init(&source.sampler, desc);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     source.weight = weight;
+    statesampler_priv_number_add(&mixture->numbers, hash);
     if (!mixture->datasets) {
         sh_new_strdup(mixture->datasets);
     }
@@ -4146,14 +5211,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source)
 {
-    ptrdiff_t i;
+    ptrdiff_t i = -1;
     STATESAMPLER_ASSERT(mixture && name && source);
-    i = -1;
     if (mixture->datasets) {
         i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
     }
     if (i < 0) {
-        return STATESAMPLER_ERANGE;
+        return STATESAMPLER_ERANGE_NAME;
     }
     *source = (uint32_t)i;
     return STATESAMPLER_OK;
@@ -4163,11 +5227,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
     statesampler_mixture *mixture, uint32_t stop)
 {
     STATESAMPLER_ASSERT(mixture);
-    if (!mixture->sources) {
-        return STATESAMPLER_EINVAL;
-    }
     return statesampler_mix_init(&mixture->mix, mixture->sources,
                                  (uint32_t)arrlenu(mixture->sources), stop);
+}
+
+/* Where the state of the mix begins, behind so many hashes. */
+STATESAMPLER_PRIV_HOSTED size_t statesampler_priv_mixture_head(uint32_t count)
+{
+    return 16 + 8 * (size_t)count;
+}
+
+STATESAMPLER_PRIV_HOSTED size_t statesampler_priv_mixture_bytes(uint32_t count)
+{
+    return statesampler_priv_mixture_head(count) +
+           statesampler_priv_mix_bytes(count) + 8;
 }
 
 STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
@@ -4181,180 +5254,249 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     const statesampler_mixture *mixture, void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
-    uint64_t words[2];
-    uint32_t i;
-    STATESAMPLER_ASSERT(mixture && mixture->mix.sources && out);
-    if (size < statesampler_mixture_state_bytes(mixture)) {
+    size_t needed, head;
+    uint32_t i, count;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
+                        (out || size == 0));
+    needed = statesampler_mixture_state_bytes(mixture);
+    if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
-    words[0] = STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC);
-    words[1] = mixture->mix.num_sources;
-    statesampler_priv_put(bytes, words, 16);
-    bytes += 16;
-    for (i = 0; i < mixture->mix.num_sources; i++, bytes += 8) {
-        statesampler_priv_put(bytes, &mixture->datasets[i].value, 8);
+    count = mixture->mix.num_sources;
+    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIXTURE);
+    statesampler_priv_store64(bytes + 8, count);
+    for (i = 0; i < count; i++) {
+        statesampler_priv_store64(bytes + 16 + 8 * (size_t)i,
+                                  mixture->datasets[i].value);
     }
-    (void)statesampler_mix_save(
-        &mixture->mix, bytes, statesampler_mix_state_bytes(&mixture->mix));
-    size = statesampler_mixture_state_bytes(mixture) - 8;
-    words[0] = statesampler_priv_check((unsigned char *)out, size);
-    statesampler_priv_put((unsigned char *)out + size, words, 8);
+    head = statesampler_priv_mixture_head(count);
+    (void)statesampler_mix_save(&mixture->mix, bytes + head,
+                                needed - head - 8);
+    statesampler_priv_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
-/* Sets up in *mix, over an array that it makes, the mix that saved a state,
-   as its rank 0 was then. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_past(
-    statesampler_mix *mix, statesampler_source **sources,
-    const unsigned char *state, uint32_t count)
-{
-    uint64_t words[STATESAMPLER_PRIV_WORDS];
-    size_t size = statesampler_priv_mix_bytes(count);
-    uint32_t i, stop;
-    for (i = 0; i < count; i++) {
-        statesampler_source source;
-        statesampler_desc desc;
-        statesampler_priv_get(state + STATESAMPLER_PRIV_MIX_HEAD +
-                                  STATESAMPLER_PRIV_SOURCE_BYTES * (size_t)i,
-                              words, STATESAMPLER_PRIV_SOURCE_BYTES);
-        statesampler_priv_describe(words, &desc);
-        source.weight = (uint32_t)words[0];
-        if (statesampler_init(&source.sampler, &desc) != STATESAMPLER_OK) {
-            return STATESAMPLER_ECORRUPT;
-        }
-        arrput(*sources, source);
-    }
-    statesampler_priv_get(state, words, 16);
-    stop = (uint32_t)(words[1] >> 32);
-    return statesampler_mix_init(mix, *sources, count, stop) == STATESAMPLER_OK
-               ? statesampler_mix_load(mix, state, size)
-               : STATESAMPLER_ECORRUPT;
-}
-
-/* Where a dataset of the past goes on in this sampler, or, if it is another
-   dataset and may restart, begins again. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_follow(
-    statesampler *s, const statesampler *past, int restart)
-{
-    unsigned char state[STATESAMPLER_STATE_BYTES];
-    int code;
-    (void)statesampler_save(past, state, sizeof state);
-    code = statesampler_load(s, state, sizeof state);
-    if (code != STATESAMPLER_OK && restart) {
-        statesampler_priv_begin(s, past->now.epoch);
-    }
-    return code;
-}
-
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
-    statesampler_mixture *mixture, const void *state, size_t size,
-    int restart)
-{
-    const unsigned char *bytes = (const unsigned char *)state, *inner;
-    statesampler_source *past = NULL, *next = NULL;
+/* The mixture that saved a state, as its rank 0 was then. */
+typedef struct statesampler_priv_past {
     statesampler_mix mix;
-    uint64_t words[2], *hashes = NULL;
-    uint32_t i, j, count, same, refused;
+    statesampler_source *sources; /* an array */
+    uint64_t *hashes;             /* an array */
+    statesampler_number *numbers; /* a map */
+} statesampler_priv_past;
+
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
+    statesampler_priv_past *past)
+{
+    arrfree(past->sources);
+    arrfree(past->hashes);
+    hmfree(past->numbers);
+}
+
+/* Reads how many datasets a state has, and whether the rest is there. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
+    uint32_t *count, const unsigned char *bytes, size_t size)
+{
+    size_t expected = 0; /* no size, where there are more than fit in it */
     int code;
-    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
-                        (state || size == 0));
-    arrsetlen(mixture->changes, 0);
-    words[1] = 0;
+    *count = 0;
     if (size >= 16) {
-        statesampler_priv_get(bytes, words, 16);
-    }
-    /* More than fit are none, so that no sum of sizes overflows. */
-    count = words[1] <= size / 96 ? (uint32_t)words[1] : 0;
-    code = statesampler_priv_open(
-        bytes, size, statesampler_priv_mixture_bytes(count),
-        STATESAMPLER_PRIV_FIRST(STATESAMPLER_PRIV_MIXTURE_MAGIC));
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    if (count == 0) {
-        return STATESAMPLER_ECORRUPT; /* only a started mixture is saved */
-    }
-    inner = bytes + 16 + 8 * (size_t)count;
-    code = statesampler_priv_mixture_past(&mix, &past, inner, count);
-    arrsetlen(hashes, count);
-    statesampler_priv_get(bytes + 16, hashes, 8 * (size_t)count);
-    for (j = 1; j < count; j++) {
-        for (i = 0; i < j; i++) {
-            if (hashes[i] == hashes[j]) {
-                code = STATESAMPLER_ECORRUPT;
-            }
+        uint64_t datasets = statesampler_priv_load64(bytes + 8);
+        if (datasets <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
+            *count = (uint32_t)datasets;
+            expected = statesampler_priv_mixture_bytes(*count);
         }
     }
+    code = statesampler_priv_state_check(bytes, size,
+                                         STATESAMPLER_PRIV_MAGIC_MIXTURE,
+                                         expected);
+    /* Only a started mixture is saved. */
+    return code == STATESAMPLER_OK && *count == 0
+               ? STATESAMPLER_ECORRUPT_SOURCES
+               : code;
+}
+
+/* Adds the dataset of this number to the past. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
+    statesampler_priv_past *past, uint64_t hash, const unsigned char *entry)
+{
+    statesampler_priv_source_entry found;
+    statesampler_source source;
+    statesampler_desc desc;
+    int code = statesampler_priv_source_decode(&found, entry);
     if (code != STATESAMPLER_OK) {
-        arrfree(past);
-        arrfree(hashes);
         return code;
     }
-    refused = mix.stop != mixture->mix.stop;
-    same = count == mixture->mix.num_sources;
+    if (statesampler_priv_number_find(&past->numbers, hash) !=
+        STATESAMPLER_PRIV_NOBODY) {
+        return STATESAMPLER_ECORRUPT_NAMES;
+    }
+    statesampler_priv_run_describe(&desc, &found.run);
+    desc.drop_last = found.drop_last;
+    (void)statesampler_init(&source.sampler, &desc);
+    source.weight = found.weight;
+    statesampler_priv_number_add(&past->numbers, hash);
+    arrput(past->hashes, hash);
+    arrput(past->sources, source);
+    return STATESAMPLER_OK;
+}
+
+/* Sets up the past, from all of a state. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
+    statesampler_priv_past *past, const unsigned char *bytes, size_t size)
+{
+    statesampler_priv_mix_head head;
+    const unsigned char *mix;
+    uint32_t i, count;
+    int code = statesampler_priv_mixture_read(&count, bytes, size);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    mix = bytes + statesampler_priv_mixture_head(count);
+    size = statesampler_priv_mix_bytes(count);
+    code = statesampler_priv_mix_read(&head, mix, size);
+    for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
+        code = statesampler_priv_past_add(
+            past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
+            mix + statesampler_priv_mix_entry_at(i));
+    }
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    code = statesampler_mix_init(&past->mix, past->sources, count, head.stop);
+    return code == STATESAMPLER_OK
+               ? statesampler_mix_load(&past->mix, mix, size)
+               : STATESAMPLER_ECORRUPT_DESC;
+}
+
+/* Lists what has become of the datasets here, and which of the past are no
+   longer here. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
+    statesampler_mixture *mixture, statesampler_priv_past *past)
+{
+    statesampler_change change;
+    uint32_t i;
     for (i = 0; i < mixture->mix.num_sources; i++) {
-        statesampler_source source = mixture->sources[i];
-        statesampler_change change;
+        uint32_t number;
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
         change.source = i;
         change.status = STATESAMPLER_CHANGE_NEW;
-        source.finished = 0;
-        for (j = 0; j < count && hashes[j] != change.hash; j++) {
+        number = statesampler_priv_number_find(&past->numbers, change.hash);
+        if (number != STATESAMPLER_PRIV_NOBODY) {
+            change.status = statesampler_priv_run_match(
+                                &past->sources[number].sampler.run,
+                                &mixture->sources[i].sampler.run) ==
+                                    STATESAMPLER_OK
+                                ? STATESAMPLER_CHANGE_MATCHED
+                                : STATESAMPLER_CHANGE_CHANGED;
         }
-        same &= j == i;
-        if (j < count) {
-            change.status = STATESAMPLER_CHANGE_MATCHED;
-            same &= statesampler_priv_weight(past + j) ==
-                    statesampler_priv_weight(&source);
-            source.finished =
-                past[j].finished ||
-                past[j].sampler.now.epoch != past[j].base.epoch;
-            if (statesampler_priv_follow(&source.sampler, &past[j].sampler,
-                                         restart) != STATESAMPLER_OK) {
-                change.status = STATESAMPLER_CHANGE_CHANGED;
-                source.finished = 0;
-                refused |= !restart;
-                same = 0;
-            }
-        } else {
-            statesampler_priv_begin(&source.sampler,
-                                    source.sampler.now.epoch);
-        }
-        arrput(next, source);
         arrput(mixture->changes, change);
     }
-    for (j = 0; j < count; j++) {
-        statesampler_change change;
-        for (i = 0; i < mixture->mix.num_sources &&
-                    mixture->datasets[i].value != hashes[j];
-             i++) {
-        }
-        if (i == mixture->mix.num_sources) {
+    for (i = 0; i < past->mix.num_sources; i++) {
+        if (statesampler_priv_number_find(&mixture->numbers,
+                                          past->hashes[i]) ==
+            STATESAMPLER_PRIV_NOBODY) {
             change.name = NULL;
-            change.hash = hashes[j];
-            change.source = j;
+            change.hash = past->hashes[i];
+            change.source = i;
             change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
         }
     }
-    if (refused) {
-        code = STATESAMPLER_EMISMATCH;
-    } else if (same) {
-        code = statesampler_mix_load(&mixture->mix, inner,
-                                     statesampler_priv_mix_bytes(count));
-    } else {
-        for (i = 0; i < mixture->mix.num_sources; i++) {
-            mixture->sources[i] = next[i];
-        }
-        mixture->mix.epoch = mix.epoch;
-        mixture->mix.turn = mix.turn;
-        mixture->mix.point = 0;
-        statesampler_priv_mix_base(&mixture->mix);
+}
+
+/* Whether the datasets and weights are those of the past, in the same order:
+   then the sequence goes on, too. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
+    const statesampler_mixture *mixture, const statesampler_priv_past *past)
+{
+    uint32_t i, count = mixture->mix.num_sources;
+    int same = count == past->mix.num_sources;
+    for (i = 0; same && i < count; i++) {
+        same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
+               mixture->changes[i].hash == past->hashes[i] &&
+               statesampler_priv_source_weight(mixture->sources + i) ==
+                   statesampler_priv_source_weight(past->sources + i);
     }
-    arrfree(past);
-    arrfree(next);
-    arrfree(hashes);
+    return same;
+}
+
+/* Takes a dataset to where the past has left it, if it is of the past. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
+    statesampler_source *source, statesampler_priv_past *past,
+    const statesampler_change *change)
+{
+    statesampler *s = &source->sampler;
+    const statesampler_source *old;
+    source->finished = 0;
+    if (change->status == STATESAMPLER_CHANGE_NEW) {
+        statesampler_begin(s, s->run.now.epoch);
+        return;
+    }
+    old = past->sources + statesampler_priv_number_find(&past->numbers,
+                                                        change->hash);
+    if (change->status == STATESAMPLER_CHANGE_CHANGED) {
+        statesampler_begin(s, old->sampler.run.now.epoch);
+        return;
+    }
+    source->finished =
+        old->finished ||
+        old->sampler.run.now.epoch != old->base.base.epoch;
+    statesampler_priv_sampler_follow(s, &old->sampler.run);
+}
+
+/* Goes on where the past was, where its mix may have had other sources. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
+    statesampler_mixture *mixture, statesampler_priv_past *past, int changed)
+{
+    uint32_t i;
+    if (past->mix.stop != mixture->mix.stop) {
+        return STATESAMPLER_EMISMATCH_STOP;
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
+            changed != STATESAMPLER_RESTART_CHANGED) {
+            return STATESAMPLER_EMISMATCH_DATASET;
+        }
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        statesampler_priv_mixture_move(mixture->sources + i, past,
+                                       mixture->changes + i);
+    }
+    mixture->mix.epoch = past->mix.epoch;
+    mixture->mix.turn = past->mix.turn;
+    mixture->mix.point = 0;
+    statesampler_priv_mix_rebase(&mixture->mix);
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size,
+    int changed)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    statesampler_priv_past past;
+    int code;
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
+                        (state || size == 0));
+    arrsetlen(mixture->changes, 0);
+    past.sources = NULL;
+    past.hashes = NULL;
+    past.numbers = NULL;
+    code = statesampler_priv_past_read(&past, bytes, size);
+    if (code == STATESAMPLER_OK) {
+        statesampler_priv_mixture_compare(mixture, &past);
+        if (past.mix.stop == mixture->mix.stop &&
+            statesampler_priv_mixture_is(mixture, &past)) {
+            uint32_t count = past.mix.num_sources;
+            code = statesampler_mix_load(
+                &mixture->mix, bytes + statesampler_priv_mixture_head(count),
+                statesampler_priv_mix_bytes(count));
+        } else {
+            code = statesampler_priv_mixture_follow(mixture, &past, changed);
+        }
+    }
+    statesampler_priv_past_free(&past);
     return code;
 }
 
@@ -4365,6 +5507,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     arrfree(mixture->sources);
     arrfree(mixture->changes);
     shfree(mixture->datasets);
+    hmfree(mixture->numbers);
     mixture->mix.sources = NULL;
 }
 

@@ -118,25 +118,6 @@ quickstart() {
     equal "$(wc -l <out | tr -d ' ')" 2
 }
 
-# The example in the header's opening comment, whatever its indentation there.
-word_for_word() {
-    sed 's/^ *//; s/ *$//' "$root/examples/quickstart.c" >example
-    sed 's/^ *//; s/ *$//' "$root/statesampler.h" | awk '
-        NR == FNR { example[++n] = $0; next }
-        { line[++m] = $0 }
-        END {
-            for (i = 1; i + n - 1 <= m; i++) {
-                for (k = 1; k <= n && line[i + k - 1] == example[k]; k++);
-                if (k > n) exit 0
-                if (k > best) { best = k; at = i }
-            }
-            if (best)
-                print "line " best " of the example: " example[best] \
-                      "\nin the header: " line[at + best - 1]
-            exit 1
-        }' example -
-}
-
 resume() {
     mkdir -p tmp
     TMPDIR=$work/tmp
@@ -260,7 +241,6 @@ grow() {
 }
 
 check "quickstart.c serves the rest of one epoch and the whole next" quickstart
-check "quickstart.c stands word for word in the header" word_for_word
 check "resume.c is killed and loses nothing" resume
 check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
 check "workers.c: threads without a lock, the same model" workers

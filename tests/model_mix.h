@@ -7,7 +7,7 @@
    own, of which test_sampler and test_elastic know that it is right. Nothing
    here is computed from the number of a turn.
 
-   Needs statesampler.h and check.h before it. */
+   Needs statesampler.h, check.h and must.h before it. */
 #ifndef STATESAMPLER_TESTS_MODEL_MIX_H
 #define STATESAMPLER_TESTS_MODEL_MIX_H
 
@@ -137,8 +137,8 @@ static inline int mix_model_next(mix_model *m, uint32_t *source,
                                    statesampler_epoch(&m->sampler[i]) + 1);
         }
         *source = i;
-        *count = statesampler_at(&m->sampler[i],
-                                 statesampler_step(&m->sampler[i]), out);
+        *count = must_at(&m->sampler[i], statesampler_step(&m->sampler[i]),
+                         out);
         CHECK(statesampler_seek(&m->sampler[i],
                                 statesampler_step(&m->sampler[i]) + 1) ==
               STATESAMPLER_OK);
@@ -166,7 +166,7 @@ static inline void mix_model_reshape(mix_model *m, uint32_t world,
     uint32_t i;
     for (i = 0; i < m->count; i++) {
         unsigned char state[STATESAMPLER_STATE_BYTES];
-        statesampler_save(&m->sampler[i], state);
+        must_save(&m->sampler[i], state);
         m->desc[i].world_size = world;
         m->desc[i].batch_size = batch;
         m->desc[i].rank = rank;

@@ -27,7 +27,7 @@ PAD, DROP, UNEVEN, CARRY = range(4)
 ORDERS = ["SHUFFLE", "SEQUENTIAL", "WINDOW", "REPLACEMENT"]
 PARTITIONS = ["INTERLEAVED", "BLOCKED"]
 TAILS = ["PAD", "DROP", "UNEVEN", "CARRY"]
-EINVAL, ERANGE = -1, -2
+EINVAL, ERANGE = -1, -2  # what the vectors call these kinds of error
 
 
 def ceil_div(x, y):
@@ -309,14 +309,19 @@ class Sampler:
         return [self.sample(p) for p in self.positions(step)]
 
     def next(self):
-        batch = self.at(self.step)
-        if not batch:
+        if self.tail != CARRY and self.step >= self.num_steps():
             self.begin(self.base_epoch + 1)
-            return batch
+            return []
+        batch = self.at(self.step)
         self.step += 1
         if self.tail == CARRY and self.far() - self.base >= 2**62:
             self.set_base(*self.now(), self.step)
         return batch
+
+    def next_samples(self):
+        """next, past a last step in which this rank has no sample."""
+        ended = self.tail != CARRY and self.step >= self.num_steps()
+        return self.next() or ([] if ended else self.next())
 
     def padding(self, step):
         if self.tail == CARRY:
@@ -421,11 +426,12 @@ kind sampler: begun by the description, then by load, a state, and by seek, a
 step, where they are given. counts: positions, padded, dropped, steps,
 rank_samples, rank_batches. locate: an index, then its position, step, rank
 and slot, or EINVAL (-1), or ERANGE (-2). next: the first few results of so
-many calls of next; an empty one is the end of an epoch. state: the one after
-all calls. digest: for call = 0, 1, ..., before it: the state; the step; the
-padding of this step; where the index 37 * call mod (num_samples + 1) is:
-position, step, rank and slot, or 1 for EINVAL, or 2 for ERANGE; after it: how
-many indices it served, and the indices. And the state after all calls.
+many calls of next, each past a last step in which this rank has no sample; an
+empty one is the end of an epoch. state: the one after all calls. digest: for
+call = 0, 1, ..., before it: the state; the step; the padding of this step;
+where the index 37 * call mod (num_samples + 1) is: position, step, rank and
+slot, or 1 for EINVAL, or 2 for ERANGE; after it: how many indices it served,
+and the indices. And the state after all calls.
 
 kind audit: the sums of i, i^2 and i^3 over [0, num_samples), modulo 2^64.
 
@@ -560,7 +566,7 @@ def add_sampler(calls, load=None, seek=None, **desc):
         digest.take_bytes(s.save())
         digest.take(s.step, s.padding(s.step))
         digest.take(*map(abs, s.locate(37 * call % (s.n + 1))))
-        batch = s.next()
+        batch = s.next_samples()
         digest.take(len(batch), *batch)
         served.append(batch)
     digest.take_bytes(s.save())

@@ -287,7 +287,7 @@ static void check_samplers(void)
                             d.chunk_size = 7;
                             d.window = 3;
                             CHECK(statesampler_init(&s, &d) == 0);
-                            while ((count = statesampler_next(&s, batch)) > 0)
+                            while (statesampler_next(&s, batch, &count))
                                 statesampler_audit_add(&mine, batch, count);
                             statesampler_audit_merge(&all, &mine);
                         }

@@ -5,6 +5,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
+#include "must.h"
 
 #define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
@@ -38,7 +39,7 @@ static void check_epoch(uint64_t n, uint32_t order, uint32_t partition,
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         far = statesampler_num_steps(&s) / steps;
         for (step = 0; step < steps; step++) {
-            CHECK(statesampler_at(&s, step * far, out) == batch);
+            CHECK(must_at(&s, step * far, out) == batch);
             for (i = 0; i < batch; i++)
                 arrput(seen, out[i]);
         }

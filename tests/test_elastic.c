@@ -3,6 +3,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
+#include "must.h"
 #include "model.h"
 
 /* A sampler that takes over a state: new, with the epoch of its description
@@ -16,11 +17,10 @@ static void take_over(statesampler *s, const statesampler_desc *given,
     d.epoch = how % 3 == 1 ? given->epoch : given->epoch + 77;
     CHECK(statesampler_init(s, &d) == STATESAMPLER_OK);
     if (how % 3 == 2) {
-        statesampler_next(s, NULL);
-        CHECK(statesampler_set_epoch(s, given->epoch + (how & 1)) ==
-              STATESAMPLER_OK);
-        statesampler_next(s, NULL);
-        statesampler_next(s, NULL);
+        statesampler_next(s, NULL, NULL);
+        statesampler_set_epoch(s, given->epoch + (how & 1));
+        statesampler_next(s, NULL, NULL);
+        statesampler_next(s, NULL, NULL);
     }
     CHECK(statesampler_load(s, state, STATESAMPLER_STATE_BYTES) ==
           STATESAMPLER_OK);
@@ -49,9 +49,10 @@ static void check_alike(const statesampler *a, const statesampler *b,
     CHECK(c.rank_samples == d.rank_samples);
     CHECK(c.rank_batches == d.rank_batches);
     for (t = 0; t < step + 3; t++) {
-        size_t count = statesampler_at(a, t, x);
-        CHECK(statesampler_at(b, t, y) == count);
-        CHECK(model_same(x, y, count));
+        size_t count, other;
+        int code = statesampler_at(a, t, x, &count);
+        CHECK(statesampler_at(b, t, y, &other) == code);
+        CHECK(other == count && model_same(x, y, count));
         CHECK(statesampler_padding(a, t) == statesampler_padding(b, t));
     }
     for (i = 0; i < num_samples; i += 5) {
@@ -72,7 +73,7 @@ static void run_twins(const statesampler_desc *given, int epochs)
     static unsigned char state[MODEL_RANKS][STATESAMPLER_STATE_BYTES];
     uint64_t a[MODEL_BATCH], b[MODEL_BATCH];
     uint32_t world = given->world_size, r;
-    int turn = 0, steps = 0;
+    int turn = 0;
     for (r = 0; r < world; r++) {
         statesampler_desc d = *given;
         d.rank = r;
@@ -80,35 +81,23 @@ static void run_twins(const statesampler_desc *given, int epochs)
         twin[r] = whole[r];
     }
     while (statesampler_epoch(&whole[0]) - given->epoch < (uint64_t)epochs ||
-           (given->tail == STATESAMPLER_TAIL_CARRY && steps < 4)) {
-        int together = 1;
+           (given->tail == STATESAMPLER_TAIL_CARRY && turn < 4)) {
         CHECK(turn < MODEL_MAX);
         for (r = 0; r < world; r++)
-            statesampler_save(&twin[r], state[r]);
+            must_save(&twin[r], state[r]);
         for (r = 1; r < world; r++)
-            if (!same_bytes(state[r], state[0])) {
-                /* Only when a rank had no sample in the last step. */
-                CHECK(given->tail == STATESAMPLER_TAIL_UNEVEN);
-                CHECK(statesampler_epoch(&twin[r]) ==
-                      statesampler_epoch(&twin[0]) + 1);
-                CHECK(statesampler_step(&twin[0]) ==
-                      statesampler_num_steps(&twin[0]));
-                CHECK(statesampler_position(&twin[r]) == 0);
-                together = 0;
-            }
+            CHECK(same_bytes(state[r], state[0]));
         for (r = 0; r < world; r++) {
-            uint32_t from = together ? (r + (uint32_t)turn) % world : r;
-            size_t count;
+            uint32_t from = (r + (uint32_t)turn) % world;
+            size_t count, other;
+            int more;
             take_over(&twin[r], given, r, state[from], turn + (int)r);
             check_alike(&whole[r], &twin[r], given->num_samples);
-            if (!together && statesampler_position(&whole[r]) == 0)
-                continue; /* this one waits for the others */
-            count = statesampler_next(&whole[r], a);
-            CHECK(statesampler_next(&twin[r], b) == count);
-            CHECK(model_same(a, b, count));
+            more = statesampler_next(&whole[r], a, &count);
+            CHECK(statesampler_next(&twin[r], b, &other) == more);
+            CHECK(other == count && model_same(a, b, count));
         }
         turn++;
-        steps++;
     }
 }
 
@@ -214,7 +203,6 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
     }
     tally_clear(&t, given->num_samples);
     for (call = 0; call < calls; call++) {
-        int ended[MODEL_RANKS] = {0};
         size_t count;
         if (wander && check_random(3) == 0) {
             uint64_t reach = m.steps - m.base_step;
@@ -230,9 +218,9 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
             unsigned char other[STATESAMPLER_STATE_BYTES];
             int alive = 0;
             uint32_t from = (uint32_t)check_random(shape.world_size);
-            statesampler_save(&s[from], state);
+            must_save(&s[from], state);
             for (r = 0; r < shape.world_size; r++) {
-                statesampler_save(&s[r], other);
+                must_save(&s[r], other);
                 CHECK(same_bytes(state, other));
             }
             if (check_random(4) > 0) {
@@ -252,7 +240,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
                 if (alive) {
                     int ahead = (int)check_random(4);
                     while (ahead-- > 0)
-                        statesampler_next(&s[r], NULL);
+                        statesampler_next(&s[r], NULL, NULL);
                     CHECK(statesampler_load(&s[r], state, sizeof state) ==
                           STATESAMPLER_OK);
                     continue;
@@ -272,37 +260,25 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
         if (m.step < m.steps) {
             for (r = 0; r < shape.world_size; r++) {
                 count = model_batch(&m, m.step, r, want, &padding);
-                CHECK(statesampler_next(&s[r], out) == count);
+                CHECK(must_next(&s[r], out) == count);
                 CHECK(model_same(want, out, count));
-                ended[r] = count == 0;
-                CHECK(count > 0 || (shape.tail == STATESAMPLER_TAIL_UNEVEN &&
-                                    m.step + 1 == m.steps));
                 t.served += count;
                 carried += count;
                 while (count-- > 0)
                     t.seen[out[count]]++;
             }
             model_seek(&m, m.step + 1);
-            if (shape.tail == STATESAMPLER_TAIL_CARRY) {
-                if (!wander) {
-                    CHECK(carried % given->num_samples == m.position);
-                    CHECK(carried / given->num_samples ==
-                          m.epoch - given->epoch);
-                }
-                continue;
+            if (shape.tail == STATESAMPLER_TAIL_CARRY && !wander) {
+                CHECK(carried % given->num_samples == m.position);
+                CHECK(carried / given->num_samples == m.epoch - given->epoch);
             }
-            for (r = 0; r < shape.world_size && !ended[r]; r++)
-                continue;
-            if (r == shape.world_size)
-                continue;
-        } else {
-            CHECK(shape.tail != STATESAMPLER_TAIL_CARRY);
+            continue;
         }
+        CHECK(shape.tail != STATESAMPLER_TAIL_CARRY);
         if (!wander)
             tally_check(&t, &m.desc, m.blocks, most_world);
         for (r = 0; r < shape.world_size; r++)
-            if (!ended[r])
-                CHECK(statesampler_next(&s[r], out) == 0);
+            must_end(&s[r]);
         tally_clear(&t, given->num_samples);
         most_world = shape.world_size;
         model_begin(&m, m.epoch + 1);
@@ -340,7 +316,7 @@ static void change(statesampler *s, statesampler_desc *d, uint32_t world,
                    uint32_t batch, uint32_t rank, uint32_t drop_last)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    statesampler_save(s, state);
+    must_save(s, state);
     d->world_size = world;
     d->batch_size = batch;
     d->rank = rank;
@@ -362,32 +338,33 @@ static void test_by_hand(void)
     d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     d.rank = 1;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_next(&s, x) == 2 && x[0] == 1 && x[1] == 3);
+    CHECK(must_next(&s, x) == 2 && x[0] == 1 && x[1] == 3);
     change(&s, &d, 3, 1, 2, 0);
     CHECK(statesampler_step(&s) == 1 && statesampler_position(&s) == 4);
     CHECK(statesampler_num_steps(&s) == 4);
     statesampler_get_counts(&s, &c);
     CHECK(c.positions == 13 && c.padded == 2 && c.dropped == 0);
     CHECK(c.steps == 4 && c.rank_samples == 3 && c.rank_batches == 3);
-    CHECK(statesampler_at(&s, 0, x) == 0);
-    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE);
-    CHECK(statesampler_locate(&s, 3, &place) == STATESAMPLER_ERANGE);
-    CHECK(statesampler_locate(&s, 0, &place) == STATESAMPLER_ERANGE);
+    CHECK(must_miss(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    CHECK_KIND(statesampler_locate(&s, 3, &place), STATESAMPLER_ERANGE);
+    CHECK_KIND(statesampler_locate(&s, 0, &place), STATESAMPLER_ERANGE);
     CHECK(statesampler_locate(&s, 8, &place) == STATESAMPLER_OK);
     CHECK(place.position == 8 && place.step == 2);
     CHECK(place.rank == 1 && place.slot == 0);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 6);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 9);
+    CHECK(must_next(&s, x) == 1 && x[0] == 6);
+    CHECK(must_next(&s, x) == 1 && x[0] == 9);
     CHECK(statesampler_padding(&s, 3) == 1);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 1);
+    CHECK(must_next(&s, x) == 1 && x[0] == 1);
     CHECK(statesampler_position(&s) == 13 && statesampler_step(&s) == 4);
     /* All is served, so 5 ranks have nothing to add. */
     change(&s, &d, 5, 1, 4, 0);
     CHECK(statesampler_num_steps(&s) == 4);
     statesampler_get_counts(&s, &c);
     CHECK(c.positions == 13 && c.padded == 2 && c.rank_samples == 0);
-    CHECK(statesampler_next(&s, x) == 0 && statesampler_epoch(&s) == 1);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 4);
+    must_end(&s);
+    CHECK(statesampler_epoch(&s) == 1);
+    CHECK(must_next(&s, x) == 1 && x[0] == 4);
 }
 
 /* 10 samples, DROP: 4 ranks leave 8 and 9; 2 ranks that load this end serve
@@ -407,8 +384,8 @@ static void test_dropped_by_hand(void)
     change(&s, &d, 2, 1, 1, 0);
     statesampler_get_counts(&s, &c);
     CHECK(c.positions == 10 && c.dropped == 0 && c.steps == 3);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 9);
-    CHECK(statesampler_next(&s, x) == 0);
+    CHECK(must_next(&s, x) == 1 && x[0] == 9);
+    must_end(&s);
 }
 
 /* drop_last belongs to the loader. 10 samples, 2 ranks of 3: one step of 6
@@ -421,20 +398,20 @@ static void test_drop_last_by_hand(void)
     d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_num_steps(&s) == 2);
-    CHECK(statesampler_next(&s, NULL) == 3);
+    CHECK(must_next(&s, NULL) == 3);
     change(&s, &d, 2, 3, 1, 1);
     CHECK(statesampler_num_steps(&s) == 1);
-    CHECK(statesampler_at(&s, 0, x) == 3 && x[2] == 5); /* the base stays */
+    CHECK(must_at(&s, 0, x) == 3 && x[2] == 5); /* the base stays */
     change(&s, &d, 2, 3, 1, 0);
     CHECK(statesampler_num_steps(&s) == 2);
-    CHECK(statesampler_next(&s, x) == 2 && x[0] == 7 && x[1] == 9);
+    CHECK(must_next(&s, x) == 2 && x[0] == 7 && x[1] == 9);
     /* The step that drop_last would have dropped has been served. */
     change(&s, &d, 2, 3, 1, 1);
     CHECK(statesampler_step(&s) == 2 && statesampler_num_steps(&s) == 2);
     CHECK(statesampler_position(&s) == 10);
-    CHECK(statesampler_at(&s, 0, x) == 0);
+    CHECK(must_miss(&s, 0) == STATESAMPLER_ERANGE_BASE);
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
-    CHECK(statesampler_next(&s, x) == 0);
+    must_end(&s);
     CHECK(statesampler_num_steps(&s) == 1);
 }
 
@@ -452,27 +429,27 @@ static void test_blocks_by_hand(void)
     d.partition = STATESAMPLER_PARTITION_BLOCKED;
     d.rank = 1;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 4);
-    CHECK(statesampler_at(&s, 3, x) == 1 && x[0] == 4);
-    CHECK(statesampler_next(&s, NULL) == 1);
+    CHECK(must_at(&s, 0, x) == 1 && x[0] == 4);
+    CHECK(must_at(&s, 3, x) == 1 && x[0] == 4);
+    CHECK(must_next(&s, NULL) == 1);
     change(&s, &d, 2, 2, 0, 0);
-    CHECK(statesampler_next(&s, x) == 2 && x[0] == 1 && x[1] == 8);
+    CHECK(must_next(&s, x) == 2 && x[0] == 1 && x[1] == 8);
     change(&s, &d, 3, 1, 2, 0);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 3);
+    CHECK(must_next(&s, x) == 1 && x[0] == 3);
     change(&s, &d, 2, 1, 1, 0);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 7);
+    CHECK(must_next(&s, x) == 1 && x[0] == 7);
     CHECK(statesampler_position(&s) == 12);
-    CHECK(statesampler_next(&s, x) == 0);
-    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 5); /* blocks of 5 */
+    must_end(&s);
+    CHECK(must_at(&s, 0, x) == 1 && x[0] == 5); /* blocks of 5 */
     CHECK(statesampler_num_steps(&s) == 5);
-    statesampler_save(&s, start);
+    must_save(&s, start);
     d.world_size = 4;
     d.batch_size = 1;
     d.rank = 3;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_load(&s, start, sizeof start) == STATESAMPLER_OK);
-    CHECK(statesampler_at(&s, 0, x) == 1 && x[0] == 8);
-    CHECK(statesampler_at(&s, 2, x) == 1 && x[0] == 8); /* padding */
+    CHECK(must_at(&s, 0, x) == 1 && x[0] == 8);
+    CHECK(must_at(&s, 2, x) == 1 && x[0] == 8); /* padding */
     CHECK(statesampler_num_steps(&s) == 3);
 }
 
@@ -488,9 +465,9 @@ static void test_carry_by_hand(void)
     d.tail = STATESAMPLER_TAIL_CARRY;
     d.epoch = 3;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_next(&s, x) == 2 && x[0] == 0 && x[1] == 2);
+    CHECK(must_next(&s, x) == 2 && x[0] == 0 && x[1] == 2);
     CHECK(statesampler_epoch(&s) == 3 && statesampler_position(&s) == 4);
-    CHECK(statesampler_next(&s, x) == 2 && x[0] == 4 && x[1] == 1);
+    CHECK(must_next(&s, x) == 2 && x[0] == 4 && x[1] == 1);
     CHECK(statesampler_epoch(&s) == 4 && statesampler_position(&s) == 3);
     CHECK(statesampler_locate(&s, 2, &place) == STATESAMPLER_OK);
     CHECK(place.position == 2 && place.step == 1);
@@ -498,48 +475,56 @@ static void test_carry_by_hand(void)
     change(&s, &d, 3, 1, 2, 0);
     CHECK(statesampler_epoch(&s) == 4 && statesampler_position(&s) == 3);
     CHECK(statesampler_step(&s) == 2);
-    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_ERANGE);
-    CHECK(statesampler_locate(&s, 2, &place) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_ERANGE_BASE);
+    CHECK_KIND(statesampler_locate(&s, 2, &place), STATESAMPLER_ERANGE);
     CHECK(statesampler_locate(&s, 4, &place) == STATESAMPLER_OK);
     CHECK(place.position == 4 && place.step == 2);
     CHECK(place.rank == 1 && place.slot == 0);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 0);
+    CHECK(must_next(&s, x) == 1 && x[0] == 0);
     CHECK(statesampler_epoch(&s) == 5 && statesampler_position(&s) == 1);
-    CHECK(statesampler_next(&s, x) == 1 && x[0] == 3);
+    CHECK(must_next(&s, x) == 1 && x[0] == 3);
     CHECK(statesampler_epoch(&s) == 5 && statesampler_position(&s) == 4);
-    CHECK(statesampler_set_epoch(&s, 5) == STATESAMPLER_OK);
+    statesampler_set_epoch(&s, 5);
     CHECK(statesampler_step(&s) == 4);
-    CHECK(statesampler_set_epoch(&s, 3) == STATESAMPLER_OK);
+    statesampler_set_epoch(&s, 3);
     CHECK(statesampler_step(&s) == 0 && statesampler_position(&s) == 0);
     CHECK(statesampler_epoch(&s) == 3);
 }
 
-/* From an end of UNEVEN that not all ranks have reached, each rank's own
-   state restores it, and the state of one that served the last step gives
-   every rank the end. */
-static void test_uneven_end(void)
+/* UNEVEN, 7 samples, 3 ranks of 2: in the last step rank 0 has sample 6 and
+   the others none, and yet all take it and save the same bytes. */
+static void test_uneven_by_hand(void)
 {
     statesampler_desc d = model_desc(7, 3, 2);
     statesampler s[3], t;
-    unsigned char state[STATESAMPLER_STATE_BYTES];
-    uint32_t r;
+    unsigned char state[3][STATESAMPLER_STATE_BYTES];
+    uint64_t x[2], step;
+    uint32_t r, from;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     d.tail = STATESAMPLER_TAIL_UNEVEN;
     for (r = 0; r < 3; r++) {
         d.rank = r;
         CHECK(statesampler_init(&s[r], &d) == STATESAMPLER_OK);
-        CHECK(statesampler_next(&s[r], NULL) == 2);
-        CHECK(statesampler_next(&s[r], NULL) == (r == 0 ? 1 : 0));
     }
-    statesampler_save(&s[0], state);
-    for (r = 0; r < 3; r++) {
-        take_over(&t, &d, r, state, 0);
-        CHECK(statesampler_position(&t) == 7 && statesampler_step(&t) == 2);
-        CHECK(statesampler_next(&t, NULL) == 0);
-        CHECK(statesampler_epoch(&t) == 1);
+    for (step = 0; step < 3; step++) {
+        for (r = 0; r < 3; r++)
+            must_save(&s[r], state[r]);
+        for (r = 0; r < 3; r++)
+            for (from = 0; from < 3; from++) {
+                CHECK(same_bytes(state[from], state[0]));
+                take_over(&t, &d, r, state[from], 0);
+                CHECK(statesampler_step(&t) == step);
+                CHECK(statesampler_epoch(&t) == 0);
+                if (step == 2)
+                    must_end(&t);
+                else
+                    CHECK(must_next(&t, x) ==
+                          (step == 0 ? 2u : r == 0 ? 1u : 0u));
+                CHECK(step != 1 || r != 0 || x[0] == 6);
+            }
+        for (r = 0; r < 3; r++)
+            CHECK(statesampler_next(&s[r], NULL, NULL) == (step < 2));
     }
-    statesampler_save(&s[2], state);
-    take_over(&t, &d, 0, state, 0);
-    CHECK(statesampler_epoch(&t) == 1 && statesampler_step(&t) == 0);
 }
 
 int main(int argc, char **argv)
@@ -550,7 +535,7 @@ int main(int argc, char **argv)
     test_drop_last_by_hand();
     test_blocks_by_hand();
     test_carry_by_hand();
-    test_uneven_end();
+    test_uneven_by_hand();
     test_twins(reduced);
     test_chains(reduced ? 150 : 4000, 1);
     test_chains(reduced ? 600 : 20000, 0);

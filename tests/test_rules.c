@@ -10,6 +10,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
+#include "must.h"
 
 #define MOST 2048
 
@@ -45,8 +46,8 @@ static void whole_order(const statesampler_desc *like, uint64_t epoch,
     d.epoch = epoch;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     for (i = 0; i < d.num_samples; i++)
-        CHECK(statesampler_next(&s, &list[i]) == 1);
-    CHECK(statesampler_next(&s, NULL) == 0);
+        CHECK(must_next(&s, &list[i]) == 1);
+    must_end(&s);
 }
 
 /* torch.utils.data.DistributedSampler: pads with the list's own beginning as
@@ -84,14 +85,14 @@ static void check_batches(statesampler *s, const uint64_t *mine, size_t count,
     CHECK(counts.rank_samples == (drop_last ? batches * batch : count));
     for (b = 0; b < batches; b++) {
         size_t size = count - b * batch < batch ? count - b * batch : batch;
-        CHECK(statesampler_at(s, b, again) == size);
+        CHECK(must_at(s, b, again) == size);
         CHECK(memcmp(again, mine + b * batch, size * sizeof again[0]) == 0);
         CHECK(statesampler_step(s) == b);
-        CHECK(statesampler_next(s, out) == size);
+        CHECK(must_next(s, out) == size);
         CHECK(memcmp(out, mine + b * batch, size * sizeof out[0]) == 0);
     }
-    CHECK(statesampler_at(s, batches, again) == 0);
-    CHECK(statesampler_next(s, out) == 0);
+    CHECK(must_miss(s, batches) == 0);
+    must_end(s);
     CHECK(statesampler_epoch(s) == epoch + 1);
     CHECK(statesampler_step(s) == 0);
 }
@@ -156,7 +157,7 @@ static void check_table(void)
         size_t count, i, done = 0, batches = 0;
         d.order = STATESAMPLER_ORDER_SEQUENTIAL;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-        while ((count = statesampler_next(&s, out)) > 0) {
+        while (statesampler_next(&s, out, &count)) {
             CHECK(count == (batches == 2 ? 1 : 4));
             for (i = 0; i < count; i++)
                 CHECK(out[i] + 1 == table[rank][done + i]);
@@ -193,7 +194,7 @@ static void check_vissl(uint64_t n, uint32_t world, uint32_t batch,
         d.drop_last = 0;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         memset(seen, 0, sizeof seen);
-        while ((count = statesampler_next(&s, out)) > 0)
+        while (statesampler_next(&s, out, &count))
             for (i = 0; i < count; i++) {
                 CHECK(out[i] >= rank * m && out[i] < (rank + 1) * m);
                 CHECK(!seen[out[i]]);
@@ -214,15 +215,15 @@ static void check_vissl(uint64_t n, uint32_t world, uint32_t batch,
             CHECK(statesampler_seek(&s, start_iter) == STATESAMPLER_OK);
             while (step < steps) {
                 size_t left = (size_t)m - at;
-                count = statesampler_next(&s, out);
+                count = must_next(&s, out);
                 CHECK(count == (left < batch ? left : batch));
                 CHECK(memcmp(out, mine + at, count * sizeof out[0]) == 0);
                 at += count;
                 step++;
             }
-            CHECK(statesampler_next(&s, out) == 0);
+            must_end(&s);
         }
-        CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE);
+        CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE_END);
     }
 }
 
@@ -250,7 +251,7 @@ static void check_forum(uint64_t length, uint32_t world, uint32_t batch,
         d.tail = tail;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         memset(seen, 0, sizeof seen);
-        while ((count = statesampler_next(&s, out)) > 0) {
+        while (statesampler_next(&s, out, &count)) {
             uint64_t left = last - first - done;
             CHECK(count == (left < batch ? left : batch));
             for (i = 0; i < count; i++) {
@@ -292,7 +293,7 @@ static void check_stream(uint64_t n, uint32_t world, uint32_t batch,
             CHECK(statesampler_epoch(&s) == d.epoch + step * global / n);
             CHECK(statesampler_position(&s) == step * global % n);
             CHECK(statesampler_padding(&s, step) == 0);
-            CHECK(statesampler_next(&s, out) == batch);
+            CHECK(must_next(&s, out) == batch);
             for (j = 0; j < batch; j++)
                 CHECK(out[j] == stream[step * global + j * world + rank]);
         }

@@ -3,6 +3,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
+#include "must.h"
 #include "model.h"
 
 static const uint64_t two62 = (uint64_t)1 << 62;
@@ -53,7 +54,6 @@ static void run_case(const statesampler_desc *given, int epochs)
         CHECK(statesampler_init(&s[r], &d) == STATESAMPLER_OK);
     }
     for (e = 0; e < epochs; e++) {
-        int ended[MODEL_RANKS] = {0};
         uint64_t i;
         size_t count, got;
         for (i = 0; i < given->num_samples; i++)
@@ -67,16 +67,13 @@ static void run_case(const statesampler_desc *given, int epochs)
                 int blind = e % 2 == 1 && (m.step + r) % 3 != 0;
                 model_compare(&m, &s[r], r);
                 count = model_batch(&m, m.step, r, want, &padding);
-                got = statesampler_next(&s[r], blind ? NULL : out);
+                got = must_next(&s[r], blind ? NULL : out);
                 CHECK(got == count);
                 CHECK(blind || model_same(want, out, count));
-                if (count == 0) {
-                    /* This rank has no sample in the last step, so this was
-                       the end for it. */
-                    CHECK(m.desc.tail == STATESAMPLER_TAIL_UNEVEN);
-                    CHECK(m.step + 1 == m.steps);
-                    ended[r] = 1;
-                }
+                /* No sample for this rank: in the last step at most. */
+                CHECK(count > 0 ||
+                      (m.desc.tail == STATESAMPLER_TAIL_UNEVEN &&
+                       m.step + 1 == m.steps));
                 for (i = 0; i < count; i++)
                     seen[want[i]]++;
                 total += count;
@@ -84,11 +81,10 @@ static void run_case(const statesampler_desc *given, int epochs)
             model_seek(&m, m.step + 1);
         }
         check_seen(&m.desc, seen, total);
-        for (r = 0; r < world; r++)
-            if (!ended[r]) {
-                model_compare(&m, &s[r], r);
-                CHECK(statesampler_next(&s[r], out) == 0);
-            }
+        for (r = 0; r < world; r++) {
+            model_compare(&m, &s[r], r);
+            must_end(&s[r]);
+        }
         model_begin(&m, m.epoch + 1);
         for (r = 0; r < world; r++)
             model_compare(&m, &s[r], r);
@@ -123,10 +119,10 @@ static void run_carry(const statesampler_desc *given, int epochs)
             model_compare(&m, &s[r], r);
             CHECK(model_batch(&m, m.step, r, want, &padding) == batch);
             if ((m.step + r) % 4 == 3)
-                CHECK(statesampler_at(&s[r], m.step, out[r]) == batch &&
-                      statesampler_next(&s[r], NULL) == batch);
+                CHECK(must_at(&s[r], m.step, out[r]) == batch &&
+                      must_next(&s[r], NULL) == batch);
             else
-                CHECK(statesampler_next(&s[r], out[r]) == batch);
+                CHECK(must_next(&s[r], out[r]) == batch);
             CHECK(model_same(want, out[r], batch));
         }
         for (slot = 0; slot < batch; slot++)
@@ -156,7 +152,7 @@ static void run_any(const statesampler_desc *d, int epochs)
 {
     if (!model_makes_sense(d)) {
         statesampler s;
-        CHECK(statesampler_init(&s, d) == STATESAMPLER_EINVAL);
+        CHECK_KIND(statesampler_init(&s, d), STATESAMPLER_EINVAL);
     } else if (d->tail == STATESAMPLER_TAIL_CARRY) {
         run_carry(d, epochs);
     } else {
@@ -368,12 +364,13 @@ static void test_replacement(void)
     statesampler_desc d = model_desc(7, 1, 1);
     statesampler s;
     uint64_t x;
+    size_t samples;
     int i, repeats = 0;
     d.order = STATESAMPLER_ORDER_REPLACEMENT;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     for (i = 0; i < 8 * 3000; i++)
-        if (statesampler_next(&s, &x) == 1) {
-            CHECK(x < 7);
+        if (statesampler_next(&s, &x, &samples)) {
+            CHECK(samples == 1 && x < 7);
             count[x]++;
         } else {
             repeats++;
@@ -385,7 +382,7 @@ static void test_replacement(void)
     /* In one epoch of 100 some 63 different ones, standard deviation 3. */
     d.num_samples = 100;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    while (statesampler_next(&s, &x) == 1)
+    while (statesampler_next(&s, &x, &samples))
         distinct += seen[x]++ == 0;
     CHECK(distinct > 48 && distinct < 78);
 }
@@ -419,7 +416,7 @@ static void test_global_batch(void)
                             d.rank = r;
                             CHECK(statesampler_init(&s, &d) ==
                                   STATESAMPLER_OK);
-                            count = statesampler_at(&s, t, out);
+                            statesampler_at(&s, t, out, &count);
                             length += count;
                             for (slot = 0; slot < count; slot++)
                                 flat[slot * w + r] = out[slot];
@@ -451,15 +448,15 @@ static void test_copies(void)
         d.tail = tail;
         d.rank = 1;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-        CHECK(statesampler_next(&s, NULL) == 3);
+        CHECK(must_next(&s, NULL) == 3);
         copy = s;
         kept = s;
         for (i = 0; i < 9; i++)
-            statesampler_next(&copy, NULL);
+            statesampler_next(&copy, NULL, NULL);
         CHECK(model_same_state(&s, &kept));
         CHECK(!model_same_state(&s, &copy));
-        CHECK(statesampler_next(&s, a) == 3);
-        CHECK(statesampler_next(&kept, b) == 3);
+        CHECK(must_next(&s, a) == 3);
+        CHECK(must_next(&kept, b) == 3);
         CHECK(model_same(a, b, 3));
     }
 }
@@ -484,26 +481,26 @@ static void test_set_epoch(void)
                 continue;
             CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
             fresh = s;
-            CHECK(statesampler_next(&s, NULL) == 2);
-            CHECK(statesampler_next(&s, NULL) == 2);
+            CHECK(must_next(&s, NULL) == 2);
+            CHECK(must_next(&s, NULL) == 2);
             before = s;
-            CHECK(statesampler_set_epoch(&s, 7) == STATESAMPLER_OK);
+            statesampler_set_epoch(&s, 7);
             CHECK(model_same_state(&s, &before));
             CHECK(statesampler_step(&s) == 2);
             CHECK(statesampler_position(&s) == 12);
             if (tail != STATESAMPLER_TAIL_CARRY) { /* at its end it is the same */
                 step = statesampler_num_steps(&s);
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
-                CHECK(statesampler_set_epoch(&s, 7) == STATESAMPLER_OK);
+                statesampler_set_epoch(&s, 7);
                 CHECK(statesampler_step(&s) == step);
             }
             CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
             CHECK(model_same_state(&s, &fresh));
-            CHECK(statesampler_next(&s, a) == 2);
-            CHECK(statesampler_next(&fresh, b) == 2);
+            CHECK(must_next(&s, a) == 2);
+            CHECK(must_next(&fresh, b) == 2);
             CHECK(model_same(a, b, 2));
 
-            CHECK(statesampler_set_epoch(&s, 9) == STATESAMPLER_OK);
+            statesampler_set_epoch(&s, 9);
             CHECK(statesampler_epoch(&s) == 9);
             CHECK(statesampler_step(&s) == 0);
             CHECK(statesampler_position(&s) == 0);
@@ -511,17 +508,18 @@ static void test_set_epoch(void)
             CHECK(statesampler_init(&fresh, &d) == STATESAMPLER_OK);
             CHECK(model_same_state(&s, &fresh));
             for (step = 0; step < 4; step++) {
-                CHECK(statesampler_at(&before, step, a) == 2);
-                CHECK(statesampler_next(&s, b) == 2);
+                CHECK(must_at(&before, step, a) == 2);
+                CHECK(must_next(&s, b) == 2);
                 same += (unsigned)model_same(a, b, 2);
-                CHECK(statesampler_next(&fresh, a) == 2);
+                CHECK(must_next(&fresh, a) == 2);
                 CHECK(model_same(a, b, 2));
             }
             CHECK(same < 4);
         }
 }
 
-/* The ways of an evaluation loop that must stay in step. */
+/* An evaluation loop: with next, at or num_steps, every rank takes as many
+   steps as the others and is served its own share. */
 static void test_uneven_loops(void)
 {
     uint64_t n;
@@ -542,16 +540,15 @@ static void test_uneven_loops(void)
                     for (e = 0; e < 3; e++) {
                         served = 0;
                         for (t = 0; t < steps; t++) {
-                            size_t count = statesampler_at(&s, t, NULL);
+                            size_t count = must_at(&s, t, NULL);
                             CHECK(statesampler_epoch(&other) == e);
-                            CHECK(statesampler_next(&other, NULL) == count);
+                            CHECK(must_next(&other, NULL) == count);
                             served += count;
                         }
                         CHECK(served == n / w + (r < n % w));
-                        CHECK(statesampler_set_epoch(&s, e + 1) ==
-                              STATESAMPLER_OK);
-                        CHECK(statesampler_set_epoch(&other, e + 1) ==
-                              STATESAMPLER_OK);
+                        must_end(&other);
+                        statesampler_set_epoch(&s, e + 1);
+                        statesampler_set_epoch(&other, e + 1);
                         CHECK(statesampler_epoch(&s) == e + 1);
                         CHECK(statesampler_position(&s) == 0);
                         CHECK(model_same_state(&s, &other));
@@ -567,8 +564,8 @@ static void test_defaults(void)
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_init(&t, &e) == STATESAMPLER_OK);
     CHECK(statesampler_num_steps(&s) == 10);
-    CHECK(statesampler_next(&s, a) == 1);
-    CHECK(statesampler_next(&t, b) == 1);
+    CHECK(must_next(&s, a) == 1);
+    CHECK(must_next(&t, b) == 1);
     CHECK(a[0] == b[0]);
     CHECK(model_same_state(&s, &t));
 }
@@ -638,12 +635,12 @@ static void big_rank(const statesampler_desc *d)
     CHECK(c.dropped == (all < n ? n - all : 0));
     CHECK(c.rank_samples == share);
     CHECK(c.rank_batches == ceil_div(share, b));
-    CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE);
+    CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE_END);
     CHECK(statesampler_step(&s) == 0);
-    CHECK(statesampler_at(&s, steps, NULL) == 0);
-    CHECK(statesampler_at(&s, UINT64_MAX, NULL) == 0);
-    CHECK(statesampler_at(&s, UINT64_MAX / (w * b) + 1, NULL) == 0 ||
-          UINT64_MAX / (w * b) + 1 < steps);
+    CHECK(must_miss(&s, steps) == 0);
+    CHECK(must_miss(&s, UINT64_MAX) == 0);
+    CHECK(UINT64_MAX / (w * b) + 1 < steps ||
+          must_miss(&s, UINT64_MAX / (w * b) + 1) == 0);
     probes[0] = 0;
     probes[1] = steps / 3;
     probes[2] = steps / 2;
@@ -661,20 +658,18 @@ static void big_rank(const statesampler_desc *d)
         CHECK(statesampler_position(&s) == end);
         if (step >= steps)
             break;
-        CHECK(statesampler_at(&s, step, NULL) == count);
+        CHECK(must_at(&s, step, NULL) == count);
         for (j = count; j > 0; j--) {
             if ((from + j - 1) * w + d->rank < n)
                 break;
             padding++;
         }
         CHECK(statesampler_padding(&s, step) == padding);
-        if (count == 0)
-            continue;
         if (count > MODEL_BATCH) {
-            CHECK(statesampler_next(&s, NULL) == count);
+            CHECK(must_next(&s, NULL) == count);
         } else {
-            CHECK(statesampler_at(&s, step, out[0]) == count);
-            CHECK(statesampler_next(&s, out[1]) == count);
+            CHECK(must_at(&s, step, out[0]) == count);
+            CHECK(must_next(&s, out[1]) == count);
             for (j = 0; j < count; j++) {
                 CHECK(out[0][j] == big_sample(d, (from + j) * w + d->rank));
                 CHECK(out[1][j] == out[0][j]);
@@ -684,7 +679,7 @@ static void big_rank(const statesampler_desc *d)
         CHECK(statesampler_position(&s) ==
               (step + 1 < steps ? (step + 1) * (w * b) : all));
     }
-    CHECK(statesampler_next(&s, NULL) == 0);
+    must_end(&s);
     CHECK(statesampler_epoch(&s) == d->epoch + 1);
     CHECK(statesampler_step(&s) == 0);
     CHECK(statesampler_position(&s) == 0);
@@ -768,7 +763,7 @@ static void test_big_reshape(int cases)
             at_step = model_random(steps + 1);
         CHECK(statesampler_seek(&s, at_step) == STATESAMPLER_OK);
         c = statesampler_position(&s);
-        statesampler_save(&s, state);
+        must_save(&s, state);
         w2 = d.world_size + 1 + check_random(100);
         if (w2 > UINT32_MAX)
             w2 = 17;
@@ -793,7 +788,7 @@ static void test_big_reshape(int cases)
         if (i % 2) {
             /* Once more, in the same shape and at its end. */
             CHECK(statesampler_seek(&s, at_step + steps) == STATESAMPLER_OK);
-            statesampler_save(&s, state);
+            must_save(&s, state);
             CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
             CHECK(statesampler_load(&s, state, sizeof state) ==
                   STATESAMPLER_OK);
@@ -801,20 +796,21 @@ static void test_big_reshape(int cases)
         }
         if (d.tail == STATESAMPLER_TAIL_UNEVEN)
             share = left / w2 + (d.rank < left % w2);
-        CHECK(c == 0 || statesampler_at(&s, at_step - 1, out) == 0);
+        CHECK(c == 0 ||
+              must_miss(&s, at_step - 1) == STATESAMPLER_ERANGE_BASE);
         for (u = 0; u < steps; u += 1 + model_random(steps)) {
             uint64_t count = share < u * b2 ? 0 : share - u * b2;
             if (count > b2)
                 count = b2;
-            CHECK(statesampler_at(&s, at_step + u, out) == count);
+            CHECK(must_at(&s, at_step + u, out) == count);
             for (j = 0; j < count; j++)
                 CHECK(out[j] ==
                       (c + (u * b2 + j) * w2 + d.rank) % d.num_samples);
         }
         CHECK(statesampler_seek(&s, at_step + steps) == STATESAMPLER_OK);
         CHECK(statesampler_seek(&s, at_step + steps + 1) ==
-              STATESAMPLER_ERANGE);
-        CHECK(statesampler_next(&s, NULL) == 0);
+              STATESAMPLER_ERANGE_END);
+        must_end(&s);
         CHECK(statesampler_epoch(&s) == epoch + 1);
     }
 }
@@ -857,25 +853,27 @@ static void test_big_carry(void)
             CHECK(statesampler_padding(&s, far) == 0);
             /* Steps end at 2^63, where one at a time is past all time. */
             CHECK(statesampler_seek(&s, (uint64_t)1 << 63) ==
-                  STATESAMPLER_ERANGE);
+                  STATESAMPLER_ERANGE_FAR);
             for (moves = 0; moves < 3 && step + far < (uint64_t)1 << 63;
                  moves++) {
                 CHECK(statesampler_seek(&s, step + far + 1) ==
-                      STATESAMPLER_ERANGE);
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(statesampler_seek(&s, step + two62 + 1) ==
-                      STATESAMPLER_ERANGE);
-                CHECK(statesampler_at(&s, step + far + 1, NULL) == 0);
-                CHECK(statesampler_at(&s, step + two62 + 1, NULL) == 0);
+                      STATESAMPLER_ERANGE_FAR);
+                CHECK(must_miss(&s, step + far + 1) ==
+                      STATESAMPLER_ERANGE_FAR);
+                CHECK(must_miss(&s, step + two62 + 1) ==
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(statesampler_seek(&s, step + far - 1) ==
                       STATESAMPLER_OK);
                 other = s;
-                CHECK(statesampler_next(&other, NULL) == b);
+                CHECK(must_next(&other, NULL) == b);
                 /* Exactly 2^62 positions, and the base has moved. */
                 CHECK(statesampler_seek(&other, step) ==
-                      (far * group == two62 ? STATESAMPLER_ERANGE
+                      (far * group == two62 ? STATESAMPLER_ERANGE_BASE
                                             : STATESAMPLER_OK));
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
-                CHECK(statesampler_at(&s, step + far, NULL) == b);
+                CHECK(must_at(&s, step + far, NULL) == b);
                 CHECK(statesampler_seek(&s, step + far) == STATESAMPLER_OK);
                 step += far;
                 q = position + far * group;
@@ -887,7 +885,7 @@ static void test_big_carry(void)
                 if (moves < 2) {
                     /* The same shape can go back, another cannot. */
                     statesampler_desc e = d;
-                    statesampler_save(&s, state);
+                    must_save(&s, state);
                     e.epoch = 0;
                     CHECK(statesampler_init(&other, &e) == STATESAMPLER_OK);
                     CHECK(statesampler_load(&other, state, sizeof state) ==
@@ -907,19 +905,19 @@ static void test_big_carry(void)
                     CHECK(statesampler_epoch(&other) == epoch);
                     CHECK(statesampler_position(&other) == position);
                     CHECK(statesampler_seek(&other, step - 1) ==
-                          STATESAMPLER_ERANGE);
-                    CHECK(statesampler_at(&other, step, NULL) == 77);
+                          STATESAMPLER_ERANGE_BASE);
+                    CHECK(must_at(&other, step, NULL) == 77);
                 }
                 if (b <= MODEL_BATCH) {
-                    CHECK(statesampler_at(&s, step, at) == b);
-                    CHECK(statesampler_next(&s, out) == b);
+                    CHECK(must_at(&s, step, at) == b);
+                    CHECK(must_next(&s, out) == b);
                     CHECK(model_same(at, out, (size_t)b));
                     for (j = 0; j < b; j++) {
                         q = position + (uint64_t)j * d.world_size + d.rank;
                         CHECK(out[j] == q % n);
                     }
                 } else {
-                    CHECK(statesampler_next(&s, NULL) == b);
+                    CHECK(must_next(&s, NULL) == b);
                 }
                 step++;
                 q = position + group;
@@ -929,9 +927,10 @@ static void test_big_carry(void)
                 CHECK(statesampler_epoch(&s) == epoch);
                 CHECK(statesampler_position(&s) == position);
                 /* The base is here now. */
-                CHECK(statesampler_at(&s, step - 1, NULL) == 0);
-                CHECK(statesampler_seek(&s, step - 1) == STATESAMPLER_ERANGE);
-                CHECK(statesampler_at(&s, step, NULL) == b);
+                CHECK(must_miss(&s, step - 1) == STATESAMPLER_ERANGE_BASE);
+                CHECK(statesampler_seek(&s, step - 1) ==
+                      STATESAMPLER_ERANGE_BASE);
+                CHECK(must_at(&s, step, NULL) == b);
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
                 CHECK(statesampler_epoch(&s) == epoch);
                 CHECK(statesampler_position(&s) == position);

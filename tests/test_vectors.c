@@ -11,6 +11,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
+#include "must.h"
 
 #define STATE STATESAMPLER_STATE_BYTES
 #define MOST 1000 /* numbers in a list, or in a batch */
@@ -225,13 +226,14 @@ static void same_counts(const statesampler *s)
     same(statesampler_num_steps(s), want[3], "statesampler_num_steps");
 }
 
-/* Where an index is served, or the error; returns how many numbers that is. */
+/* Where an index is served, or the error, as the file names its kind: -1 is
+   EINVAL, -2 ERANGE. Returns how many numbers that is. */
 static size_t place_of(const statesampler *s, uint64_t index, uint64_t *out)
 {
     statesampler_place place;
     int code = statesampler_locate(s, index, &place);
     if (code != STATESAMPLER_OK) {
-        out[0] = 0 - (uint64_t)-code;
+        out[0] = 0 - (uint64_t)(STATESAMPLER_KIND(code) / -100);
         return 1;
     }
     out[0] = place.position;
@@ -261,7 +263,7 @@ static void take_present(const statesampler *s, uint64_t index)
     unsigned char state[STATE];
     uint64_t place[4], step = statesampler_step(s);
     size_t i, count;
-    statesampler_save(s, state);
+    must_save(s, state);
     for (i = 0; i < STATE; i++)
         digest = fnv(digest, state[i]);
     take(step);
@@ -280,7 +282,8 @@ static void sampler_case(void)
     const char *next = find("next");
     uint64_t calls = number_of("calls"), call;
     statesampler s;
-    size_t i, count, shown;
+    size_t i, count, served, shown;
+    int more;
     begin_sampler(&s);
     same_counts(&s);
     same_places(&s);
@@ -289,8 +292,12 @@ static void sampler_case(void)
     digest = NOTHING;
     for (call = 0; call < calls; call++) {
         take_present(&s, 37 * call % (number_of("num_samples") + 1));
-        count = statesampler_at(&s, statesampler_step(&s), ahead);
-        same(statesampler_next(&s, batch), count, "statesampler_at");
+        more = statesampler_at(&s, statesampler_step(&s), ahead, &count);
+        same((uint64_t)statesampler_next(&s, batch, &served), (uint64_t)more,
+             "statesampler_at");
+        same(served, count, "statesampler_at");
+        if (more && count == 0)
+            must_end(&s); /* the file passes over a step without samples */
         take(count);
         for (i = 0; i < count; i++) {
             same(batch[i], ahead[i], "statesampler_at");
@@ -305,7 +312,7 @@ static void sampler_case(void)
             same(batch[i], want[i], "next");
     }
     same(*next == ']', 1, "next");
-    statesampler_save(&s, state);
+    must_save(&s, state);
     same_bytes(state, "state");
     for (i = 0; i < STATE; i++)
         digest = fnv(digest, state[i]);

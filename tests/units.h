@@ -7,17 +7,18 @@
 
 #define UNITS_BATCH 5
 
-typedef size_t (*units_next)(statesampler *, uint64_t *);
+typedef int (*units_next)(statesampler *, uint64_t *, size_t *);
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Loads a state, serves one batch, saves the state after it. */
-size_t units_shared(const unsigned char *state, unsigned char *after,
-                    uint64_t *batch);
-size_t units_static(const unsigned char *state, unsigned char *after,
-                    uint64_t *batch);
+/* Loads a state, takes the next step, saves the state after it. Returns what
+   next did, or -1. */
+int units_shared(const unsigned char *state, unsigned char *after,
+                 uint64_t *batch, size_t *count);
+int units_static(const unsigned char *state, unsigned char *after,
+                 uint64_t *batch, size_t *count);
 units_next units_shared_next(void);
 units_next units_static_next(void);
 

@@ -4,26 +4,28 @@
 #include "statesampler.h"
 #include "units.h"
 #include "check.h"
+#include "must.h"
 
 int main(void)
 {
     unsigned char state[3][STATESAMPLER_STATE_BYTES];
     uint64_t batch[3][UNITS_BATCH];
     size_t count[3];
+    int more;
     statesampler mine;
     statesampler_desc desc;
     units_describe(&desc);
 
     CHECK(statesampler_init(&mine, &desc) == STATESAMPLER_OK);
     do {
-        statesampler_save(&mine, state[0]);
-        count[0] = statesampler_next(&mine, batch[0]);
-        count[1] = units_shared(state[0], state[1], batch[1]);
-        count[2] = units_static(state[0], state[2], batch[2]);
+        must_save(&mine, state[0]);
+        more = statesampler_next(&mine, batch[0], &count[0]);
+        CHECK(units_shared(state[0], state[1], batch[1], &count[1]) == more);
+        CHECK(units_static(state[0], state[2], batch[2], &count[2]) == more);
         CHECK(count[1] == count[0] && count[2] == count[0]);
         CHECK(memcmp(batch[1], batch[0], 8 * count[0]) == 0);
         CHECK(memcmp(batch[2], batch[0], 8 * count[0]) == 0);
-        statesampler_save(&mine, state[0]);
+        must_save(&mine, state[0]);
         CHECK(memcmp(state[1], state[0], sizeof state[0]) == 0);
         CHECK(memcmp(state[2], state[0], sizeof state[0]) == 0);
     } while (statesampler_epoch(&mine) == 0);

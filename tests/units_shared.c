@@ -5,19 +5,20 @@
 #include "statesampler.h"
 #include "units.h"
 
-size_t units_shared(const unsigned char *state, unsigned char *after,
-                    uint64_t *batch)
+int units_shared(const unsigned char *state, unsigned char *after,
+                 uint64_t *batch, size_t *count)
 {
     statesampler s;
     statesampler_desc desc;
-    size_t count;
+    int more;
     units_describe(&desc);
     if (statesampler_init(&s, &desc) != 0 ||
         statesampler_load(&s, state, STATESAMPLER_STATE_BYTES) != 0)
-        return SIZE_MAX;
-    count = statesampler_next(&s, batch);
-    statesampler_save(&s, after);
-    return count;
+        return -1;
+    more = statesampler_next(&s, batch, count);
+    if (statesampler_save(&s, after, STATESAMPLER_STATE_BYTES) != 0)
+        return -1;
+    return more;
 }
 
 units_next units_shared_next(void)
