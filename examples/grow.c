@@ -64,6 +64,7 @@ static void take_turns(statesampler_mixture *m, uint64_t until)
    NONE if there is none. */
 static uint64_t served(statesampler_mixture *m, const char *name)
 {
+    statesampler_counts epoch;
     const statesampler *s;
     uint32_t source;
 
@@ -71,8 +72,8 @@ static uint64_t served(statesampler_mixture *m, const char *name)
         return STATESAMPLER_NONE;
     }
     s = &m->sources[source].sampler;
-    return statesampler_epoch(s) * m->sources[source].sampler.num_samples +
-           statesampler_position(s);
+    statesampler_get_counts(s, &epoch);
+    return statesampler_epoch(s) * epoch.positions + statesampler_position(s);
 }
 
 static void show_changes(const statesampler_mixture *m)
