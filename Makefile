@@ -59,9 +59,9 @@ sizes:
 bench:
 	@MAKEFLAGS= sh bench/run.sh
 
-# The figures and plots that the last make bench left, into the README.
-bench-readme:
-	@sh bench/run.sh readme
+# The last make bench, into bench/FIGURES.md, bench/plots and the README.
+bench-figures:
+	@sh bench/run.sh figures
 
 gpu:
 	@if [ -n "$(NVCC)" ]; then \
@@ -137,5 +137,5 @@ deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-readme quality quality-rounds vectors gpu torch torch-figures clean \
+    bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
     deps

@@ -845,8 +845,8 @@ ALGORITHM 1
 #define STATESAMPLER_API
 #endif
 
-/* Stands before every public function. In CUDA the hosted ones stay on the host,
-   whatever STATESAMPLER_API says. */
+/* Stands before every public function. In CUDA the hosted ones stay on the
+   host, whatever STATESAMPLER_API says. */
 #ifdef STATESAMPLER_STATIC
 #define STATESAMPLER_DEF static inline STATESAMPLER_API
 #else
@@ -1071,8 +1071,8 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 
 /* stop: what becomes of a source that has nothing left when its turn comes */
 #define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
-#define STATESAMPLER_STOP_ALL 1     /* it is passed over, until all are finished */
-#define STATESAMPLER_STOP_RESTART 2 /* it begins anew, until all have finished */
+#define STATESAMPLER_STOP_ALL 1     /* passed over, until all have finished */
+#define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
 #define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
 /* One row of a mix's tables. A mix has no memory of its own, and so keeps row
@@ -1119,28 +1119,30 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop);
 
-/* Takes the next turn: sets *source to its number and *count to how many
-   indices this rank's batch has, written to out, which holds batch_size or is
-   NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
-   then begun, *count is 0 and *source as it was. (An empty epoch is at its
-   end every time; NEVER never.) Whose turn it is takes as many steps as D must
-   be halved to get to 1; with ALL, if that one has finished, up to twice as
-   many for each source that has not. */
+/* Takes the next turn: sets *source to the number of the source whose turn it
+   is, writes this rank's batch of it to out, which holds batch_size, and sets
+   *count to its number of indices, which may be 0. out may be NULL, to move
+   only, and then count and source may be, too.
+   Returns 1; or, once at the end of an epoch, 0: the next epoch has then begun,
+   *count is 0 and *source as it was. (At an empty epoch every time; with NEVER
+   never.) All ranks get the same answers.
+   Finding whose turn it is takes log2(D) steps; with ALL, if that source has
+   finished, up to twice as many for each source that has not. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source);
 
 /* Any turn of this epoch, without moving; out, *count and *source as in next.
    (With ALL, at and seek take up to 126 * D times as many steps as next.)
-   1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
-   with CARRY, more than 2^62 of its positions after the base. *count is then
-   0. */
+   Returns 1; 0 past the end; ERANGE_BASE before the base; ERANGE_FAR past turn
+   2^62 or where a source with CARRY is more than 2^62 of its positions past
+   the base. *count is then 0 and *source as it was. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn` the next one: the base's .. num_turns, as far as mix_at
-   reaches; else ERANGE, and nothing is changed. */
+/* Makes `turn` the next one: the base's .. num_turns. ERANGE_BASE, ERANGE_END,
+   ERANGE_FAR: mix_at does not reach it, and nothing is changed. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
@@ -1289,11 +1291,11 @@ typedef struct statesampler_number {
 
 /* What mixture_load found of a dataset, and did with it. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: it begins its epoch */
+#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: begins its epoch */
 #define STATESAMPLER_CHANGE_REMOVED 2 /* in the state only */
-#define STATESAMPLER_CHANGE_CHANGED 3 /* of the same name, but with another length,
-                                  seed, stream, order (with chunk_size and
-                                  window), partition or tail */
+#define STATESAMPLER_CHANGE_CHANGED 3 /* of this name, but of another length,
+                                         seed, stream, order (with chunk_size
+                                         and window), partition or tail */
 typedef struct statesampler_change {
     const char *name; /* NULL if REMOVED: the state knows the hash only */
     uint64_t hash;
@@ -3736,13 +3738,15 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 #define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_bytes_load32(const unsigned char *bytes)
+STATESAMPLER_PRIV uint32_t
+statesampler_priv_bytes_load32(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
            (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_bytes_load64(const unsigned char *bytes)
+STATESAMPLER_PRIV uint64_t
+statesampler_priv_bytes_load64(const unsigned char *bytes)
 {
     return (uint64_t)statesampler_priv_bytes_load32(bytes + 4) << 32 |
            statesampler_priv_bytes_load32(bytes);
@@ -3861,7 +3865,8 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
         return STATESAMPLER_ECORRUPT_SIZE;
     }
     version = statesampler_priv_bytes_load32(bytes + 4);
-    if (statesampler_priv_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
+    if (statesampler_priv_bytes_load32(bytes) != magic ||
+        (version & 0xffff) == 0) {
         return STATESAMPLER_ECORRUPT_MAGIC;
     }
     if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
@@ -4591,6 +4596,37 @@ STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
     mix->alive = kept;
 }
 
+/* Serves the turn that comes, which is there. Returns whose it was. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_serve(size_t *count,
+                                                       statesampler_mix *mix,
+                                                       uint64_t *out)
+{
+    statesampler_source *source;
+    statesampler *s;
+    uint64_t turns;
+    uint32_t i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
+        statesampler_priv_mix_pass_over(mix);
+        i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    }
+    source = mix->sources + i;
+    s = &source->sampler;
+    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
+        statesampler_begin(s, s->run.now.epoch + 1);
+    }
+    *count = statesampler_priv_sampler_serve(s, out);
+    mix->point++;
+    mix->turn++;
+    if (turns + 1 >= source->left) {
+        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
+        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
+            statesampler_priv_mix_retire(mix, source->seat);
+        }
+    }
+    return i;
+}
+
 /* Begins the next epoch of the mix. */
 STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
 {
@@ -4611,38 +4647,22 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source)
 {
-    statesampler_source *taken;
-    statesampler *s;
-    uint64_t turns;
-    uint32_t i;
-    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    if (mix->turn == mix->end) {
-        statesampler_priv_mix_begin(mix);
-        *count = 0;
-        return 0;
-    }
-    i = statesampler_priv_mix_due(&turns, mix, mix->point);
-    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
-        statesampler_priv_mix_pass_over(mix);
-        i = statesampler_priv_mix_due(&turns, mix, mix->point);
-    }
-    taken = mix->sources + i;
-    s = &taken->sampler;
-    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
-        statesampler_begin(s, s->run.now.epoch + 1);
-    }
-    *count = statesampler_priv_sampler_serve(s, out);
-    *source = i;
-    mix->point++;
-    mix->turn++;
-    if (turns + 1 >= taken->left) {
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
-        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
-            statesampler_priv_mix_retire(mix, taken->seat);
+    size_t samples = 0;
+    int more;
+    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
+    more = mix->turn != mix->end;
+    if (more) {
+        uint32_t taken = statesampler_priv_mix_serve(&samples, mix, out);
+        if (source) {
+            *source = taken;
         }
+    } else {
+        statesampler_priv_mix_begin(mix);
     }
-    return 1;
+    if (count) {
+        *count = samples;
+    }
+    return more;
 }
 
 /* Whether at, seek and locate reach a turn; its end counts. */
@@ -4660,35 +4680,50 @@ STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
                : STATESAMPLER_OK;
 }
 
+/* Serves a turn that mix_find finds, before the end, without moving. Returns
+   whose it is. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_peek(
+    size_t *count, const statesampler_mix *mix, uint64_t turn, uint64_t *out)
+{
+    const statesampler_source *source;
+    statesampler_priv_leg leg;
+    statesampler_priv_spot spot;
+    uint64_t turns;
+    uint32_t i = statesampler_priv_mix_due(
+        &turns, mix, statesampler_priv_mix_point(mix, turn));
+    source = mix->sources + i;
+    statesampler_priv_source_after(&leg, &spot, source, turns);
+    if (statesampler_priv_leg_ends(&leg, &source->sampler, spot.position)) {
+        statesampler_priv_leg_begin(&leg, &source->sampler, spot.epoch + 1);
+        statesampler_priv_spot_copy(&spot, &leg.base);
+    }
+    *count =
+        statesampler_priv_sampler_peek(out, &source->sampler, &leg, &spot);
+    return i;
+}
+
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source)
 {
-    const statesampler_source *taken;
-    statesampler_priv_leg leg;
-    statesampler_priv_spot spot;
-    uint64_t turns;
+    size_t samples = 0;
     int code;
-    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    *count = 0;
+    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
     code = statesampler_priv_mix_find(mix, turn);
-    if (code == STATESAMPLER_ERANGE_END ||
-        (code == STATESAMPLER_OK && turn == mix->end)) {
-        return 0;
+    if (code == STATESAMPLER_ERANGE_END) {
+        code = 0;
+    } else if (code == STATESAMPLER_OK && turn != mix->end) {
+        uint32_t taken =
+            statesampler_priv_mix_peek(&samples, mix, turn, out);
+        code = 1;
+        if (source) {
+            *source = taken;
+        }
     }
-    if (code != STATESAMPLER_OK) {
-        return code;
+    if (count) {
+        *count = samples;
     }
-    *source = statesampler_priv_mix_due(
-        &turns, mix, statesampler_priv_mix_point(mix, turn));
-    taken = mix->sources + *source;
-    statesampler_priv_source_after(&leg, &spot, taken, turns);
-    if (statesampler_priv_leg_ends(&leg, &taken->sampler, spot.position)) {
-        statesampler_priv_leg_begin(&leg, &taken->sampler, spot.epoch + 1);
-        statesampler_priv_spot_copy(&spot, &leg.base);
-    }
-    *count = statesampler_priv_sampler_peek(out, &taken->sampler, &leg, &spot);
-    return 1;
+    return code;
 }
 
 /* Moves every source to where it is at a turn that mix_find finds. */
@@ -4856,9 +4891,10 @@ STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
 STATESAMPLER_PRIV void statesampler_priv_source_encode(
     unsigned char *bytes, const statesampler_source *source)
 {
-    statesampler_priv_bytes_store32(bytes, statesampler_priv_source_weight(source));
-    statesampler_priv_bytes_store32(bytes + 4, source->finished |
-                                             source->sampler.drop_last << 1);
+    statesampler_priv_bytes_store32(bytes,
+                                    statesampler_priv_source_weight(source));
+    statesampler_priv_bytes_store32(
+        bytes + 4, source->finished | source->sampler.drop_last << 1);
     statesampler_priv_run_encode(bytes, &source->sampler.run,
                                  source->base.blocks);
     statesampler_priv_spot_encode(bytes + 64, &source->base.base);

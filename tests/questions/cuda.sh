@@ -15,9 +15,10 @@ gpu() {
     sed -n '/^skip /p' said
 }
 
-# What the README shows of CUDA, by itself.
+# What the examples' README shows of CUDA, by itself.
 readme_cuda() {
-    sed -n '/^```cuda$/,/^```$/p' README.md | sed '1d;$d' >readme.cu
+    sed -n '/^```cuda$/,/^```$/p' examples/README.md | sed '1d;$d' >readme.cu
+    grep -q '__global__' readme.cu
     "$NVCC" -arch=sm_75 -Werror all-warnings -I. -c -o readme.o readme.cu
 }
 
@@ -28,5 +29,5 @@ questions() {
         ask "CUDA: no warning, relocatable, not optimised: $language" \
             cuda -std=$language -G -rdc=true -DSTATESAMPLER_HOSTED
     done
-    ask "CUDA: the README's kernel compiles" readme_cuda
+    ask "CUDA: the kernel of examples/README.md compiles" readme_cuda
 }
