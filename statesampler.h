@@ -2115,62 +2115,69 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_load(
     }
 }
 
+/* A round of vectors of pairs: half - F(other) modulo size. */
 STATESAMPLER_PRIV void statesampler_priv_round16(
-    statesampler_priv_halves *half, const statesampler_priv_halves *other,
-    uint32_t key, statesampler_priv_v16 size, statesampler_priv_v16 span)
+    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
+    statesampler_priv_v16 add, statesampler_priv_v16 mul,
+    statesampler_priv_v16 size, statesampler_priv_v16 span)
 {
-    const statesampler_priv_v16 add = STATESAMPLER_PRIV_HALF16(key);
-    /* That is key >> 16, with ones above. GCC makes no vector of products of
-       what it knows to be a 32-bit number of 16 bits. */
-    const statesampler_priv_v16 mul = STATESAMPLER_PRIV_SET16(~(~key >> 16));
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
         statesampler_priv_v16 x = statesampler_priv_hash16(
-            STATESAMPLER_PRIV_XOR16(other->narrow[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB16(half->narrow[w], x);
-        half->narrow[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
+            STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB16(half[w], x);
+        half[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
     }
 }
 
 STATESAMPLER_PRIV void statesampler_priv_round32(
-    statesampler_priv_halves *half, const statesampler_priv_halves *other,
-    const uint32_t *key, statesampler_priv_v32 size,
-    statesampler_priv_v32 span)
+    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
+    statesampler_priv_v32 add, statesampler_priv_v32 mul,
+    statesampler_priv_v32 size, statesampler_priv_v32 span)
 {
-    const statesampler_priv_v32 add = STATESAMPLER_PRIV_HALF32(key[0]);
-    const statesampler_priv_v32 mul = STATESAMPLER_PRIV_SET32(key[1]);
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
         statesampler_priv_v32 x = statesampler_priv_hash32(
-            STATESAMPLER_PRIV_XOR32(other->wide[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB32(half->wide[w], x);
-        half->wide[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
+            STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB32(half[w], x);
+        half[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
     }
 }
 
-/* All rounds. */
+/* All rounds. Keys are read before the loops that write vectors, which might
+   be anywhere for all that a compiler knows. A key's high half is written so
+   that GCC does not see 16 bits of 32: it would not make vectors of products
+   of it. */
 STATESAMPLER_PRIV void statesampler_priv_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
     const statesampler_priv_v16 left = STATESAMPLER_PRIV_SET16(perm->left);
     const statesampler_priv_v16 right = STATESAMPLER_PRIV_SET16(perm->right);
+    const statesampler_priv_v16 less_l =
+        STATESAMPLER_PRIV_SET16(perm->left >> 10);
+    const statesampler_priv_v16 less_r =
+        STATESAMPLER_PRIV_SET16(perm->right >> 10);
+    const uint32_t *key = perm->keys, *end = key + perm->rounds;
     statesampler_priv_v16 span_l = left, span_r = right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        const uint32_t *key = perm->keys + i;
+    uint32_t j;
+    for (; key != end; key += 2) {
+        const statesampler_priv_v16 add_l = STATESAMPLER_PRIV_HALF16(key[0]);
+        const statesampler_priv_v16 mul_l =
+            STATESAMPLER_PRIV_SET16(~(~key[0] >> 16));
+        const statesampler_priv_v16 add_r = STATESAMPLER_PRIV_HALF16(key[1]);
+        const statesampler_priv_v16 mul_r =
+            STATESAMPLER_PRIV_SET16(~(~key[1] >> 16));
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(&pairs[j].l, &pairs[j].r, key[0], left,
-                                      span_l);
+            statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,
+                                      add_l, mul_l, left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(&pairs[j].r, &pairs[j].l, key[1], right,
-                                      span_r);
+            statesampler_priv_round16(pairs[j].r.narrow, pairs[j].l.narrow,
+                                      add_r, mul_r, right, span_r);
         }
-        span_l = STATESAMPLER_PRIV_SUB16(
-            span_l, STATESAMPLER_PRIV_SET16(perm->left >> 10));
-        span_r = STATESAMPLER_PRIV_SUB16(
-            span_r, STATESAMPLER_PRIV_SET16(perm->right >> 10));
+        span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
+        span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
     }
 }
 
@@ -2180,22 +2187,28 @@ STATESAMPLER_PRIV void statesampler_priv_network32(
 {
     const statesampler_priv_v32 left = STATESAMPLER_PRIV_SET32(perm->left);
     const statesampler_priv_v32 right = STATESAMPLER_PRIV_SET32(perm->right);
+    const statesampler_priv_v32 less_l =
+        STATESAMPLER_PRIV_SET32(perm->left >> 10);
+    const statesampler_priv_v32 less_r =
+        STATESAMPLER_PRIV_SET32(perm->right >> 10);
+    const uint32_t *key = perm->keys, *end = key + 2 * perm->rounds;
     statesampler_priv_v32 span_l = left, span_r = right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        const uint32_t *key = perm->keys + 2 * i;
+    uint32_t j;
+    for (; key != end; key += 4) {
+        const statesampler_priv_v32 add_l = STATESAMPLER_PRIV_HALF32(key[0]);
+        const statesampler_priv_v32 mul_l = STATESAMPLER_PRIV_SET32(key[1]);
+        const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
+        const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(&pairs[j].l, &pairs[j].r, key, left,
-                                      span_l);
+            statesampler_priv_round32(pairs[j].l.wide, pairs[j].r.wide, add_l,
+                                      mul_l, left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(&pairs[j].r, &pairs[j].l, key + 2, right,
-                                      span_r);
+            statesampler_priv_round32(pairs[j].r.wide, pairs[j].l.wide, add_r,
+                                      mul_r, right, span_r);
         }
-        span_l = STATESAMPLER_PRIV_SUB32(
-            span_l, STATESAMPLER_PRIV_SET32(perm->left >> 10));
-        span_r = STATESAMPLER_PRIV_SUB32(
-            span_r, STATESAMPLER_PRIV_SET32(perm->right >> 10));
+        span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
+        span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
     }
 }
 
@@ -2373,13 +2386,14 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
-    uint64_t start[STATESAMPLER_PRIV_ROOM];
-    uint64_t step = count > lanes ? lanes * stride : 0;
-    uint32_t step_l = statesampler_priv_bulk_quotient(&by, step);
-    uint32_t step_r = (uint32_t)step - step_l * perm->right;
-    uint32_t j;
-    for (j = 0; j < lanes; j++) {
-        start[j] = first + j * stride;
+    uint64_t start[STATESAMPLER_PRIV_ROOM], position = first;
+    uint32_t step_l = 0, step_r = 0, i;
+    for (i = 0; i < lanes; i++, position += stride) {
+        start[i] = position;
+    }
+    if (count > lanes) {
+        step_l = statesampler_priv_bulk_quotient(&by, position - first);
+        step_r = (uint32_t)(position - first) - step_l * perm->right;
     }
     statesampler_priv_bulk_load(&next, start, perm, &by, 1);
     while (count != 0) {
