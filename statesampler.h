@@ -1531,47 +1531,41 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     statesampler_priv_perm_set_key(perm, key);
 }
 
-/* The constants of one round, of which the even ones move the left half. */
-typedef struct statesampler_priv_round {
-    uint32_t add, mul, size, span;
-} statesampler_priv_round;
-
-/* A key of 16-bit rounds is one word, of 32-bit rounds two. Multiply-high is
-   uneven unless span divides 2^16 or 2^32; with the same span in every pair of
-   rounds, the same Fourier coefficient of the differences of a half would be
-   left of it. */
-STATESAMPLER_PRIV statesampler_priv_round statesampler_priv_perm_round(
-    const statesampler_perm *perm, uint32_t i)
+/* The multiplier that maps a hash to the range of a half, in a pair of
+   rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
+   with the same one in every round, the same Fourier coefficient of the
+   differences of a half would be left of it. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_span(uint32_t size,
+                                                       uint32_t pair)
 {
-    const uint32_t *key = perm->keys + (i << perm->wide);
-    statesampler_priv_round round;
-    round.add = perm->wide ? key[0] : key[0] & 0xffffu;
-    round.mul = perm->wide ? key[1] : key[0] >> 16;
-    round.size = i % 2 == 0 ? perm->left : perm->right;
-    round.span = round.size - i / 2 * (round.size >> 10);
-    return round;
+    return size - pair * (size >> 10);
 }
 
-/* What a round subtracts from a half: a value below span, of the other half.
-   In the product of x with the high half of x times mul, each bit depends on
-   all bits of x; multiply-high maps it to the range without a division. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
-    const statesampler_perm *perm, const statesampler_priv_round *round,
-    uint32_t other)
+/* The keyed function of one half: a value below span. In the product of x
+   with the high half of x times the key, each bit depends on all bits of x;
+   multiply-high maps it to the range without a division. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_narrow(uint32_t half,
+                                                         uint32_t key,
+                                                         uint32_t span)
 {
-    uint32_t x = other ^ round->add;
-    if (perm->wide) {
-        x *= (uint32_t)(((uint64_t)x * round->mul) >> 32);
-        return (uint32_t)(((uint64_t)x * round->span) >> 32);
-    }
+    uint32_t x = half ^ (key & 0xffffu);
 #if UINTPTR_MAX > 0xffffffffu
     /* The same in the high half, which needs neither a mask nor a shift. */
-    x *= (x * round->mul) & 0xffff0000u;
-    return (uint32_t)(((uint64_t)x * round->span) >> 32);
+    x *= (x * (key >> 16)) & 0xffff0000u;
+    return (uint32_t)(((uint64_t)x * span) >> 32);
 #else
-    x *= (x * round->mul) >> 16;
-    return ((x & 0xffffu) * round->span) >> 16;
+    x *= (x * (key >> 16)) >> 16;
+    return ((x & 0xffffu) * span) >> 16;
 #endif
+}
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_wide(uint32_t half,
+                                                       const uint32_t *key,
+                                                       uint32_t span)
+{
+    uint32_t x = half ^ key[0];
+    x *= (uint32_t)(((uint64_t)x * key[1]) >> 32);
+    return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
 /* half - value modulo size. */
@@ -1587,9 +1581,17 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
 #endif
 }
 
+/* half + value modulo size. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_add_mod(uint32_t half,
+                                                     uint32_t value,
+                                                     uint32_t size)
+{
+    return half + value < size ? half + value : half + value - size;
+}
+
 /* The left half of a position: by a 32-bit division where it does, which is
    several times cheaper. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_quotient(
     const statesampler_perm *perm, uint64_t position)
 {
     return perm->wide ? (uint32_t)(position / perm->right)
@@ -1604,19 +1606,28 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(
 STATESAMPLER_PRIV uint64_t statesampler_priv_perm_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
+    const uint32_t left = perm->left, right = perm->right;
     uint64_t index;
     uint32_t i;
     do {
+        const uint32_t *key = perm->keys;
         for (i = 0; i < perm->rounds; i += 2) {
-            statesampler_priv_round round =
-                statesampler_priv_perm_round(perm, i);
-            l = statesampler_priv_sub_mod(
-                l, statesampler_priv_perm_hash(perm, &round, r), round.size);
-            round = statesampler_priv_perm_round(perm, i + 1);
-            r = statesampler_priv_sub_mod(
-                r, statesampler_priv_perm_hash(perm, &round, l), round.size);
+            uint32_t span_l = statesampler_priv_perm_span(left, i / 2);
+            uint32_t span_r = statesampler_priv_perm_span(right, i / 2), v;
+            if (perm->wide) {
+                v = statesampler_priv_perm_wide(r, key, span_l);
+                l = statesampler_priv_sub_mod(l, v, left);
+                v = statesampler_priv_perm_wide(l, key + 2, span_r);
+                key += 4;
+            } else {
+                v = statesampler_priv_perm_narrow(r, key[0], span_l);
+                l = statesampler_priv_sub_mod(l, v, left);
+                v = statesampler_priv_perm_narrow(l, key[1], span_r);
+                key += 2;
+            }
+            r = statesampler_priv_sub_mod(r, v, right);
         }
-        index = (uint64_t)l * perm->right + r;
+        index = (uint64_t)l * right + r;
     } while (index >= perm->n);
     return index;
 }
@@ -1639,7 +1650,7 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 {
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
-    l = statesampler_priv_quotient(perm, position);
+    l = statesampler_priv_perm_quotient(perm, position);
     return statesampler_priv_perm_walk(
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
@@ -1647,22 +1658,31 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t l, r, i;
+    uint32_t left, right, l, r, i;
     STATESAMPLER_ASSERT(perm && index < perm->n);
+    left = perm->left;
+    right = perm->right;
+    l = statesampler_priv_perm_quotient(perm, index);
+    r = (uint32_t)(index - (uint64_t)l * right);
     /* The same cycle walked backwards, so the same bound. */
     do {
-        l = statesampler_priv_quotient(perm, index);
-        r = (uint32_t)(index - (uint64_t)l * perm->right);
         for (i = perm->rounds; i != 0; i -= 2) {
-            statesampler_priv_round round =
-                statesampler_priv_perm_round(perm, i - 1);
-            uint32_t v = statesampler_priv_perm_hash(perm, &round, l);
-            r = r + v < round.size ? r + v : r + v - round.size;
-            round = statesampler_priv_perm_round(perm, i - 2);
-            v = statesampler_priv_perm_hash(perm, &round, r);
-            l = l + v < round.size ? l + v : l + v - round.size;
+            uint32_t span_l = statesampler_priv_perm_span(left, i / 2 - 1);
+            uint32_t span_r = statesampler_priv_perm_span(right, i / 2 - 1), v;
+            if (perm->wide) {
+                const uint32_t *key = perm->keys + 2 * i - 4;
+                v = statesampler_priv_perm_wide(l, key + 2, span_r);
+                r = statesampler_priv_add_mod(r, v, right);
+                v = statesampler_priv_perm_wide(r, key, span_l);
+            } else {
+                const uint32_t *key = perm->keys + i - 2;
+                v = statesampler_priv_perm_narrow(l, key[1], span_r);
+                r = statesampler_priv_add_mod(r, v, right);
+                v = statesampler_priv_perm_narrow(r, key[0], span_l);
+            }
+            l = statesampler_priv_add_mod(l, v, left);
         }
-        index = (uint64_t)l * perm->right + r;
+        index = (uint64_t)l * right + r;
     } while (index >= perm->n);
     return index;
 }
@@ -2480,62 +2500,69 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_load(
     }
 }
 
+/* A round of vectors of pairs: half - F(other) modulo size. */
 STATESAMPLER_PRIV void statesampler_priv_round16(
-    statesampler_priv_halves *half, const statesampler_priv_halves *other,
-    uint32_t key, statesampler_priv_v16 size, statesampler_priv_v16 span)
+    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
+    statesampler_priv_v16 add, statesampler_priv_v16 mul,
+    statesampler_priv_v16 size, statesampler_priv_v16 span)
 {
-    const statesampler_priv_v16 add = STATESAMPLER_PRIV_HALF16(key);
-    /* That is key >> 16, with ones above. GCC makes no vector of products of
-       what it knows to be a 32-bit number of 16 bits. */
-    const statesampler_priv_v16 mul = STATESAMPLER_PRIV_SET16(~(~key >> 16));
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
         statesampler_priv_v16 x = statesampler_priv_hash16(
-            STATESAMPLER_PRIV_XOR16(other->narrow[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB16(half->narrow[w], x);
-        half->narrow[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
+            STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB16(half[w], x);
+        half[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
     }
 }
 
 STATESAMPLER_PRIV void statesampler_priv_round32(
-    statesampler_priv_halves *half, const statesampler_priv_halves *other,
-    const uint32_t *key, statesampler_priv_v32 size,
-    statesampler_priv_v32 span)
+    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
+    statesampler_priv_v32 add, statesampler_priv_v32 mul,
+    statesampler_priv_v32 size, statesampler_priv_v32 span)
 {
-    const statesampler_priv_v32 add = STATESAMPLER_PRIV_HALF32(key[0]);
-    const statesampler_priv_v32 mul = STATESAMPLER_PRIV_SET32(key[1]);
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
         statesampler_priv_v32 x = statesampler_priv_hash32(
-            STATESAMPLER_PRIV_XOR32(other->wide[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB32(half->wide[w], x);
-        half->wide[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
+            STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB32(half[w], x);
+        half[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
     }
 }
 
-/* All rounds. */
+/* All rounds. Keys are read before the loops that write vectors, which might
+   be anywhere for all that a compiler knows. A key's high half is written so
+   that GCC does not see 16 bits of 32: it would not make vectors of products
+   of it. */
 STATESAMPLER_PRIV void statesampler_priv_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
     const statesampler_priv_v16 left = STATESAMPLER_PRIV_SET16(perm->left);
     const statesampler_priv_v16 right = STATESAMPLER_PRIV_SET16(perm->right);
+    const statesampler_priv_v16 less_l =
+        STATESAMPLER_PRIV_SET16(perm->left >> 10);
+    const statesampler_priv_v16 less_r =
+        STATESAMPLER_PRIV_SET16(perm->right >> 10);
+    const uint32_t *key = perm->keys, *end = key + perm->rounds;
     statesampler_priv_v16 span_l = left, span_r = right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        const uint32_t *key = perm->keys + i;
+    uint32_t j;
+    for (; key != end; key += 2) {
+        const statesampler_priv_v16 add_l = STATESAMPLER_PRIV_HALF16(key[0]);
+        const statesampler_priv_v16 mul_l =
+            STATESAMPLER_PRIV_SET16(~(~key[0] >> 16));
+        const statesampler_priv_v16 add_r = STATESAMPLER_PRIV_HALF16(key[1]);
+        const statesampler_priv_v16 mul_r =
+            STATESAMPLER_PRIV_SET16(~(~key[1] >> 16));
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(&pairs[j].l, &pairs[j].r, key[0], left,
-                                      span_l);
+            statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,
+                                      add_l, mul_l, left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(&pairs[j].r, &pairs[j].l, key[1], right,
-                                      span_r);
+            statesampler_priv_round16(pairs[j].r.narrow, pairs[j].l.narrow,
+                                      add_r, mul_r, right, span_r);
         }
-        span_l = STATESAMPLER_PRIV_SUB16(
-            span_l, STATESAMPLER_PRIV_SET16(perm->left >> 10));
-        span_r = STATESAMPLER_PRIV_SUB16(
-            span_r, STATESAMPLER_PRIV_SET16(perm->right >> 10));
+        span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
+        span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
     }
 }
 
@@ -2545,22 +2572,28 @@ STATESAMPLER_PRIV void statesampler_priv_network32(
 {
     const statesampler_priv_v32 left = STATESAMPLER_PRIV_SET32(perm->left);
     const statesampler_priv_v32 right = STATESAMPLER_PRIV_SET32(perm->right);
+    const statesampler_priv_v32 less_l =
+        STATESAMPLER_PRIV_SET32(perm->left >> 10);
+    const statesampler_priv_v32 less_r =
+        STATESAMPLER_PRIV_SET32(perm->right >> 10);
+    const uint32_t *key = perm->keys, *end = key + 2 * perm->rounds;
     statesampler_priv_v32 span_l = left, span_r = right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        const uint32_t *key = perm->keys + 2 * i;
+    uint32_t j;
+    for (; key != end; key += 4) {
+        const statesampler_priv_v32 add_l = STATESAMPLER_PRIV_HALF32(key[0]);
+        const statesampler_priv_v32 mul_l = STATESAMPLER_PRIV_SET32(key[1]);
+        const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
+        const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(&pairs[j].l, &pairs[j].r, key, left,
-                                      span_l);
+            statesampler_priv_round32(pairs[j].l.wide, pairs[j].r.wide, add_l,
+                                      mul_l, left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(&pairs[j].r, &pairs[j].l, key + 2, right,
-                                      span_r);
+            statesampler_priv_round32(pairs[j].r.wide, pairs[j].l.wide, add_r,
+                                      mul_r, right, span_r);
         }
-        span_l = STATESAMPLER_PRIV_SUB32(
-            span_l, STATESAMPLER_PRIV_SET32(perm->left >> 10));
-        span_r = STATESAMPLER_PRIV_SUB32(
-            span_r, STATESAMPLER_PRIV_SET32(perm->right >> 10));
+        span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
+        span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
     }
 }
 
@@ -2738,13 +2771,14 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
-    uint64_t start[STATESAMPLER_PRIV_ROOM];
-    uint64_t step = count > lanes ? lanes * stride : 0;
-    uint32_t step_l = statesampler_priv_bulk_quotient(&by, step);
-    uint32_t step_r = (uint32_t)step - step_l * perm->right;
-    uint32_t j;
-    for (j = 0; j < lanes; j++) {
-        start[j] = first + j * stride;
+    uint64_t start[STATESAMPLER_PRIV_ROOM], position = first;
+    uint32_t step_l = 0, step_r = 0, i;
+    for (i = 0; i < lanes; i++, position += stride) {
+        start[i] = position;
+    }
+    if (count > lanes) {
+        step_l = statesampler_priv_bulk_quotient(&by, position - first);
+        step_r = (uint32_t)(position - first) - step_l * perm->right;
     }
     statesampler_priv_bulk_load(&next, start, perm, &by, 1);
     while (count != 0) {
@@ -2789,9 +2823,9 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 #endif
     /* Carry (l, r) along instead of dividing every position. Where a stride
        is n or more there is one index only, and the sums are not used. */
-    l = statesampler_priv_quotient(perm, first);
+    l = statesampler_priv_perm_quotient(perm, first);
     r = (uint32_t)(first - (uint64_t)l * perm->right);
-    step_l = statesampler_priv_quotient(perm, stride);
+    step_l = statesampler_priv_perm_quotient(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
     for (;;) {
         *out++ = statesampler_priv_perm_walk(perm, l, r);
