@@ -16,52 +16,501 @@ WHY
    epoch and, after a crash or on another number of GPUs, the very next batch
    at once. The usual samplers hold a permutation of all n on every rank and
    resume by skipping for hours. This one computes any index from its position
-   with a keyed bijection, so that the position is the whole state: `next`,
-   `seek`, `at`, resuming and a change of the number of ranks are one function
+   with a keyed bijection, so that the position is the whole state: taking a
+   step, seeking, resuming and changing the number of ranks are one function
    of (description, position). It allocates nothing, calls nothing, keeps no
    globals and uses no floating point.
 
 
 EXAMPLE
 
-       #define STATESAMPLER_IMPLEMENTATION
-       #include "statesampler.h"
-       #include <stdio.h>
+     #define STATESAMPLER_IMPLEMENTATION
+     #include "statesampler.h"
+     #include <stdio.h>
 
-       int main(void)
-       {
-           unsigned char state[STATESAMPLER_STATE_BYTES];
-           uint64_t batch[4];
-           size_t count, i;
-           statesampler sampler;
-           static statesampler_desc desc;
+     int main(void)
+     {
+         statesampler_desc desc = {
+             .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
+         unsigned char state[STATESAMPLER_STATE_BYTES];
+         statesampler_audit audit = {0, 0, 0, 0};
+         uint64_t batch[4];
+         size_t count, i;
+         statesampler sampler;
+         int good;
 
-           desc.num_samples = 30;
-           desc.seed = 42;
-           desc.batch_size = 4;
-           desc.world_size = 3;
-           if (statesampler_init(&sampler, &desc) != 0)
-               return 1;
-           statesampler_next(&sampler, batch);
-           statesampler_save(&sampler, state);
+         for (desc.rank = 0; desc.rank < 3; desc.rank++) {
+             if (statesampler_init(&sampler, &desc) != 0 ||
+                 statesampler_next(&sampler, batch, &count) != 1 ||
+                 statesampler_save(&sampler, state, sizeof state) != 0)
+                 return 1;
+             statesampler_audit_add(&audit, batch, count);
+         }
 
-           desc.world_size = 1;
-           if (statesampler_init(&sampler, &desc) != 0 ||
-               statesampler_load(&sampler, state, sizeof state) != 0)
-               return 1;
-           while (statesampler_epoch(&sampler) < 2) {
-               printf("epoch %d:", (int)statesampler_epoch(&sampler));
-               while ((count = statesampler_next(&sampler, batch)) > 0)
-                   for (i = 0; i < count; i++)
-                       printf(" %d", (int)batch[i]);
-               printf("\n");
-           }
-           return 0;
-       }
+         desc.rank = 0;
+         desc.world_size = 1;
+         if (statesampler_init(&sampler, &desc) != 0 ||
+             statesampler_load(&sampler, state, sizeof state) != 0)
+             return 1;
+         while (statesampler_next(&sampler, batch, &count)) {
+             statesampler_audit_add(&audit, batch, count);
+             for (i = 0; i < count; i++)
+                 printf("%d ", (int)batch[i]);
+         }
+         good = statesampler_audit_check(&audit, 30);
+         printf("\n%d of 30 samples served, %s\n", (int)audit.count,
+                good ? "each exactly once" : "and that is WRONG");
+         if (fclose(stdout) == 0)
+             return good ? 0 : 1;
+         perror("quickstart");
+         return 1;
+     }
 
-   Rank 0 of 3 takes a step, and a run on one rank goes on with the rest: the
-   first line has the 18 of 30 samples that the three ranks left, the second
-   all 30 in a new order.
+   Three ranks take a step each, and rank 2 saves. A run on one rank goes on
+   from there: it serves the 18 of 30 samples that the three have left.
+
+
+HOW TO
+
+   Each recipe is a part of a program in examples/ that `make test` runs. A
+   description has zero for every field that is not named, and zero is the
+   default. C++ has the designated initialisers used here since 2020; before,
+   set the fields one by one: `statesampler_desc desc = {0}; desc.seed = 42;`.
+
+   One GPU. (examples/recipe_one_gpu.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = 50000, .seed = 42, .batch_size = 64};
+         uint64_t batch[64];
+         size_t count;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+             if (statesampler_next(&s, batch, &count))
+                 train(batch, count);
+         return code;
+     }
+
+   next returns 0 once at the end of an epoch and has then begun the next one.
+
+   Many ranks. (examples/recipe_ranks.c)
+
+     static int run(statesampler_desc *desc)
+     {
+         size_t count;
+         statesampler s;
+         int code = statesampler_from_env(desc, NULL);
+
+         desc->num_samples = 1000;
+         desc->seed = 42;
+         desc->batch_size = 8;
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, desc);
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count))
+             train(count);
+         return STATESAMPLER_OK;
+     }
+
+   The seed must be the same on every rank: with seeds that differ, ranks
+   shuffle differently, and samples are lost and doubled without an error. To
+   check, compare the ranks' states: they are the same bytes on all of them.
+   from_env gives the rank among all processes. Where several processes share
+   each sample (tensor, pipeline or context parallelism), divide both numbers
+   by how many they are.
+
+   Save and resume. (examples/resume.c)
+
+     static int run(const char *path)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+         checkpoint now = {{0}, 1};
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, size = 0;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load_file(path, &now, sizeof now, &size);
+         if (code == STATESAMPLER_ENOFILE)
+             code = STATESAMPLER_OK;
+         else if (code == STATESAMPLER_OK && size == sizeof now)
+             code = statesampler_load(&s, now.sampler, sizeof now.sampler);
+         else if (code == STATESAMPLER_OK)
+             code = STATESAMPLER_ECORRUPT_SIZE;
+
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
+             if (statesampler_next(&s, batch, &count))
+                 train(&now.model, batch, count);
+             code = statesampler_save(&s, now.sampler, sizeof now.sampler);
+             if (code == STATESAMPLER_OK)
+                 code = statesampler_save_file(path, &now, sizeof now);
+         }
+         return code;
+     }
+
+   Save the state together with the weights, after the step that used the
+   batch. One rank's state restores every rank, on any number of ranks and
+   with any batch size. Where a load fails, statesampler_error says why, and
+   statesampler_describe what the state holds.
+
+   Threads that load ahead. (examples/workers.c)
+
+     static void *load(void *argument)
+     {
+         loaded *batch = (loaded *)argument;
+         size_t i;
+
+         statesampler_at(batch->plan, batch->step, batch->indices,
+                         &batch->count);
+         for (i = 0; i < batch->count; i++)
+             batch->records[i] = read_sample(batch->indices[i]);
+         return NULL;
+     }
+
+   They ask `at`, which any number of threads may do at once, for steps that
+   are to come. The training loop moves a sampler of its own with
+   next(&s, NULL, NULL), so that what is saved is what was trained on.
+
+   Several datasets in turns. (examples/recipe_datasets.c)
+
+     static int run(void)
+     {
+         statesampler_source sources[3];
+         statesampler_mix mix;
+         uint64_t batch[16];
+         uint32_t source;
+         size_t count;
+         int code = STATESAMPLER_OK;
+
+         for (source = 0; source < 3 && code == STATESAMPLER_OK; source++) {
+             const statesampler_desc desc = {
+                 .num_samples = length[source],
+                 .seed = 42,
+                 .stream = source,
+                 .batch_size = 16};
+
+             sources[source].weight = weight[source];
+             code = statesampler_init(&sources[source].sampler, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             code = statesampler_mix_init(&mix, sources, 3,
+                                          STATESAMPLER_STOP_ALL);
+         while (code == STATESAMPLER_OK &&
+                statesampler_mix_next(&mix, batch, &count, &source))
+             train(source, batch, count);
+         return code;
+     }
+
+   A batch is of one dataset. For batches in which datasets mix, make all
+   samplers with world_size 1 and batch_size 1: a turn is then one sample, a
+   rank's batch is batch_size turns that follow one another, and the turn is
+   the whole position. For datasets with names that come and go there is
+   statesampler_mixture, in the part stb_ds.
+
+   Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
+
+     static int evaluate(const statesampler_desc *desc, int with_padding,
+                         uint64_t *right, uint64_t *seen)
+     {
+         uint64_t batch[BATCH];
+         statesampler s;
+         size_t count, i;
+         int code = statesampler_init(&s, desc);
+
+         if (code != STATESAMPLER_OK)
+             return code;
+         while (statesampler_next(&s, batch, &count)) {
+             if (!with_padding)
+                 count -= statesampler_padding(&s, statesampler_step(&s) - 1);
+             for (i = 0; i < count; i++)
+                 *right += is_right(batch[i]);
+             *seen += count;
+         }
+         return STATESAMPLER_OK;
+     }
+
+   With the tail UNEVEN there is no padding. With PAD, the last `padding`
+   samples of a batch are repeats, to be left out of the sum.
+
+   Pre-training without end, in micro-batches. (examples/recipe_pretrain.c)
+
+     static int run(uint32_t rank, uint64_t steps)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .rank = rank,
+             .world_size = RANKS,
+             .batch_size = BATCH,
+             .tail = STATESAMPLER_TAIL_CARRY};
+         uint64_t batch[BATCH], epochs[BATCH], first;
+         size_t count, j;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
+             first = statesampler_position(&s) + rank;
+             for (j = 0; j < BATCH; j++)
+                 epochs[j] =
+                     statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+             statesampler_next(&s, batch, &count);
+             for (j = 0; j < count; j += SLICE)
+                 backward(batch + j, epochs + j);
+         }
+         return code;
+     }
+
+   With the tail CARRY a batch may run over the end of an epoch. Slot j of
+   rank r holds the sample at `position + j * world_size + r`, which is of the
+   epoch `epoch + (that) / num_samples`.
+
+   An order of your own. (examples/recipe_order.c)
+
+     static int run(void)
+     {
+         const statesampler_desc desc = {
+             .num_samples = SAMPLES,
+             .seed = 42,
+             .batch_size = 10,
+             .order = STATESAMPLER_ORDER_SEQUENTIAL};
+         statesampler_perm easy, hard;
+         uint64_t batch[10];
+         size_t count, i;
+         statesampler s;
+         int code = statesampler_init(&s, &desc);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
+         while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+             for (i = 0; i < count; i++)
+                 if (batch[i] < EASY)
+                     train(statesampler_perm_at(&easy, batch[i]));
+                 else
+                     train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
+         return code;
+     }
+
+   The order SEQUENTIAL hands out positions; what you make of a position is
+   your order, with ranks, epochs and states as ever. Weighted samples are the
+   same idea the other way round: shuffle as many numbers as the weights sum
+   to, and look up whose number it is (examples/recipe_weights.c).
+
+   The dataset has grown. (examples/recipe_changed.c)
+
+     static int run(const void *state, size_t size, uint64_t num_samples)
+     {
+         statesampler_desc desc;
+         statesampler s;
+         int code = statesampler_describe(state, size, &desc, NULL);
+
+         if (code == STATESAMPLER_OK)
+             code = statesampler_init(&s, &desc);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load(&s, state, size);
+         if (code == STATESAMPLER_OK) {
+             train(&s, STATESAMPLER_NONE);
+             desc.num_samples = num_samples;
+             desc.epoch++;
+             code = statesampler_init(&s, &desc);
+         }
+         if (code == STATESAMPLER_OK)
+             train(&s, STATESAMPLER_NONE);
+         return code;
+     }
+
+   Give the description a `stream` that tells datasets apart: a number, or a
+   hash of the files' names and sizes. The state of another dataset of the
+   same length is then refused.
+
+
+FUNCTIONS
+
+   Their comments, further down, have the details and the errors.
+
+   perm: a keyed bijection on [0, n)
+   perm_init        makes one of n, seed, epoch and stream
+   perm_at          index at a position
+   perm_inverse     position of an index
+   perm_fill        many at once, with a stride
+
+   sampler: a rank's batches
+   init             makes one of a description, at the start of an epoch
+   next             the next batch
+   at               the batch of any step, without moving
+   seek             makes any step the next one
+   begin            goes to the start of an epoch
+   set_epoch        the same, unless it is in that epoch
+   epoch, step      where it is
+   num_steps        steps of this epoch
+   position         positions served of this epoch, by all ranks
+   get_counts       positions, padding, drops, steps, this rank's share
+   padding          how many samples of a batch are repeats
+   locate           step, rank and slot of a sample
+   save, load       112 bytes
+   describe         what a state holds
+
+   mix: samplers that take turns
+   mix_init         makes one of an array of sources
+   mix_next, mix_at, mix_seek       as for a sampler, in turns
+   mix_turn, mix_num_turns, mix_epoch
+   mix_offset       samples of the sources before one
+   mix_locate       turn and place of a sample
+   mix_state_bytes, mix_save, mix_load, mix_describe
+
+   audit: proof in 32 bytes that an epoch was served exactly once
+   audit_add, audit_merge, audit_check
+
+   error            a code in words
+   KIND             the kind of a code
+
+   hosted: with a C library (STATESAMPLER_HOSTED)
+   from_env         rank and world size from the launcher's variables
+   save_file        a file that a crash leaves whole, old or new
+   load_file        reads it
+
+   stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
+   mixture_add, mixture_find, mixture_start, mixture_free
+   mixture_state_bytes, mixture_save, mixture_load
+   mixture_hash     by which a state knows a name
+
+
+SHAPES, ORDERS, TAILS
+
+   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
+   pair (W, B) is the shape.
+
+   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
+   slot j in it is position tG + jW + r. When another shape goes on at
+   position c, the same holds from there: its steps are c + uG' ..
+   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
+   as long as G stays, every global batch holds the same samples whatever W
+   is. The position and step at which the present shape began is the base: 0
+   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
+   position in any other. Steps count through all shapes. at, seek, padding
+   and locate reach back to the base, not before it; begin goes to the start.
+
+   Order: which sample stands at position p of an epoch.
+   SHUFFLE      (default) perm(p).
+   SEQUENTIAL   p.
+   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
+                samples come in a permuted order, a short last one stays last;
+                each `window` chunks of that order are a window, the last one
+                what is left, and positions inside a window are permuted.
+                Reading positions in order keeps at most `window` chunks open.
+                (BLOCKED: of each block. Padding is from the first window.)
+   REPLACEMENT  independent uniform draws. Has no locate.
+
+   Partition: what positions count.
+   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
+                D = num_samples.
+   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
+                neighbours, P = world_size of the run that began the epoch;
+                the first num_samples mod P of them have one sample more.
+                Position p is number p / P of block p mod P, and each block
+                has an order of its own. While W = P, rank r reads block r
+                only; after a change, positions still say who reads what.
+                D = num_samples, with PAD rounded up and with DROP down to a
+                multiple of P. (With DROP all blocks have num_samples / P
+                samples, and the last num_samples mod P samples are in none.)
+
+   Tail: where the epoch ends, for a shape with base c.
+   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
+                position p >= num_samples repeats: position p mod num_samples
+                or, if BLOCKED, the first one of block p mod P where that
+                block is not empty.
+   DROP         at c + W * floor(max(D - c, 0) / W).
+   UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
+                one sample. In the last step a rank may have an empty batch.
+   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
+                the rest of an epoch opens the next one, inside the same batch
+                if need be, and next never ends. Steps count from the run's
+                start; epoch and position are those of the next sample. Where
+                next ends 2^62 positions or more after the base, the base
+                moves up to there.
+   With every tail all ranks take the same number of steps.
+
+   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
+                tail DROP) the last step is left out on all ranks unless all
+                its positions exist, padding included. A load may differ in
+                it.
+
+   Epochs advance by themselves: next returns 0 once at the end and has then
+   already moved to step 0 of the next epoch, in a new order. A state saved
+   before that 0 holds the end of this epoch, after it the start of the next;
+   either goes on with exactly what would have come. Epochs count modulo 2^64.
+
+   init returns EINVAL, with a code for each rule, for:
+   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
+   - an order, partition or tail that is not one of the above, drop_last
+     other than 0 or 1;
+   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
+     other orders ignore both);
+   - CARRY with no samples, with BLOCKED or with drop_last.
+   Otherwise an empty dataset is a valid, empty epoch, and W may be larger than
+   num_samples.
+
+
+MIXES
+
+   A mix takes turns among datasets, its sources. Each has a sampler of its
+   own, with its own length, order, tail and epochs; all have the same rank,
+   world_size and batch_size. A turn is the next step of one source, so that a
+   batch holds samples of one dataset only. All ranks take the same turns. n_i
+   is the number of steps of source i. Sources without steps (n_i = 0) take no
+   turns; below, D and i count the others, from 0.
+
+   Whose turn it is follows from one endless sequence. With equal weights it
+   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
+   every period (as many turns as the weights' sum). In between it is never
+   farther from its share than log2(D) / 2 turns, with log2(D) rounded up: two
+   turns for D = 16, five for D = 1,000.
+
+   stop: what becomes of a source that has nothing left when its turn comes,
+   and when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) it ends the epoch: min(n_i * D + i).
+   ALL          it is passed over, and the rest keep their turns of the
+                sequence, until nothing is left: sum(n_i). (The shares of what
+                is left are not as near as before.)
+   RESTART      it begins its next epoch, and the mix's ends where the last of
+                them would, when all have finished once: max(n_i * D + i).
+   NEVER        it begins its next epoch, for ever.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+
+   The next epoch of the mix begins by itself, with the sequence from its
+   start; each source goes on with its first epoch of which nothing was
+   served. Any turn is computed directly, without those before it.
+
+   A mix is elastic as a sampler is: a state loaded in another shape (here
+   also with another drop_last) goes on with every source where it was, turns
+   go on counting, and at, seek and locate reach back to that load, the mix's
+   base. (It moves up to the present when 2^62 positions of a source with CARRY
+   lie behind.) The sequence goes on too, unless the new shape gives steps to
+   other sources than the old one: then it begins anew.
+
+   The number of a sample among those of all sources, as ConcatDataset counts,
+   is statesampler_mix_offset of its source plus its index.
+
+   mix_init returns EINVAL, with a code for each rule, for:
+   - no sources, or a stop that is not one of the above;
+   - samplers that differ in rank, world_size or batch_size;
+   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
+     the weights) or more for some i, in this epoch or a later one: the
+     sequence would be too long;
+   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
+
+   A sampler in a mix is moved by the mix alone; what it says of itself may be
+   asked at any time. To prefetch, use mix_at, or a second mix that the first
+   one's state is loaded into.
 
 
 GUARANTEES
@@ -75,7 +524,7 @@ GUARANTEES
      algorithm number. It is the same on every compiler, flag, word size and
      byte order, and an algorithm number never changes its output.
    - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
-     machine and, but for one case of UNEVEN below, on every rank.
+     machine and on every rank.
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
      position or another epoch, but by a few rounds of arithmetic and, for few
@@ -88,22 +537,6 @@ GUARANTEES
 
    It is not cryptographic: seeds are not secrets, and indices are not proof.
    It is not a loader: it says which samples, you read them.
-
-
-THE PARTS
-
-   1. perm      a keyed bijection on [0, n) and its inverse
-   2. order     position in the epoch -> sample: shuffled, sequential,
-                shuffled in windows of chunks, or with replacement
-   3. sampler   a rank's share of the positions in batches; cursor, epoch,
-                state
-   4. mix       several samplers that take turns, round robin or by weight,
-                with a state of its own
-   5. audit     proof in 32 bytes that an epoch was served exactly once
-   6. hosted    rank and world size from the environment, checkpoint files
-                that a crash cannot tear (STATESAMPLER_HOSTED)
-   7. stb_ds    a mix that grows, of datasets with names
-                (STATESAMPLER_STB_DS)
 
 
 OPTIONS
@@ -131,143 +564,35 @@ OPTIONS
    None of them changes a struct or an order.
 
 
-SAMPLERS
+CHANGES
 
-   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
-   pair (W, B) is the shape.
-
-   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
-   slot j in it is position tG + jW + r. When another shape goes on at
-   position c, the same holds from there: its steps are c + uG' ..
-   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
-   as long as G stays, every global batch holds the same samples whatever W
-   is. The position and step at which the present shape began is the base: 0
-   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
-   position in any other. Steps count through all shapes. at, seek, padding
-   and locate reach back to the base, not before it.
-
-   Order: what position p of an epoch holds.
-   SHUFFLE      (default) perm(p).
-   SEQUENTIAL   p.
-   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order, a short last one stays last;
-                each `window` chunks of that order are a window, the last one
-                what is left, and positions inside a window are permuted. Who
-                reads positions in order has at most `window` chunks open
-                (BLOCKED: of each block; padding is from the first window).
-   REPLACEMENT  independent uniform draws. Has no locate.
-
-   Partition: what positions count.
-   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
-                D = num_samples.
-   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
-                neighbours, P = world_size of the run that began the epoch;
-                the first num_samples mod P of them have one sample more.
-                Position p is place p / P of block p mod P, and each block has
-                an order of its own. While W = P, rank r reads block r only;
-                after a change, positions still say who reads what.
-                D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P (with DROP all blocks have num_samples / P, and
-                the last num_samples mod P samples are in none).
-
-   Tail: where the epoch ends, for a shape with base c.
-   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples repeats: position p mod num_samples
-                or, if BLOCKED, the first place of block p mod P where that
-                block is not empty.
-   DROP         at c + W * floor(max(D - c, 0) / W).
-   UNEVEN       at num_samples. Ranks differ by at most one sample, for exact
-                evaluation. A rank without a sample in the last step (or in
-                all of them, if world_size > num_samples) reports the end one
-                call before the others (and its state is then a
-                step ahead of theirs): ranks that must stay in step count to
-                num_steps and then call set_epoch with the next epoch.
-   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
-                the rest of an epoch opens the next one, inside the same batch
-                if need be, and next never ends. Steps count from the run's
-                start; epoch and position are those of the next sample.
-                Where next ends 2^62 positions or more after the base, the
-                base moves up to there.
-
-   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
-                tail DROP) the last step is left out on all ranks unless all
-                its positions exist, padding included. A load may differ in
-                it.
-
-   Epochs advance by themselves: next returns 0 once at the end and has then
-   already moved to step 0 of the next epoch, in a new order. A state saved
-   before that 0 holds the end of this epoch, after it the start of the next;
-   either goes on with exactly what would have come. Epochs count modulo 2^64.
-
-   What makes no sense is STATESAMPLER_EINVAL from init:
-   - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
-   - an order, partition or tail that is not one of the above, drop_last
-     other than 0 or 1;
-   - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
-     other orders ignore both);
-   - CARRY with no samples, with BLOCKED or with drop_last.
-   An empty dataset is a valid, empty epoch otherwise, and W may be larger
-   than num_samples.
-
-   A prefetching loader works on a copy, or by `at`; the training loop moves
-   its own sampler with next(s, NULL), so that what is saved is what was
-   trained on.
-
-
-MIXES
-
-   A mix takes turns among datasets, its sources. Each has a sampler of its
-   own, with its own length, order, tail and epochs; all have the same rank,
-   world_size and batch_size. A turn is the next step of one source, so that a
-   batch holds samples of one dataset only. All ranks take the same turns:
-   n_i, the steps of source i, are those of the rank with the most, and with
-   UNEVEN a rank may have an empty batch (a count of 0) in a source's last
-   step. Sources without steps (n_i = 0) take no turns; below, D and i count
-   the others, from 0.
-
-   Whose turn it is follows from one endless sequence. With equal weights it
-   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
-   every period (as many turns as the weights' sum), and in between is never
-   farther from its share than half the number of times that D must be halved
-   to get to 1: two turns for D = 16, five for D = 1,000.
-
-   stop: what becomes of a source whose turn it is and which has nothing left,
-   and when an epoch of the mix ends. With equal weights, in turns:
-   FIRST        (default) it ends the epoch: min(n_i * D + i).
-   ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i). (Of what is left
-                their shares are not as near as before.)
-   RESTART      it begins its next epoch, and the mix's ends where the last of
-                them would, when all have finished once: max(n_i * D + i).
-   NEVER        it begins its next epoch, for ever.
-   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
-
-   The next epoch of the mix begins by itself, with the sequence from its
-   start; each source goes on with its first epoch of which nothing was
-   served. Any turn is computed directly, without those before it.
-
-   A mix is elastic as a sampler is: a state loaded in another shape (here
-   also with another drop_last) goes on with every source where it was, turns
-   go on counting, and at, seek and locate reach back to that load, the mix's
-   base. (It moves up to the present when 2^62 positions of a source with CARRY
-   lie behind.) The sequence goes on too, unless the new shape gives steps to
-   other sources than the old one: then it begins anew.
-
-   The number of a sample among those of all sources, as ConcatDataset counts,
-   is statesampler_mix_offset of its source plus its index.
-
-   What makes no sense is STATESAMPLER_EINVAL from mix_init:
-   - no sources, or a stop that is not one of the above;
-   - samplers that differ in rank, world_size or batch_size;
-   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
-     the weights) or more for some i: the sequence would be too long;
-   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
-   With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
-
-   A sampler in a mix is moved by the mix alone; what it says of itself may be
-   asked at any time. To prefetch, use mix_at, or a second mix that the first
-   one's state is loaded into.
+   0.3.0  The interface of 1.0. Orders and sampler states are those of 0.2.0.
+          What a program of 0.2 must change:
+          - Constants are named by their field: STATESAMPLER_SHUFFLE is
+            STATESAMPLER_ORDER_SHUFFLE, _BLOCKED is _PARTITION_BLOCKED, _PAD
+            is _TAIL_PAD, _FIRST is _STOP_FIRST, _NEW is _CHANGE_NEW, and so
+            on.
+          - next(s, out) and at(s, step, out) no longer return the number of
+            samples: next(s, out, &count) returns 1 for a step and 0 at the
+            end, at(s, step, out, &count) also an error. With UNEVEN a rank
+            may have an empty batch in the last step, where next returned 0
+            before; all ranks now take the same steps and save the same bytes.
+          - save, mix_save and mixture_save take the size of the buffer and
+            return ECAPACITY if it is too small.
+          - set_epoch returns nothing. begin goes to the start of an epoch,
+            also the present one.
+          - Errors have a code for each rule. To ask for a kind, compare
+            STATESAMPLER_KIND(code), not the code, with STATESAMPLER_EINVAL
+            and its like. Their numbers are new.
+          - mixture_load's last argument is STATESAMPLER_REFUSE_CHANGED or
+            STATESAMPLER_RESTART_CHANGED.
+          - padding returns a size_t. Fields of the structs have moved.
+          New: describe and mix_describe. mix_load refuses turns that no run
+          reaches. save_file and load_file refuse what is no regular file.
+   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
+          another order will be another algorithm number. It is not the
+          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
+   0.1.0  First version: perm, order, sampler, audit, hosted.
 
 
 STATE FORMAT 1
@@ -343,12 +668,13 @@ ALGORITHM 1
    All words are unsigned and wrap around; >> shifts in zeros. GOLDEN is
    0x9e3779b97f4a7c15.
 
-   mix(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood, Fast
-   splittable pseudorandom number generators, 2014; Stafford's variant 13):
+   scramble(x), on 64 bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+   Fast splittable pseudorandom number generators, 2014; Stafford's variant
+   13):
        x = (x xor (x >> 30)) * 0xbf58476d1ce4e5b9
        x = (x xor (x >> 27)) * 0x94d049bb133111eb
        x xor (x >> 31)
-   derive(k, v) = mix(k + v + GOLDEN).
+   derive(k, v) = scramble(k + v + GOLDEN).
    K = derive(derive(derive(0, seed), epoch), stream).
 
    perm(n, K) for n >= 1, a generalised Feistel network (Black and Rogaway,
@@ -356,11 +682,11 @@ ALGORITHM 1
    - a = the ceiling of the square root of n, rounded up to even; b =
      ceil(n / a), at least 3. Position i is the pair l = i div b, r = i mod b.
    - rounds: 24 for n < 2^13, 12 for n < 2^24, 8 above.
-   - round keys come from the words mix(S + j * GOLDEN), j = 1, 2, ..., with
-     S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the keys
-     of two rounds, the low 32 bits first; above ("wide", w = 32) a word is
-     one round's. Of a round's key, add is the low w bits, mul the high w bits
-     with the highest bit set.
+   - round keys come from the words scramble(S + j * GOLDEN), j = 1, 2, ...,
+     with S = derive(K, n). Up to n = 2^30 ("narrow", w = 16) a word holds the
+     keys of two rounds, the low 32 bits first; above ("wide", w = 32) a word
+     is one round's. Of a round's key, add is the low w bits, mul the high w
+     bits with the highest bit set.
    - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
      r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
      F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
@@ -374,23 +700,15 @@ ALGORITHM 1
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block), its own number of samples as n, and as p the
-   place in it. Blocks, windows, chunks and places count from 0.
+   number in it. Blocks, windows, chunks and numbers count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
                 is sample q mod chunk_size of the window's chunk
                 q div chunk_size.
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
-                mix(S + j * GOLDEN), j = 1, 2, ..., that is below n once ANDed
-                with the smallest 2^e - 1 that is n - 1 or more.
-
-
-CHANGES
-
-   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
-          another order will be another algorithm number. It is not the
-          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
-   0.1.0  First version: perm, order, sampler, audit, hosted.
+                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
+                ANDed with the smallest 2^e - 1 that is n - 1 or more.
 */
 
 #ifndef STATESAMPLER_H
@@ -527,7 +845,7 @@ CHANGES
 #define STATESAMPLER_API
 #endif
 
-/* Before every public function. In CUDA the hosted ones stay on the host,
+/* Stands before every public function. In CUDA the hosted ones stay on the host,
    whatever STATESAMPLER_API says. */
 #ifdef STATESAMPLER_STATIC
 #define STATESAMPLER_DEF static inline STATESAMPLER_API
@@ -587,9 +905,11 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 /* What to sample. All zero but num_samples is a shuffle on one rank. */
 typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
-    uint64_t seed;
+    uint64_t seed;        /* the same on every rank */
     uint64_t epoch;       /* first epoch */
-    uint64_t stream;      /* tells datasets with the same seed apart */
+    uint64_t stream;      /* tells datasets with the same seed apart: a number,
+                             or a hash of the files' names and sizes, so that
+                             the state of another dataset is refused */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* 0 means 1; samples per rank and step */
@@ -625,7 +945,7 @@ typedef struct statesampler_priv_run {
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
     uint64_t epoch, epoch_key;
-    uint32_t block, blocks;   /* blocks 0: nothing is set up but `inside` */
+    uint32_t block, blocks;   /* blocks 0: nothing is set up */
     uint64_t key;             /* of the block */
     uint64_t start, size;     /* samples start .. start + size - 1 */
     statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
@@ -1089,8 +1409,25 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
 #define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
 
+/* The words that the rest uses:
+   position  a number in the order of an epoch, over all ranks
+   step      what all ranks serve together; slot: one of a rank's samples in it
+   spot      epoch, position and step: how far a run is
+   shape     world_size and batch_size
+   leg       what one shape serves of an epoch: from its base to its end
+   run       what a state records: a description, its leg, and the spot now
+   turn      a step of a mix, which is the next step of one of its sources
+   point     a number of turns of a mix's endless sequence, those that are
+             passed over included
+   seat      the number of a source among those that take turns
+   window    chunks whose samples are shuffled together; slot of a window: the
+             place of a chunk in it
+   The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
+   mix, audit, error, hosted, mixture. A private name begins with what it is
+   about. */
+
 /* How many indices are put aside on the stack at a time. */
-#define STATESAMPLER_PRIV_SOME 64
+#define STATESAMPLER_PRIV_SOME 32
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1148,16 +1485,12 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
     return root + 1;
 }
 
-/* Makes perm the permutation of [0, n) under this key, unless it is already:
-   a permutation is a function of its size and key. */
-STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
-                                                  uint64_t n, uint64_t key)
+/* What a permutation of [0, n) has of n alone. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set_size(statesampler_perm *perm,
+                                                       uint64_t n)
 {
-    uint64_t state = statesampler_priv_derive(key, n);
     uint32_t root = statesampler_priv_sqrt_ceil(n);
-    uint32_t i, words;
     perm->n = n;
-    perm->key = key;
     /* With both halves odd every round would be an even permutation. */
     perm->left = root + (root & 1);
     perm->right = (uint32_t)statesampler_priv_ceil_div(n, perm->left);
@@ -1166,7 +1499,15 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     perm->wide = n > (uint32_t)1 << 30;
     /* A small domain mixes less in a round. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
-    words = perm->wide ? perm->rounds : perm->rounds / 2;
+}
+
+/* Another key for the size that perm has. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
+                                                      uint64_t key)
+{
+    uint64_t state = statesampler_priv_derive(key, perm->n);
+    uint32_t words = perm->wide ? perm->rounds : perm->rounds / 2, i;
+    perm->key = key;
     for (i = 0; i < words; i++) {
         uint64_t word;
         state += STATESAMPLER_PRIV_GOLDEN;
@@ -1179,65 +1520,62 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     }
 }
 
-/* The multiplier that maps a hash to the range of a half, in a pair of
-   rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
-   with the same one in every round, the same Fourier coefficient of the
-   differences of a half would be left of it. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_span(uint32_t size, uint32_t pair)
+/* Makes perm the permutation of [0, n) under this key: a permutation is a
+   function of its size and key. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
+                                                  uint64_t n, uint64_t key)
 {
-    return size - pair * (size >> 10);
+    statesampler_priv_perm_set_size(perm, n);
+    statesampler_priv_perm_set_key(perm, key);
 }
 
-/* The keyed function of one half: a value below span. In the product of x
-   with the high half of x times the key, each bit depends on all bits of x;
-   multiply-high maps it to the range without a division. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_narrow(uint32_t half,
-                                                    uint32_t key,
-                                                    uint32_t span)
+/* The constants of one round, of which the even ones move the left half. */
+typedef struct statesampler_priv_round {
+    uint32_t add, mul, size, span;
+} statesampler_priv_round;
+
+/* A key of 16-bit rounds is one word, of 32-bit rounds two. Multiply-high is
+   uneven unless span divides 2^16 or 2^32; with the same span in every pair of
+   rounds, the same Fourier coefficient of the differences of a half would be
+   left of it. */
+STATESAMPLER_PRIV statesampler_priv_round statesampler_priv_perm_round(
+    const statesampler_perm *perm, uint32_t i)
 {
-    uint32_t x = half ^ (key & 0xffffu);
+    const uint32_t *key = perm->keys + (i << perm->wide);
+    statesampler_priv_round round;
+    round.add = perm->wide ? key[0] : key[0] & 0xffffu;
+    round.mul = perm->wide ? key[1] : key[0] >> 16;
+    round.size = i % 2 == 0 ? perm->left : perm->right;
+    round.span = round.size - i / 2 * (round.size >> 10);
+    return round;
+}
+
+/* What a round subtracts from a half: a value below span, of the other half.
+   In the product of x with the high half of x times mul, each bit depends on
+   all bits of x; multiply-high maps it to the range without a division. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
+    const statesampler_perm *perm, const statesampler_priv_round *round,
+    uint32_t other)
+{
+    uint32_t x = other ^ round->add;
+    if (perm->wide) {
+        x *= (uint32_t)(((uint64_t)x * round->mul) >> 32);
+        return (uint32_t)(((uint64_t)x * round->span) >> 32);
+    }
 #if UINTPTR_MAX > 0xffffffffu
     /* The same in the high half, which needs neither a mask nor a shift. */
-    x *= (x * (key >> 16)) & 0xffff0000u;
-    return (uint32_t)(((uint64_t)x * span) >> 32);
+    x *= (x * round->mul) & 0xffff0000u;
+    return (uint32_t)(((uint64_t)x * round->span) >> 32);
 #else
-    x *= (x * (key >> 16)) >> 16;
-    return ((x & 0xffffu) * span) >> 16;
+    x *= (x * round->mul) >> 16;
+    return ((x & 0xffffu) * round->span) >> 16;
 #endif
-}
-
-STATESAMPLER_PRIV uint32_t statesampler_priv_wide(uint32_t half,
-                                                  const uint32_t *keys,
-                                                  uint32_t span)
-{
-    uint32_t x = half ^ keys[0];
-    x *= (uint32_t)(((uint64_t)x * keys[1]) >> 32);
-    return (uint32_t)(((uint64_t)x * span) >> 32);
-}
-
-STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
-    const statesampler_perm *perm, uint32_t round, uint32_t half,
-    uint32_t size)
-{
-    uint32_t span = statesampler_priv_span(size, round / 2);
-    return perm->wide
-               ? statesampler_priv_wide(half, perm->keys + 2 * round, span)
-               : statesampler_priv_narrow(half, perm->keys[round], span);
-}
-
-/* The left half of a position: by a 32-bit division where it does, which is
-   several times cheaper. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(const statesampler_perm *perm,
-                                                 uint64_t position)
-{
-    return perm->wide ? (uint32_t)(position / perm->right)
-                      : (uint32_t)position / perm->right;
 }
 
 /* half - value modulo size. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
-                                                  uint32_t value,
-                                                  uint32_t size)
+                                                     uint32_t value,
+                                                     uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     /* A negative difference has wrapped to the top: one instruction there. */
@@ -1247,56 +1585,35 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
 #endif
 }
 
-/* All rounds on count pairs of halves, which wait for nothing of each
-   other. */
-STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
-                                                 uint32_t *l, uint32_t *r,
-                                                 uint32_t count)
+/* The left half of a position: by a 32-bit division where it does, which is
+   several times cheaper. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(
+    const statesampler_perm *perm, uint64_t position)
 {
-    const uint32_t left = perm->left, right = perm->right;
-    const uint32_t *keys = perm->keys;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        uint32_t span_l = statesampler_priv_span(left, i / 2);
-        uint32_t span_r = statesampler_priv_span(right, i / 2);
-        if (perm->wide) {
-            for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_sub_mod(
-                    l[j], statesampler_priv_wide(r[j], keys, span_l), left);
-            }
-            for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_sub_mod(
-                    r[j], statesampler_priv_wide(l[j], keys + 2, span_r),
-                    right);
-            }
-            keys += 4;
-        } else {
-            for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_sub_mod(
-                    l[j], statesampler_priv_narrow(r[j], keys[0], span_l),
-                    left);
-            }
-            for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_sub_mod(
-                    r[j], statesampler_priv_narrow(l[j], keys[1], span_r),
-                    right);
-            }
-            keys += 2;
-        }
-    }
+    return perm->wide ? (uint32_t)(position / perm->right)
+                      : (uint32_t)position / perm->right;
 }
 
-/* The network on [0, left * right), applied until the result is below n.
-   The loop ends: the network is a bijection, so the walk from an index below
-   n runs on a cycle that comes back to it. It runs left * right / n times on
-   average: six at n = 1, and hardly more than once from n = 9 on, where
-   left * right - n < left. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
+/* The index at position l * right + r: all rounds on [0, left * right), until
+   the result is below n. The loop ends: the rounds are a bijection, so the
+   walk from a position below n runs on a cycle that comes back to it. It runs
+   left * right / n times on average: six at n = 1, and hardly more than once
+   from n = 9 on, where left * right - n < left. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_perm_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
     uint64_t index;
+    uint32_t i;
     do {
-        statesampler_priv_network(perm, &l, &r, 1);
+        for (i = 0; i < perm->rounds; i += 2) {
+            statesampler_priv_round round =
+                statesampler_priv_perm_round(perm, i);
+            l = statesampler_priv_sub_mod(
+                l, statesampler_priv_perm_hash(perm, &round, r), round.size);
+            round = statesampler_priv_perm_round(perm, i + 1);
+            r = statesampler_priv_sub_mod(
+                r, statesampler_priv_perm_hash(perm, &round, l), round.size);
+        }
         index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
@@ -1308,7 +1625,7 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm);
     if (n > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL;
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
     statesampler_priv_perm_set(
         perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
@@ -1321,261 +1638,1007 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
     l = statesampler_priv_quotient(perm, position);
-    return statesampler_priv_walk(
+    return statesampler_priv_perm_walk(
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, v;
+    uint32_t l, r, i;
     STATESAMPLER_ASSERT(perm && index < perm->n);
-    left = perm->left;
-    right = perm->right;
-    l = (uint32_t)(index / right);
-    r = (uint32_t)(index % right);
     /* The same cycle walked backwards, so the same bound. */
     do {
+        l = statesampler_priv_quotient(perm, index);
+        r = (uint32_t)(index - (uint64_t)l * perm->right);
         for (i = perm->rounds; i != 0; i -= 2) {
-            v = statesampler_priv_hash(perm, i - 1, l, right);
-            r = r + v < right ? r + v : r + v - right;
-            v = statesampler_priv_hash(perm, i - 2, r, left);
-            l = l + v < left ? l + v : l + v - left;
+            statesampler_priv_round round =
+                statesampler_priv_perm_round(perm, i - 1);
+            uint32_t v = statesampler_priv_perm_hash(perm, &round, l);
+            r = r + v < round.size ? r + v : r + v - round.size;
+            round = statesampler_priv_perm_round(perm, i - 2);
+            v = statesampler_priv_perm_hash(perm, &round, r);
+            l = l + v < round.size ? l + v : l + v - round.size;
         }
-        index = (uint64_t)l * right + r;
+        index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
 }
 
 /* --- perm, in bulk ---------------------------------------------------------
-   The same network on a vector of positions at once, and round by round on
-   many vectors, as one alone would wait for its own multiplications. Written
-   in the vector extensions of GCC and Clang, so that a target adds only the
-   operations that they lack.
+   The same rounds on a vector of pairs of halves at once, and round by round
+   on several vectors, as one alone would wait for its own multiplications.
 
-   STATESAMPLER_PRIV_LANES is the number of 16-bit lanes, 0 for plain C: other
-   compilers, device code, and freestanding builds, because the headers of
-   x86's intrinsics may include those of a C library. */
+   Each instruction set has a table below, of two types and some operations on
+   them: v16 has a 16-bit lane for each of LANES16 pairs (n <= 2^30), v32 a
+   32-bit lane for each of LANES32 (n > 2^30).
+       SET      the lower bits of a number, in every lane
+       ADD, SUB, XOR
+       SIGN     the highest bit of each lane, as 0 or 1
+       REDUCE   lanes of -size .. size - 1 modulo size: the negative ones, which
+                have wrapped to the top, plus size
+       HASH     what perm_hash computes, of x = other xor add
+       split    reads positions; l may be too small by one, and r, which is
+                position - l * right, is below 2 * right then
+       join     writes l * right + r, in the order that split reads; not 0 if
+                one of them is larger than last
+   A vector is PARTS of these types. VECTORS are in turn: more are no faster,
+   and all must fit the stack. Up to FEW indices are faster one by one.
 
-#if defined(__CUDACC__) || defined(__HIPCC__) || !__STDC_HOSTED__ || \
-    !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
-#define STATESAMPLER_PRIV_LANES 0
-#elif defined(__AVX512BW__)
-#define STATESAMPLER_PRIV_LANES 32
-#elif defined(__AVX2__)
-#define STATESAMPLER_PRIV_LANES 16
-#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
-#define STATESAMPLER_PRIV_LANES 8
-#else
-#define STATESAMPLER_PRIV_LANES 0
+   Without a table all are done one by one: small cores have neither trouble
+   with waiting nor registers for more. Plain C is the table of device code, of
+   freestanding builds, because the headers of intrinsics may include those of
+   a C library, and of what has no other. */
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STATESAMPLER_PRIV_PLAIN
+#elif defined(__AVX512BW__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 512
+#elif defined(__AVX2__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 256
+#elif (defined(__SSE2__) || defined(_M_X64) || \
+       (defined(_M_IX86_FP) && _M_IX86_FP >= 2)) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 128
+#elif ((defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)) || \
+       defined(_M_ARM64)) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_NEON
+#elif defined(__wasm_simd128__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_WASM
+#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || \
+    defined(__i386__) || defined(_M_IX86) || \
+    (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
+#define STATESAMPLER_PRIV_PLAIN
 #endif
 
-#if STATESAMPLER_PRIV_LANES != 0
+#if defined(STATESAMPLER_PRIV_PLAIN) || defined(STATESAMPLER_PRIV_X86) || \
+    defined(STATESAMPLER_PRIV_NEON) || defined(STATESAMPLER_PRIV_WASM)
+#define STATESAMPLER_PRIV_BULK
 
-/* Vectors in turn, an even number. More are no faster, and x and y must fit
-   the stack. */
-#define STATESAMPLER_PRIV_VECTORS (STATESAMPLER_PRIV_LANES == 32 ? 12 : 16)
+/* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
+   position or too small by one. With the largest shift that has 2^shift <
+   right, reciprocal = floor((2^(32 + shift) - 1) / right) is less than 2^32
+   and too small by one at most; x is below right * 2^31, so below
+   2^(32 + shift), and its product too small by one quotient at most. For
+   n <= 2^30, x is below 2^32, and a shift of 0 will do. */
+typedef struct statesampler_priv_division {
+    uint32_t right, reciprocal, shift;
+} statesampler_priv_division;
 
-/* v16, v32 and v64 fill a register; m64 is v64 in memory. */
-typedef uint16_t statesampler_priv_v16
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint32_t statesampler_priv_v32
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_v64
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef int16_t statesampler_priv_i16
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef int32_t statesampler_priv_i32
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_m64 __attribute__((
-    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
-    may_alias));
+#endif
 
-/* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
-   even 32-bit lanes; only targets that have it have a wide kernel. */
-#ifdef __SSE2__
-#if STATESAMPLER_PRIV_LANES == 8
-#include <emmintrin.h>
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm_##op((__m128i)(a), (__m128i)(b)))
-#else
+#ifdef STATESAMPLER_PRIV_X86
+
+#if STATESAMPLER_PRIV_X86 == 512
 #include <immintrin.h>
-#endif
-#if STATESAMPLER_PRIV_LANES == 16
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm256_##op((__m256i)(a), (__m256i)(b)))
-#elif STATESAMPLER_PRIV_LANES == 32
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm512_##op((__m512i)(a), (__m512i)(b)))
-#endif
-#define STATESAMPLER_PRIV_HIGH(a, b) \
-    STATESAMPLER_PRIV_X86(v16, mulhi_epu16, a, b)
-#define STATESAMPLER_PRIV_EVEN(a, b) \
-    STATESAMPLER_PRIV_X86(v64, mul_epu32, a, b)
+typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm512_##op
+#define STATESAMPLER_PRIV_SI(op) _mm512_##op##_si512
+#define STATESAMPLER_PRIV_SET64(x) _mm512_set1_epi64((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
+#define STATESAMPLER_PRIV_VECTORS 12
+#elif STATESAMPLER_PRIV_X86 == 256
+#include <immintrin.h>
+typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm256_##op
+#define STATESAMPLER_PRIV_SI(op) _mm256_##op##_si256
+#define STATESAMPLER_PRIV_SET64(x) _mm256_set1_epi64x((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) \
+    (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
+#define STATESAMPLER_PRIV_VECTORS 16
 #else
-typedef uint32_t statesampler_priv_w32
-    __attribute__((vector_size(4 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_w64
-    __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_mw64 __attribute__((
-    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
-    may_alias));
-#define STATESAMPLER_PRIV_HIGH(a, b)                         \
-    __builtin_convertvector(                                 \
-        (__builtin_convertvector(a, statesampler_priv_w32) * \
-         __builtin_convertvector(b, statesampler_priv_w32)) >> \
-            16,                                              \
-        statesampler_priv_v16)
+#include <emmintrin.h>
+typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm_##op
+#define STATESAMPLER_PRIV_SI(op) _mm_##op##_si128
+#define STATESAMPLER_PRIV_SET64(x) _mm_set1_epi64x((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
+#define STATESAMPLER_PRIV_VECTORS 16
 #endif
 
-/* Lanes of -size .. size - 1 modulo size: the smaller of x and x + size, as a
-   negative x has wrapped to the top. Where there is no such minimum, the sign
-   tells. */
-#if STATESAMPLER_PRIV_LANES > 8
-#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
-    STATESAMPLER_PRIV_X86(v##bits, min_epu##bits, x, (x) + (size))
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
+#define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
+#define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
+#define STATESAMPLER_PRIV_ADD16 STATESAMPLER_PRIV_MM(add_epi16)
+#define STATESAMPLER_PRIV_ADD32 STATESAMPLER_PRIV_MM(add_epi32)
+#define STATESAMPLER_PRIV_SUB16 STATESAMPLER_PRIV_MM(sub_epi16)
+#define STATESAMPLER_PRIV_SUB32 STATESAMPLER_PRIV_MM(sub_epi32)
+#define STATESAMPLER_PRIV_XOR16 STATESAMPLER_PRIV_SI(xor)
+#define STATESAMPLER_PRIV_XOR32 STATESAMPLER_PRIV_SI(xor)
+#define STATESAMPLER_PRIV_OR16 STATESAMPLER_PRIV_SI(or)
+#define STATESAMPLER_PRIV_OR32 STATESAMPLER_PRIV_SI(or)
+/* SSE2 has a minimum of signed 16-bit lanes only: the least of them is 0. */
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16((x) ^ 0x8000u)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    STATESAMPLER_PRIV_MM(min_epi16)(x, STATESAMPLER_PRIV_ADD16(x, size))
+#if STATESAMPLER_PRIV_X86 == 128
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    _mm_add_epi32(x, _mm_and_si128(size, _mm_srai_epi32(x, 31)))
 #else
-#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
-    ((x) + ((size) & (statesampler_priv_v##bits)(                  \
-                         (statesampler_priv_i##bits)(x) < 0)))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    STATESAMPLER_PRIV_MM(min_epu32)(x, STATESAMPLER_PRIV_ADD32(x, size))
 #endif
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    STATESAMPLER_PRIV_ADD16(l, STATESAMPLER_PRIV_MM(srli_epi16)(x, 15))
+#define STATESAMPLER_PRIV_CARRY32(x, l)                      \
+    STATESAMPLER_PRIV_ADD32(                                 \
+        STATESAMPLER_PRIV_ADD32(l, STATESAMPLER_PRIV_SET32(1)), \
+        STATESAMPLER_PRIV_MM(srai_epi32)(x, 31))
 
-/* The number of the position in each 16-bit lane: x86 interleaves inside 128
-   bits when it widens, and elsewhere there are 8 lanes. */
-#define STATESAMPLER_PRIV_FOUR(i)                       \
-    (i), (i) + 1, (i) + STATESAMPLER_PRIV_LANES / 4,    \
-        (i) + STATESAMPLER_PRIV_LANES / 4 + 1
-#define STATESAMPLER_PRIV_EIGHT(i) \
-    STATESAMPLER_PRIV_FOUR(i),     \
-        STATESAMPLER_PRIV_FOUR((i) + STATESAMPLER_PRIV_LANES / 2)
-#if STATESAMPLER_PRIV_LANES == 8
-#define STATESAMPLER_PRIV_NUMBERS {STATESAMPLER_PRIV_EIGHT(0)}
-#elif STATESAMPLER_PRIV_LANES == 16
-#define STATESAMPLER_PRIV_NUMBERS \
-    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2)}
-#else
-#define STATESAMPLER_PRIV_NUMBERS                              \
-    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2), \
-     STATESAMPLER_PRIV_EIGHT(4), STATESAMPLER_PRIV_EIGHT(6)}
-#endif
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+    statesampler_priv_v16 x, statesampler_priv_v16 mul,
+    statesampler_priv_v16 span)
+{
+    x = STATESAMPLER_PRIV_MM(mullo_epi16)(
+        x, STATESAMPLER_PRIV_MM(mulhi_epu16)(x, mul));
+    return STATESAMPLER_PRIV_MM(mulhi_epu16)(x, span);
+}
 
-/* A step of (l, r) becomes two of them. */
-STATESAMPLER_PRIV void statesampler_priv_double(uint32_t *step_l,
-                                                uint32_t *step_r,
+/* The high halves of 64-bit lanes, as the even and the odd 32-bit lanes. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_high32(
+    statesampler_priv_v32 even, statesampler_priv_v32 odd)
+{
+    return STATESAMPLER_PRIV_SI(or)(
+        STATESAMPLER_PRIV_MM(srli_epi64)(even, 32),
+        STATESAMPLER_PRIV_SI(and)(
+            odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)));
+}
+
+/* And the low halves, of lanes whose high ones are 0. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_low32(
+    statesampler_priv_v32 even, statesampler_priv_v32 odd)
+{
+    return STATESAMPLER_PRIV_SI(or)(
+        even, STATESAMPLER_PRIV_MM(slli_epi64)(odd, 32));
+}
+
+/* x * ((x * mul) >> 32) in the even lanes, without the bits above 32, which no
+   product reads. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_square32(
+    statesampler_priv_v32 x, statesampler_priv_v32 mul)
+{
+    return STATESAMPLER_PRIV_MM(mul_epu32)(
+        x, STATESAMPLER_PRIV_MM(srli_epi64)(
+               STATESAMPLER_PRIV_MM(mul_epu32)(x, mul), 32));
+}
+
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_hash32(
+    statesampler_priv_v32 x, statesampler_priv_v32 mul,
+    statesampler_priv_v32 span)
+{
+    statesampler_priv_v32 odd = STATESAMPLER_PRIV_MM(srli_epi64)(x, 32);
+    return statesampler_priv_high32(
+        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(x, mul),
+                                        span),
+        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(odd, mul),
+                                        span));
+}
+
+/* Four vectors of 64-bit lanes, that a pack brings into the order in which
+   join's unpack takes them apart. */
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
+    const statesampler_priv_v32 times =
+        STATESAMPLER_PRIV_SET32(by->reciprocal);
+    statesampler_priv_v32 a = STATESAMPLER_PRIV_SI(loadu)(from);
+    statesampler_priv_v32 b = STATESAMPLER_PRIV_SI(loadu)(from + 1);
+    statesampler_priv_v32 c = STATESAMPLER_PRIV_SI(loadu)(from + 2);
+    statesampler_priv_v32 d = STATESAMPLER_PRIV_SI(loadu)(from + 3);
+    statesampler_priv_v32 ab = statesampler_priv_low32(a, b);
+    statesampler_priv_v32 cd = statesampler_priv_low32(c, d);
+    a = STATESAMPLER_PRIV_MM(mul_epu32)(a, times);
+    b = STATESAMPLER_PRIV_MM(mul_epu32)(b, times);
+    c = STATESAMPLER_PRIV_MM(mul_epu32)(c, times);
+    d = STATESAMPLER_PRIV_MM(mul_epu32)(d, times);
+    a = STATESAMPLER_PRIV_MM(packs_epi32)(statesampler_priv_high32(a, b),
+                                          statesampler_priv_high32(c, d));
+    /* The pack is of signed numbers: the low halves are made some. */
+    ab = STATESAMPLER_PRIV_MM(slli_epi32)(ab, 16);
+    cd = STATESAMPLER_PRIV_MM(slli_epi32)(cd, 16);
+    b = STATESAMPLER_PRIV_MM(packs_epi32)(
+        STATESAMPLER_PRIV_MM(srai_epi32)(ab, 16),
+        STATESAMPLER_PRIV_MM(srai_epi32)(cd, 16));
+    b = STATESAMPLER_PRIV_SUB16(
+        b, STATESAMPLER_PRIV_MM(mullo_epi16)(
+               a, STATESAMPLER_PRIV_SET16(by->right)));
+    *l = STATESAMPLER_PRIV_XOR16(a, STATESAMPLER_PRIV_HALF16(0));
+    *r = STATESAMPLER_PRIV_XOR16(b, STATESAMPLER_PRIV_HALF16(0));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_quotient64(
+    statesampler_priv_v32 *l, statesampler_priv_v32 *r,
+    const statesampler_priv_v32 *from, const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 times =
+        STATESAMPLER_PRIV_SET32(by->reciprocal);
+    statesampler_priv_v32 x = STATESAMPLER_PRIV_SI(loadu)(from);
+    statesampler_priv_v32 low = STATESAMPLER_PRIV_MM(mul_epu32)(x, times);
+    statesampler_priv_v32 high = STATESAMPLER_PRIV_MM(mul_epu32)(
+        STATESAMPLER_PRIV_MM(srli_epi64)(x, 32), times);
+    low = STATESAMPLER_PRIV_MM(srli_epi64)(low, 32);
+    *l = STATESAMPLER_PRIV_MM(srl_epi64)(
+        STATESAMPLER_PRIV_MM(add_epi64)(high, low),
+        _mm_cvtsi32_si128((int)by->shift));
+    *r = STATESAMPLER_PRIV_MM(sub_epi64)(
+        x, STATESAMPLER_PRIV_MM(mul_epu32)(
+               *l, STATESAMPLER_PRIV_SET32(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    statesampler_priv_v32 *l, statesampler_priv_v32 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
+    statesampler_priv_v32 even_l, even_r, odd_l, odd_r;
+    statesampler_priv_quotient64(&even_l, &even_r, from, by);
+    statesampler_priv_quotient64(&odd_l, &odd_r, from + 1, by);
+    *l = statesampler_priv_low32(even_l, odd_l);
+    *r = statesampler_priv_low32(even_r, odd_r);
+}
+
+/* The multiply-add takes signed lanes. That of l is l - 2^15, so ~l is
+   2^15 - 1 - l, and -right fits where right does not. */
+STATESAMPLER_PRIV void statesampler_priv_join16(
+    uint64_t *out, statesampler_priv_v16 l,
+    statesampler_priv_v16 r, uint32_t right)
+{
+    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
+    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
+    const statesampler_priv_v32 factors =
+        STATESAMPLER_PRIV_SET32(((0 - right) & 0xffffu) | 0x10000u);
+    const statesampler_priv_v32 more =
+        STATESAMPLER_PRIV_SET32(0x7fffu * right + 0x8000u);
+    const statesampler_priv_v16 minus =
+        STATESAMPLER_PRIV_XOR16(l, STATESAMPLER_PRIV_SET32(0xffffffffu));
+    const statesampler_priv_v32 a = STATESAMPLER_PRIV_ADD32(
+        STATESAMPLER_PRIV_MM(madd_epi16)(
+            STATESAMPLER_PRIV_MM(unpacklo_epi16)(minus, r), factors),
+        more);
+    const statesampler_priv_v32 b = STATESAMPLER_PRIV_ADD32(
+        STATESAMPLER_PRIV_MM(madd_epi16)(
+            STATESAMPLER_PRIV_MM(unpackhi_epi16)(minus, r), factors),
+        more);
+    STATESAMPLER_PRIV_SI(storeu)(to, STATESAMPLER_PRIV_SI(and)(a, low));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 1, STATESAMPLER_PRIV_MM(srli_epi64)(a, 32));
+    STATESAMPLER_PRIV_SI(storeu)(to + 2, STATESAMPLER_PRIV_SI(and)(b, low));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 3, STATESAMPLER_PRIV_MM(srli_epi64)(b, 32));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(
+    uint64_t *out, statesampler_priv_v32 l,
+    statesampler_priv_v32 r, uint32_t right)
+{
+    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
+    const statesampler_priv_v32 rights = STATESAMPLER_PRIV_SET32(right);
+    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
+    STATESAMPLER_PRIV_SI(storeu)(
+        to, STATESAMPLER_PRIV_MM(add_epi64)(
+                STATESAMPLER_PRIV_MM(mul_epu32)(l, rights),
+                STATESAMPLER_PRIV_SI(and)(r, low)));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 1, STATESAMPLER_PRIV_MM(add_epi64)(
+                    STATESAMPLER_PRIV_MM(mul_epu32)(
+                        STATESAMPLER_PRIV_MM(srli_epi64)(l, 32), rights),
+                    STATESAMPLER_PRIV_MM(srli_epi64)(r, 32)));
+}
+
+#elif defined(STATESAMPLER_PRIV_NEON)
+
+#include <arm_neon.h>
+typedef uint16x8_t statesampler_priv_v16;
+typedef uint32x4_t statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 8
+#define STATESAMPLER_PRIV_LANES32 4
+#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
+#define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
+#define STATESAMPLER_PRIV_ADD16 vaddq_u16
+#define STATESAMPLER_PRIV_ADD32 vaddq_u32
+#define STATESAMPLER_PRIV_SUB16 vsubq_u16
+#define STATESAMPLER_PRIV_SUB32 vsubq_u32
+#define STATESAMPLER_PRIV_XOR16 veorq_u16
+#define STATESAMPLER_PRIV_XOR32 veorq_u32
+#define STATESAMPLER_PRIV_OR16 vorrq_u16
+#define STATESAMPLER_PRIV_OR32 vorrq_u32
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) vminq_u16(x, vaddq_u16(x, size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) vminq_u32(x, vaddq_u32(x, size))
+/* A comparison that holds is -1. */
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) \
+    vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
+#define STATESAMPLER_PRIV_ANY16(x) \
+    (vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_s16( \
+         vshrq_n_s16(vreinterpretq_s16_u16(x), 15)), 8)), 0) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (vget_lane_u64(vreinterpret_u64_u16(vshrn_n_u32(vreinterpretq_u32_s32( \
+         vshrq_n_s32(vreinterpretq_s32_u32(x), 31)), 16)), 0) != 0)
+
+/* The high halves of the products. */
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_high16(uint16x8_t a,
+                                                      uint16x8_t b)
+{
+    return vcombine_u16(
+        vshrn_n_u32(vmull_u16(vget_low_u16(a), vget_low_u16(b)), 16),
+        vshrn_n_u32(vmull_u16(vget_high_u16(a), vget_high_u16(b)), 16));
+}
+
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_high32(uint32x4_t a,
+                                                      uint32x4_t b)
+{
+    return vcombine_u32(
+        vshrn_n_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)), 32),
+        vshrn_n_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)), 32));
+}
+
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_hash16(uint16x8_t x,
+                                                      uint16x8_t mul,
+                                                      uint16x8_t span)
+{
+    x = vmulq_u16(x, statesampler_priv_high16(x, mul));
+    return statesampler_priv_high16(x, span);
+}
+
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_hash32(uint32x4_t x,
+                                                      uint32x4_t mul,
+                                                      uint32x4_t span)
+{
+    x = vmulq_u32(x, statesampler_priv_high32(x, mul));
+    return statesampler_priv_high32(x, span);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    uint16x8_t *l, uint16x8_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const uint32x4_t times = vdupq_n_u32(by->reciprocal);
+    const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(values)),
+                                      vmovn_u64(vld1q_u64(values + 2)));
+    const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(values + 4)),
+                                      vmovn_u64(vld1q_u64(values + 6)));
+    *l = vcombine_u16(vmovn_u32(statesampler_priv_high32(a, times)),
+                      vmovn_u32(statesampler_priv_high32(b, times)));
+    *r = vmlsq_u16(vcombine_u16(vmovn_u32(a), vmovn_u32(b)), *l,
+                   vdupq_n_u16((uint16_t)by->right));
+}
+
+/* A shift to the right is one to the left by less than nothing. */
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    uint32x4_t *l, uint32x4_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const uint32x2_t times = vdup_n_u32(by->reciprocal);
+    const int64x2_t shift = vdupq_n_s64(-(int64_t)by->shift);
+    const uint64x2_t a = vld1q_u64(values), b = vld1q_u64(values + 2);
+    uint64x2_t la = vshrq_n_u64(vmull_u32(vmovn_u64(a), times), 32);
+    uint64x2_t lb = vshrq_n_u64(vmull_u32(vmovn_u64(b), times), 32);
+    la = vmlal_u32(la, vshrn_n_u64(a, 32), times);
+    lb = vmlal_u32(lb, vshrn_n_u64(b, 32), times);
+    *l = vcombine_u32(vmovn_u64(vshlq_u64(la, shift)),
+                      vmovn_u64(vshlq_u64(lb, shift)));
+    *r = vmlsq_u32(vcombine_u32(vmovn_u64(a), vmovn_u64(b)), *l,
+                   vdupq_n_u32(by->right));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
+                                                uint16x8_t l,
+                                                uint16x8_t r,
                                                 uint32_t right)
 {
-    uint32_t carry = *step_r >= right - *step_r;
-    *step_l += *step_l + carry;
-    *step_r += *step_r - (carry ? right : 0);
+    const uint16x4_t rights = vdup_n_u16((uint16_t)right);
+    const uint32x4_t a = vmlal_u16(vmovl_u16(vget_low_u16(r)),
+                                   vget_low_u16(l), rights);
+    const uint32x4_t b = vmlal_u16(vmovl_u16(vget_high_u16(r)),
+                                   vget_high_u16(l), rights);
+    vst1q_u64(out, vmovl_u32(vget_low_u32(a)));
+    vst1q_u64(out + 2, vmovl_u32(vget_high_u32(a)));
+    vst1q_u64(out + 4, vmovl_u32(vget_low_u32(b)));
+    vst1q_u64(out + 6, vmovl_u32(vget_high_u32(b)));
 }
 
-/* Lanes of (l, r), each a step of its own further on. */
-STATESAMPLER_PRIV void statesampler_priv_move16(statesampler_priv_v16 *l,
-                                                statesampler_priv_v16 *r,
-                                                statesampler_priv_v16 step_l,
-                                                statesampler_priv_v16 step_r,
-                                                statesampler_priv_v16 right)
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                uint32x4_t l,
+                                                uint32x4_t r,
+                                                uint32_t right)
 {
-    statesampler_priv_v16 past = *r + step_r - right;
-    *r = STATESAMPLER_PRIV_REDUCE(16, past, right);
-    /* A comparison that holds is -1. */
-    *l += step_l - (statesampler_priv_v16)(*r == past);
+    const uint32x2_t rights = vdup_n_u32(right);
+    vst1q_u64(out, vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l),
+                             rights));
+    vst1q_u64(out + 2, vmlal_u32(vmovl_u32(vget_high_u32(r)),
+                                 vget_high_u32(l), rights));
 }
 
-/* One round: half - F(other) modulo size. */
-STATESAMPLER_PRIV void statesampler_priv_round16(
-    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
-    uint32_t key, uint32_t size, uint32_t span)
+#elif defined(STATESAMPLER_PRIV_WASM)
+
+#include <wasm_simd128.h>
+typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 8
+#define STATESAMPLER_PRIV_LANES32 4
+#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
+#define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
+#define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
+#define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
+#define STATESAMPLER_PRIV_SUB16 wasm_i16x8_sub
+#define STATESAMPLER_PRIV_SUB32 wasm_i32x4_sub
+#define STATESAMPLER_PRIV_XOR16 wasm_v128_xor
+#define STATESAMPLER_PRIV_XOR32 wasm_v128_xor
+#define STATESAMPLER_PRIV_OR16 wasm_v128_or
+#define STATESAMPLER_PRIV_OR32 wasm_v128_or
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    wasm_u16x8_min(x, wasm_i16x8_add(x, size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    wasm_u32x4_min(x, wasm_i32x4_add(x, size))
+/* A comparison that holds is -1. */
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    wasm_i16x8_sub(l, wasm_i16x8_ge(x, wasm_i16x8_splat(0)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) \
+    wasm_i32x4_sub(l, wasm_i32x4_ge(x, wasm_i32x4_splat(0)))
+#define STATESAMPLER_PRIV_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
+
+/* The high halves of the products. */
+STATESAMPLER_PRIV v128_t statesampler_priv_high16(v128_t a, v128_t b)
 {
-    const statesampler_priv_v16 zero = {0};
-    statesampler_priv_v16 sizes = zero + (uint16_t)size;
-    statesampler_priv_v16 spans = zero + (uint16_t)span;
-    statesampler_priv_v16 mul = zero + (uint16_t)(key >> 16);
-    statesampler_priv_v16 x = *other ^ (uint16_t)key;
-    x *= STATESAMPLER_PRIV_HIGH(x, mul);
-    x = *half - STATESAMPLER_PRIV_HIGH(x, spans);
-    *half = STATESAMPLER_PRIV_REDUCE(16, x, sizes);
+    return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
+                              wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
+                              9, 11, 13, 15);
 }
 
-/* All rounds on one vector or an even number of them. */
-STATESAMPLER_PRIV void statesampler_priv_network16(
-    const statesampler_perm *perm, statesampler_priv_v16 *x,
-    statesampler_priv_v16 *y, uint32_t turns)
+STATESAMPLER_PRIV v128_t statesampler_priv_high32(v128_t a, v128_t b)
 {
-    const uint32_t left = perm->left, right = perm->right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        uint32_t span_l = statesampler_priv_span(left, i / 2);
-        uint32_t span_r = statesampler_priv_span(right, i / 2);
-        uint32_t key_l = perm->keys[i], key_r = perm->keys[i + 1];
-        for (j = 0; j < turns; j += 2) {
-            statesampler_priv_round16(&x[j], &y[j], key_l, left, span_l);
-            if (turns != 1) {
-                statesampler_priv_round16(&x[j + 1], &y[j + 1], key_l, left,
-                                          span_l);
-            }
-        }
-        for (j = 0; j < turns; j += 2) {
-            statesampler_priv_round16(&y[j], &x[j], key_r, right, span_r);
-            if (turns != 1) {
-                statesampler_priv_round16(&y[j + 1], &x[j + 1], key_r, right,
-                                          span_r);
-            }
+    return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
+                              wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
+}
+
+STATESAMPLER_PRIV v128_t statesampler_priv_hash16(v128_t x, v128_t mul,
+                                                  v128_t span)
+{
+    x = wasm_i16x8_mul(x, statesampler_priv_high16(x, mul));
+    return statesampler_priv_high16(x, span);
+}
+
+STATESAMPLER_PRIV v128_t statesampler_priv_hash32(v128_t x, v128_t mul,
+                                                  v128_t span)
+{
+    x = wasm_i32x4_mul(x, statesampler_priv_high32(x, mul));
+    return statesampler_priv_high32(x, span);
+}
+
+/* The low halves of 64-bit lanes. */
+STATESAMPLER_PRIV v128_t statesampler_priv_low32(v128_t a, v128_t b)
+{
+    return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    v128_t *l, v128_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
+    const v128_t a = statesampler_priv_low32(wasm_v128_load(values),
+                                             wasm_v128_load(values + 2));
+    const v128_t b = statesampler_priv_low32(wasm_v128_load(values + 4),
+                                             wasm_v128_load(values + 6));
+    *l = wasm_i16x8_shuffle(statesampler_priv_high32(a, times),
+                            statesampler_priv_high32(b, times), 0, 2, 4, 6, 8,
+                            10, 12, 14);
+    *r = wasm_i16x8_sub(
+        wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+        wasm_i16x8_mul(*l, STATESAMPLER_PRIV_SET16(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    v128_t *l, v128_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
+    const v128_t a = wasm_v128_load(values), b = wasm_v128_load(values + 2);
+    const v128_t low = statesampler_priv_low32(a, b);
+    const v128_t high = wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
+    v128_t la = wasm_u64x2_shr(wasm_u64x2_extmul_low_u32x4(low, times), 32);
+    v128_t lb = wasm_u64x2_shr(wasm_u64x2_extmul_high_u32x4(low, times), 32);
+    la = wasm_i64x2_add(la, wasm_u64x2_extmul_low_u32x4(high, times));
+    lb = wasm_i64x2_add(lb, wasm_u64x2_extmul_high_u32x4(high, times));
+    *l = statesampler_priv_low32(wasm_u64x2_shr(la, by->shift),
+                                 wasm_u64x2_shr(lb, by->shift));
+    *r = wasm_i32x4_sub(
+        low, wasm_i32x4_mul(*l, STATESAMPLER_PRIV_SET32(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
+                                                v128_t l,
+                                                v128_t r,
+                                                uint32_t right)
+{
+    const v128_t rights = STATESAMPLER_PRIV_SET16(right);
+    const v128_t a = wasm_i32x4_add(wasm_u32x4_extmul_low_u16x8(l, rights),
+                                    wasm_u32x4_extend_low_u16x8(r));
+    const v128_t b = wasm_i32x4_add(wasm_u32x4_extmul_high_u16x8(l, rights),
+                                    wasm_u32x4_extend_high_u16x8(r));
+    wasm_v128_store(out, wasm_u64x2_extend_low_u32x4(a));
+    wasm_v128_store(out + 2, wasm_u64x2_extend_high_u32x4(a));
+    wasm_v128_store(out + 4, wasm_u64x2_extend_low_u32x4(b));
+    wasm_v128_store(out + 6, wasm_u64x2_extend_high_u32x4(b));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                v128_t l,
+                                                v128_t r,
+                                                uint32_t right)
+{
+    const v128_t rights = STATESAMPLER_PRIV_SET32(right);
+    wasm_v128_store(
+        out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
+                            wasm_u64x2_extend_low_u32x4(r)));
+    wasm_v128_store(
+        out + 2, wasm_i64x2_add(wasm_u64x2_extmul_high_u32x4(l, rights),
+                                wasm_u64x2_extend_high_u32x4(r)));
+}
+
+#elif defined(STATESAMPLER_PRIV_PLAIN)
+
+/* Eight numbers in turn, which compilers that can make a vector of. A GPU has
+   32-bit registers only, eight of them are enough, and a key is read once for
+   all. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+typedef uint32_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_VECTORS 1
+#define STATESAMPLER_PRIV_FEW 7
+#else
+typedef uint16_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_FEW 2
+#endif
+typedef uint32_t statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 8
+#define STATESAMPLER_PRIV_LANES16 1
+#define STATESAMPLER_PRIV_LANES32 1
+#define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+#define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
+#define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
+#define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
+#define STATESAMPLER_PRIV_SUB16(a, b) ((statesampler_priv_v16)((a) - (b)))
+#define STATESAMPLER_PRIV_SUB32(a, b) ((a) - (b))
+#define STATESAMPLER_PRIV_XOR16(a, b) ((statesampler_priv_v16)((a) ^ (b)))
+#define STATESAMPLER_PRIV_XOR32(a, b) ((a) ^ (b))
+#define STATESAMPLER_PRIV_OR16(a, b) ((statesampler_priv_v16)((a) | (b)))
+#define STATESAMPLER_PRIV_OR32(a, b) ((a) | (b))
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_ANY16(x) \
+    ((x) >> (8 * sizeof(statesampler_priv_v16) - 1) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) ((x) >> 31 != 0)
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    ((statesampler_priv_v16)((l) + !STATESAMPLER_PRIV_ANY16(x)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) ((l) + !STATESAMPLER_PRIV_ANY32(x))
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) min(x, (x) + (size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) min(x, (x) + (size))
+#else
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    ((statesampler_priv_v16)((x) + ((size) & (0u - ((x) >> 15)))))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    ((x) + ((size) & (0u - ((x) >> 31))))
+#endif
+
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+    statesampler_priv_v16 x, statesampler_priv_v16 mul,
+    statesampler_priv_v16 span)
+{
+    statesampler_priv_v16 y =
+        (statesampler_priv_v16)(((uint32_t)x * mul) >> 16);
+    x = (statesampler_priv_v16)(((uint32_t)x * y) & 0xffffu);
+    return (statesampler_priv_v16)(((uint32_t)x * span) >> 16);
+}
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_hash32(uint32_t x, uint32_t mul,
+                                                    uint32_t span)
+{
+    x *= (uint32_t)(((uint64_t)x * mul) >> 32);
+    return (uint32_t)(((uint64_t)x * span) >> 32);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    uint32_t x = (uint32_t)*values;
+    uint32_t quotient = (uint32_t)(((uint64_t)x * by->reciprocal) >> 32);
+    *l = (statesampler_priv_v16)quotient;
+    *r = (statesampler_priv_v16)(x - quotient * by->right);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    uint32_t *l, uint32_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    uint64_t low = (*values & 0xffffffffu) * by->reciprocal;
+    uint64_t high = (*values >> 32) * by->reciprocal;
+    *l = (uint32_t)((high + (low >> 32)) >> by->shift);
+    *r = (uint32_t)*values - *l * by->right;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(
+    uint64_t *out, statesampler_priv_v16 l,
+    statesampler_priv_v16 r, uint32_t right)
+{
+    *out = l * right + r;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                uint32_t l,
+                                                uint32_t r,
+                                                uint32_t right)
+{
+    *out = (uint64_t)l * right + r;
+}
+
+#endif
+
+#ifdef STATESAMPLER_PRIV_BULK
+
+#define STATESAMPLER_PRIV_ROOM \
+    (STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16)
+
+/* A vector of halves: as many as bulk_lanes says. */
+typedef union statesampler_priv_halves {
+    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS];
+    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS];
+} statesampler_priv_halves;
+
+typedef struct statesampler_priv_pairs {
+    statesampler_priv_halves l, r;
+} statesampler_priv_pairs;
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
+    const statesampler_perm *perm)
+{
+    return perm->wide
+               ? (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES32
+               : (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16;
+}
+
+/* The vectors that the next indices take. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_vectors(
+    const statesampler_perm *perm, size_t count)
+{
+    return (uint32_t)statesampler_priv_min(
+        (count - 1) / statesampler_priv_bulk_lanes(perm) + 1,
+        STATESAMPLER_PRIV_VECTORS);
+}
+
+STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
+    const statesampler_perm *perm)
+{
+    statesampler_priv_division by;
+    uint32_t bit;
+    by.right = perm->right;
+    by.shift = 0;
+    if (!perm->wide) {
+        by.reciprocal = 0xffffffffu / perm->right;
+        return by;
+    }
+    for (bit = 16; bit != 0; bit /= 2) {
+        by.shift += (perm->right - 1) >> (by.shift + bit) ? bit : 0;
+    }
+    by.reciprocal = (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) /
+                               perm->right);
+    return by;
+}
+
+/* x / right, for x <= left * right. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_quotient(
+    const statesampler_priv_division *by, uint64_t x)
+{
+    uint64_t low = ((x & 0xffffffffu) * by->reciprocal) >> 32;
+    uint64_t quotient = ((x >> 32) * by->reciprocal + low) >> by->shift;
+    quotient += x - quotient * by->right >= by->right;
+    return (uint32_t)quotient;
+}
+
+/* Vectors of pairs, each a step further on, from next, which moves along. */
+STATESAMPLER_PRIV void statesampler_priv_advance16(
+    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
+    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
+{
+    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(right);
+    const statesampler_priv_v16 down = STATESAMPLER_PRIV_SET16(step_l);
+    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(step_r - right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l = next->l.narrow[w];
+            statesampler_priv_v16 r = next->r.narrow[w], past;
+            pairs[j].l.narrow[w] = l;
+            pairs[j].r.narrow[w] = r;
+            past = STATESAMPLER_PRIV_ADD16(r, on);
+            l = STATESAMPLER_PRIV_ADD16(l, down);
+            next->l.narrow[w] = STATESAMPLER_PRIV_CARRY16(past, l);
+            next->r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(past, size);
         }
     }
 }
 
-/* Writes l * right + r of every lane. A lane of the result has its top bit
-   set where that is larger than last. */
-#ifdef STATESAMPLER_PRIV_X86
-typedef statesampler_priv_v32 statesampler_priv_beyond;
-STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
-    uint32_t last, uint64_t *out)
+STATESAMPLER_PRIV void statesampler_priv_advance32(
+    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
+    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
-    /* The multiply-add takes signed lanes, and right may be 2^15; -2^15 fits,
-       so this is -l * -right + r. */
-    const statesampler_priv_v16 zero = {0};
-    statesampler_priv_v32 factors = (statesampler_priv_v32)zero;
-    statesampler_priv_v32 a, b;
-    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
-    factors += (-right & 0xffffu) | 0x10000u;
-    a = STATESAMPLER_PRIV_X86(v32, unpacklo_epi16, zero - l, r);
-    b = STATESAMPLER_PRIV_X86(v32, unpackhi_epi16, zero - l, r);
-    a = STATESAMPLER_PRIV_X86(v32, madd_epi16, a, factors);
-    b = STATESAMPLER_PRIV_X86(v32, madd_epi16, b, factors);
-    to[0] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, a, zero);
-    to[1] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, a, zero);
-    to[2] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, b, zero);
-    to[3] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, b, zero);
-    return (last - a) | (last - b);
+    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(right);
+    const statesampler_priv_v32 down = STATESAMPLER_PRIV_SET32(step_l);
+    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(step_r - right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l = next->l.wide[w];
+            statesampler_priv_v32 r = next->r.wide[w], past;
+            pairs[j].l.wide[w] = l;
+            pairs[j].r.wide[w] = r;
+            past = STATESAMPLER_PRIV_ADD32(r, on);
+            l = STATESAMPLER_PRIV_ADD32(l, down);
+            next->l.wide[w] = STATESAMPLER_PRIV_CARRY32(past, l);
+            next->r.wide[w] = STATESAMPLER_PRIV_REDUCE32(past, size);
+        }
+    }
 }
-#else
-typedef statesampler_priv_w32 statesampler_priv_beyond;
-STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
-    uint32_t last, uint64_t *out)
-{
-    statesampler_priv_w32 index =
-        __builtin_convertvector(l, statesampler_priv_w32) * right +
-        __builtin_convertvector(r, statesampler_priv_w32);
-    *(statesampler_priv_mw64 *)out =
-        __builtin_convertvector(index, statesampler_priv_w64);
-    return last - index;
-}
-#endif
 
-/* Goes on with the walks that are not at their end, many at a time. Each
-   comes nearer to its end in every pass. */
-STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
-                                                uint64_t *out, uint32_t count)
+/* Vectors of pairs from positions. */
+STATESAMPLER_PRIV void statesampler_priv_load16(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_priv_division *by, uint32_t vectors)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    union {
-        uint16_t lane[STATESAMPLER_PRIV_LANES];
-        statesampler_priv_v16 all;
-    } x = {{0}}, y = {{0}};
-    uint16_t where[STATESAMPLER_PRIV_LANES];
+    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(by->right);
+    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(0 - by->right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l, r;
+            statesampler_priv_split16(&l, &r, positions, by);
+            r = STATESAMPLER_PRIV_ADD16(r, on);
+            pairs[j].l.narrow[w] = STATESAMPLER_PRIV_CARRY16(r, l);
+            pairs[j].r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(r, size);
+            positions += STATESAMPLER_PRIV_LANES16;
+        }
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_load32(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_priv_division *by, uint32_t vectors)
+{
+    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(by->right);
+    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(0 - by->right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l, r;
+            statesampler_priv_split32(&l, &r, positions, by);
+            r = STATESAMPLER_PRIV_ADD32(r, on);
+            pairs[j].l.wide[w] = STATESAMPLER_PRIV_CARRY32(r, l);
+            pairs[j].r.wide[w] = STATESAMPLER_PRIV_REDUCE32(r, size);
+            positions += STATESAMPLER_PRIV_LANES32;
+        }
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_bulk_load(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_perm *perm, const statesampler_priv_division *by,
+    uint32_t vectors)
+{
+    if (perm->wide) {
+        statesampler_priv_load32(pairs, positions, by, vectors);
+    } else {
+        statesampler_priv_load16(pairs, positions, by, vectors);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_round16(
+    statesampler_priv_halves *half, const statesampler_priv_halves *other,
+    uint32_t key, statesampler_priv_v16 size, statesampler_priv_v16 span)
+{
+    const statesampler_priv_v16 add = STATESAMPLER_PRIV_HALF16(key);
+    /* That is key >> 16, with ones above. GCC makes no vector of products of
+       what it knows to be a 32-bit number of 16 bits. */
+    const statesampler_priv_v16 mul = STATESAMPLER_PRIV_SET16(~(~key >> 16));
+    size_t w;
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        statesampler_priv_v16 x = statesampler_priv_hash16(
+            STATESAMPLER_PRIV_XOR16(other->narrow[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB16(half->narrow[w], x);
+        half->narrow[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_round32(
+    statesampler_priv_halves *half, const statesampler_priv_halves *other,
+    const uint32_t *key, statesampler_priv_v32 size,
+    statesampler_priv_v32 span)
+{
+    const statesampler_priv_v32 add = STATESAMPLER_PRIV_HALF32(key[0]);
+    const statesampler_priv_v32 mul = STATESAMPLER_PRIV_SET32(key[1]);
+    size_t w;
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        statesampler_priv_v32 x = statesampler_priv_hash32(
+            STATESAMPLER_PRIV_XOR32(other->wide[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB32(half->wide[w], x);
+        half->wide[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
+    }
+}
+
+/* All rounds. */
+STATESAMPLER_PRIV void statesampler_priv_network16(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    const statesampler_priv_v16 left = STATESAMPLER_PRIV_SET16(perm->left);
+    const statesampler_priv_v16 right = STATESAMPLER_PRIV_SET16(perm->right);
+    statesampler_priv_v16 span_l = left, span_r = right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        const uint32_t *key = perm->keys + i;
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round16(&pairs[j].l, &pairs[j].r, key[0], left,
+                                      span_l);
+        }
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round16(&pairs[j].r, &pairs[j].l, key[1], right,
+                                      span_r);
+        }
+        span_l = STATESAMPLER_PRIV_SUB16(
+            span_l, STATESAMPLER_PRIV_SET16(perm->left >> 10));
+        span_r = STATESAMPLER_PRIV_SUB16(
+            span_r, STATESAMPLER_PRIV_SET16(perm->right >> 10));
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_network32(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    const statesampler_priv_v32 left = STATESAMPLER_PRIV_SET32(perm->left);
+    const statesampler_priv_v32 right = STATESAMPLER_PRIV_SET32(perm->right);
+    statesampler_priv_v32 span_l = left, span_r = right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        const uint32_t *key = perm->keys + 2 * i;
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round32(&pairs[j].l, &pairs[j].r, key, left,
+                                      span_l);
+        }
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round32(&pairs[j].r, &pairs[j].l, key + 2, right,
+                                      span_r);
+        }
+        span_l = STATESAMPLER_PRIV_SUB32(
+            span_l, STATESAMPLER_PRIV_SET32(perm->left >> 10));
+        span_r = STATESAMPLER_PRIV_SUB32(
+            span_r, STATESAMPLER_PRIV_SET32(perm->right >> 10));
+    }
+}
+
+/* The number of vectors as a constant lets one or two stay in registers. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_network(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    if (perm->wide) {
+        statesampler_priv_network32(pairs, perm, vectors);
+    } else if (vectors == 1) {
+        statesampler_priv_network16(pairs, perm, 1);
+    } else if (vectors == 2) {
+        statesampler_priv_network16(pairs, perm, 2);
+    } else {
+        statesampler_priv_network16(pairs, perm, vectors);
+    }
+}
+
+/* Writes the indices of vectors of pairs. Not 0 if an l is `rows` or more. */
+STATESAMPLER_PRIV int statesampler_priv_store16(
+    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
+    uint32_t rows, uint32_t vectors)
+{
+    const statesampler_priv_v16 below = STATESAMPLER_PRIV_HALF16(rows - 1);
+    statesampler_priv_v16 beyond = STATESAMPLER_PRIV_SET16(0);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l = pairs[j].l.narrow[w];
+            statesampler_priv_join16(out, l, pairs[j].r.narrow[w], right);
+            beyond = STATESAMPLER_PRIV_OR16(beyond,
+                                            STATESAMPLER_PRIV_SUB16(below, l));
+            out += STATESAMPLER_PRIV_LANES16;
+        }
+    }
+    return STATESAMPLER_PRIV_ANY16(beyond);
+}
+
+STATESAMPLER_PRIV int statesampler_priv_store32(
+    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
+    uint32_t rows, uint32_t vectors)
+{
+    const statesampler_priv_v32 below = STATESAMPLER_PRIV_HALF32(rows - 1);
+    statesampler_priv_v32 beyond = STATESAMPLER_PRIV_SET32(0);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l = pairs[j].l.wide[w];
+            statesampler_priv_join32(out, l, pairs[j].r.wide[w], right);
+            beyond = STATESAMPLER_PRIV_OR32(beyond,
+                                            STATESAMPLER_PRIV_SUB32(below, l));
+            out += STATESAMPLER_PRIV_LANES32;
+        }
+    }
+    return STATESAMPLER_PRIV_ANY32(beyond);
+}
+
+STATESAMPLER_PRIV int statesampler_priv_bulk_store(
+    uint64_t *out, const statesampler_priv_pairs *pairs,
+    const statesampler_perm *perm, uint32_t rows, uint32_t vectors)
+{
+    return perm->wide ? statesampler_priv_store32(out, pairs, perm->right,
+                                                  rows, vectors)
+                      : statesampler_priv_store16(out, pairs, perm->right,
+                                                  rows, vectors);
+}
+
+/* Goes on with the walks that are not at their end, a vector of them at a
+   time. Each comes nearer to its end in every turn. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
+    uint64_t *out, const statesampler_perm *perm,
+    const statesampler_priv_division *by, uint32_t count)
+{
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    statesampler_priv_pairs pairs;
+    uint64_t index[STATESAMPLER_PRIV_ROOM];
+    uint16_t where[STATESAMPLER_PRIV_ROOM];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
         for (; i < count && waiting < lanes; i++) {
@@ -1585,263 +2648,124 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
         if (waiting == 0) {
             return;
         }
-        for (k = 0; k < waiting; k++) {
-            uint32_t index = (uint32_t)out[where[k]];
-            x.lane[k] = (uint16_t)(index / perm->right);
-            y.lane[k] = (uint16_t)(index % perm->right);
+        for (k = 0; k < lanes; k++) {
+            index[k] = k < waiting ? out[where[k]] : 0;
         }
-        statesampler_priv_network16(perm, &x.all, &y.all, 1);
+        statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
+        statesampler_priv_bulk_network(&pairs, perm, 1);
+        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1);
         for (k = 0, kept = 0; k < waiting; k++) {
-            uint64_t *to = out + where[k];
-            *to = (uint32_t)x.lane[k] * perm->right + y.lane[k];
+            out[where[k]] = index[k];
             where[kept] = where[k];
-            kept += *to >= perm->n;
+            kept += index[k] >= perm->n;
         }
         waiting = kept;
     }
 }
 
-/* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
-   last position are computed all the same. With stride 1, behind n, they are
-   where the last vector's walks lead: for few samples, all walks. (They end as
-   statesampler_priv_walk's do.) */
-STATESAMPLER_PRIV void statesampler_priv_fill16(
-    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
-    uint32_t step_r, uint64_t *out, size_t count)
+/* Takes count pairs through the network and writes their indices. Of
+   neighbours, position is the first one's place. The last vector then goes on
+   behind n, with where its walks lead: for few samples, all walks. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_run(
+    uint64_t *out, statesampler_priv_pairs *pairs,
+    const statesampler_perm *perm, const statesampler_priv_division *by,
+    uint32_t count, uint64_t position)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    const uint32_t right = perm->right, last = (uint32_t)perm->n - 1;
-    const statesampler_priv_v16 zero = {0};
-    const statesampler_priv_v16 numbers = STATESAMPLER_PRIV_NUMBERS;
-    const statesampler_priv_v16 rights = zero + (uint16_t)right;
-    statesampler_priv_v16 x[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v16 y[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v16 next_l = zero + (uint16_t)l;
-    statesampler_priv_v16 next_r = zero + (uint16_t)r;
-    /* The next position; with any other stride, and stride 0 has no last one,
-       for ever farther behind every index than there are lanes. */
-    const uint32_t one = step_l == 0 && step_r == 1;
-    uint32_t next = one ? l * right + r : 1u << 31;
-    uint32_t i, j;
-    /* Lane i is i steps further on: at once if they carry once at most,
-       otherwise one power of two after another. */
-    if (step_r < right / lanes) {
-        statesampler_priv_move16(&next_l, &next_r,
-                                 numbers * (uint16_t)step_l,
-                                 numbers * (uint16_t)step_r, rights);
-        step_l *= lanes;
-        step_r *= lanes;
-    } else {
-        for (i = 1; i < lanes; i *= 2) {
-            statesampler_priv_v16 mask =
-                (statesampler_priv_v16)((numbers & (uint16_t)i) != 0);
-            statesampler_priv_move16(&next_l, &next_r,
-                                     mask & (uint16_t)step_l,
-                                     mask & (uint16_t)step_r, rights);
-            statesampler_priv_double(&step_l, &step_r, right);
-        }
-    }
-    while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t turns = (uint32_t)statesampler_priv_min(
-            count <= lanes ? 1 : (count - 1) / (2 * lanes) * 2 + 2,
-            STATESAMPLER_PRIV_VECTORS);
-        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
-        uint32_t beyond = 0;
-        statesampler_priv_beyond beyonds = {0};
-        for (j = 0; j < turns; j++) {
-            x[j] = next_l;
-            y[j] = next_r;
-            statesampler_priv_move16(&next_l, &next_r,
-                                     zero + (uint16_t)step_l,
-                                     zero + (uint16_t)step_r, rights);
-        }
-        if (turns == 1) { /* then they stay in registers */
-            statesampler_priv_network16(perm, x, y, 1);
-        } else if (turns == 2) {
-            statesampler_priv_network16(perm, x, y, 2);
-        } else {
-            statesampler_priv_network16(perm, x, y, turns);
-        }
-        for (j = 0; (j + 1) * lanes <= done; j++) {
-            beyonds |= statesampler_priv_join16(x[j], y[j], right, last,
-                                                out + j * lanes);
-        }
-        if (j * lanes < done) {
-            uint64_t rest[STATESAMPLER_PRIV_LANES];
-            statesampler_priv_join16(x[j], y[j], right, last, rest);
-            for (i = j * lanes; i < done; i++) {
-                /* An index has 30 bits. A mere copy of 64 becomes a call of
-                   memcpy, which may not be there. */
-                uint32_t index = (uint32_t)rest[i - j * lanes];
-                while (index > last && index - next - j * lanes < lanes) {
-                    index = (uint32_t)rest[index - next - j * lanes];
-                }
-                out[i] = index;
-                beyond |= last - index;
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const uint32_t vectors = (count - 1) / lanes + 1;
+    const uint32_t full = count / lanes;
+    const uint32_t rows = statesampler_priv_bulk_quotient(by, perm->n);
+    uint32_t i;
+    int beyond;
+    statesampler_priv_bulk_network(pairs, perm, vectors);
+    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
+    if (full != vectors) {
+        uint64_t rest[STATESAMPLER_PRIV_ROOM];
+        beyond |=
+            statesampler_priv_bulk_store(rest, pairs + full, perm, rows, 1);
+        position += full * lanes;
+        for (i = full * lanes; i < count; i++) {
+            uint64_t index = rest[i - full * lanes];
+            while (index >= perm->n && index - position < lanes) {
+                index = rest[index - position];
             }
+            out[i] = index;
         }
-        for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
-            beyond |= beyonds[i];
-        }
-        if (beyond >> 31) {
-            statesampler_priv_walk16(perm, out, done);
-        }
-        next += one ? done : 0;
-        out += done;
-        count -= done;
+    }
+    if (beyond) {
+        statesampler_priv_bulk_walk(out, perm, by, count);
     }
 }
 
-#ifdef STATESAMPLER_PRIV_EVEN
+/* No index is so near to this one. */
+#define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-/* As round16. The even lanes' products and the odd lanes' are two vectors. */
-STATESAMPLER_PRIV void statesampler_priv_round32(
-    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
-    const uint32_t *keys, uint32_t size, uint32_t span)
+STATESAMPLER_PRIV void statesampler_priv_bulk_map(
+    uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-    const statesampler_priv_v32 zero = {0};
-    const uint64_t low = 0xffffffffu;
-    statesampler_priv_v32 sizes = zero + size, spans = zero + span;
-    statesampler_priv_v32 mul = zero + keys[1], x;
-    statesampler_priv_v64 even = (statesampler_priv_v64)(*other ^ keys[0]);
-    statesampler_priv_v64 odd = even >> 32;
-    even = STATESAMPLER_PRIV_EVEN(even,
-                                  STATESAMPLER_PRIV_EVEN(even, mul) >> 32);
-    odd = STATESAMPLER_PRIV_EVEN(odd, STATESAMPLER_PRIV_EVEN(odd, mul) >> 32);
-    even = STATESAMPLER_PRIV_EVEN(even, spans) >> 32;
-    odd = STATESAMPLER_PRIV_EVEN(odd, spans) & ~low;
-    x = *half - (statesampler_priv_v32)(even | odd);
-    *half = STATESAMPLER_PRIV_REDUCE(32, x, sizes);
-}
-
-STATESAMPLER_PRIV void statesampler_priv_move32(statesampler_priv_v32 *l,
-                                                statesampler_priv_v32 *r,
-                                                statesampler_priv_v32 step_l,
-                                                statesampler_priv_v32 step_r,
-                                                statesampler_priv_v32 right)
-{
-    statesampler_priv_v32 past = *r + step_r - right;
-    *r = STATESAMPLER_PRIV_REDUCE(32, past, right);
-    *l += step_l - (statesampler_priv_v32)(*r == past);
-}
-
-/* Writes l * right + r: the even lanes are the first half of the positions. */
-STATESAMPLER_PRIV statesampler_priv_v64 statesampler_priv_join32(
-    statesampler_priv_v32 l, statesampler_priv_v32 r, uint32_t right,
-    uint64_t last, uint64_t *out)
-{
-    const statesampler_priv_v32 rights = (l ^ l) + right;
-    const uint64_t low = 0xffffffffu;
-    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
-    statesampler_priv_v64 even = (statesampler_priv_v64)l, odd = even >> 32;
-    even = STATESAMPLER_PRIV_EVEN(even, rights);
-    odd = STATESAMPLER_PRIV_EVEN(odd, rights);
-    even += (statesampler_priv_v64)r & low;
-    odd += (statesampler_priv_v64)r >> 32;
-    to[0] = even;
-    to[1] = odd;
-    return (last - even) | (last - odd);
-}
-
-/* As fill16, for n > 2^30, with half as many lanes. */
-STATESAMPLER_PRIV void statesampler_priv_fill32(
-    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
-    uint32_t step_r, uint64_t *out, size_t count)
-{
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES / 2;
-    const uint32_t left = perm->left, right = perm->right;
-    const uint64_t last = perm->n - 1;
-    const statesampler_priv_v32 zero = {0};
-    const statesampler_priv_v32 rights = zero + right;
-    statesampler_priv_v32 x[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v32 y[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v32 next_l = zero + l, next_r = zero + r, numbers;
-    uint32_t i, j;
-    for (i = 0; i < lanes; i++) {
-        numbers[i] = i / 2 + i % 2 * (lanes / 2);
-    }
-    for (i = 1; i < lanes; i *= 2) {
-        statesampler_priv_v32 mask =
-            (statesampler_priv_v32)((numbers & i) != 0);
-        statesampler_priv_move32(&next_l, &next_r,
-                                 mask & step_l, mask & step_r, rights);
-        statesampler_priv_double(&step_l, &step_r, right);
-    }
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS];
     while (count != 0) {
-        uint32_t turns = (uint32_t)statesampler_priv_min(
-            (count - 1) / (2 * lanes) * 2 + 2, STATESAMPLER_PRIV_VECTORS);
-        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
-        uint64_t beyond = 0;
-        statesampler_priv_v64 beyonds = {0};
-        for (j = 0; j < turns; j++) {
-            x[j] = next_l;
-            y[j] = next_r;
-            statesampler_priv_move32(&next_l, &next_r,
-                                     zero + step_l, zero + step_r, rights);
-        }
-        for (i = 0; i < perm->rounds; i += 2) {
-            const uint32_t *keys = perm->keys + 2 * i;
-            uint32_t span_l = statesampler_priv_span(left, i / 2);
-            uint32_t span_r = statesampler_priv_span(right, i / 2);
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&x[j], &y[j], keys, left, span_l);
+        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
+        const uint32_t done =
+            (uint32_t)statesampler_priv_min(count, vectors * lanes);
+        const uint32_t full = done / lanes;
+        statesampler_priv_bulk_load(pairs, values, perm, &by, full);
+        if (full != vectors) {
+            uint64_t rest[STATESAMPLER_PRIV_ROOM];
+            uint32_t i;
+            for (i = 0; i < lanes; i++) {
+                rest[i] =
+                    full * lanes + i < done ? values[full * lanes + i] : 0;
             }
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&y[j], &x[j], keys + 2, right,
-                                          span_r);
-            }
+            statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
         }
-        for (j = 0; (j + 1) * lanes <= done; j++) {
-            beyonds |= statesampler_priv_join32(x[j], y[j], right, last,
-                                                out + j * lanes);
+        statesampler_priv_bulk_run(values, pairs, perm, &by, done,
+                                   STATESAMPLER_PRIV_APART);
+        values += done;
+        count -= done;
+    }
+}
+
+/* The lanes behind the last position hold whatever comes. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
+    uint64_t *out, const statesampler_perm *perm, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
+    uint64_t start[STATESAMPLER_PRIV_ROOM];
+    uint64_t step = count > lanes ? lanes * stride : 0;
+    uint32_t step_l = statesampler_priv_bulk_quotient(&by, step);
+    uint32_t step_r = (uint32_t)step - step_l * perm->right;
+    uint32_t j;
+    for (j = 0; j < lanes; j++) {
+        start[j] = first + j * stride;
+    }
+    statesampler_priv_bulk_load(&next, start, perm, &by, 1);
+    while (count != 0) {
+        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
+        const uint32_t done =
+            (uint32_t)statesampler_priv_min(count, vectors * lanes);
+        if (perm->wide) {
+            statesampler_priv_advance32(pairs, &next, step_l, step_r,
+                                        perm->right, vectors);
+        } else {
+            statesampler_priv_advance16(pairs, &next, step_l, step_r,
+                                        perm->right, vectors);
         }
-        if (j * lanes < done) {
-            uint64_t rest[STATESAMPLER_PRIV_LANES / 2];
-            statesampler_priv_join32(x[j], y[j], right, last, rest);
-            for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes] & UINT64_MAX >> 1; /* as there */
-                beyond |= last - out[i];
-            }
-        }
-        for (i = 0; i < lanes / 2; i++) {
-            beyond |= beyonds[i];
-        }
-        for (i = 0; beyond >> 63 && i < done; i++) {
-            if (out[i] > last) { /* one in 2^15 at most */
-                out[i] = statesampler_priv_walk(perm,
-                                                (uint32_t)(out[i] / right),
-                                                (uint32_t)(out[i] % right));
-            }
-        }
+        statesampler_priv_bulk_run(out, pairs, perm, &by, done,
+                                   stride == 1 ? first
+                                               : STATESAMPLER_PRIV_APART);
+        first += done * stride;
         out += done;
         count -= done;
     }
 }
 
-#endif /* STATESAMPLER_PRIV_EVEN */
-#endif /* STATESAMPLER_PRIV_LANES */
-
-/* In plain C, as many pairs go through the network together as registers
-   hold: none has to wait for its own multiplications, and a GPU reads each
-   key once for all. Small cores have neither trouble nor registers. */
-#if UINTPTR_MAX > 0xffffffffu
-#define STATESAMPLER_PRIV_PAIRS 8
-#else
-#define STATESAMPLER_PRIV_PAIRS 1
-#endif
-
-/* A step on from (l, r). */
-STATESAMPLER_PRIV void statesampler_priv_move(uint32_t *l, uint32_t *r,
-                                              uint32_t step_l,
-                                              uint32_t step_r, uint32_t right)
-{
-    *l += step_l;
-    *r += step_r;
-    if (*r >= right) {
-        *r -= right;
-        *l += 1;
-    }
-}
+#endif /* STATESAMPLER_PRIV_BULK */
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
@@ -1855,57 +2779,44 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
+#ifdef STATESAMPLER_PRIV_BULK
+    if (count > STATESAMPLER_PRIV_FEW) {
+        statesampler_priv_bulk_fill(out, perm, first, stride, count);
+        return;
+    }
+#endif
     /* Carry (l, r) along instead of dividing every position. Where a stride
        is n or more there is one index only, and the sums are not used. */
     l = statesampler_priv_quotient(perm, first);
     r = (uint32_t)(first - (uint64_t)l * perm->right);
-    step_l = stride < perm->right ? 0 : statesampler_priv_quotient(perm, stride);
+    step_l = statesampler_priv_quotient(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
-#if STATESAMPLER_PRIV_LANES != 0
-    /* A vector takes as long as two or three calls; of 32 bits there are
-       always two. */
-    if (count > 2 && !perm->wide) {
-        statesampler_priv_fill16(perm, l, r, step_l, step_r, out, count);
-        return;
-    }
-#endif
-#ifdef STATESAMPLER_PRIV_EVEN
-    if (count > 4) {
-        statesampler_priv_fill32(perm, l, r, step_l, step_r, out, count);
-        return;
-    }
-#endif
-#if STATESAMPLER_PRIV_PAIRS > 1
-    for (; count >= STATESAMPLER_PRIV_PAIRS;
-         count -= STATESAMPLER_PRIV_PAIRS) {
-        uint32_t x[STATESAMPLER_PRIV_PAIRS], y[STATESAMPLER_PRIV_PAIRS], i;
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
-            x[i] = l;
-            y[i] = r;
-            statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
+    for (;;) {
+        *out++ = statesampler_priv_perm_walk(perm, l, r);
+        if (--count == 0) {
+            return;
         }
-        statesampler_priv_network(perm, x, y, STATESAMPLER_PRIV_PAIRS);
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
-            uint64_t index = (uint64_t)x[i] * perm->right + y[i];
-            *out++ = index < perm->n ? index
-                                     : statesampler_priv_walk(perm, x[i],
-                                                              y[i]);
+        l += step_l;
+        r += step_r;
+        if (r >= perm->right) {
+            r -= perm->right;
+            l++;
         }
-    }
-#endif
-    for (; count != 0; count--) {
-        *out++ = statesampler_priv_walk(perm, l, r);
-        statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
     }
 }
 
-/* values[i] = perm_at(perm, values[i]), count of them. */
+/* values[i] = perm_at(perm, values[i]). */
 STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-    size_t i;
-    for (i = 0; i < count; i++) {
-        values[i] = statesampler_perm_at(perm, values[i]);
+#ifdef STATESAMPLER_PRIV_BULK
+    if (count > STATESAMPLER_PRIV_FEW) {
+        statesampler_priv_bulk_map(values, perm, count);
+        return;
+    }
+#endif
+    for (; count != 0; count--, values++) {
+        *values = statesampler_perm_at(perm, *values);
     }
 }
 
@@ -1917,10 +2828,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
-    order->blocks = 0;
+    order->blocks = 0; /* no dataset has none, so this fits no block */
     order->inside.n = 0; /* no window is empty, so this fits none */
     order->inside.key = 0;
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
+    order->block = 0;
+    order->epoch = order->epoch_key = order->key = 0;
+    order->start = order->size = 0;
+    order->perm.n = 0;
     order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
@@ -2072,37 +2987,48 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
 }
 
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it. The loop ends: the words run through
-   all 2^64 values before one repeats, and one of them is 0. It runs twice on
-   average at most, as mask < 2 * size. */
+   position the first that is below it. The loops end: a position's words run
+   through all 2^64 values before one repeats, and one of them is 0. Half of
+   the positions or more are done in every pass, as mask < 2 * size. */
 STATESAMPLER_PRIV void statesampler_priv_order_draw(
     uint64_t *out, const statesampler_priv_order *order, uint64_t first,
     uint64_t stride, size_t count)
 {
-    const uint64_t key = order->key + STATESAMPLER_PRIV_DRAW;
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    uint64_t mask = order->size - 1;
-    uint32_t shift;
-    size_t i;
-    for (shift = 1; shift < 64; shift *= 2) {
-        mask |= mask >> shift;
+    uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
+    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    unsigned char where[STATESAMPLER_PRIV_SOME];
+    uint32_t i, k;
+    for (i = 1; i < 64; i *= 2) {
+        mask |= mask >> i;
     }
-    /* First one word for each, which compilers do in vectors. */
-    for (i = 0; i < count; i++) {
-        uint64_t state =
-            statesampler_priv_derive(key, first + i * stride) + golden;
-        out[i] = statesampler_priv_scramble(state) & mask;
-    }
-    for (i = 0; i < count; i++) {
-        if (out[i] >= order->size) {
-            uint64_t state =
-                statesampler_priv_derive(key, first + i * stride) + golden;
-            do {
-                state += golden;
-                out[i] = statesampler_priv_scramble(state) & mask;
-            } while (out[i] >= order->size);
+    while (count != 0) { /* it falls by one or more in every turn */
+        uint32_t some =
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        uint32_t waiting = 0;
+        for (i = 0; i < some; i++, position += stride) {
+            states[i] = statesampler_priv_derive(0, position) + golden;
+            out[i] = statesampler_priv_scramble(states[i]) & mask;
         }
-        out[i] += order->start;
+        for (i = 0; i < some; i++) {
+            where[waiting] = (unsigned char)i;
+            waiting += out[i] >= order->size;
+        }
+        while (waiting != 0) {
+            for (k = 0, i = 0; i < waiting; i++) {
+                uint32_t at = where[i];
+                states[at] += golden;
+                out[at] = statesampler_priv_scramble(states[at]) & mask;
+                where[k] = (unsigned char)at;
+                k += out[at] >= order->size;
+            }
+            waiting = k;
+        }
+        for (i = 0; i < some; i++) {
+            out[i] += order->start;
+        }
+        out += some;
+        count -= some;
     }
 }
 
@@ -2810,19 +3736,19 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 #define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_load32(const unsigned char *bytes)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bytes_load32(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
            (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_load64(const unsigned char *bytes)
+STATESAMPLER_PRIV uint64_t statesampler_priv_bytes_load64(const unsigned char *bytes)
 {
-    return (uint64_t)statesampler_priv_load32(bytes + 4) << 32 |
-           statesampler_priv_load32(bytes);
+    return (uint64_t)statesampler_priv_bytes_load32(bytes + 4) << 32 |
+           statesampler_priv_bytes_load32(bytes);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store32(unsigned char *bytes,
                                                  uint32_t value)
 {
     bytes[0] = (unsigned char)(value & 255);
@@ -2831,63 +3757,63 @@ STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
     bytes[3] = (unsigned char)(value >> 24);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store64(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store64(unsigned char *bytes,
                                                  uint64_t value)
 {
-    statesampler_priv_store32(bytes, (uint32_t)value);
-    statesampler_priv_store32(bytes + 4, (uint32_t)(value >> 32));
+    statesampler_priv_bytes_store32(bytes, (uint32_t)value);
+    statesampler_priv_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
 }
 
 /* Epoch, position and step, 24 bytes. */
 STATESAMPLER_PRIV void statesampler_priv_spot_encode(
     unsigned char *bytes, const statesampler_priv_spot *spot)
 {
-    statesampler_priv_store64(bytes, spot->epoch);
-    statesampler_priv_store64(bytes + 8, spot->position);
-    statesampler_priv_store64(bytes + 16, spot->step);
+    statesampler_priv_bytes_store64(bytes, spot->epoch);
+    statesampler_priv_bytes_store64(bytes + 8, spot->position);
+    statesampler_priv_bytes_store64(bytes + 16, spot->step);
 }
 
 STATESAMPLER_PRIV void statesampler_priv_spot_decode(
     statesampler_priv_spot *spot, const unsigned char *bytes)
 {
-    spot->epoch = statesampler_priv_load64(bytes);
-    spot->position = statesampler_priv_load64(bytes + 8);
-    spot->step = statesampler_priv_load64(bytes + 16);
+    spot->epoch = statesampler_priv_bytes_load64(bytes);
+    spot->position = statesampler_priv_bytes_load64(bytes + 8);
+    spot->step = statesampler_priv_bytes_load64(bytes + 16);
 }
 
 /* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
 STATESAMPLER_PRIV void statesampler_priv_run_encode(
     unsigned char *bytes, const statesampler_priv_run *run, uint32_t blocks)
 {
-    statesampler_priv_store64(bytes + 8, run->num_samples);
-    statesampler_priv_store64(bytes + 16, run->seed);
-    statesampler_priv_store64(bytes + 24, run->stream);
-    statesampler_priv_store64(bytes + 32, run->chunk_size);
-    statesampler_priv_store64(bytes + 40, run->window);
+    statesampler_priv_bytes_store64(bytes + 8, run->num_samples);
+    statesampler_priv_bytes_store64(bytes + 16, run->seed);
+    statesampler_priv_bytes_store64(bytes + 24, run->stream);
+    statesampler_priv_bytes_store64(bytes + 32, run->chunk_size);
+    statesampler_priv_bytes_store64(bytes + 40, run->window);
     bytes[48] = (unsigned char)run->order;
     bytes[49] = (unsigned char)run->partition;
     bytes[50] = (unsigned char)run->tail;
     bytes[51] = 0;
-    statesampler_priv_store32(bytes + 52, blocks);
-    statesampler_priv_store32(bytes + 56, run->world_size);
-    statesampler_priv_store32(bytes + 60, run->batch_size);
+    statesampler_priv_bytes_store32(bytes + 52, blocks);
+    statesampler_priv_bytes_store32(bytes + 56, run->world_size);
+    statesampler_priv_bytes_store32(bytes + 60, run->batch_size);
 }
 
 /* Returns 0 if byte 51 is not. */
 STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
                                                    const unsigned char *bytes)
 {
-    run->num_samples = statesampler_priv_load64(bytes + 8);
-    run->seed = statesampler_priv_load64(bytes + 16);
-    run->stream = statesampler_priv_load64(bytes + 24);
-    run->chunk_size = statesampler_priv_load64(bytes + 32);
-    run->window = statesampler_priv_load64(bytes + 40);
+    run->num_samples = statesampler_priv_bytes_load64(bytes + 8);
+    run->seed = statesampler_priv_bytes_load64(bytes + 16);
+    run->stream = statesampler_priv_bytes_load64(bytes + 24);
+    run->chunk_size = statesampler_priv_bytes_load64(bytes + 32);
+    run->window = statesampler_priv_bytes_load64(bytes + 40);
     run->order = bytes[48];
     run->partition = bytes[49];
     run->tail = bytes[50];
-    run->leg.blocks = statesampler_priv_load32(bytes + 52);
-    run->world_size = statesampler_priv_load32(bytes + 56);
-    run->batch_size = statesampler_priv_load32(bytes + 60);
+    run->leg.blocks = statesampler_priv_bytes_load32(bytes + 52);
+    run->world_size = statesampler_priv_bytes_load32(bytes + 56);
+    run->batch_size = statesampler_priv_bytes_load32(bytes + 60);
     return bytes[51] == 0;
 }
 
@@ -2899,7 +3825,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        hash ^= statesampler_priv_load64(bytes);
+        hash ^= statesampler_priv_bytes_load64(bytes);
         hash *= STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
@@ -2910,8 +3836,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
                                                      uint32_t magic)
 {
-    statesampler_priv_store32(bytes, magic);
-    statesampler_priv_store32(bytes + 4,
+    statesampler_priv_bytes_store32(bytes, magic);
+    statesampler_priv_bytes_store32(bytes + 4,
                               (uint32_t)STATESAMPLER_ALGORITHM << 16 |
                                   STATESAMPLER_PRIV_FORMAT);
 }
@@ -2920,7 +3846,7 @@ STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
 STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
                                                    size_t size)
 {
-    statesampler_priv_store64(bytes + size - 8,
+    statesampler_priv_bytes_store64(bytes + size - 8,
                               statesampler_priv_state_hash(bytes, size - 8));
 }
 
@@ -2934,8 +3860,8 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size < 8) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    version = statesampler_priv_load32(bytes + 4);
-    if (statesampler_priv_load32(bytes) != magic || (version & 0xffff) == 0) {
+    version = statesampler_priv_bytes_load32(bytes + 4);
+    if (statesampler_priv_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
         return STATESAMPLER_ECORRUPT_MAGIC;
     }
     if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
@@ -2944,7 +3870,7 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size != expected) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    if (statesampler_priv_load64(bytes + size - 8) !=
+    if (statesampler_priv_bytes_load64(bytes + size - 8) !=
         statesampler_priv_state_hash(bytes, size - 8)) {
         return STATESAMPLER_ECORRUPT_CHECK;
     }
@@ -3125,8 +4051,8 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_SAMPLER);
     statesampler_priv_run_encode(bytes, &s->run, s->run.leg.blocks);
-    statesampler_priv_store64(bytes + 64, s->run.now.epoch);
-    statesampler_priv_store64(bytes + 72, s->run.now.position);
+    statesampler_priv_bytes_store64(bytes + 64, s->run.now.epoch);
+    statesampler_priv_bytes_store64(bytes + 72, s->run.now.position);
     statesampler_priv_spot_encode(bytes + 80, &s->run.leg.base);
     statesampler_priv_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
@@ -3145,8 +4071,8 @@ STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
     if (!statesampler_priv_run_decode(run, bytes)) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    run->now.epoch = statesampler_priv_load64(bytes + 64);
-    run->now.position = statesampler_priv_load64(bytes + 72);
+    run->now.epoch = statesampler_priv_bytes_load64(bytes + 64);
+    run->now.position = statesampler_priv_bytes_load64(bytes + 72);
     statesampler_priv_spot_decode(&run->leg.base, bytes + 80);
     code = statesampler_priv_run_check(run);
     if (code == STATESAMPLER_OK) {
@@ -3404,13 +4330,19 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
         const statesampler *s = &source->sampler;
+        const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
         uint64_t over;
         source->left = statesampler_priv_leg_steps(&s->run.leg, s);
         source->base_turns =
-            statesampler_priv_mix_turns_of(mix, seat, mix->point);
+            mix->point == 0
+                ? 0
+                : statesampler_priv_mix_turns_of(mix, seat, mix->point);
         left += source->left;
         if (source->left != 0) {
             mix->sources[mix->alive++].row.alive = seat;
+        }
+        if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
+            continue;
         }
         /* Its first turn without a step. */
         over = statesampler_priv_mix_point_of(
@@ -3420,7 +4352,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
         if (over > last && !source->finished) {
             last = over;
         }
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+        if (carry) {
             reach = statesampler_priv_min(reach, over);
         }
     }
@@ -3924,8 +4856,8 @@ STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
 STATESAMPLER_PRIV void statesampler_priv_source_encode(
     unsigned char *bytes, const statesampler_source *source)
 {
-    statesampler_priv_store32(bytes, statesampler_priv_source_weight(source));
-    statesampler_priv_store32(bytes + 4, source->finished |
+    statesampler_priv_bytes_store32(bytes, statesampler_priv_source_weight(source));
+    statesampler_priv_bytes_store32(bytes + 4, source->finished |
                                              source->sampler.drop_last << 1);
     statesampler_priv_run_encode(bytes, &source->sampler.run,
                                  source->base.blocks);
@@ -3937,8 +4869,8 @@ STATESAMPLER_PRIV int statesampler_priv_source_decode(
     statesampler_priv_source_entry *entry, const unsigned char *bytes)
 {
     statesampler_priv_run *run = &entry->run;
-    uint32_t flags = statesampler_priv_load32(bytes + 4);
-    entry->weight = statesampler_priv_load32(bytes);
+    uint32_t flags = statesampler_priv_bytes_load32(bytes + 4);
+    entry->weight = statesampler_priv_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
     if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
@@ -3963,12 +4895,12 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
         return STATESAMPLER_ECAPACITY;
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIX);
-    statesampler_priv_store32(bytes + 8, mix->num_sources);
-    statesampler_priv_store32(bytes + 12, mix->stop);
-    statesampler_priv_store64(bytes + 16, mix->epoch);
-    statesampler_priv_store64(bytes + 24, mix->turn);
-    statesampler_priv_store64(bytes + 32, mix->base_turn);
-    statesampler_priv_store64(bytes + 40, mix->base_point);
+    statesampler_priv_bytes_store32(bytes + 8, mix->num_sources);
+    statesampler_priv_bytes_store32(bytes + 12, mix->stop);
+    statesampler_priv_bytes_store64(bytes + 16, mix->epoch);
+    statesampler_priv_bytes_store64(bytes + 24, mix->turn);
+    statesampler_priv_bytes_store64(bytes + 32, mix->base_turn);
+    statesampler_priv_bytes_store64(bytes + 40, mix->base_point);
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_priv_source_encode(
             bytes + statesampler_priv_mix_entry_at(i), mix->sources + i);
@@ -4009,7 +4941,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     int code;
     head->num_sources = 0;
     if (size >= STATESAMPLER_PRIV_MIX_HEAD) {
-        head->num_sources = statesampler_priv_load32(bytes + 8);
+        head->num_sources = statesampler_priv_bytes_load32(bytes + 8);
         if (head->num_sources <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             expected = statesampler_priv_mix_bytes(head->num_sources);
         }
@@ -4020,11 +4952,11 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    head->stop = statesampler_priv_load32(bytes + 12);
-    head->epoch = statesampler_priv_load64(bytes + 16);
-    head->turn = statesampler_priv_load64(bytes + 24);
-    head->base_turn = statesampler_priv_load64(bytes + 32);
-    head->base_point = statesampler_priv_load64(bytes + 40);
+    head->stop = statesampler_priv_bytes_load32(bytes + 12);
+    head->epoch = statesampler_priv_bytes_load64(bytes + 16);
+    head->turn = statesampler_priv_bytes_load64(bytes + 24);
+    head->base_turn = statesampler_priv_bytes_load64(bytes + 32);
+    head->base_point = statesampler_priv_bytes_load64(bytes + 40);
     return statesampler_priv_mix_check_head(head);
 }
 
@@ -4916,9 +5848,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     }
     count = mixture->mix.num_sources;
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIXTURE);
-    statesampler_priv_store64(bytes + 8, count);
+    statesampler_priv_bytes_store64(bytes + 8, count);
     for (i = 0; i < count; i++) {
-        statesampler_priv_store64(bytes + 16 + 8 * (size_t)i,
+        statesampler_priv_bytes_store64(bytes + 16 + 8 * (size_t)i,
                                   mixture->datasets[i].value);
     }
     head = statesampler_priv_mixture_head(count);
@@ -4928,20 +5860,27 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     return STATESAMPLER_OK;
 }
 
-/* The mixture that saved a state, as its rank 0 was then. */
+/* A dataset as a state has it. */
+typedef struct statesampler_priv_past_dataset {
+    uint64_t hash;
+    statesampler_priv_source_entry entry;
+} statesampler_priv_past_dataset;
+
+/* The mixture that saved a state. */
 typedef struct statesampler_priv_past {
-    statesampler_mix mix;
-    statesampler_source *sources; /* an array */
-    uint64_t *hashes;             /* an array */
-    statesampler_number *numbers; /* a map */
+    const unsigned char *state; /* of its mix */
+    statesampler_priv_mix_head head;
+    statesampler_priv_past_dataset *datasets; /* an array */
+    statesampler_number *numbers;             /* a map */
+    statesampler_source *sources; /* an array: its rank 0's, once resumed */
 } statesampler_priv_past;
 
 STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
     statesampler_priv_past *past)
 {
-    arrfree(past->sources);
-    arrfree(past->hashes);
+    arrfree(past->datasets);
     hmfree(past->numbers);
+    arrfree(past->sources);
 }
 
 /* Reads how many datasets a state has, and whether the rest is there. */
@@ -4952,7 +5891,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
     int code;
     *count = 0;
     if (size >= 16) {
-        uint64_t datasets = statesampler_priv_load64(bytes + 8);
+        uint64_t datasets = statesampler_priv_bytes_load64(bytes + 8);
         if (datasets <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             *count = (uint32_t)datasets;
             expected = statesampler_priv_mixture_bytes(*count);
@@ -4967,14 +5906,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
                : code;
 }
 
-/* Adds the dataset of this number to the past. */
+/* Adds a dataset to the past. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
     statesampler_priv_past *past, uint64_t hash, const unsigned char *entry)
 {
-    statesampler_priv_source_entry found;
-    statesampler_source source;
-    statesampler_desc desc;
-    int code = statesampler_priv_source_decode(&found, entry);
+    statesampler_priv_past_dataset dataset;
+    int code = statesampler_priv_source_decode(&dataset.entry, entry);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4982,41 +5919,53 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
         STATESAMPLER_PRIV_NOBODY) {
         return STATESAMPLER_ECORRUPT_NAMES;
     }
-    statesampler_priv_run_describe(&desc, &found.run);
-    desc.drop_last = found.drop_last;
-    (void)statesampler_init(&source.sampler, &desc);
-    source.weight = found.weight;
     statesampler_priv_number_add(&past->numbers, hash);
-    arrput(past->hashes, hash);
-    arrput(past->sources, source);
+    dataset.hash = hash;
+    arrput(past->datasets, dataset);
     return STATESAMPLER_OK;
 }
 
-/* Sets up the past, from all of a state. */
+/* Reads all of a state. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
     statesampler_priv_past *past, const unsigned char *bytes, size_t size)
 {
-    statesampler_priv_mix_head head;
-    const unsigned char *mix;
     uint32_t i, count;
     int code = statesampler_priv_mixture_read(&count, bytes, size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    mix = bytes + statesampler_priv_mixture_head(count);
-    size = statesampler_priv_mix_bytes(count);
-    code = statesampler_priv_mix_read(&head, mix, size);
+    past->state = bytes + statesampler_priv_mixture_head(count);
+    code = statesampler_priv_mix_read(&past->head, past->state,
+                                      statesampler_priv_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
         code = statesampler_priv_past_add(
-            past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
-            mix + statesampler_priv_mix_entry_at(i));
+            past, statesampler_priv_bytes_load64(bytes + 16 + 8 * (size_t)i),
+            past->state + statesampler_priv_mix_entry_at(i));
     }
-    if (code != STATESAMPLER_OK) {
-        return code;
+    return code;
+}
+
+/* Takes the sources of the past to where they were when it was saved. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
+    statesampler_priv_past *past)
+{
+    statesampler_mix mix;
+    uint32_t i, count = past->head.num_sources;
+    for (i = 0; i < count; i++) {
+        const statesampler_priv_source_entry *entry =
+            &past->datasets[i].entry;
+        statesampler_source source;
+        statesampler_desc desc;
+        statesampler_priv_run_describe(&desc, &entry->run);
+        desc.drop_last = entry->drop_last;
+        (void)statesampler_init(&source.sampler, &desc);
+        source.weight = entry->weight;
+        arrput(past->sources, source);
     }
-    code = statesampler_mix_init(&past->mix, past->sources, count, head.stop);
-    return code == STATESAMPLER_OK
-               ? statesampler_mix_load(&past->mix, mix, size)
+    return statesampler_mix_init(&mix, past->sources, count,
+                                 past->head.stop) == STATESAMPLER_OK
+               ? statesampler_mix_load(&mix, past->state,
+                                       statesampler_priv_mix_bytes(count))
                : STATESAMPLER_ECORRUPT_DESC;
 }
 
@@ -5036,7 +5985,7 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         number = statesampler_priv_number_find(&past->numbers, change.hash);
         if (number != STATESAMPLER_PRIV_NOBODY) {
             change.status = statesampler_priv_run_match(
-                                &past->sources[number].sampler.run,
+                                &past->datasets[number].entry.run,
                                 &mixture->sources[i].sampler.run) ==
                                     STATESAMPLER_OK
                                 ? STATESAMPLER_CHANGE_MATCHED
@@ -5044,12 +5993,12 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         }
         arrput(mixture->changes, change);
     }
-    for (i = 0; i < past->mix.num_sources; i++) {
-        if (statesampler_priv_number_find(&mixture->numbers,
-                                          past->hashes[i]) ==
+    for (i = 0; i < past->head.num_sources; i++) {
+        uint64_t hash = past->datasets[i].hash;
+        if (statesampler_priv_number_find(&mixture->numbers, hash) ==
             STATESAMPLER_PRIV_NOBODY) {
             change.name = NULL;
-            change.hash = past->hashes[i];
+            change.hash = hash;
             change.source = i;
             change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
@@ -5063,14 +6012,32 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     const statesampler_mixture *mixture, const statesampler_priv_past *past)
 {
     uint32_t i, count = mixture->mix.num_sources;
-    int same = count == past->mix.num_sources;
+    int same = count == past->head.num_sources;
     for (i = 0; same && i < count; i++) {
         same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == past->hashes[i] &&
+               mixture->changes[i].hash == past->datasets[i].hash &&
                statesampler_priv_source_weight(mixture->sources + i) ==
-                   statesampler_priv_source_weight(past->sources + i);
+                   past->datasets[i].entry.weight;
     }
     return same;
+}
+
+/* Whether the past may go on here. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
+    const statesampler_mixture *mixture, const statesampler_priv_past *past,
+    int changed)
+{
+    uint32_t i;
+    if (past->head.stop != mixture->mix.stop) {
+        return STATESAMPLER_EMISMATCH_STOP;
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
+            changed != STATESAMPLER_RESTART_CHANGED) {
+            return STATESAMPLER_EMISMATCH_DATASET;
+        }
+    }
+    return STATESAMPLER_OK;
 }
 
 /* Takes a dataset to where the past has left it, if it is of the past. */
@@ -5085,38 +6052,33 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    old = past->sources + statesampler_priv_number_find(&past->numbers,
-                                                        change->hash);
+    old = past->sources +
+          statesampler_priv_number_find(&past->numbers, change->hash);
     if (change->status == STATESAMPLER_CHANGE_CHANGED) {
         statesampler_begin(s, old->sampler.run.now.epoch);
         return;
     }
-    source->finished =
-        old->finished ||
-        old->sampler.run.now.epoch != old->base.base.epoch;
+    source->finished = old->finished ||
+                       old->sampler.run.now.epoch != old->base.base.epoch;
     statesampler_priv_sampler_follow(s, &old->sampler.run);
 }
 
-/* Goes on where the past was, where its mix may have had other sources. */
+/* Goes on where the past was, with other datasets or weights than it had: turns
+   go on counting, and the sequence begins anew. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
-    statesampler_mixture *mixture, statesampler_priv_past *past, int changed)
+    statesampler_mixture *mixture, statesampler_priv_past *past)
 {
     uint32_t i;
-    if (past->mix.stop != mixture->mix.stop) {
-        return STATESAMPLER_EMISMATCH_STOP;
-    }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            changed != STATESAMPLER_RESTART_CHANGED) {
-            return STATESAMPLER_EMISMATCH_DATASET;
-        }
+    int code = statesampler_priv_past_resume(past);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     for (i = 0; i < mixture->mix.num_sources; i++) {
         statesampler_priv_mixture_move(mixture->sources + i, past,
                                        mixture->changes + i);
     }
-    mixture->mix.epoch = past->mix.epoch;
-    mixture->mix.turn = past->mix.turn;
+    mixture->mix.epoch = past->head.epoch;
+    mixture->mix.turn = past->head.turn;
     mixture->mix.point = 0;
     statesampler_priv_mix_rebase(&mixture->mix);
     return STATESAMPLER_OK;
@@ -5126,26 +6088,28 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
     int changed)
 {
-    const unsigned char *bytes = (const unsigned char *)state;
     statesampler_priv_past past;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
     arrsetlen(mixture->changes, 0);
-    past.sources = NULL;
-    past.hashes = NULL;
+    past.datasets = NULL;
     past.numbers = NULL;
-    code = statesampler_priv_past_read(&past, bytes, size);
+    past.sources = NULL;
+    code = statesampler_priv_past_read(&past, (const unsigned char *)state,
+                                       size);
     if (code == STATESAMPLER_OK) {
         statesampler_priv_mixture_compare(mixture, &past);
-        if (past.mix.stop == mixture->mix.stop &&
-            statesampler_priv_mixture_is(mixture, &past)) {
-            uint32_t count = past.mix.num_sources;
-            code = statesampler_mix_load(
-                &mixture->mix, bytes + statesampler_priv_mixture_head(count),
-                statesampler_priv_mix_bytes(count));
-        } else {
-            code = statesampler_priv_mixture_follow(mixture, &past, changed);
+        code = statesampler_priv_mixture_match(mixture, &past, changed);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_mixture_is(mixture, &past)
+                   ? statesampler_mix_load(
+                         &mixture->mix, past.state,
+                         statesampler_priv_mix_bytes(past.head.num_sources))
+                   : statesampler_priv_mixture_follow(mixture, &past);
+        if (code != STATESAMPLER_OK) {
+            arrsetlen(mixture->changes, 0);
         }
     }
     statesampler_priv_past_free(&past);

@@ -29,6 +29,40 @@ double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* A page of 4 KiB and nine cache lines, in words: sixteen of these steps reach
+   sixteen different lines of a page. */
+enum { ADDRESSES = 16, APART = 512 + 9 * 8 };
+
+static size_t moved; /* words, in the present turn */
+
+uint64_t *here(uint64_t *start)
+{
+    return start + moved;
+}
+
+uint64_t *array_of(size_t count)
+{
+    size_t bytes = (count + ADDRESSES * APART) * sizeof(uint64_t);
+    void *memory = NULL;
+    must(posix_memalign(&memory, 64, bytes) == 0, "no memory");
+    memset(memory, 1, bytes);
+    return memory;
+}
+
+static void run_once(contender *c, int check)
+{
+    double from, took;
+    if (c->before != NULL)
+        c->before(c->data);
+    from = now();
+    c->run(c->data);
+    took = now() - from;
+    if (took < c->ns)
+        c->ns = took;
+    if (check && c->check != NULL)
+        c->check(c->data);
+}
+
 void race(contender *contenders, size_t count, double seconds)
 {
     double end = now() + (quick() ? 0.002 : seconds) * 1e9;
@@ -36,31 +70,15 @@ void race(contender *contenders, size_t count, double seconds)
     size_t i;
     for (i = 0; i < count; i++)
         contenders[i].ns = 1e18;
-    for (turn = 1; turn <= 5 || now() < end; turn++) {
+    for (turn = 1; turn <= 2 || now() < end; turn++) {
+        /* The 1st, 2nd, 4th, 8th, ... turn: a check takes longer than a run. */
+        int check = (turn & (turn - 1)) == 0;
+        moved = turn % ADDRESSES * APART;
         for (i = 0; i < count; i++) {
-            contender *c = &contenders[i];
-            double from, took;
-            if (c->before != NULL)
-                c->before(c->data);
-            from = now();
-            c->run(c->data);
-            took = now() - from;
-            if (took < c->ns)
-                c->ns = took;
-            /* The 1st, 2nd, 4th, 8th, ... run: a check takes longer. */
-            if (c->check != NULL && (turn & (turn - 1)) == 0)
-                c->check(c->data);
+            run_once(&contenders[i], 0);
+            run_once(&contenders[i], check);
         }
     }
-}
-
-uint64_t *array_of(size_t count)
-{
-    void *memory = NULL;
-    must(posix_memalign(&memory, 64, count * sizeof(uint64_t)) == 0,
-         "no memory");
-    memset(memory, 1, count * sizeof(uint64_t));
-    return memory;
 }
 
 int memory_for(double bytes)
@@ -83,7 +101,7 @@ void row(const char *figure, double value, const char *unit,
     printf("row,%s,%.4g,%s,%s,%.4g,%.2f,", figure, value, unit, yardstick,
            yardstick_value, ratio);
     /* Judged as it is printed. */
-    if (bar > 0)
+    if (bar != NO_BAR)
         printf("%g,%s\n", bar, verdict((int)(ratio * 100 + 0.5) <=
                                        (int)(bar * 100 + 0.5)));
     else
@@ -93,11 +111,14 @@ void row(const char *figure, double value, const char *unit,
 
 void row_alone(const char *figure, double value, const char *unit, double bar)
 {
-    printf("row,%s,%.12g,%s,,,,", figure, value, unit);
-    if (bar >= 0)
-        printf("%g,%s\n", bar, verdict(value <= bar));
-    else
-        printf(",\n");
+    printf("row,%s,%.6g,%s,,,,%g,%s\n", figure, value, unit, bar,
+           verdict(value <= bar));
+    fflush(stdout);
+}
+
+void row_plain(const char *figure, double value, const char *unit)
+{
+    printf("row,%s,%.12g,%s,,,,,\n", figure, value, unit);
     fflush(stdout);
 }
 
@@ -110,6 +131,13 @@ void row_missing(const char *figure, const char *why)
 void point(const char *plot, const char *series, double x, double y)
 {
     printf("point,%s,%s,%.12g,%.6g\n", plot, series, x, y);
+    fflush(stdout);
+}
+
+void headline(const char *figure, const char *whose, double value,
+              const char *unit)
+{
+    printf("headline,%s,%s,%.6g,%s\n", figure, whose, value, unit);
     fflush(stdout);
 }
 
@@ -140,7 +168,7 @@ void splitmix_loop(uint64_t *out, size_t count)
 static void write_run(void *data)
 {
     const array *a = data;
-    write_loop(a->out, a->count);
+    write_loop(here(a->out), a->count);
 }
 
 static void write_check(void *data)
@@ -148,7 +176,7 @@ static void write_check(void *data)
     const array *a = data;
     size_t i;
     for (i = 0; i < a->count; i++)
-        must(a->out[i] == i, "write");
+        must(here(a->out)[i] == i, "write");
 }
 
 contender write_contender(array *a)
@@ -161,7 +189,7 @@ contender write_contender(array *a)
 static void splitmix_run(void *data)
 {
     const array *a = data;
-    splitmix_loop(a->out, a->count);
+    splitmix_loop(here(a->out), a->count);
 }
 
 /* Of the values, the first is known from the authors' own program. */
@@ -169,9 +197,9 @@ static void splitmix_check(void *data)
 {
     const array *a = data;
     size_t i;
-    must(a->out[0] == 0xe220a8397b1dcdafu, "SplitMix64 of 0");
+    must(here(a->out)[0] == 0xe220a8397b1dcdafu, "SplitMix64 of 0");
     for (i = 0; i < a->count; i++)
-        must(a->out[i] == splitmix(i), "splitmix");
+        must(here(a->out)[i] == splitmix(i), "splitmix");
 }
 
 contender splitmix_contender(array *a)
@@ -181,7 +209,7 @@ contender splitmix_contender(array *a)
     return c;
 }
 
-/* --- ours and the table --- */
+/* --- ours --- */
 
 void bulk_init(bulk *b, uint64_t n, uint64_t stride, uint64_t *out,
                size_t count)
@@ -210,7 +238,7 @@ static void bulk_run(void *data)
     size_t i;
     for (i = 0; i < b->fills; i++)
         statesampler_perm_fill(&b->perm[i % KEYS], b->first, b->stride,
-                               b->out, b->count);
+                               here(b->out), b->count);
 }
 
 static void bulk_check(void *data)
@@ -218,7 +246,7 @@ static void bulk_check(void *data)
     const bulk *b = data;
     size_t i;
     for (i = 0; i < b->count; i++)
-        must(b->out[i] ==
+        must(here(b->out)[i] ==
                  statesampler_perm_at(&b->perm[(b->fills - 1) % KEYS],
                                       b->first + i * b->stride),
              "perm_fill gives another index than perm_at");
@@ -236,6 +264,96 @@ double bulk_per_index(const contender *c)
     const bulk *b = c->data;
     return c->ns / (double)b->count / (double)b->fills;
 }
+
+/* --- batches --- */
+
+void batches_init(batches *b, const statesampler_desc *desc, uint64_t *out)
+{
+    must(statesampler_init(&b->sampler, desc) == 0, "init");
+    b->desc = *desc;
+    b->first = 0;
+    b->out = out;
+}
+
+static void batches_before(void *data)
+{
+    batches *b = data;
+    uint64_t span = (uint64_t)ARRAY * b->desc.world_size;
+    if (statesampler_position(&b->sampler) + span > b->desc.num_samples)
+        must(statesampler_seek(&b->sampler, b->first) == 0, "seek");
+    b->begun = statesampler_step(&b->sampler);
+}
+
+static void batches_run(void *data)
+{
+    batches *b = data;
+    uint64_t *out = here(b->out);
+    size_t done = 0, count;
+    while (done < ARRAY) {
+        statesampler_next(&b->sampler, out + done, &count);
+        done += count;
+    }
+}
+
+/* What next serves is compared with locate, which goes from the sample to its
+   place. */
+static void check_places(const batches *b)
+{
+    const uint64_t *out = here(b->out);
+    statesampler_place place;
+    uint64_t i;
+    for (i = 0; i < ARRAY; i++)
+        must(statesampler_locate(&b->sampler, out[i], &place) == 0 &&
+                 place.step == b->begun + i / b->desc.batch_size &&
+                 place.slot == i % b->desc.batch_size &&
+                 place.rank == b->desc.rank,
+             "locate finds a sample elsewhere than next served it");
+}
+
+/* Where samples repeat, locate cannot say which place is meant. There the
+   comparison is with a sampler whose steps are single positions. */
+static void check_draws(const batches *b)
+{
+    const uint64_t *out = here(b->out);
+    statesampler_desc lone = b->desc;
+    statesampler s;
+    uint64_t first, i, index;
+    lone.rank = 0;
+    lone.world_size = lone.batch_size = 1;
+    must(statesampler_init(&s, &lone) == 0, "init");
+    first = b->begun * b->desc.batch_size * b->desc.world_size + b->desc.rank;
+    for (i = 0; i < ARRAY; i++) {
+        size_t count;
+        must(statesampler_at(&s, first + i * b->desc.world_size, &index,
+                             &count) == 1 &&
+                 index == out[i],
+             "next draws another index than a lone call");
+    }
+}
+
+static void batches_check(void *data)
+{
+    const batches *b = data;
+    if (b->desc.order == STATESAMPLER_ORDER_REPLACEMENT)
+        check_draws(b);
+    else
+        check_places(b);
+}
+
+contender batches_contender(batches *b)
+{
+    contender c = {batches_run, batches_before, batches_check, NULL, 0};
+    c.data = b;
+    return c;
+}
+
+double batches_per_batch(const contender *c)
+{
+    const batches *b = c->data;
+    return c->ns / ARRAY * b->desc.batch_size;
+}
+
+/* --- the table --- */
 
 void fisher_yates(uint64_t *table, size_t n, uint64_t seed)
 {

@@ -78,44 +78,27 @@ __host__ __device__ static void use_perm(result *r, uint64_t n, uint64_t seed)
 }
 
 /* Not inlined, because three copies of it take nvcc far longer than one. */
-__host__ __device__ static __noinline__ size_t serve(statesampler *s,
-                                                     uint64_t *out)
+__host__ __device__ static __noinline__ int serve(statesampler *s,
+                                                  uint64_t *out,
+                                                  size_t *count)
 {
-    return statesampler_next(s, out);
+    return statesampler_next(s, out, count);
 }
 
-/* A first step, a save, a load on another rank, and the rest by next and at. */
-__host__ __device__ static void use_sampler(result *r,
-                                            const statesampler_desc *desc)
+/* Four steps, each by at and by next, and what they add up to. */
+__host__ __device__ static void use_steps(result *r, statesampler *s,
+                                          uint64_t num_samples)
 {
-    unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t out[BATCH], same[BATCH];
-    statesampler saved, s;
-    statesampler_desc other = *desc;
-    statesampler_counts counts;
-    statesampler_place place;
     statesampler_audit audit = {0, 0, 0, 0}, sum = {0, 0, 0, 0};
-    size_t i, k, count;
-    int code = statesampler_init(&saved, desc);
-    note(r, (uint64_t)statesampler_error(code)[0]);
-    if (code != STATESAMPLER_OK)
-        return;
-    serve(&saved, out);
-    statesampler_save(&saved, state);
-    for (i = 0; i < sizeof state; i++)
-        note(r, state[i]);
-    other.rank = (desc->rank + 1) % 3;
-    code = statesampler_init(&s, &other);
-    expect(r, code == STATESAMPLER_OK);
-    if (code != STATESAMPLER_OK)
-        return;
-    expect(r, statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
-    for (k = 0; k < 4; k++) {
-        uint64_t step = statesampler_step(&s);
-        count = statesampler_at(&s, step, same);
-        note(r, statesampler_padding(&s, step));
-        expect(r, serve(&s, out) == count);
-        for (i = 0; i < count; i++) {
+    size_t count, same_count;
+    for (int k = 0; k < 4; k++) {
+        uint64_t step = statesampler_step(s);
+        int code = statesampler_at(s, step, same, &same_count);
+        note(r, statesampler_padding(s, step));
+        expect(r, serve(s, out, &count) == code);
+        expect(r, same_count == count);
+        for (size_t i = 0; i < count; i++) {
             expect(r, out[i] == same[i]);
             note(r, out[i]);
         }
@@ -124,16 +107,64 @@ __host__ __device__ static void use_sampler(result *r,
     }
     statesampler_audit_merge(&sum, &audit);
     note(r, sum.sum1 + sum.sum2 + sum.sum3);
-    note(r, (uint64_t)statesampler_audit_check(&sum, desc->num_samples));
-    statesampler_get_counts(&s, &counts);
+    note(r, (uint64_t)statesampler_audit_check(&sum, num_samples));
+}
+
+/* What a sampler says of itself, also after it was moved. */
+__host__ __device__ static void use_questions(result *r, statesampler *s,
+                                              uint64_t num_samples)
+{
+    uint64_t out[BATCH];
+    statesampler_counts counts;
+    statesampler_place place;
+    size_t count;
+    statesampler_get_counts(s, &counts);
     note(r, counts.positions + counts.padded + counts.dropped);
     note(r, counts.steps + counts.rank_samples + counts.rank_batches);
-    if (statesampler_locate(&s, desc->num_samples / 2, &place) == 0)
+    if (statesampler_locate(s, num_samples / 2, &place) == 0)
         note(r, place.position + place.step + place.rank + place.slot);
-    expect(r, statesampler_seek(&s, 0) == STATESAMPLER_OK);
-    expect(r, statesampler_set_epoch(&s, 9) == STATESAMPLER_OK);
-    note(r, statesampler_epoch(&s) + statesampler_num_steps(&s));
-    note(r, statesampler_position(&s) + serve(&s, out));
+    expect(r, statesampler_seek(s, 0) == STATESAMPLER_OK);
+    statesampler_set_epoch(s, 9);
+    note(r, statesampler_epoch(s) + statesampler_num_steps(s));
+    note(r, (uint64_t)serve(s, out, &count));
+    note(r, count + statesampler_position(s));
+    statesampler_begin(s, 9);
+    note(r, statesampler_position(s));
+}
+
+/* A first step, a save, a load on another rank, and the rest there. */
+__host__ __device__ static void use_sampler(result *r,
+                                            const statesampler_desc *desc)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint64_t out[BATCH];
+    statesampler saved, s;
+    statesampler_desc other = *desc;
+    statesampler_place place = {};
+    size_t i, count;
+    int code = statesampler_init(&saved, desc);
+    note(r, (uint64_t)statesampler_error(code)[0]);
+    if (code != STATESAMPLER_OK)
+        return;
+    note(r, (uint64_t)serve(&saved, out, &count));
+    expect(r, statesampler_save(&saved, state, sizeof state - 1) ==
+                  STATESAMPLER_ECAPACITY);
+    expect(r, statesampler_save(&saved, state, sizeof state) ==
+                  STATESAMPLER_OK);
+    for (i = 0; i < sizeof state; i++)
+        note(r, state[i]);
+    code = statesampler_describe(state, sizeof state, &other, &place);
+    expect(r, code == STATESAMPLER_OK && other.seed == desc->seed);
+    note(r, place.position + place.step);
+    other = *desc;
+    other.rank = (desc->rank + 1) % 3;
+    code = statesampler_init(&s, &other);
+    expect(r, code == STATESAMPLER_OK);
+    if (code != STATESAMPLER_OK)
+        return;
+    expect(r, statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
+    use_steps(r, &s, desc->num_samples);
+    use_questions(r, &s, desc->num_samples);
 }
 
 /* One case of many: all orders, partitions and tails, sizes of any width. */
@@ -169,11 +200,11 @@ __global__ void use_all_kernel(result *results)
 
 /* A sampler comes as an argument; each thread serves a step of its own. */
 __global__ void serve_kernel(statesampler sampler, uint64_t steps,
-                             uint64_t *batches, uint64_t *counts)
+                             uint64_t *batches, size_t *counts)
 {
     uint64_t step = blockIdx.x * blockDim.x + threadIdx.x;
     if (step < steps)
-        counts[step] = statesampler_at(&sampler, step, batches + step * BATCH);
+        statesampler_at(&sampler, step, batches + step * BATCH, counts + step);
 }
 
 static void check_host()
@@ -207,7 +238,8 @@ static void check_serving()
 {
     statesampler sampler;
     statesampler_desc desc = {};
-    uint64_t *batches, *counts, out[BATCH];
+    uint64_t *batches, out[BATCH];
+    size_t *counts, count;
     desc.num_samples = 100003;
     desc.batch_size = BATCH;
     desc.world_size = 7;
@@ -219,7 +251,7 @@ static void check_serving()
         sampler, steps, batches, counts);
     must(cudaDeviceSynchronize());
     for (uint64_t step = 0; step < steps; step++) {
-        size_t count = statesampler_next(&sampler, out);
+        must(statesampler_next(&sampler, out, &count) == 1, "a step");
         must(count == counts[step], "a batch's size");
         must(memcmp(out, batches + step * BATCH, count * sizeof *out) == 0,
              "a batch on the device");

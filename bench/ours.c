@@ -32,7 +32,7 @@ static void measure_bulk(double bar)
     c[2] = write_contender(&yard);
     race(c, 3, 4);
     row("write", per_index(&c[2]), "ns/index", "splitmix", per_index(&c[1]),
-        0);
+        NO_BAR);
     row("bulk; n = 10^8; stride 8; 16384 at a time", per_index(&c[0]),
         "ns/index", "splitmix", per_index(&c[1]), bar);
     free(yard.out);
@@ -43,13 +43,14 @@ static void measure_bulk(double bar)
 static void epoch_check(void *data)
 {
     const bulk *b = data;
+    const uint64_t *out = here(b->out);
     statesampler_audit audit = {0, 0, 0, 0};
     uint64_t i;
-    statesampler_audit_add(&audit, b->out, b->count);
+    statesampler_audit_add(&audit, out, b->count);
     must(statesampler_audit_check(&audit, b->perm->n) == 1,
          "not each index of the epoch exactly once");
     for (i = 0; i < b->perm->n; i += 61)
-        must(b->out[i] == statesampler_perm_at(b->perm, i),
+        must(out[i] == statesampler_perm_at(b->perm, i),
              "perm_fill gives another index than perm_at");
 }
 
@@ -72,7 +73,7 @@ static void measure_epoch(void)
     c[1] = write_contender(&yard);
     race(c, 2, 10);
     row(figure, c[0].ns / (double)n, "ns/index", "write", c[1].ns / (double)n,
-        3);
+        2.5);
     free(yard.out);
 }
 
@@ -86,11 +87,11 @@ static void measure_sizes(void)
         double bar;
     } sizes[] = {
         {"bulk; n = 10; all of it; over 64 keys", 10, 50},
-        {"bulk; n = 10^9", 1000000000, 1.3},
-        {"bulk; n = 2^30 + 1", ((uint64_t)1 << 30) + 1, 4},
-        {"bulk; n = 2^40", (uint64_t)1 << 40, 4},
-        {"bulk; n = 2^53", (uint64_t)1 << 53, 4},
-        {"bulk; n = 2^62", (uint64_t)1 << 62, 4}
+        {"bulk; n = 10^9", 1000000000, 1.2},
+        {"bulk; n = 2^30 + 1", ((uint64_t)1 << 30) + 1, 3.5},
+        {"bulk; n = 2^40", (uint64_t)1 << 40, 3.5},
+        {"bulk; n = 2^53", (uint64_t)1 << 53, 3.5},
+        {"bulk; n = 2^62", (uint64_t)1 << 62, 3.5}
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     uint64_t *out = array_of(ARRAY);
@@ -119,19 +120,21 @@ static void measure_sizes(void)
 static void lone_run(void *data)
 {
     const bulk *b = data;
+    uint64_t *out = here(b->out);
     size_t i, k;
     for (k = 0; k < b->fills; k++)
         for (i = 0; i < b->count; i++)
-            b->out[i] = statesampler_perm_at(b->perm, b->first + i);
+            out[i] = statesampler_perm_at(b->perm, b->first + i);
 }
 
 /* What perm_at is itself compared with: its inverse. */
 static void lone_check(void *data)
 {
     const bulk *b = data;
+    const uint64_t *out = here(b->out);
     size_t i;
     for (i = 0; i < b->count; i++)
-        must(statesampler_perm_inverse(b->perm, b->out[i]) == b->first + i,
+        must(statesampler_perm_inverse(b->perm, out[i]) == b->first + i,
              "perm_inverse does not lead back");
 }
 
@@ -145,63 +148,21 @@ static contender lone_contender(bulk *b)
 
 static void measure_lone(void)
 {
-    array yard = {NULL, ARRAY};
+    uint64_t *out = array_of(ARRAY);
     bulk b;
-    contender c[2];
-    yard.out = array_of(ARRAY);
-    bulk_init(&b, usual, 1, yard.out, ARRAY);
-    c[0] = lone_contender(&b);
-    c[1] = splitmix_contender(&yard);
-    race(c, 2, 4);
-    row("lone calls; n = 10^8; i = 0 1 2 ...", per_index(&c[0]), "ns/index",
-        "splitmix", per_index(&c[1]), 16);
-    free(yard.out);
+    contender c;
+    bulk_init(&b, usual, 1, out, ARRAY);
+    c = lone_contender(&b);
+    race(&c, 1, 4);
+    row_alone("lone calls; n = 10^8; i = 0 1 2 ...", per_index(&c),
+              "ns/index", 30);
+    free(out);
 }
 
 /* --- next --- */
 
-typedef struct batches {
-    statesampler sampler;
-    uint64_t step; /* where the run began */
-    uint64_t *out;
-} batches;
-
-static void batches_before(void *data)
+static void rank_of_eight(batches *b, uint32_t batch_size, uint64_t *out)
 {
-    batches *b = data;
-    uint64_t steps = ARRAY / b->sampler.batch_size;
-    b->step = statesampler_step(&b->sampler);
-    /* The last step is not a full one, perhaps. */
-    if (b->step + steps >= statesampler_num_steps(&b->sampler)) {
-        must(statesampler_seek(&b->sampler, 0) == 0, "seek");
-        b->step = 0;
-    }
-}
-
-static void batches_run(void *data)
-{
-    batches *b = data;
-    size_t done = 0;
-    while (done < ARRAY)
-        done += statesampler_next(&b->sampler, b->out + done);
-}
-
-static void batches_check(void *data)
-{
-    const batches *b = data;
-    statesampler_perm perm;
-    uint64_t first = b->step * RANKS * b->sampler.batch_size, i;
-    must(statesampler_perm_init(&perm, usual, 1, 2, 3) == 0, "perm_init");
-    for (i = 0; i < ARRAY; i++)
-        must(b->out[i] == statesampler_perm_at(&perm, first + i * RANKS +
-                                                          b->sampler.rank),
-             "next gives another index than perm_at");
-}
-
-/* The size is a power of two, so that whole batches fill the array. */
-static contender batches_contender(batches *b, uint32_t size, uint64_t *out)
-{
-    contender c = {batches_run, batches_before, batches_check, NULL, 0};
     statesampler_desc d;
     memset(&d, 0, sizeof d);
     d.num_samples = usual;
@@ -210,11 +171,8 @@ static contender batches_contender(batches *b, uint32_t size, uint64_t *out)
     d.stream = 3;
     d.rank = 5;
     d.world_size = RANKS;
-    d.batch_size = size;
-    must(statesampler_init(&b->sampler, &d) == 0, "init");
-    b->out = out;
-    c.data = b;
-    return c;
+    d.batch_size = batch_size;
+    batches_init(b, &d, out);
 }
 
 static void measure_next(void)
@@ -223,13 +181,15 @@ static void measure_next(void)
     batches b256, b32;
     bulk all;
     contender c[3];
-    c[0] = batches_contender(&b256, 256, out);
-    c[1] = batches_contender(&b32, 32, out);
+    rank_of_eight(&b256, 256, out);
+    rank_of_eight(&b32, 32, out);
     bulk_init(&all, usual, RANKS, out, ARRAY);
+    c[0] = batches_contender(&b256);
+    c[1] = batches_contender(&b32);
     c[2] = bulk_contender(&all);
     race(c, 3, 6);
     row("next; 8 ranks; batches of 256", per_index(&c[0]), "ns/index", "bulk",
-        per_index(&c[2]), 1.3);
+        per_index(&c[2]), 1.2);
     row("next; 8 ranks; batches of 32", per_index(&c[1]), "ns/index", "bulk",
         per_index(&c[2]), 3);
     free(out);
@@ -245,38 +205,38 @@ static void epochs_run(void *data)
     for (i = 0; i < b->fills; i++) {
         statesampler_perm *perm = &b->perm[i % KEYS];
         statesampler_perm_init(perm, b->perm->n, 1, i % KEYS, 3);
-        statesampler_perm_fill(perm, b->first, b->stride, b->out, b->count);
+        statesampler_perm_fill(perm, b->first, b->stride, here(b->out),
+                               b->count);
     }
 }
 
+static void plot_size(uint64_t n, uint64_t *out)
+{
+    array yard = {NULL, ARRAY};
+    bulk b;
+    contender c[3];
+    yard.out = out;
+    bulk_init(&b, n, 1, out, n < ARRAY ? (size_t)n : ARRAY);
+    c[0] = bulk_contender(&b);
+    c[0].run = epochs_run;
+    c[1] = lone_contender(&b);
+    c[2] = splitmix_contender(&yard);
+    race(c, 3, 0.3);
+    point("n", "statesampler", (double)n, bulk_per_index(&c[0]));
+    point("n", "perm_at", (double)n, bulk_per_index(&c[1]));
+    point("n", "splitmix", (double)n, per_index(&c[2]));
+    point("bytes", "statesampler", (double)n, sizeof(statesampler));
+}
+
+/* 10, 30, 100, 300, ..., and the largest. */
 static void plot_sizes(void)
 {
-    uint64_t *out = array_of(ARRAY), power;
-    array yard;
-    int half;
-    yard.out = out;
-    yard.count = ARRAY;
-    /* 10, 30, 100, 300, ..., and the largest. */
-    for (power = 10; power <= STATESAMPLER_MAX_SAMPLES; power *= 10)
-        for (half = 0; half < 2; half++) {
-            uint64_t n = power;
-            bulk b;
-            contender c[3];
-            if (half == 1)
-                n = power <= STATESAMPLER_MAX_SAMPLES / 3
-                        ? 3 * power
-                        : STATESAMPLER_MAX_SAMPLES;
-            bulk_init(&b, n, 1, out, n < ARRAY ? (size_t)n : ARRAY);
-            c[0] = bulk_contender(&b);
-            c[0].run = epochs_run;
-            c[1] = lone_contender(&b);
-            c[2] = splitmix_contender(&yard);
-            race(c, 3, 0.3);
-            point("n", "statesampler", (double)n, bulk_per_index(&c[0]));
-            point("n", "perm_at", (double)n, bulk_per_index(&c[1]));
-            point("n", "splitmix", (double)n, per_index(&c[2]));
-            point("bytes", "statesampler", (double)n, sizeof(statesampler));
-        }
+    uint64_t *out = array_of(ARRAY), n;
+    for (n = 10; n <= STATESAMPLER_MAX_SAMPLES / 3; n *= 10) {
+        plot_size(n, out);
+        plot_size(3 * n, out);
+    }
+    plot_size(STATESAMPLER_MAX_SAMPLES, out);
     free(out);
 }
 
@@ -290,7 +250,8 @@ static void plot_batches(void)
     for (size = 1; size <= ARRAY; size *= 2) {
         batches b;
         contender c[2];
-        c[0] = batches_contender(&b, size, out);
+        rank_of_eight(&b, size, out);
+        c[0] = batches_contender(&b);
         c[1] = splitmix_contender(&yard);
         race(c, 2, 0.3);
         point("batch", "statesampler", size, per_index(&c[0]));

@@ -1,22 +1,55 @@
 #!/bin/sh
 # run.sh - what `make bench` runs: compiles the programs of this folder with
-# several sets of flags, asks each for its figures and leaves in build/bench
-#     table.csv     every row: figure, value, yardstick, ratio, bar, verdict
-#     resume.csv    resumes at every order, size and position
-#     plots.csv     the points of the plots, and the plots as *.svg
-#     figures.md    the README's section of figures
-# `sh bench/run.sh readme` puts the last of these into the README and the plots
-# into bench/plots. ONLY=pattern measures only what it matches ("lone", "ours
-# bulk", "tables", ...) and draws nothing; BENCH_QUICK=1 is done in seconds,
-# with times that mean little. Both leave the folder of a full run alone;
-# OUT=folder says where. CC is the user's, CFLAGS are not: the flags are part
-# of the figures.
+# several sets of flags, asks each for its figures, and leaves in build/bench
+#     table.csv      every row: figure, value, yardstick, ratio, bar, verdict
+#     resume.csv     resumes at every order, size and position
+#     plots.csv      the points of the plots; the plots are *.svg
+#     headlines.csv  the README's figures
+#     figures.md     all of it to read
+# `sh bench/run.sh figures` copies the last run's figures.md to
+# bench/FIGURES.md, its plots to bench/plots, and the README's figures to
+# between its lines <!-- figures --> and <!-- /figures -->.
+#
+# In the environment:
+#     ONLY=pattern   runs only the steps (below) that it matches: "bulk",
+#                    "fast tables", ...; draws nothing
+#     BENCH_QUICK=1  is done in a minute, with times that mean little
+#     OUT=folder     instead of build/bench, or, with one of the two above,
+#                    instead of a folder beside it
+#     CC             the compiler. CFLAGS has no effect: the flags are part of
+#                    the figures.
 
 export LC_ALL=C
 CC=${CC:-cc}
 OUT=${OUT:-build/bench${BENCH_QUICK:+-quick}${ONLY:+-some}}
 PYTHON=${PYTHON:-/usr/bin/python3}
+STB_FLAGS=${STB_FLAGS-$(pkg-config --cflags stb 2>/dev/null)}
 plots='n batch bytes resume'
+
+# The steps of a run: a set of flags and what is compiled with it, or - and a
+# function of this file. The number behind "bulk" is its bar.
+steps() {
+    cat <<'END'
+fast ours bulk 0.8
+fast ours epoch
+fast ours sizes
+fast ours next
+fast orders
+fast resume
+O2 ours bulk 1.5
+O2 ours lone
+scalar ours bulk 6
+native ours bulk 2.5
+fast mix
+fast mixture
+fast memory
+- sizes
+- quality
+fast tables
+- torch
+fast ours plots
+END
+}
 
 # --- Flags ------------------------------------------------------------------
 
@@ -25,11 +58,13 @@ has() { # CPU_FLAG COMPILER_FLAG
         $CC "$2" -E -x c /dev/null >/dev/null 2>&1
 }
 
-# The three sets of flags that figures are stated for.
+# A freestanding build takes the plain C path, as do compilers for which the
+# header knows no vectors.
 flags_of() { # SET
     case $1 in
-    avx2) has avx2 -mavx2 && echo '-O3 -mavx2' || echo '-O3' ;;
-    plain) echo '-O2' ;;
+    fast) has avx2 -mavx2 && echo '-O3 -mavx2' || echo '-O3' ;;
+    O2) echo '-O2' ;;
+    scalar) echo '-O2 -ffreestanding' ;;
     native) echo '-O3 -march=native' ;;
     esac
 }
@@ -49,124 +84,101 @@ show() {
                 printf "  %s: %s\n", $2, $9
                 next
             }
-            line = sprintf("  %-44s %9s %-8s %-15s %6s %5s %s", $2,
-                $4 ~ /^ns/ ? short($3) : $3, $4,
+            line = sprintf("  %-46s %9s %-8s %-15s %6s %5s %s", $2,
+                $4 ~ /^n?s/ ? short($3) : $3, $4,
                 $5 == "" ? "" : $5 " " short($6), $7, $8, $9)
             sub(/ *$/, "", line)
             print line
         }'
 }
 
-# Takes a program's lines to their files, and shows the rows.
+# Takes a step's lines to their files, and shows its rows.
 collect() { # FLAGS
     sed -n "s/^row,/$1,/p" $OUT/lines >$OUT/rows
     sed -n 's/^point,//p' $OUT/lines >>$OUT/plots.csv
+    sed -n 's/^headline,//p' $OUT/lines >>$OUT/headlines.csv
     sed -n 's/^resume,//p' $OUT/lines >>$OUT/resume.csv
     cat $OUT/rows >>$OUT/table.csv
     show <$OUT/rows
 }
 
-wanted() { # WHAT
-    [ -z "$ONLY" ] || echo "$1" | grep -qE -e "$ONLY"
-}
-
-program() { # SET NAME
-    [ ! -e "$OUT/$1-$2" ] || return 0
-    $CC -std=c99 $(flags_of $1) -I. $LDFLAGS -o $OUT/$1-$2 bench/$2.c \
-        bench/bench.c bench/core.c
-}
-
-measure() { # SET PROGRAM ARGUMENT...
-    set_of_flags=$1 name=$2
-    wanted "$*" || return 0
-    shift 2
-    program $set_of_flags $name && $OUT/$set_of_flags-$name "$@" >$OUT/lines ||
-        exit 1
-    collect "$(flags_of $set_of_flags)"
-}
-
 # What stands in the place of a row that cannot be measured.
-missing() { # FLAGS FIGURE WHY
-    echo "row,$2,,,,,,,not measured: $3" >$OUT/lines
-    collect "$1"
+missing() { # FIGURE WHY
+    echo "row,$1,,,,,,,not measured: $2"
 }
+
+# --- The steps that are functions -------------------------------------------
 
 # Lines "WHAT: NUMBER bytes (LIMIT)" are rows, others say why there is none.
 sizes() {
-    wanted sizes || return 0
-    MAKEFLAGS= sh tests/run.sh sizes >$OUT/sizes || exit 1
+    MAKEFLAGS= sh tests/run.sh sizes >$OUT/sizes || return 1
     sed -n -e 's/,/;/g' -e '
         s/^skip \(.*\): \(.*\)/row,\1,,,,,,,not measured: \2/p
         s/^\(.*\): \([0-9]*\) bytes (\([0-9]*\))$/\1,\2,\3/p' $OUT/sizes |
         awk -F , '/^row/ { print; next }
             { print "row," $1 "," $2 ",bytes,,,," $3 "," \
-                ($2 <= $3 ? "met" : "MISSED") }' >$OUT/lines
-    collect ''
+                ($2 <= $3 ? "met" : "MISSED") }'
 }
 
 quality() {
     figure='tests that tell it from Fisher-Yates; short'
-    wanted quality || return 0
     if [ -n "$BENCH_QUICK" ]; then
-        missing '' "$figure" 'make quality'
+        missing "$figure" 'make quality'
+        return
+    fi
+    ${MAKE:-make} -s build/quality/quality >&2 || return 1
+    if build/quality/quality short $OUT >$OUT/quality; then
+        echo "row,$figure,0,tests,,,,0,met"
     else
-        ${MAKE:-make} -s build/quality/quality || exit 1
-        build/quality/quality short $OUT >$OUT/quality
-        verdict=$?
-        [ $verdict = 0 ] && verdict='0,tests,,,,0,met' ||
-            verdict='some,tests,,,,0,MISSED'
-        echo "row,$figure,$verdict" >$OUT/lines
-        collect ''
+        echo "row,$figure,some,tests,,,,0,MISSED"
     fi
 }
 
-# --- What is measured -------------------------------------------------------
-
-measure_all() {
-    heading avx2
-    measure avx2 ours bulk 1
-    measure avx2 ours epoch
-    measure avx2 ours sizes
-    measure avx2 ours next
-    measure avx2 resume
-    heading plain
-    measure plain ours bulk 2.5
-    measure plain ours lone
-    heading native
-    if has avx512bw -mavx512bw; then
-        measure native ours bulk 3
-    elif wanted 'native ours bulk'; then
-        missing '-O3 -march=native' bulk 'no AVX-512 here'
+torch() {
+    if command -v $PYTHON >/dev/null; then
+        $PYTHON bench/torch_tables.py
+    else
+        missing torch "$PYTHON is not here"
     fi
-
-    # Rows of other programs go here: measure SET PROGRAM ARGUMENT...
-    printf '\nMixes, %s\n' "$(flags_of avx2)"
-    measure avx2 mix
-
-    printf '\nBytes, and quality\n'
-    measure avx2 memory
-    sizes
-    quality
-
-    # What is used instead; its times are beside the -O3 rows.
-    printf '\nInstead: tables, on one core\n'
-    measure avx2 tables
-    if wanted torch; then
-        if command -v $PYTHON >/dev/null; then
-            $PYTHON bench/torch_tables.py >$OUT/lines || exit 1
-            collect ''
-        else
-            missing '' torch "$PYTHON is not here"
-        fi
-    fi
-
-    ! wanted 'avx2 ours plots' || echo
-    measure avx2 ours plots
 }
 
-heading() { # SET
-    printf '\n%s\n' "$(flags_of $1)"
+# --- The steps that are programs --------------------------------------------
+
+# The files that all share are compiled once for each set of flags.
+program() { # SET NAME
+    [ ! -e "$OUT/$1-$2" ] || return 0
+    for unit in bench core $2; do
+        [ -e $OUT/$1-$unit.o ] ||
+            $CC -std=c99 $(flags_of $1) -I. $STB_FLAGS -c \
+                -o $OUT/$1-$unit.o bench/$unit.c || return 1
+    done
+    $CC $(flags_of $1) $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o \
+        $OUT/$1-core.o $OUT/$1-$2.o
 }
+
+# Why a step cannot be done here, or nothing.
+obstacle() { # SET PROGRAM
+    case $1,$2 in
+    native,*) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
+    *,mixture)
+        echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
+            echo 'stb_ds.h is not here'
+        ;;
+    esac
+}
+
+measure() { # SET PROGRAM [ARGUMENT...]
+    set_of_flags=$1 name=$2
+    why=$(obstacle $1 $2)
+    shift 2
+    if [ -n "$why" ]; then
+        missing "$name${1:+; $1}" "$why"
+    else
+        program $set_of_flags $name && $OUT/$set_of_flags-$name "$@"
+    fi
+}
+
+# --- A run ------------------------------------------------------------------
 
 processor() {
     sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1 |
@@ -179,32 +191,92 @@ commit() {
         echo 'with changes'
 }
 
+# What the columns and names of the table mean.
+legend() {
+    cat <<'END'
+Columns: the figure; its value; what it is measured against, side by side in
+the same run and with the same flags; how many times that it is; the bar that
+the project sets itself (for the value, where there is no ratio); whether it is
+met. A time is the least of many runs that take turns, at several addresses of
+the array; ns/index are nanoseconds for each index of 64 bits.
+
+- write: stores 0, 1, 2, ... into the same array
+- splitmix: stores SplitMix64 of 0, 1, 2, ...: a random number per index
+- bulk: statesampler_perm_fill of 16,384 positions, every 8th, as one of eight
+  ranks reads them; "n = 10^8" is bulk with that n
+- lone calls: statesampler_perm_at, a call into another object file per index
+- next: statesampler_next for one of eight ranks
+
+What is timed is also checked now and then, against the inverse permutation or
+calls for single indices.
+END
+}
+
 introduce() {
     cat >$OUT/machine <<END
 compiler:  $($CC -v 2>&1 | sed -n 's/ *$//; / version /p' |
     head -n 1)
 processor: $(processor), $(getconf _NPROCESSORS_ONLN) cores
-commit:    $(commit | paste -sd ' ')
+commit:    $(commit | paste -sd ' ' -)
 END
     cat $OUT/machine
-    cat <<'END'
-
-Columns: the figure; its value; what it is measured against, side by side in
-the same run and with the same flags; how many times that it is; the bar the
-project holds itself to (for the value, where there is no ratio); the verdict.
-Times are the least of many runs that take turns, in ns per index of 64 bits.
-  write     stores 0, 1, 2, ... into the same array
-  splitmix  stores SplitMix64 of 0, 1, 2, ...: a random number per index
-  bulk      statesampler_perm_fill: 16384 positions, every 8th, as one of
-            eight ranks reads them; "n = 10^8" is bulk with that n
-  lone      statesampler_perm_at, a call into another object file per index
-What is timed is also checked now and then, against perm_at or its inverse.
-END
-    [ -z "$BENCH_QUICK" ] ||
-        printf '\nQuick: some sizes are less than they are called.\n'
+    echo
+    legend
+    echo
+    if [ -n "$BENCH_QUICK" ]; then
+        echo 'Quick: some sizes are less than they are called.'
+    elif [ -z "$ONLY" ]; then
+        echo 'This takes about four minutes. Leave the machine alone meanwhile.'
+    fi
 }
 
-# --- Plots and the README ---------------------------------------------------
+step() { # SET|- PROGRAM|FUNCTION [ARGUMENT...]
+    flags=
+    if [ $1 = - ]; then
+        shift
+        "$@" >$OUT/lines || exit 1
+    else
+        flags=$(flags_of $1)
+        measure "$@" >$OUT/lines || exit 1
+    fi
+    collect "$flags"
+}
+
+run_steps() {
+    steps | grep -E -e "${ONLY:-.}" >$OUT/steps || {
+        echo "no step matches $ONLY:"
+        steps
+        exit 1
+    }
+    total=$(($(wc -l <$OUT/steps))) number=0
+    while read -r set_of_flags what; do
+        number=$((number + 1))
+        printf '\n%s of %s: %s  %s\n' $number $total "$what" \
+            "$(flags_of $set_of_flags)"
+        step $set_of_flags $what </dev/null
+    done <$OUT/steps
+    echo
+}
+
+run() {
+    rm -rf $OUT
+    mkdir -p $OUT
+    echo 'flags,figure,value,unit,against,its value,ratio,bar,verdict' \
+        >$OUT/table.csv
+    echo 'order,n,batch ns,resume ns,start,middle,end,verdict' \
+        >$OUT/resume.csv
+    echo 'plot,series,x,y' >$OUT/plots.csv
+    echo 'figure,whose,value,unit' >$OUT/headlines.csv
+    introduce
+    run_steps
+    [ -n "$ONLY" ] || plot
+    figures >$OUT/figures.md
+    awk -F , '$9 == "met" { met++ } $9 == "MISSED" { missed++ }
+        END { printf "bench: %d bars met, %d missed\n", met, missed }' \
+        $OUT/table.csv
+}
+
+# --- Plots and tables -------------------------------------------------------
 
 plot() {
     if command -v gnuplot >/dev/null; then
@@ -218,18 +290,20 @@ plot() {
     fi
 }
 
-markdown() {
+measured_by() {
     echo "Measured by \`make bench\` with" \
         "$(sed -n 's/^compiler: *//p' $OUT/machine) on"
     echo "$(sed -n 's/^processor: *//p' $OUT/machine), at commit" \
-        "$(sed -n 's/^commit: *//p' $OUT/machine):"
-    echo
+        "$(sed -n 's/^commit: *//p' $OUT/machine)."
+}
+
+rows_table() {
     echo '| figure | flags | measured | against | ratio | bar | |'
     echo '|---|---|---|---|---|---|---|'
     awk -F , 'NR > 1 {
         gsub(/;/, ",", $2)
         value = $3
-        if ($4 ~ /^ns/) value = sprintf($3 < 10 ? "%.2f" : "%.0f", $3)
+        if ($4 ~ /^n?s/) value = sprintf($3 < 10 ? "%.2f" : "%.0f", $3)
         if ($6 != "") $6 = sprintf($6 < 10 ? "%.2f" : "%.0f", $6)
         flags = $1 == "" ? "" : "`" $1 "`"
         printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, flags,
@@ -238,38 +312,131 @@ markdown() {
     }' $OUT/table.csv
 }
 
+resumes_table() {
+    echo '| order | n | a batch | a resume | start | middle | end | |'
+    echo '|---|---|---|---|---|---|---|---|'
+    awk -F , 'NR > 1 {
+        printf "| %s | %s | %s ns | %s ns | %s | %s | %s | %s |\n",
+            $1, $2, $3, $4, $5, $6, $7, $8
+    }' $OUT/resume.csv
+}
+
+figures() {
+    echo '# Figures'
+    echo
+    measured_by
+    echo '`make bench` measures them on your machine; `make bench-figures`'
+    echo 'then writes this file.'
+    echo
+    legend
+    echo
+    rows_table
+    cat <<'END'
+
+## Resumes
+
+The time of init, load and the first batch of 256 of one of eight ranks, beside
+a batch of a run that was never stopped; both where their ratio is worst. Then
+the ratios at the first, the middle and the last full step of an epoch.
+
+END
+    resumes_table
+    cat <<'END'
+
+## Plots
+
+| | |
+|---|---|
+| ![ns per index against n](plots/n.svg) | ![ns per index against batch size](plots/batch.svg) |
+| A whole epoch per index, with what it takes to set up: bulk calls, a Fisher-Yates table, torch's samplers, `shuf`; and lone calls | A rank's batches, of 10^8 samples on 8 ranks (torch: 10^7); building tables is not counted |
+| ![bytes per rank against n](plots/bytes.svg) | ![seconds to the first batch after a resume against position](plots/resume.svg) |
+| What every rank keeps in memory | A rank of 8 resumes in an epoch of 10^7: ours by its state, a table is built again, torch's sampler also skips the batches before |
+END
+}
+
+# The five figures and two plots of the README.
+headlines() {
+    measured_by
+    echo 'One thread; 10^7 samples, 8 ranks, batches of 256. The table is one'
+    echo "that Fisher and Yates's shuffle fills, in C; torch is"
+    echo '`torch.randperm` in the first line and `DistributedSampler` in the'
+    echo 'others. All other figures: [bench/FIGURES.md](bench/FIGURES.md).'
+    echo
+    awk -F , '
+        function shown(x, unit,    i) {
+            if (x == "") return "not measured"
+            split(unit == "ns" ? "ns µs ms s" : "bytes kB MB GB", units, " ")
+            for (i = 1; i < 4 && x >= 999.5; i++) x /= 1000
+            return sprintf(x < 10 && i + (unit == "ns") > 1 ? "%.2g" : "%.0f",
+                           x) " " units[i]
+        }
+        { value[$1, $2] = $3; unit[$1] = $4 }
+        function line(figure, text) {
+            printf "| %s | %s | %s | %s |\n", text,
+                shown(value[figure, "statesampler"], unit[figure]),
+                shown(value[figure, "table"], unit[figure]),
+                shown(value[figure, "torch"], unit[figure])
+        }
+        END {
+            print "| | statesampler | table | torch |"
+            print "|---|---|---|---|"
+            line("epoch", "all indices of an epoch, each")
+            line("first", "the first batch of a run")
+            line("next", "the next batch")
+            line("resume", "the first batch after a resume in mid-epoch")
+            line("memory", "memory of a rank")
+        }' $OUT/headlines.csv
+    cat <<'END'
+
+| ![seconds to the first batch after a resume against position](bench/plots/resume.svg) | ![bytes per rank against n](bench/plots/bytes.svg) |
+|---|---|
+| Resuming: ours loads its state, a table is built again, torch's sampler also skips the batches before | What every rank keeps in memory |
+END
+}
+
+# --- The last run's figures, into the tree ----------------------------------
+
 readme() {
-    awk 'NR == FNR { new = new $0 "\n"; next }
-        /^Measured by `make bench`/ { printf "%s\n", new; old = 1 }
-        /^## / { old = 0 }
-        !old' $OUT/figures.md README.md >$OUT/README.md &&
-        cat $OUT/README.md >README.md
+    if ! grep -q '^<!-- figures -->$' README.md ||
+        ! grep -q '^<!-- /figures -->$' README.md; then
+        echo 'README.md stays as it is: it has no lines <!-- figures --> and'
+        echo '<!-- /figures -->'
+        return
+    fi
+    headlines >$OUT/headlines.md &&
+        awk -v headlines=$OUT/headlines.md '
+            /^<!-- \/figures -->$/ { inside = 0 }
+            !inside
+            /^<!-- figures -->$/ {
+                inside = 1
+                while ((getline line <headlines) > 0) print line
+            }' README.md >$OUT/README.md &&
+        cat $OUT/README.md >README.md && echo 'README.md, its figures'
+}
+
+install_figures() {
+    for name in $plots; do
+        [ -e $OUT/$name.svg ] || {
+            echo "$OUT/$name.svg is not there: run make bench first, with" \
+                'gnuplot installed'
+            exit 1
+        }
+    done
     mkdir -p bench/plots
     for name in $plots; do
         cp $OUT/$name.svg bench/plots
     done
+    cp $OUT/figures.md bench/FIGURES.md
+    echo "bench/FIGURES.md and bench/plots, from $OUT"
+    readme
 }
 
-main() {
-    if [ "$1" = readme ]; then
-        readme
-        exit
-    fi
-    rm -rf $OUT
-    mkdir -p $OUT
-    echo 'flags,figure,value,unit,against,its value,ratio,bar,verdict' \
-        >$OUT/table.csv
-    echo 'order,n,batch ns,resume ns,start,middle,end,verdict' \
-        >$OUT/resume.csv
-    echo 'plot,series,x,y' >$OUT/plots.csv
-    introduce
-    measure_all
-    [ -n "$ONLY" ] || plot
-    markdown >$OUT/figures.md
-    awk -F , '$9 == "met" { met++ } $9 == "MISSED" { missed++ }
-        END { printf "bench: %d bars met, %d missed\n", met, missed }' \
-        $OUT/table.csv
-}
-
-main "$@"
+case $1 in
+'') run ;;
+figures) install_figures ;;
+*)
+    echo 'usage: sh bench/run.sh [figures]' >&2
+    exit 2
+    ;;
+esac
 exit

@@ -1,6 +1,6 @@
 /* tables.c - what is done without a bijection: a table that Fisher and Yates's
-   shuffle fills, on every rank, and shuf of coreutils. Rows, and the points
-   of their lines in the plots. */
+   shuffle fills, on every rank, and shuf of coreutils. Rows, the points of
+   their lines in the plots, and the README's figures, ours and a table's. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -18,8 +18,8 @@ typedef struct table {
     uint64_t *indices;
     size_t n, builds; /* small tables are built several times in a run */
     uint64_t seed;
-    uint64_t *out;    /* a batch of so many, for a rank, from here on */
-    size_t batch, first;
+    uint64_t *out;    /* from array_of: where what is read goes */
+    size_t batch, first; /* batches of so many, for a rank, from first on */
 } table;
 
 static void build_run(void *data)
@@ -75,15 +75,16 @@ static void read_run(void *data)
     const table *t = data;
     size_t i;
     for (i = 0; i < ARRAY; i += t->batch)
-        read_batch(t, t->first + i * RANKS, t->out + i);
+        read_batch(t, t->first + i * RANKS, here(t->out) + i);
 }
 
 static void read_check(void *data)
 {
     const table *t = data;
+    const uint64_t *out = here(t->out);
     size_t i;
     for (i = 0; i < ARRAY; i++)
-        must(t->out[i] == t->indices[t->first + i * RANKS], "a table's batch");
+        must(out[i] == t->indices[t->first + i * RANKS], "a table's batch");
 }
 
 static contender read_contender(table *t, size_t batch)
@@ -119,11 +120,11 @@ static void measure_table(const char *name, size_t n, int plot)
     race(c, 2, 2);
     ours = bulk_per_index(&c[1]);
     snprintf(figure, sizeof figure, "Fisher-Yates; n = %s; to build", name);
-    row(figure, built, "ns/index", "bulk", ours, 0);
+    row(figure, built, "ns/index", "bulk", ours, NO_BAR);
     snprintf(figure, sizeof figure, "Fisher-Yates; n = %s; to read", name);
-    row(figure, c[0].ns / ARRAY, "ns/index", "bulk", ours, 0);
+    row(figure, c[0].ns / ARRAY, "ns/index", "bulk", ours, NO_BAR);
     snprintf(figure, sizeof figure, "Fisher-Yates; n = %s; its table", name);
-    row_alone(figure, (double)n * 8, "bytes", -1);
+    row_plain(figure, (double)n * 8, "bytes");
     for (batch = 1; plot && batch <= ARRAY; batch *= 2) {
         c[0] = read_contender(&t, batch);
         race(c, 1, 0.2);
@@ -155,7 +156,7 @@ static void plot_sizes(void)
         }
 }
 
-/* --- resuming --- */
+/* --- a rank's first, next and resumed batch --- */
 
 /* The table is lost with the process: it is built again, then read from the
    position on. */
@@ -163,71 +164,157 @@ static void rebuild_run(void *data)
 {
     table *t = data;
     fisher_yates(t->indices, t->n, t->seed);
-    read_batch(t, t->first, t->out);
+    read_batch(t, t->first, here(t->out));
 }
 
-typedef struct resumption {
+/* A rank's run that begins, or goes on from a state. */
+typedef struct process {
     statesampler_desc desc;
     unsigned char state[STATESAMPLER_STATE_BYTES];
+    int resumes;
     uint64_t first;
-    uint64_t out[BATCH];
-} resumption;
+    uint64_t *out;
+} process;
 
-enum { RESUMPTIONS = 64 };
+/* So many in a row, as one may be shorter than a clock's tick. */
+enum { PROCESSES = 64 };
 
-static void resume_run(void *data)
+static void process_run(void *data)
 {
-    resumption *r = data;
-    int i, code = 0;
-    for (i = 0; i < RESUMPTIONS; i++) {
+    process *p = data;
+    int i, good = 1;
+    for (i = 0; i < PROCESSES; i++) {
         statesampler s;
-        code |= statesampler_init(&s, &r->desc);
-        code |= statesampler_load(&s, r->state, sizeof r->state);
-        code |= statesampler_next(&s, r->out) != BATCH;
+        size_t count;
+        good &= statesampler_init(&s, &p->desc) == 0;
+        if (p->resumes)
+            good &= statesampler_load(&s, p->state, sizeof p->state) == 0;
+        good &= statesampler_next(&s, here(p->out), &count) == 1 &&
+                count == BATCH;
     }
-    must(code == 0, "a resume");
+    must(good, "a first batch");
 }
 
-static void resume_check(void *data)
+static void process_check(void *data)
 {
-    const resumption *r = data;
+    const process *p = data;
     statesampler_perm perm;
     uint64_t i;
-    must(statesampler_perm_init(&perm, r->desc.num_samples, 0, 0, 0) == 0,
+    must(statesampler_perm_init(&perm, p->desc.num_samples, 0, 0, 0) == 0,
          "perm_init");
     for (i = 0; i < BATCH; i++)
-        must(r->out[i] == statesampler_perm_at(&perm, r->first + i * RANKS),
-             "the batch after a resume");
+        must(here(p->out)[i] ==
+                 statesampler_perm_at(&perm, p->first + i * RANKS),
+             "a first batch, or one after a resume");
+}
+
+static void process_init(process *p, uint64_t n, uint64_t *out)
+{
+    memset(p, 0, sizeof *p);
+    p->desc.num_samples = n;
+    p->desc.world_size = RANKS;
+    p->desc.batch_size = BATCH;
+    p->out = out;
+}
+
+/* From now on it is one that resumes at this step. */
+static void process_stop_at(process *p, uint64_t step)
+{
+    statesampler s;
+    must(statesampler_init(&s, &p->desc) == 0, "init");
+    must(statesampler_seek(&s, step) == 0, "seek");
+    must(statesampler_save(&s, p->state, sizeof p->state) == 0, "save");
+    p->resumes = 1;
+    p->first = step * RANKS * BATCH;
+}
+
+/* Seconds to the first batch: ours, and with a table. */
+static void race_processes(double seconds[2], process *p, table *t)
+{
+    contender c[2] = {{process_run, NULL, process_check, NULL, 0},
+                      {rebuild_run, NULL, build_check, NULL, 0}};
+    t->first = (size_t)p->first;
+    t->batch = BATCH;
+    c[0].data = p;
+    c[1].data = t;
+    race(c, 2, 0.5);
+    seconds[0] = c[0].ns / PROCESSES / 1e9;
+    seconds[1] = c[1].ns / 1e9;
+}
+
+static const size_t usual = 10000000;
+
+static size_t usual_or_less(void)
+{
+    return quick() ? usual / 10 : usual;
 }
 
 static void plot_resume(void)
 {
-    static resumption r;
-    uint64_t out[BATCH], step;
-    const size_t n = quick() ? 100000 : 10000000;
+    uint64_t *out = array_of(BATCH), step;
+    const size_t n = usual_or_less();
     table t;
+    process p;
+    double seconds[2];
     table_init(&t, n, out);
-    t.batch = BATCH;
-    r.desc.num_samples = n;
-    r.desc.world_size = RANKS;
-    r.desc.batch_size = BATCH;
+    process_init(&p, n, out);
     for (step = 1; step < n / (RANKS * BATCH); step *= 4) {
-        contender c[2] = {{resume_run, NULL, resume_check, NULL, 0},
-                          {rebuild_run, NULL, build_check, NULL, 0}};
-        statesampler s;
-        must(statesampler_init(&s, &r.desc) == 0, "init");
-        must(statesampler_seek(&s, step) == 0, "seek");
-        statesampler_save(&s, r.state);
-        r.first = step * RANKS * BATCH;
-        t.first = (size_t)r.first;
-        c[0].data = &r;
-        c[1].data = &t;
-        race(c, 2, 0.5);
-        point("resume", "statesampler", (double)r.first,
-              c[0].ns / RESUMPTIONS / 1e9);
-        point("resume", "Fisher-Yates", (double)r.first, c[1].ns / 1e9);
+        process_stop_at(&p, step);
+        race_processes(seconds, &p, &t);
+        point("resume", "statesampler", (double)p.first, seconds[0]);
+        point("resume", "Fisher-Yates", (double)p.first, seconds[1]);
     }
     free(t.indices);
+    free(out);
+}
+
+/* --- the README's figures: bench/torch_tables.py has torch's --- */
+
+static void headlines(const char *figure, double ours, double tables,
+                      const char *unit)
+{
+    headline(figure, "statesampler", ours, unit);
+    headline(figure, "table", tables, unit);
+}
+
+static void headline_indices(table *t)
+{
+    uint64_t *out = array_of(t->n);
+    bulk b;
+    contender c[2];
+    bulk_init(&b, t->n, 1, out, t->n);
+    c[0] = bulk_contender(&b);
+    c[1] = build_contender(t);
+    race(c, 2, 2);
+    headlines("epoch", bulk_per_index(&c[0]), c[1].ns / (double)t->n, "ns");
+    free(out);
+}
+
+static void measure_headlines(void)
+{
+    uint64_t *out = array_of(ARRAY);
+    const size_t n = usual_or_less();
+    table t;
+    process p;
+    batches b;
+    contender c[2];
+    double seconds[2];
+    table_init(&t, n, out);
+    headline_indices(&t);
+    process_init(&p, n, out);
+    race_processes(seconds, &p, &t);
+    headlines("first", seconds[0] * 1e9, seconds[1] * 1e9, "ns");
+    batches_init(&b, &p.desc, out);
+    c[0] = batches_contender(&b);
+    c[1] = read_contender(&t, BATCH);
+    race(c, 2, 1);
+    headlines("next", batches_per_batch(&c[0]), c[1].ns / ARRAY * BATCH, "ns");
+    process_stop_at(&p, n / (RANKS * BATCH) / 2);
+    race_processes(seconds, &p, &t);
+    headlines("resume", seconds[0] * 1e9, seconds[1] * 1e9, "ns");
+    headlines("memory", sizeof(statesampler), (double)n * 8, "bytes");
+    free(t.indices);
+    free(out);
 }
 
 /* --- shuf --- */
@@ -257,7 +344,7 @@ static void measure_shuf(void)
     c.data = &status;
     race(&c, 1, 2);
     if (status == 0) {
-        row_alone(figure, c.ns / (double)shuf_n, "ns/index", -1);
+        row_plain(figure, c.ns / (double)shuf_n, "ns/index");
         point("n", "shuf -i", (double)shuf_n, c.ns / (double)shuf_n);
     } else
         row_missing(figure, "shuf is not here");
@@ -270,5 +357,6 @@ int main(void)
     measure_shuf();
     plot_sizes();
     plot_resume();
+    measure_headlines();
     return 0;
 }

@@ -12,84 +12,98 @@
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define SAMPLES 1003u
 #define BATCH 4u
 #define MOST_RANKS 8u
 
-static const struct {
-    uint32_t ranks;
-    uint64_t steps; /* to take before the run is stopped */
-} runs[] = {{8, 10}, {3, 20}, {5, STATESAMPLER_NONE}};
+static const char usage[] =
+    "usage: elastic\n\n"
+    "Serves one epoch of 1003 samples by 8 ranks, then 3, then 5, each going\n"
+    "on from the state of the ranks before.\n";
 
-int main(void)
+/* What some ranks, or all, have served. */
+typedef struct tally {
+    statesampler_audit audit;
+    uint64_t repeats;
+} tally;
+
+/* One rank's next step. The last of its samples may be repeats that make the
+   ranks equal: they are trained on, and not audited. */
+static void take_step(tally *served, statesampler *s)
 {
-    static statesampler ranks[MOST_RANKS];
-    static statesampler_desc desc;
-    unsigned char state[STATESAMPLER_STATE_BYTES], other[sizeof state];
-    statesampler_audit all = {0, 0, 0, 0};
-    uint64_t batch[BATCH], first, step, repeats = 0;
-    uint32_t i, r;
-    size_t count;
+    size_t repeats = statesampler_padding(s, statesampler_step(s)), count;
+    uint64_t batch[BATCH];
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 7;
-    desc.batch_size = BATCH;
+    statesampler_next(s, batch, &count);
+    statesampler_audit_add(&served->audit, batch, count - repeats);
+    served->repeats += repeats;
+}
+
+/* So many ranks take at most so many steps of the epoch, from the state of the
+   ranks before, if any, and leave theirs. Returns 1 if all ranks' states are
+   the same bytes. */
+static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
+               int is_first, uint32_t world_size, uint64_t steps)
+{
+    statesampler ranks[MOST_RANKS];
+    unsigned char other[STATESAMPLER_STATE_BYTES];
+    tally served = {{0, 0, 0, 0}, 0};
+    uint64_t step, position;
+    uint32_t r;
+    int same = 1;
+
+    for (r = 0; r < world_size; r++) {
+        const statesampler_desc desc = {
+            .num_samples = SAMPLES,
+            .seed = 7,
+            .rank = r,
+            .world_size = world_size,
+            .batch_size = BATCH};
+
+        example_must(statesampler_init(&ranks[r], &desc));
+        if (!is_first) {
+            example_must(statesampler_load(&ranks[r], state, sizeof other));
+        }
+    }
+    position = statesampler_position(ranks);
+    for (step = 0; step < steps && statesampler_step(ranks) <
+                                       statesampler_num_steps(ranks); step++) {
+        for (r = 0; r < world_size; r++) {
+            take_step(&served, &ranks[r]);
+        }
+    }
+    for (r = 0; r < world_size; r++) {
+        example_must(statesampler_save(&ranks[r], other, sizeof other));
+        same = same && (r == 0 || memcmp(state, other, sizeof other) == 0);
+        memcpy(state, other, sizeof other);
+    }
+    printf("%5" PRIu32 "  %5u  %5" PRIu64 "  %5" PRIu64 " .. %4" PRIu64
+           "  %7" PRIu64 "  %7" PRIu64 "\n",
+           world_size, BATCH, step, position,
+           statesampler_position(ranks) - 1, served.audit.count,
+           served.repeats);
+    statesampler_audit_merge(&all->audit, &served.audit);
+    all->repeats += served.repeats;
+    return same;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    tally all = {{0, 0, 0, 0}, 0};
+    int good;
+
+    example_begin(argc, argv, 0, usage);
     printf("ranks  batch  steps       positions    samples  repeats\n");
-    for (i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        statesampler_audit served = {0, 0, 0, 0};
-        uint64_t padding = 0;
-
-        desc.world_size = runs[i].ranks;
-        for (r = 0; r < desc.world_size; r++) {
-            desc.rank = r;
-            if (statesampler_init(&ranks[r], &desc) != STATESAMPLER_OK) {
-                return 1;
-            }
-            if (i > 0 && statesampler_load(&ranks[r], state, sizeof state) !=
-                             STATESAMPLER_OK) {
-                return 1;
-            }
-        }
-        first = statesampler_position(ranks);
-        step = statesampler_step(ranks);
-        while (statesampler_step(ranks) - step < runs[i].steps &&
-               statesampler_step(ranks) < statesampler_num_steps(ranks)) {
-            for (r = 0; r < desc.world_size; r++) {
-                /* The last of a rank's samples may be repeats that make the
-                   ranks equal. They are trained on, and not audited. */
-                size_t repeated = (size_t)statesampler_padding(
-                    &ranks[r], statesampler_step(&ranks[r]));
-
-                count = statesampler_next(&ranks[r], batch);
-                statesampler_audit_add(&served, batch, count - repeated);
-                padding += repeated;
-            }
-        }
-
-        /* Any rank's state will do for all ranks of the next run. */
-        statesampler_save(ranks, state);
-        for (r = 1; r < desc.world_size; r++) {
-            statesampler_save(&ranks[r], other);
-            if (memcmp(state, other, sizeof state) != 0) {
-                return 1;
-            }
-        }
-        printf("%5" PRIu32 "  %5u  %5" PRIu64 "  %5" PRIu64 " .. %4" PRIu64
-               "  %7" PRIu64 "  %7" PRIu64 "\n",
-               desc.world_size, BATCH, statesampler_step(ranks) - step,
-               first, statesampler_position(ranks) - 1, served.count,
-               padding);
-        statesampler_audit_merge(&all, &served);
-        repeats += padding;
-    }
-    printf("                                 %10" PRIu64 "  %7" PRIu64 "\n",
-           all.count, repeats);
-
-    if (!statesampler_audit_check(&all, SAMPLES)) {
-        printf("elastic: FAILED\n");
-        return 1;
-    }
-    printf("elastic: each of %u samples exactly once\n", SAMPLES);
-    return 0;
+    good = run(&all, state, 1, 8, 10);
+    good = run(&all, state, 0, 3, 20) && good;
+    good = run(&all, state, 0, 5, STATESAMPLER_NONE) && good;
+    printf("                                 %10" PRIu64 "  %7" PRIu64 "\n\n",
+           all.audit.count, all.repeats);
+    return example_end(
+        good && statesampler_audit_check(&all.audit, SAMPLES),
+        "%" PRIu64 " of %u samples served, each exactly once, by 8, 3 and 5 "
+        "ranks", all.audit.count, SAMPLES);
 }

@@ -3,18 +3,24 @@
        make examples && build/evaluate
 
    With the tail rule PAD some samples are repeated to make the ranks equal,
-   and an accuracy counted over all ranks changes with their number. UNEVEN
-   repeats nothing: ranks differ by at most one sample. In its last step some
-   ranks may have no sample, so every rank loops to num_steps, adds nothing
-   there, and is still in step for the sum over ranks. */
+   and an accuracy counted over all ranks changes with their number. There are
+   two ways out. UNEVEN repeats nothing: in the last step some ranks may have
+   no sample, which is a step for them all the same, with a count of 0. Or the
+   padding, always the last of a batch, is left out of the sums. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define SAMPLES 1009u
 #define BATCH 8u
+
+static const char usage[] =
+    "usage: evaluate\n\n"
+    "Counts an accuracy over 1 to 1200 ranks with the tails UNEVEN and PAD,\n"
+    "and compares it with the true one.\n";
 
 /* Stands for the model: its answer to a sample is right or wrong, the same
    way every time, and right about three times in four. */
@@ -23,85 +29,82 @@ static uint64_t is_right(uint64_t index)
     return (index * 2654435761u >> 7) % 4 != 0;
 }
 
-/* Two epochs over `world` ranks: *right of *seen. Returns 0 if the ranks
-   would have waited for each other in vain. */
-static int evaluate(uint32_t world, uint32_t tail, uint64_t *right,
-                    uint64_t *seen)
+/* What one rank adds to the sums over all ranks: *right of *seen. */
+static int evaluate(const statesampler_desc *desc, int with_padding,
+                    uint64_t *right, uint64_t *seen)
 {
-    static statesampler_desc desc;
-    uint64_t batch[BATCH], epoch, step, steps = 0;
-    uint32_t r;
-    size_t i, count;
+    uint64_t batch[BATCH];
+    statesampler s;
+    size_t count, i;
+    int code = statesampler_init(&s, desc);
 
-    *right = *seen = 0;
-    for (r = 0; r < world; r++) {
-        statesampler s;
-
-        desc.num_samples = SAMPLES;
-        desc.seed = 3;
-        desc.rank = r;
-        desc.world_size = world;
-        desc.batch_size = BATCH;
-        desc.tail = tail;
-        if (statesampler_init(&s, &desc) != STATESAMPLER_OK) {
-            return 0;
-        }
-        for (epoch = 0; epoch < 2; epoch++) {
-            if (r == 0 && epoch == 0) {
-                steps = statesampler_num_steps(&s);
-            }
-            if (statesampler_num_steps(&s) != steps ||
-                statesampler_epoch(&s) != epoch || statesampler_step(&s) != 0) {
-                return 0;
-            }
-            for (step = 0; step < steps; step++) {
-                count = statesampler_next(&s, batch);
-                for (i = 0; i < count; i++) {
-                    *right += is_right(batch[i]);
-                }
-                *seen += count;
-                /* Here all ranks would sum what they have (a collective call
-                   that each must make, with or without samples). */
-            }
-            /* A rank without a sample in the last step is in the next epoch
-               by now. For it this changes nothing; the others follow. */
-            statesampler_set_epoch(&s, epoch + 1);
-        }
+    if (code != STATESAMPLER_OK)
+        return code;
+    while (statesampler_next(&s, batch, &count)) {
+        if (!with_padding)
+            count -= statesampler_padding(&s, statesampler_step(&s) - 1);
+        for (i = 0; i < count; i++)
+            *right += is_right(batch[i]);
+        *seen += count;
     }
-    return 1;
+    return STATESAMPLER_OK;
 }
 
-int main(void)
+/* Sums over all ranks, each of which would be a process. */
+static void evaluate_all(uint32_t world_size, uint32_t tail, int with_padding,
+                         uint64_t *right, uint64_t *seen)
 {
-    static const uint32_t worlds[] = {1, 2, 3, 8, 17, 64, 1200};
-    uint64_t i, right, seen, truth = 0, off = 0, wrong = 0;
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 3,
+        .world_size = world_size,
+        .batch_size = BATCH,
+        .tail = tail};
 
-    for (i = 0; i < SAMPLES; i++) {
-        truth += is_right(i);
+    *right = *seen = 0;
+    for (; desc.rank < world_size; desc.rank++) {
+        example_must(evaluate(&desc, with_padding, right, seen));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        uint32_t tail;
+        int with_padding;
+    } ways[] = {{"UNEVEN", STATESAMPLER_TAIL_UNEVEN, 1},
+                {"PAD without padding", STATESAMPLER_TAIL_PAD, 0},
+                {"PAD", STATESAMPLER_TAIL_PAD, 1}};
+    static const uint32_t worlds[] = {1, 2, 3, 8, 17, 64, 1200};
+    uint64_t right, seen, truth = 0;
+    int i, k, exact[3] = {0, 0, 0};
+
+    example_begin(argc, argv, 0, usage);
+    for (i = 0; i < (int)SAMPLES; i++) {
+        truth += is_right((uint64_t)i);
     }
     printf("the truth: %" PRIu64 " of %u are right, %.4f %%\n\n", truth,
            SAMPLES, 100.0 * (double)truth / SAMPLES);
-    printf("ranks    UNEVEN                  PAD\n");
-    for (i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
-        if (!evaluate(worlds[i], STATESAMPLER_TAIL_UNEVEN, &right, &seen)) {
-            wrong++;
-        }
-        wrong += right != 2 * truth || seen != 2 * SAMPLES;
-        printf("%5" PRIu32 "    %4" PRIu64 " of %4" PRIu64 " %8.4f %%",
-               worlds[i], right / 2, seen / 2,
-               100.0 * (double)right / (double)seen);
-        if (!evaluate(worlds[i], STATESAMPLER_TAIL_PAD, &right, &seen)) {
-            wrong++;
-        }
-        off += right * SAMPLES != truth * seen;
-        printf("    %4" PRIu64 " of %4" PRIu64 " %8.4f %%\n", right / 2,
-               seen / 2, 100.0 * (double)right / (double)seen);
+    printf("ranks");
+    for (k = 0; k < 3; k++) {
+        printf("    %-20s", ways[k].name);
     }
-    if (wrong > 0 || off == 0) {
-        printf("evaluate: FAILED\n");
-        return 1;
+    printf("\n");
+    for (i = 0; i < 7; i++) {
+        printf("%5" PRIu32, worlds[i]);
+        for (k = 0; k < 3; k++) {
+            evaluate_all(worlds[i], ways[k].tail, ways[k].with_padding, &right,
+                         &seen);
+            exact[k] += right == truth && seen == SAMPLES;
+            printf("    %3" PRIu64 " of %4" PRIu64 " %7.4f %%", right, seen,
+                   100.0 * (double)right / (double)seen);
+        }
+        printf("\n");
     }
-    printf("\nevaluate: UNEVEN is exact for every number of ranks; PAD is off "
-           "for %" PRIu64 " of them\n", off);
-    return 0;
+    printf("\n");
+    return example_end(
+        exact[0] == 7 && exact[1] == 7 && exact[2] < 7,
+        "UNEVEN, and PAD without its padding, are exact for every number of "
+        "ranks; PAD is for %d of 7", exact[2]);
 }

@@ -14,26 +14,35 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_STB_DS
 #include "statesampler.h"
+#include "example.h"
+
+static const char usage[] =
+    "usage: grow\n\n"
+    "Stops a mixture of three datasets, and goes on without one of them, with\n"
+    "a new one, and with the rest where they were.\n";
 
 /* The stream goes with the name, so that no two datasets have one order and
    each keeps its own wherever it is listed. */
-static int add(statesampler_mixture *m, const char *name, uint32_t weight,
-               uint64_t samples)
+static void add(statesampler_mixture *m, const char *name, uint32_t weight,
+                uint64_t samples)
 {
-    static statesampler_desc desc;
-    desc.num_samples = samples;
-    desc.seed = 1;
-    desc.stream = statesampler_mixture_hash(name);
-    desc.batch_size = 16;
-    return statesampler_mixture_add(m, name, weight, &desc);
+    const statesampler_desc desc = {
+        .num_samples = samples,
+        .seed = 1,
+        .stream = statesampler_mixture_hash(name),
+        .batch_size = 16};
+
+    example_must(statesampler_mixture_add(m, name, weight, &desc));
 }
 
 static void show(const statesampler_mixture *m, const char *when)
 {
     uint32_t i;
+
     printf("%s, turn %" PRIu64 ":\n", when, statesampler_mix_turn(&m->mix));
     for (i = 0; i < m->mix.num_sources; i++) {
         const statesampler *s = &m->sources[i].sampler;
+
         printf("    %-6s epoch %" PRIu64 ", step %" PRIu64 " of %" PRIu64
                "\n",
                m->datasets[i].key, statesampler_epoch(s),
@@ -41,55 +50,89 @@ static void show(const statesampler_mixture *m, const char *when)
     }
 }
 
-int main(void)
+static void take_turns(statesampler_mixture *m, uint64_t until)
+{
+    uint32_t source;
+    size_t count;
+
+    while (statesampler_mix_turn(&m->mix) < until) {
+        statesampler_mix_next(&m->mix, NULL, &count, &source);
+    }
+}
+
+/* The samples that a dataset of this name has served, in all its epochs;
+   NONE if there is none. */
+static uint64_t served(statesampler_mixture *m, const char *name)
+{
+    statesampler_counts epoch;
+    const statesampler *s;
+    uint32_t source;
+
+    if (statesampler_mixture_find(m, name, &source) != STATESAMPLER_OK) {
+        return STATESAMPLER_NONE;
+    }
+    s = &m->sources[source].sampler;
+    statesampler_get_counts(s, &epoch);
+    return statesampler_epoch(s) * epoch.positions + statesampler_position(s);
+}
+
+static void show_changes(const statesampler_mixture *m)
 {
     static const char *const status[] = {"matched", "new", "removed",
                                          "changed"};
-    static statesampler_mixture before, after;
-    unsigned char *state;
-    uint32_t source;
-    size_t count, size;
     ptrdiff_t i;
 
-    if (add(&before, "web", 3, 1000) != 0 ||
-        add(&before, "mail", 1, 300) != 0 ||
-        add(&before, "code", 2, 400) != 0 ||
-        statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER) != 0) {
-        return 1;
-    }
-    while (statesampler_mix_turn(&before.mix) < 60) {
-        statesampler_mix_next(&before.mix, NULL, &count, &source);
-    }
-    show(&before, "stopped");
-    size = statesampler_mixture_state_bytes(&before);
-    state = (unsigned char *)malloc(size);
-    if (!state) {
-        return 1;
-    }
-    statesampler_mixture_save(&before, state);
-
-    if (add(&after, "code", 2, 400) != 0 ||
-        add(&after, "books", 1, 200) != 0 ||
-        add(&after, "web", 3, 1000) != 0 ||
-        statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER) != 0 ||
-        statesampler_mixture_load(&after, state, size, 0) != 0) {
-        return 1;
-    }
-    for (i = 0; i < arrlen(after.changes); i++) {
-        const statesampler_change *c = &after.changes[i];
+    for (i = 0; i < arrlen(m->changes); i++) {
+        const statesampler_change *c = &m->changes[i];
         const char *name = c->name;
+
         if (!name && c->hash == statesampler_mixture_hash("mail")) {
             name = "mail"; /* of the removed a state knows the hash only */
         }
         printf("    %-7s %s\n", status[c->status], name ? name : "(unknown)");
     }
-    show(&after, "resumed");
-    while (statesampler_mix_turn(&after.mix) < 120) {
-        statesampler_mix_next(&after.mix, NULL, &count, &source);
+}
+
+int main(int argc, char **argv)
+{
+    statesampler_mixture before = {0}, after = {0};
+    unsigned char *state;
+    size_t size;
+    int good;
+
+    example_begin(argc, argv, 0, usage);
+    add(&before, "web", 3, 1000);
+    add(&before, "mail", 1, 300);
+    add(&before, "code", 2, 400);
+    example_must(
+        statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER));
+    take_turns(&before, 60);
+    show(&before, "stopped");
+    size = statesampler_mixture_state_bytes(&before);
+    state = (unsigned char *)malloc(size);
+    if (!state) {
+        example_fail(1, "no memory");
     }
+    example_must(statesampler_mixture_save(&before, state, size));
+
+    add(&after, "code", 2, 400);
+    add(&after, "books", 1, 200);
+    add(&after, "web", 3, 1000);
+    example_must(statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER));
+    example_must(statesampler_mixture_load(&after, state, size,
+                                           STATESAMPLER_REFUSE_CHANGED));
+    show_changes(&after);
+    show(&after, "resumed");
+    good = served(&after, "web") == served(&before, "web") &&
+           served(&after, "code") == served(&before, "code") &&
+           served(&after, "books") == 0 &&
+           served(&after, "mail") == STATESAMPLER_NONE;
+    take_turns(&after, 120);
     show(&after, "later");
+    good = good && served(&after, "books") > 0;
     free(state);
     statesampler_mixture_free(&before);
     statesampler_mixture_free(&after);
-    return 0;
+    return example_end(good, "web and code went on where they were, mail is "
+                             "gone, books began");
 }

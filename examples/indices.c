@@ -8,7 +8,6 @@
    batch, whatever the number of samples. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +15,10 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
+#include "example.h"
 
-static const char help[] =
-    "Usage: indices --num-samples N [OPTION]...\n\n"
+static const char usage[] =
+    "usage: indices --num-samples N [OPTION]...\n\n"
     "Prints the indices of the samples that one rank reads, in order, to the\n"
     "end of the epoch. N may be written 1000000000, 1e9 or 2^30.\n\n"
     "The dataset and its order, the same on all ranks:\n"
@@ -45,10 +45,11 @@ static const char help[] =
     "  --steps N          stop after so many steps, through any number of\n"
     "                     epochs; tail carry has no end and needs this\n"
     "  --state FILE       go on from FILE if it is there, and save to it when\n"
-    "                     all output is written. A run that was killed or\n"
-    "                     could not write leaves FILE as it was: the next\n"
-    "                     run prints the same again, and nothing is lost.\n"
-    "                     It is one rank's progress: a FILE for each rank\n\n"
+    "                     all is printed. First, to see that it can be, FILE\n"
+    "                     is written as it was, or with the beginning: a run\n"
+    "                     that is killed, or cannot print, leaves it so, and\n"
+    "                     the next one prints the same again. It is one\n"
+    "                     rank's progress: a FILE for each rank\n\n"
     "Instead of indices, FILE being read and left as it is:\n"
     "  --info             sizes and counts, and where FILE stands\n"
     "  --locate N         step, rank and slot that serve index N in this\n"
@@ -66,24 +67,12 @@ static const char *const tails[] = {"pad", "drop", "uneven", "carry", NULL};
 static const char *const formats[] = {"text", "u32", "u64", "npy", NULL};
 enum { TEXT, U32, U64, NPY };
 
-static statesampler_desc desc;
+static statesampler_desc desc = {.world_size = 1, .batch_size = 1};
 static const char *state_file;
 static uint64_t steps = STATESAMPLER_NONE, epochs = STATESAMPLER_NONE;
-static uint64_t *wanted; /* --locate */
-static int num_wanted, want_info, want_audit;
+static uint64_t index_wanted, *wanted; /* --locate */
+static int num_wanted;
 static uint32_t format;
-
-static void fail(int status, const char *message, ...)
-{
-    va_list arguments;
-
-    fputs("indices: ", stderr);
-    va_start(arguments, message);
-    vfprintf(stderr, message, arguments);
-    va_end(arguments);
-    fputs(status == 2 ? "\nTry 'indices --help'.\n" : "\n", stderr);
-    exit(status);
-}
 
 /* --- options ------------------------------------------------------------- */
 
@@ -104,27 +93,42 @@ static int digits(const char **text, uint64_t *value)
     return *text > from;
 }
 
+/* Makes value what follows it says, as in 1e9 or 2^30. Returns 0 if that is
+   over the limit of its type. */
+static int power(const char **text, uint64_t *value)
+{
+    uint64_t base = 10, exponent;
+
+    if (**text == '^' && *value == 2) {
+        *value = 1;
+        base = 2;
+    } else if (**text != 'e') {
+        return 1;
+    }
+    ++*text;
+    if (!digits(text, &exponent)) {
+        return 0;
+    }
+    /* Ends after 64 turns at most, with a value of 0 or one over the limit. */
+    for (; *value > 0 && exponent > 0; exponent--) {
+        if (*value > UINT64_MAX / base) {
+            return 0;
+        }
+        *value *= base;
+    }
+    return 1;
+}
+
 static uint64_t number(const char *option, const char *text, uint64_t least,
                        uint64_t most)
 {
     const char *rest = text;
-    uint64_t value, power = 0, base = 10;
-    int good = digits(&rest, &value);
+    uint64_t value;
 
-    if (good && (*rest == 'e' || (*rest == '^' && value == 2))) {
-        if (*rest++ == '^') {
-            value = 1, base = 2;
-        }
-        good = digits(&rest, &power);
-    }
-    /* Ends after 64 turns at most, with a value of 0 or one over the limit. */
-    for (; good && value > 0 && power > 0; power--) {
-        good = value <= UINT64_MAX / base;
-        value *= base;
-    }
-    if (!good || *rest != '\0' || value < least || value > most) {
-        fail(2, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64,
-             option, text, least, most);
+    if (!digits(&rest, &value) || !power(&rest, &value) || *rest != '\0' ||
+        value < least || value > most) {
+        example_fail(2, "%s: '%s' is not a number from %" PRIu64
+                        " to %" PRIu64, option, text, least, most);
     }
     return value;
 }
@@ -142,189 +146,203 @@ static uint32_t choice(const char *option, const char *text,
         strcat(list, i == 0 ? "" : names[i + 1] != NULL ? ", " : " or ");
         strcat(list, names[i]);
     }
-    fail(2, "%s: '%s' is not %s", option, text, list);
+    example_fail(2, "%s: '%s' is not %s", option, text, list);
     return 0;
 }
 
-/* Whether an argument, up to its equals sign if it has one, is this option. */
-static int is(const char *argument, size_t length, const char *option)
+/* An option sets what its pointer points to; one without is a flag. */
+static struct option {
+    const char *name;
+    uint64_t *wide;   /* a number, */
+    uint32_t *narrow; /* a smaller one or the place of one of the names, */
+    const char **text;
+    uint64_t least, most;
+    const char *const *names;
+    int given;
+} options[] = {
+    {"--num-samples", .wide = &desc.num_samples,
+     .most = STATESAMPLER_MAX_SAMPLES},
+    {"--seed", .wide = &desc.seed, .most = UINT64_MAX},
+    {"--stream", .wide = &desc.stream, .most = UINT64_MAX},
+    {"--epoch", .wide = &desc.epoch, .most = UINT64_MAX},
+    {"--order", .narrow = &desc.order, .names = orders},
+    {"--chunk-size", .wide = &desc.chunk_size, .least = 1,
+     .most = STATESAMPLER_MAX_SAMPLES},
+    {"--window", .wide = &desc.window, .least = 1,
+     .most = STATESAMPLER_MAX_SAMPLES},
+    {"--rank", .narrow = &desc.rank, .most = UINT32_MAX},
+    {"--world-size", .narrow = &desc.world_size, .least = 1,
+     .most = UINT32_MAX},
+    {.name = "--from-env"},
+    {"--batch-size", .narrow = &desc.batch_size, .least = 1,
+     .most = UINT32_MAX},
+    {"--partition", .narrow = &desc.partition, .names = partitions},
+    {"--tail", .narrow = &desc.tail, .names = tails},
+    {.name = "--drop-last"},
+    {"--format", .narrow = &format, .names = formats},
+    {"--epochs", .wide = &epochs, .most = UINT64_MAX - 1},
+    {"--steps", .wide = &steps, .most = UINT64_MAX - 1},
+    {"--state", .text = &state_file},
+    {.name = "--info"},
+    {"--locate", .wide = &index_wanted, .most = UINT64_MAX},
+    {.name = "--audit"}};
+
+/* The option of this name, which may end at an equals sign. */
+static struct option *find_option(const char *name)
 {
-    return strncmp(argument, option, length) == 0 && option[length] == '\0';
+    size_t length = strcspn(name, "="), i;
+
+    for (i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (strncmp(name, options[i].name, length) == 0 &&
+            options[i].name[length] == '\0') {
+            return &options[i];
+        }
+    }
+    example_fail(2, "unknown option '%s'", name);
+    return NULL;
+}
+
+static int given(const char *name)
+{
+    return find_option(name)->given;
+}
+
+/* Whether something else than indices is to be printed. */
+static int is_question(void)
+{
+    return given("--info") || given("--audit") || given("--locate");
+}
+
+static void set_option(struct option *o, const char *text)
+{
+    if (o->text != NULL) {
+        *o->text = text;
+    } else if (o->names != NULL) {
+        *o->narrow = choice(o->name, text, o->names);
+    } else if (o->narrow != NULL) {
+        *o->narrow = (uint32_t)number(o->name, text, o->least, o->most);
+    } else {
+        *o->wide = number(o->name, text, o->least, o->most);
+    }
+    if (o->wide == &index_wanted) {
+        wanted[num_wanted++] = index_wanted;
+    }
 }
 
 static void read_options(int argc, char **argv)
 {
-    static int env, drop_last, has_n, has_rank;
-    static const struct {
-        const char *name;
-        uint64_t *wide;
-        uint32_t *narrow;
-        int *flag; /* set when the option is there */
-        uint64_t least, most;
-        const char *const *names;
-    } options[] = {
-        {"--num-samples", &desc.num_samples, 0, &has_n, 0,
-         STATESAMPLER_MAX_SAMPLES, 0},
-        {"--seed", &desc.seed, 0, 0, 0, UINT64_MAX, 0},
-        {"--stream", &desc.stream, 0, 0, 0, UINT64_MAX, 0},
-        {"--epoch", &desc.epoch, 0, 0, 0, UINT64_MAX, 0},
-        {"--order", 0, &desc.order, 0, 0, 0, orders},
-        {"--chunk-size", &desc.chunk_size, 0, 0, 1, STATESAMPLER_MAX_SAMPLES,
-         0},
-        {"--window", &desc.window, 0, 0, 1, STATESAMPLER_MAX_SAMPLES, 0},
-        {"--rank", 0, &desc.rank, &has_rank, 0, UINT32_MAX, 0},
-        {"--world-size", 0, &desc.world_size, &has_rank, 1, UINT32_MAX, 0},
-        {"--from-env", 0, 0, &env, 0, 0, 0},
-        {"--batch-size", 0, &desc.batch_size, 0, 1, UINT32_MAX, 0},
-        {"--partition", 0, &desc.partition, 0, 0, 0, partitions},
-        {"--tail", 0, &desc.tail, 0, 0, 0, tails},
-        {"--drop-last", 0, 0, &drop_last, 0, 0, 0},
-        {"--format", 0, &format, 0, 0, 0, formats},
-        {"--epochs", &epochs, 0, 0, 0, UINT64_MAX - 1, 0},
-        {"--steps", &steps, 0, 0, 0, UINT64_MAX - 1, 0},
-        {"--info", 0, 0, &want_info, 0, 0, 0},
-        {"--audit", 0, 0, &want_audit, 0, 0, 0}};
-    const char *launcher, *text = "";
-    int i, all = (int)(sizeof options / sizeof options[0]), k;
+    int i;
 
-    desc.world_size = desc.batch_size = 1;
     for (i = 1; i < argc; i++) {
-        const char *name = argv[i];
-        size_t length = strcspn(name, "=");
+        struct option *o = find_option(argv[i]);
+        const char *value = strchr(argv[i], '=');
+        int is_flag = !o->wide && !o->narrow && !o->text;
 
-        if (is(name, length, "--help") || is(name, length, "-h")) {
-            fputs(help, stdout);
-            exit(fflush(stdout) == 0 ? 0 : 1);
-        }
-        for (k = 0; k < all && !is(name, length, options[k].name); k++) {
+        o->given = 1;
+        if (is_flag && value != NULL) {
+            example_fail(2, "%s takes no value", o->name);
+        } else if (is_flag) {
             continue;
-        }
-        if (k == all && !is(name, length, "--state") &&
-            !is(name, length, "--locate")) {
-            fail(2, "unknown option '%s'", name);
-        }
-        if (k < all && options[k].wide == NULL && options[k].narrow == NULL) {
-            if (name[length] == '=') {
-                fail(2, "%s takes no value", options[k].name);
-            }
-            *options[k].flag = 1;
-            continue;
-        }
-        if (name[length] == '=') {
-            text = name + length + 1;
+        } else if (value != NULL) {
+            set_option(o, value + 1);
         } else if (++i < argc) {
-            text = argv[i];
+            set_option(o, argv[i]);
         } else {
-            fail(2, "%s needs a value", name);
-        }
-        if (k == all && is(name, length, "--state")) {
-            state_file = text;
-        } else if (k == all) {
-            wanted[num_wanted++] = number("--locate", text, 0, UINT64_MAX);
-        } else if (options[k].names != NULL) {
-            *options[k].narrow =
-                choice(options[k].name, text, options[k].names);
-        } else if (options[k].narrow != NULL) {
-            *options[k].narrow = (uint32_t)number(
-                options[k].name, text, options[k].least, options[k].most);
-        } else {
-            *options[k].wide = number(options[k].name, text,
-                                      options[k].least, options[k].most);
-        }
-        if (k < all && options[k].flag != NULL) {
-            *options[k].flag = 1;
+            example_fail(2, "%s needs a value", o->name);
         }
     }
-    desc.drop_last = (uint32_t)drop_last;
-    if (!has_n) {
-        fail(2, "--num-samples is needed");
+    desc.drop_last = (uint32_t)given("--drop-last");
+}
+
+static void read_env(void)
+{
+    const char *launcher;
+    int code;
+
+    if (given("--rank") || given("--world-size")) {
+        example_fail(2, "--from-env does not go with --rank or --world-size");
     }
-    if (env && has_rank) {
-        fail(2, "--from-env does not go with --rank or --world-size");
-    }
-    if (env && statesampler_from_env(&desc, &launcher) != STATESAMPLER_OK) {
-        fail(2, "--from-env: the variables of %s are incomplete or malformed",
-             launcher);
+    code = statesampler_from_env(&desc, &launcher);
+    if (code != STATESAMPLER_OK) {
+        example_fail(2, "--from-env: %s: %s", launcher,
+                     statesampler_error(code));
     }
 }
 
-/* What statesampler_init would refuse without a word of why, and what makes
-   no sense here. */
+/* What makes no sense here, though it does to statesampler_init. */
 static void check_options(void)
 {
-    int print = !want_info && !want_audit && num_wanted == 0, i;
-
-    if (desc.rank >= desc.world_size) {
-        fail(2, "--rank %" PRIu32 " is not below --world-size %" PRIu32,
-             desc.rank, desc.world_size);
+    if (!given("--num-samples")) {
+        example_fail(2, "--num-samples is needed");
     }
-    if ((uint64_t)desc.world_size * desc.batch_size >=
-        STATESAMPLER_MAX_SAMPLES) {
-        fail(2, "--world-size times --batch-size is not below 2^62");
-    }
-    if ((desc.order == STATESAMPLER_ORDER_WINDOW) != (desc.chunk_size > 0) ||
-        (desc.order == STATESAMPLER_ORDER_WINDOW) != (desc.window > 0)) {
-        fail(2, "--order window, --chunk-size and --window go together");
-    }
-    if (desc.window > 0 &&
-        desc.chunk_size > (STATESAMPLER_MAX_SAMPLES - 1) / desc.window) {
-        fail(2, "--chunk-size times --window is not below 2^62");
-    }
-    if (desc.tail == STATESAMPLER_TAIL_CARRY &&
-        (desc.num_samples == 0 || desc.drop_last ||
-         desc.partition == STATESAMPLER_PARTITION_BLOCKED)) {
-        fail(2, "--tail carry does not go with --num-samples 0, --drop-last "
-                "or --partition blocked");
-    }
-    if (print && desc.tail == STATESAMPLER_TAIL_CARRY &&
-        (steps == STATESAMPLER_NONE || epochs != STATESAMPLER_NONE)) {
-        fail(2, "--tail carry has no end: it needs --steps, not --epochs");
+    if (desc.order != STATESAMPLER_ORDER_WINDOW &&
+        (given("--chunk-size") || given("--window"))) {
+        example_fail(2, "--chunk-size and --window are for --order window");
     }
     if (format == U32 && desc.num_samples > (uint64_t)1 << 32) {
-        fail(2, "--format u32 is for at most 2^32 samples; u64 has no limit");
+        example_fail(2, "--format u32 is for at most 2^32 samples; u64 has no "
+                        "limit");
     }
-    if (desc.order == STATESAMPLER_ORDER_REPLACEMENT && (want_audit || num_wanted)) {
-        fail(2, "--order replacement repeats and misses samples: it has no "
-                "--audit and no --locate");
+    if (given("--audit") && desc.order == STATESAMPLER_ORDER_REPLACEMENT) {
+        example_fail(2, "--order replacement repeats and misses samples: it "
+                        "has no --audit");
     }
-    for (i = 0; i < num_wanted; i++) {
-        if (wanted[i] >= desc.num_samples) {
-            fail(2, "--locate %" PRIu64 " is not below --num-samples %" PRIu64,
-                 wanted[i], desc.num_samples);
-        }
+    if (!is_question() && desc.tail == STATESAMPLER_TAIL_CARRY &&
+        (!given("--steps") || given("--epochs"))) {
+        example_fail(2, "--tail carry has no end: it needs --steps, not "
+                        "--epochs");
     }
-    if (steps == STATESAMPLER_NONE && epochs == STATESAMPLER_NONE) {
+    if (!given("--steps") && !given("--epochs")) {
         epochs = 1;
     }
 }
 
-/* The sampler of a rank, where the state file stands. Returns whether there
-   is such a file. */
-static int open_sampler(statesampler *s, uint32_t rank)
+/* --- the state ----------------------------------------------------------- */
+
+/* The sampler of a rank, where the state file stands, of which *state is the
+   bytes; if there is none, at the beginning. Returns whether there is one. */
+static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
 {
-    unsigned char bytes[4 * STATESAMPLER_STATE_BYTES];
     size_t size = 0;
     int code;
 
     desc.rank = rank;
     code = statesampler_init(s, &desc);
     if (code != STATESAMPLER_OK) {
-        fail(2, "%s", statesampler_error(code));
+        example_fail(2, "%s", statesampler_error(code));
     }
-    if (state_file == NULL) {
-        return 0;
+    code = STATESAMPLER_ENOFILE;
+    if (state_file != NULL) {
+        code = statesampler_load_file(state_file, state,
+                                      STATESAMPLER_STATE_BYTES, &size);
     }
-    code = statesampler_load_file(state_file, bytes, sizeof bytes, &size);
     if (code == STATESAMPLER_ENOFILE) {
+        example_must(statesampler_save(s, state, STATESAMPLER_STATE_BYTES));
         return 0;
+    }
+    if (code == STATESAMPLER_ECAPACITY) {
+        code = STATESAMPLER_ECORRUPT_SIZE;
     }
     if (code == STATESAMPLER_OK) {
-        code = statesampler_load(s, bytes, size);
+        code = statesampler_load(s, state, size);
     }
     if (code != STATESAMPLER_OK) {
-        fail(1, "%s: %s", state_file, statesampler_error(code));
+        example_fail(1, "%s: %s", state_file, statesampler_error(code));
     }
     return 1;
+}
+
+static void save_state(const unsigned char *state)
+{
+    int code = STATESAMPLER_OK;
+
+    if (state_file != NULL) {
+        code = statesampler_save_file(state_file, state,
+                                      STATESAMPLER_STATE_BYTES);
+    }
+    if (code != STATESAMPLER_OK) {
+        example_fail(1, "%s: %s", state_file, statesampler_error(code));
+    }
 }
 
 /* --- output -------------------------------------------------------------- */
@@ -343,7 +361,7 @@ static void flush_output(void)
             exit(1);
         }
 #endif
-        fail(1, "cannot write the output: %s", strerror(errno));
+        example_fail(1, "cannot write the output: %s", strerror(errno));
     }
     buffered = 0;
 }
@@ -376,8 +394,9 @@ static void put(uint64_t index)
 static void put_npy_header(uint64_t count)
 {
     char *text = (char *)buffer + 10;
-    int length = snprintf(text, 118, "{'descr': '<u8', 'fortran_order': False, "
-                                     "'shape': (%" PRIu64 ",), }", count);
+    int length = snprintf(text, 118,
+                          "{'descr': '<u8', 'fortran_order': False, "
+                          "'shape': (%" PRIu64 ",), }", count);
 
     memcpy(buffer, "\x93NUMPY\x01\x00\x76\x00", 10);
     memset(text + length, ' ', 117 - (size_t)length);
@@ -392,19 +411,19 @@ static void put_npy_header(uint64_t count)
 static uint64_t print_indices(statesampler *s, uint64_t *batch)
 {
     uint64_t some = steps, ends = epochs, printed = 0;
-    int empty = 0;
+    int empty = 0; /* epochs without a step, one after the other */
 
     while (some > 0 && ends > 0 && empty < 2) {
-        int is_step = statesampler_step(s) < statesampler_num_steps(s);
-        size_t i, count = statesampler_next(s, batch);
+        size_t i, count;
+        int more = statesampler_next(s, batch, &count);
 
         for (i = 0; i < count && batch != NULL; i++) {
             put(batch[i]);
         }
         printed += count;
-        some -= is_step ? 1 : 0;
-        ends -= count == 0 ? 1 : 0;
-        empty = is_step ? 0 : empty + 1;
+        some -= more ? 1 : 0;
+        ends -= more ? 0 : 1;
+        empty = more ? 0 : empty + 1;
     }
     return printed;
 }
@@ -452,60 +471,75 @@ static void info(const statesampler *s, int found)
 static int locate(const statesampler *s, uint64_t index)
 {
     statesampler_place place;
-    int good = statesampler_locate(s, index, &place) == STATESAMPLER_OK;
+    int code = statesampler_locate(s, index, &place);
 
+    if (index >= desc.num_samples ||
+        STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL) {
+        example_fail(2, "--locate %" PRIu64 ": %s", index,
+                     statesampler_error(code));
+    }
     printf("%" PRIu64 ": epoch %" PRIu64, index, statesampler_epoch(s));
-    if (good) {
+    if (code == STATESAMPLER_OK) {
         printf(" step %" PRIu64 " rank %" PRIu32 " slot %" PRIu32
                " position %" PRIu64 "\n", place.step, place.rank, place.slot,
                place.position);
     } else {
-        printf(" does not serve it in this shape\n");
+        printf(": %s\n", statesampler_error(code));
     }
-    return good;
+    return code == STATESAMPLER_OK;
+}
+
+/* Adds what this rank is served in a whole epoch to *all, and returns how many
+   more it is served: repeats or, with CARRY, samples of the next epoch. */
+static uint64_t audit_rank(statesampler_audit *all, const statesampler *s,
+                           uint64_t *batch)
+{
+    uint64_t global = (uint64_t)desc.world_size * desc.batch_size;
+    uint64_t end = statesampler_num_steps(s), step, position, extra = 0;
+    size_t count, more;
+
+    if (desc.tail == STATESAMPLER_TAIL_CARRY) {
+        end = (desc.num_samples - 1) / global + 1;
+    }
+    for (step = 0; step < end; step++) {
+        if (statesampler_at(s, step, batch, &count) != 1) {
+            example_fail(1, "%s: this epoch began in another shape, and only "
+                            "a whole one can be audited", state_file);
+        }
+        more = statesampler_padding(s, step);
+        if (desc.tail == STATESAMPLER_TAIL_CARRY) {
+            position = step * global + desc.rank; /* of slot 0 */
+            while (more < count &&
+                   position + (count - more - 1) * desc.world_size >=
+                       desc.num_samples) {
+                more++;
+            }
+        }
+        statesampler_audit_add(all, batch, count - more);
+        extra += more;
+    }
+    return extra;
 }
 
 /* Serves an epoch to one rank after the other. Samples that are dropped are
    found by asking for their places. */
 static int audit(uint64_t *batch)
 {
+    unsigned char state[STATESAMPLER_STATE_BYTES];
     statesampler s;
     statesampler_counts counts;
     statesampler_place place;
     statesampler_audit all = {0, 0, 0, 0};
-    uint64_t global = (uint64_t)desc.world_size * desc.batch_size;
-    uint64_t end, step, i, served, repeats = 0, dropped = 0;
+    uint64_t i, served, extra = 0, dropped = 0;
     uint32_t rank;
-    int good;
+    int carry = desc.tail == STATESAMPLER_TAIL_CARRY, good;
 
     for (rank = 0; rank < desc.world_size; rank++) {
-        open_sampler(&s, rank);
-        if (statesampler_seek(&s, 0) != STATESAMPLER_OK) {
-            fail(1, "%s: this epoch began in another shape, and only a whole "
-                    "one can be audited", state_file);
-        }
-        statesampler_get_counts(&s, &counts);
-        end = counts.steps;
-        if (desc.tail == STATESAMPLER_TAIL_CARRY) {
-            end = (desc.num_samples - 1) / global + 1;
-        }
-        for (step = 0; step < end; step++) {
-            uint64_t count = statesampler_at(&s, step, batch);
-            uint64_t extra = statesampler_padding(&s, step);
-
-            /* Positions from n on are the next epoch's with CARRY. */
-            if (desc.tail == STATESAMPLER_TAIL_CARRY && step == end - 1) {
-                while (extra < count &&
-                       step * global + rank + (count - extra - 1) *
-                               desc.world_size >= desc.num_samples) {
-                    extra++;
-                }
-            }
-            repeats += extra;
-            statesampler_audit_add(&all, batch, (size_t)(count - extra));
-        }
+        open_sampler(&s, state, rank);
+        extra += audit_rank(&all, &s, batch);
     }
     served = all.count;
+    statesampler_get_counts(&s, &counts);
     for (i = 0; i < desc.num_samples && counts.dropped > 0; i++) {
         if (statesampler_locate(&s, i, &place) != STATESAMPLER_OK) {
             statesampler_audit_add(&all, &i, 1);
@@ -513,65 +547,69 @@ static int audit(uint64_t *batch)
         }
     }
     good = statesampler_audit_check(&all, desc.num_samples) &&
-           dropped == counts.dropped &&
-           (desc.tail == STATESAMPLER_TAIL_CARRY || repeats == counts.padded);
+           dropped == counts.dropped && (carry || extra == counts.padded);
     show("epoch", statesampler_epoch(&s));
     show("ranks", desc.world_size);
     show("samples served", served);
-    show(desc.tail == STATESAMPLER_TAIL_CARRY ? "of the next epoch" : "repeats",
-         repeats);
+    show(carry ? "of the next epoch" : "repeats", extra);
     show("dropped", dropped);
     printf("%-20s %s\n", dropped > 0 ? "all others once" : "each exactly once",
            good ? "yes" : "NO");
     return good;
 }
 
+static void print(statesampler *s, unsigned char *state, uint64_t *batch)
+{
+    statesampler ahead = *s;
+
+    /* Told before anything is printed, where it cannot be written. */
+    save_state(state);
+    if (format == NPY) {
+        put_npy_header(print_indices(&ahead, NULL));
+    }
+    print_indices(s, batch);
+    flush_output();
+    example_must(statesampler_save(s, state, STATESAMPLER_STATE_BYTES));
+    save_state(state);
+}
+
 int main(int argc, char **argv)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t *batch;
-    int found, good = 1, i, code = STATESAMPLER_OK;
+    int found, good = 1, i;
     statesampler s;
 
+    example_begin(argc, argv, argc, usage);
     wanted = (uint64_t *)malloc((size_t)argc * sizeof *wanted);
     if (wanted == NULL) {
-        fail(1, "no memory");
+        example_fail(1, "no memory");
     }
     read_options(argc, argv);
+    if (given("--from-env")) {
+        read_env();
+    }
     check_options();
-    found = open_sampler(&s, desc.rank);
+    found = open_sampler(&s, state, desc.rank);
     batch = (uint64_t *)calloc(desc.batch_size, sizeof *batch);
     if (batch == NULL) {
-        fail(1, "no memory for a batch of %" PRIu32, desc.batch_size);
+        example_fail(1, "no memory for a batch of %" PRIu32, desc.batch_size);
     }
 
-    if (want_info) {
+    if (given("--info")) {
         info(&s, found);
     }
     for (i = 0; i < num_wanted; i++) {
         good = locate(&s, wanted[i]) && good;
     }
-    if (want_audit) {
+    if (given("--audit")) {
         good = audit(batch) && good;
     }
-    if (!want_info && !want_audit && num_wanted == 0) {
-        if (format == NPY) {
-            statesampler ahead = s;
-
-            put_npy_header(print_indices(&ahead, NULL));
-        }
-        print_indices(&s, batch);
-        flush_output();
-        statesampler_save(&s, state);
-        if (state_file != NULL) {
-            code = statesampler_save_file(state_file, state, sizeof state);
-        }
-        if (code != STATESAMPLER_OK) {
-            fail(1, "%s: %s", state_file, statesampler_error(code));
-        }
+    if (!is_question()) {
+        print(&s, state, batch);
     }
-    flush_output();
     free(batch);
     free(wanted);
+    example_close();
     return good ? 0 : 1;
 }

@@ -15,6 +15,7 @@
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define SAMPLES 100003u
 #define RANKS 8u
@@ -22,20 +23,23 @@
 #define EPOCHS 2u
 #define BROKEN 31337u
 
+static const char usage[] =
+    "usage: locate [INDEX]...\n\n"
+    "Finds the broken sample of a run by the step whose loss stands out; or\n"
+    "says where the samples of these indices, below 100003, are served.\n";
+
 /* The sampler of one rank at the start of one epoch. */
 static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 99,
+        .epoch = epoch,
+        .rank = rank,
+        .world_size = RANKS,
+        .batch_size = BATCH};
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 99;
-    desc.epoch = epoch;
-    desc.rank = rank;
-    desc.world_size = RANKS;
-    desc.batch_size = BATCH;
-    if (statesampler_init(s, &desc) != STATESAMPLER_OK) {
-        abort();
-    }
+    example_must(statesampler_init(s, &desc));
 }
 
 /* Prints where a sample is served in an epoch, and checks it against what is
@@ -48,15 +52,13 @@ static int show(uint64_t index, uint64_t epoch)
     size_t count;
 
     at_epoch(&s, epoch, 0);
-    if (statesampler_locate(&s, index, &place) != STATESAMPLER_OK) {
-        return 0;
-    }
+    example_must(statesampler_locate(&s, index, &place));
     printf("sample %6" PRIu64 "  epoch %" PRIu64 "  step %3" PRIu64
            "  rank %" PRIu32 "  slot %2" PRIu32 "\n", index, epoch, place.step,
            place.rank, place.slot);
     at_epoch(&s, epoch, place.rank);
-    count = statesampler_at(&s, place.step, batch);
-    return place.slot < count && batch[place.slot] == index;
+    return statesampler_at(&s, place.step, batch, &count) == 1 &&
+           place.slot < count && batch[place.slot] == index;
 }
 
 static double loss_of(uint64_t index)
@@ -76,7 +78,7 @@ static double loss_of_step(uint64_t epoch, uint64_t step, uint64_t *culprit)
 
     for (rank = 0; rank < RANKS; rank++) {
         at_epoch(&s, epoch, rank);
-        count = statesampler_at(&s, step, batch);
+        statesampler_at(&s, step, batch, &count);
         samples += count;
         for (i = 0; i < count; i++) {
             double loss = loss_of(batch[i]);
@@ -120,31 +122,40 @@ static int hunt(void)
     return found && culprit == BROKEN;
 }
 
+/* The number that an argument is. */
+static uint64_t read_index(const char *argument)
+{
+    char *end;
+    unsigned long long index;
+
+    errno = 0;
+    index = strtoull(argument, &end, 10);
+    if (argument[0] < '0' || argument[0] > '9' || *end != '\0' ||
+        errno != 0 || index >= SAMPLES) {
+        example_fail(2, "'%s' is not an index below %u", argument, SAMPLES);
+    }
+    return index;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t epoch;
     int i, found = 1;
 
-    for (i = 1; i < argc; i++) {
-        char *end;
-        unsigned long index;
-
-        errno = 0;
-        index = strtoul(argv[i], &end, 10);
-        if (argv[i][0] < '0' || argv[i][0] > '9' || *end != '\0' ||
-            errno != 0 || index >= SAMPLES) {
-            fprintf(stderr, "locate: '%s' is not an index below %u\n", argv[i],
-                    SAMPLES);
-            return 2;
-        }
-        for (epoch = 0; epoch < EPOCHS; epoch++) {
-            found = show(index, epoch) && found;
-        }
-    }
+    example_begin(argc, argv, argc, usage);
     if (argc == 1) {
         found = hunt();
+        printf("\n");
+        return example_end(found, "sample %u is found by its step's loss, and "
+                                  "served where locate says", BROKEN);
     }
-    printf("%s\n", found ? "locate: found, and served where it was found"
-                         : "locate: FAILED");
-    return found ? 0 : 1;
+    for (i = 1; i < argc; i++) {
+        read_index(argv[i]);
+    }
+    for (i = 1; i < argc; i++) {
+        for (epoch = 0; epoch < EPOCHS; epoch++) {
+            found = show(read_index(argv[i]), epoch) && found;
+        }
+    }
+    return example_end(found, "each is served where locate says");
 }

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,10 +22,16 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
+#include "example.h"
 
 #define SAMPLES 1000u
 #define BATCH 32u
 #define EPOCHS 3u
+
+static const char usage[] =
+    "usage: resume\n\n"
+    "Trains in a process that it kills again and again, and compares the\n"
+    "model with that of a run never killed. Writes to TMPDIR or /tmp.\n";
 
 /* All of a run that must outlive it, in one file. */
 typedef struct checkpoint {
@@ -32,171 +39,181 @@ typedef struct checkpoint {
     uint64_t model;
 } checkpoint;
 
-/* What the child says before it works on a batch. It then waits for a byte,
-   so that it cannot be through before it is killed. */
-typedef struct report {
-    uint64_t epoch, step, first, count;
-} report;
+static void train(uint64_t *model, const uint64_t *batch, size_t count);
 
-static void begin(statesampler *s)
+/* Goes on where the checkpoint is, or begins; trains to the last epoch, and
+   saves after each step. Nothing in it knows that it will be killed. */
+static int run(const char *path)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+    checkpoint now = {{0}, 1};
+    uint64_t batch[BATCH];
+    statesampler s;
+    size_t count, size = 0;
+    int code = statesampler_init(&s, &desc);
 
-    desc.num_samples = SAMPLES;
-    desc.seed = 2024;
-    desc.batch_size = BATCH;
-    if (statesampler_init(s, &desc) != STATESAMPLER_OK) {
-        abort();
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load_file(path, &now, sizeof now, &size);
+    if (code == STATESAMPLER_ENOFILE)
+        code = STATESAMPLER_OK;
+    else if (code == STATESAMPLER_OK && size == sizeof now)
+        code = statesampler_load(&s, now.sampler, sizeof now.sampler);
+    else if (code == STATESAMPLER_OK)
+        code = STATESAMPLER_ECORRUPT_SIZE;
+
+    while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
+        if (statesampler_next(&s, batch, &count))
+            train(&now.model, batch, count);
+        code = statesampler_save(&s, now.sampler, sizeof now.sampler);
+        if (code == STATESAMPLER_OK)
+            code = statesampler_save_file(path, &now, sizeof now);
     }
+    return code;
 }
 
-static uint64_t train_on(uint64_t model, const uint64_t *batch, size_t count)
+/* --- The rest of the program kills it ------------------------------------ */
+
+/* To the parent, in the child. */
+static int channel = -1;
+
+/* Says which batch it is about to work on, and waits for a byte, so that the
+   child cannot be through before it is killed. */
+static void train(uint64_t *model, const uint64_t *batch, size_t count)
 {
     size_t i;
+    char go;
 
-    for (i = 0; i < count; i++) {
-        model = (model ^ batch[i]) * 6364136223846793005u + 1;
+    if (channel >= 0 && (write(channel, batch, count * sizeof *batch) !=
+                             (ssize_t)(count * sizeof *batch) ||
+                         read(channel, &go, 1) != 1)) {
+        _exit(1);
     }
-    return model;
+    for (i = 0; i < count; i++) {
+        *model = (*model ^ batch[i]) * 6364136223846793005u + 1;
+    }
 }
 
-/* A checkpoint that is not there yet leaves the beginning of the run. */
+/* The sampler where the checkpoint stands, and the model there. */
 static void restore(const char *path, statesampler *s, uint64_t *model)
 {
-    checkpoint saved;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+    checkpoint saved = {{0}, 1};
     size_t size = 0;
     int code = statesampler_load_file(path, &saved, sizeof saved, &size);
 
-    begin(s);
-    *model = 1;
-    if (code == STATESAMPLER_ENOFILE) {
-        return;
-    }
-    if (code == STATESAMPLER_OK && size != sizeof saved) {
-        code = STATESAMPLER_ECORRUPT;
-    }
-    if (code == STATESAMPLER_OK) {
-        code = statesampler_load(s, saved.sampler, sizeof saved.sampler);
-    }
-    if (code != STATESAMPLER_OK) {
-        fprintf(stderr, "%s: %s\n", path, statesampler_error(code));
-        exit(1);
-    }
+    example_must(statesampler_init(s, &desc));
     *model = saved.model;
-}
-
-/* The training process: restore, then train and save until the last epoch is
-   done. Nothing in it knows that it will be killed. */
-static void train(const char *path, int channel)
-{
-    uint64_t batch[BATCH];
-    checkpoint now;
-    statesampler s;
-    report about;
-    char go;
-
-    restore(path, &s, &now.model);
-    while (statesampler_epoch(&s) < EPOCHS) {
-        about.epoch = statesampler_epoch(&s);
-        about.step = statesampler_step(&s);
-        about.count = statesampler_next(&s, batch);
-        about.first = about.count > 0 ? batch[0] : 0;
-        if (write(channel, &about, sizeof about) != (ssize_t)sizeof about ||
-            read(channel, &go, 1) != 1) {
-            _exit(1);
-        }
-        now.model = train_on(now.model, batch, (size_t)about.count);
-        statesampler_save(&s, now.sampler);
-        if (statesampler_save_file(path, &now, sizeof now) !=
-            STATESAMPLER_OK) {
-            _exit(1);
-        }
+    if (code != STATESAMPLER_ENOFILE) {
+        example_must(code);
+        example_must(
+            statesampler_load(s, saved.sampler, sizeof saved.sampler));
     }
-    _exit(0);
 }
 
-/* Runs a training process and kills it after `patience` reports. Returns 1 if
-   it was killed, 0 if it ended by itself, -1 if something was wrong: its first
-   batch must be the one that the checkpoint it found says comes next. */
-static int run(const char *path, int patience)
+/* Starts the run in a process of its own, and returns its id; *end is the end
+   of a channel to it. */
+static pid_t start(const char *path, int *end)
 {
-    uint64_t model, batch[BATCH];
-    statesampler expected;
-    int ends[2], status, reports = 0, right = 1;
-    report now = {0, 0, 0, 0};
-    pid_t child;
+    int ends[2];
+    pid_t child = -1;
 
-    restore(path, &expected, &model);
     fflush(stdout);
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 ||
-        (child = fork()) < 0) {
-        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0) {
+        child = fork();
+    }
+    if (child < 0) {
+        example_fail(1, "cannot start a process: %s", strerror(errno));
     }
     if (child == 0) {
         close(ends[0]);
-        train(path, ends[1]);
+        channel = ends[1];
+        _exit(run(path) == STATESAMPLER_OK ? 0 : 1);
     }
     close(ends[1]);
-    while (read(ends[0], &now, sizeof now) == (ssize_t)sizeof now) {
-        if (reports == 0) {
-            right = now.epoch == statesampler_epoch(&expected) &&
-                    now.step == statesampler_step(&expected) &&
-                    now.count == statesampler_next(&expected, batch) &&
-                    (now.count == 0 || now.first == batch[0]);
-            printf("epoch %" PRIu64 " step %2" PRIu64 " .. ", now.epoch,
-                   now.step);
+    *end = ends[0];
+    return child;
+}
+
+/* Runs a training process and kills it in its step of this number. Returns 1
+   if it was killed, 0 if it came to its end. Each of its batches must be the
+   one that the checkpoint it found says comes next. */
+static int run_until(const char *path, int last)
+{
+    uint64_t model, batch[BATCH], wanted[BATCH];
+    statesampler expected;
+    int end, status = 0, taken = 0;
+    size_t count = 0;
+    ssize_t got;
+    pid_t child;
+
+    restore(path, &expected, &model);
+    child = start(path, &end);
+    while ((got = read(end, batch, sizeof batch)) > 0) {
+        while (!statesampler_next(&expected, wanted, &count)) {
+            continue; /* at most once: no epoch is empty */
         }
-        if (write(ends[0], "", 1) == 1 && ++reports == patience) {
+        if ((size_t)got != count * sizeof *wanted ||
+            memcmp(batch, wanted, (size_t)got) != 0) {
+            example_fail(1, "FAILED, a batch is not the next one");
+        }
+        if (taken++ == 0) {
+            printf("epoch %" PRIu64 " step %2" PRIu64 " .. ",
+                   statesampler_epoch(&expected),
+                   statesampler_step(&expected) - 1);
+        }
+        if (taken == last) {
             kill(child, SIGKILL);
+        } else if (write(end, "", 1) != 1) {
             break;
         }
     }
-    close(ends[0]);
-    if (waitpid(child, &status, 0) != child || !right || reports == 0) {
-        return -1;
+    close(end);
+    waitpid(child, &status, 0);
+    if (!WIFSIGNALED(status) && status != 0) {
+        example_fail(1, "the training process failed");
     }
-    printf("epoch %" PRIu64 " step %2" PRIu64 "  %s\n", now.epoch, now.step,
+    printf("epoch %" PRIu64 " step %2" PRIu64 "  %s\n",
+           statesampler_epoch(&expected), statesampler_step(&expected) - 1,
            WIFSIGNALED(status) ? "killed" : "finished");
-    if (WIFSIGNALED(status)) {
-        return WTERMSIG(status) == SIGKILL ? 1 : -1;
-    }
-    return WEXITSTATUS(status) == 0 ? 0 : -1;
+    return WIFSIGNALED(status);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
     char folder[1024], path[1100];
     uint64_t whole = 1, resumed, batch[BATCH];
     statesampler s;
-    int outcome, kills = 0;
+    size_t count;
+    int kills = 0;
 
+    example_begin(argc, argv, 0, usage);
     snprintf(folder, sizeof folder, "%s/resume-XXXXXX", base ? base : "/tmp");
     if (mkdtemp(folder) == NULL) {
-        perror(folder);
-        return 1;
+        example_fail(1, "cannot make the folder %s: %s", folder,
+                     strerror(errno));
     }
     snprintf(path, sizeof path, "%s/checkpoint", folder);
-    while ((outcome = run(path, 9 + 4 * kills)) == 1) {
+    restore(path, &s, &whole); /* the beginning */
+    while (run_until(path, 9 + 4 * kills)) {
         kills++;
+    }
+    while (statesampler_epoch(&s) < EPOCHS) {
+        if (statesampler_next(&s, batch, &count)) {
+            train(&whole, batch, count);
+        }
     }
     restore(path, &s, &resumed);
     /* What a kill in mid-save left beside it gave way to the next save. */
     if (remove(path) != 0 || rmdir(folder) != 0) {
-        perror(folder);
-        return 1;
-    }
-
-    begin(&s);
-    while (statesampler_epoch(&s) < EPOCHS) {
-        whole = train_on(whole, batch, statesampler_next(&s, batch));
+        example_fail(1, "cannot remove the folder %s: %s", folder,
+                     strerror(errno));
     }
     printf("%d times killed: model %016" PRIx64 "\nnever killed:   model %016"
-           PRIx64 "\n", kills, resumed, whole);
-    if (outcome != 0 || kills == 0 || resumed != whole) {
-        printf("resume: FAILED\n");
-        return 1;
-    }
-    printf("resume: after each kill the very next batch, and the same model\n");
-    return 0;
+           PRIx64 "\n\n", kills, resumed, whole);
+    return example_end(kills > 0 && resumed == whole,
+                       "killed %d times, it went on at the very next batch, "
+                       "and has the model of a run never killed", kills);
 }

@@ -8,15 +8,20 @@
    and all of them take the same turns. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define DATASETS 2u
 #define SAMPLES 10u
 #define RANKS 3u
 #define BATCH 2u
+
+static const char usage[] =
+    "usage: round_robin\n\n"
+    "Shows two epochs of two datasets that take turns on three ranks, killed\n"
+    "and resumed after three turns.\n";
 
 static const char name[DATASETS] = {'A', 'B'};
 
@@ -26,99 +31,99 @@ typedef struct worker {
     statesampler_mix mix;
 } worker;
 
-static int start(worker *ranks)
+static unsigned seen[DATASETS][SAMPLES]; /* how often */
+
+static void start(worker *ranks)
 {
-    static statesampler_desc desc;
     uint32_t r, i;
-    desc.num_samples = SAMPLES;
-    desc.seed = 5;
-    desc.world_size = RANKS;
-    desc.batch_size = BATCH;
-    desc.partition = STATESAMPLER_PARTITION_BLOCKED;
-    desc.tail = STATESAMPLER_TAIL_UNEVEN;
+
     for (r = 0; r < RANKS; r++) {
         for (i = 0; i < DATASETS; i++) {
-            desc.rank = r;
-            desc.stream = i; /* so that the two have orders of their own */
-            if (statesampler_init(&ranks[r].sources[i].sampler, &desc) != 0) {
-                return -1;
-            }
+            const statesampler_desc desc = {
+                .num_samples = SAMPLES,
+                .seed = 5,
+                .stream = i, /* so that the two have orders of their own */
+                .rank = r,
+                .world_size = RANKS,
+                .batch_size = BATCH,
+                .partition = STATESAMPLER_PARTITION_BLOCKED,
+                .tail = STATESAMPLER_TAIL_UNEVEN};
+
+            example_must(
+                statesampler_init(&ranks[r].sources[i].sampler, &desc));
             ranks[r].sources[i].weight = 1;
         }
-        if (statesampler_mix_init(&ranks[r].mix, ranks[r].sources, DATASETS,
-                                  STATESAMPLER_STOP_FIRST) != 0) {
-            return -1;
-        }
+        example_must(statesampler_mix_init(&ranks[r].mix, ranks[r].sources,
+                                           DATASETS, STATESAMPLER_STOP_FIRST));
     }
-    return 0;
 }
 
-int main(void)
+/* In new objects, as a new process has them. */
+static void resume(worker *ranks, const statesampler_mix *killed)
 {
-    static worker ranks[RANKS], others[RANKS];
-    static unsigned char state[512];
-    unsigned seen[DATASETS][SAMPLES] = {{0}};
-    worker *now = ranks;
-    uint32_t r, source = 0, i, taken = 0;
-    uint64_t batch[BATCH];
+    unsigned char state[512];
+    size_t size = statesampler_mix_state_bytes(killed);
+    uint32_t r;
+
+    example_must(statesampler_mix_save(killed, state, sizeof state));
+    start(ranks);
+    for (r = 0; r < RANKS; r++) {
+        example_must(statesampler_mix_load(&ranks[r].mix, state, size));
+    }
+    printf("       killed, and resumed from %u bytes\n", (unsigned)size);
+}
+
+/* One turn of all ranks, printed; nothing at the end of an epoch. */
+static void take_turn(worker *ranks)
+{
+    uint64_t epoch = statesampler_mix_epoch(&ranks[0].mix), batch[BATCH];
+    uint64_t turn = statesampler_mix_turn(&ranks[0].mix);
+    uint32_t r, source;
     size_t count, j;
 
-    if (start(now) != 0) {
-        return 1;
+    for (r = 0; r < RANKS; r++) {
+        if (!statesampler_mix_next(&ranks[r].mix, batch, &count, &source)) {
+            continue; /* as all others */
+        }
+        if (r == 0) {
+            printf("%5" PRIu64 "  %4" PRIu64 "  %7c", epoch, turn,
+                   name[source]);
+        }
+        printf("  ");
+        for (j = 0; j < count; j++) {
+            printf(" %2" PRIu64, batch[j]);
+            seen[source][batch[j]]++;
+        }
+        for (; j < BATCH; j++) {
+            printf("  -");
+        }
+        printf("%s", r == RANKS - 1 ? "\n" : "");
     }
+}
+
+int main(int argc, char **argv)
+{
+    static worker ranks[RANKS], others[RANKS];
+    worker *now = ranks;
+    uint32_t i, j;
+    int taken = 0, once = 1;
+
+    example_begin(argc, argv, 0, usage);
+    start(now);
     printf("epoch  turn  dataset  rank 0  rank 1  rank 2\n");
     while (statesampler_mix_epoch(&now[0].mix) < 2) {
-        int more = 0;
-        if (taken == 3) { /* the state is all that is left */
-            size_t size = statesampler_mix_state_bytes(&now[0].mix);
-            statesampler_mix_save(&now[0].mix, state);
-            memset(ranks, 0, sizeof ranks);
+        if (taken++ == 3) {
+            resume(others, &ranks[0].mix);
             now = others;
-            if (start(now) != 0) {
-                return 1;
-            }
-            for (r = 0; r < RANKS; r++) {
-                if (statesampler_mix_load(&now[r].mix, state, size) != 0) {
-                    return 1;
-                }
-            }
-            printf("       killed, and resumed from %u bytes\n",
-                   (unsigned)size);
         }
-        taken++;
-        for (r = 0; r < RANKS; r++) {
-            uint64_t epoch = statesampler_mix_epoch(&now[r].mix);
-            uint64_t turn = statesampler_mix_turn(&now[r].mix);
-            more = statesampler_mix_next(&now[r].mix, batch, &count, &source);
-            if (!more) {
-                continue; /* all ranks are at the epoch's end */
-            }
-            if (r == 0) {
-                printf("%5" PRIu64 "  %4" PRIu64 "  %7c", epoch, turn,
-                       name[source]);
-            }
-            printf("  ");
-            for (j = 0; j < BATCH; j++) {
-                if (j < count) {
-                    printf(" %2" PRIu64, batch[j]);
-                    seen[source][batch[j]]++;
-                } else {
-                    printf("  -");
-                }
-            }
-        }
-        if (more) {
-            printf("\n");
-        }
+        take_turn(now);
     }
     for (i = 0; i < DATASETS; i++) {
         for (j = 0; j < SAMPLES; j++) {
-            if (seen[i][j] != 2) {
-                printf("round_robin: FAILED\n");
-                return 1;
-            }
+            once = once && seen[i][j] == 2;
         }
     }
-    printf("round_robin: every sample once in each epoch\n");
-    return 0;
+    printf("\n");
+    return example_end(once, "%u samples of %u datasets, each exactly once in "
+                             "each of 2 epochs", DATASETS * SAMPLES, DATASETS);
 }

@@ -21,14 +21,10 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
+#include "example.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,30 +42,18 @@ enum {
 
 /* ---- Small helpers ---- */
 
-static void fail(const char *format, ...)
-{
-    va_list list;
-    fflush(stdout);
-    fputs("train_text: ", stderr);
-    va_start(list, format);
-    vfprintf(stderr, format, list);
-    va_end(list);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-/* For the sampler's own error codes. */
+/* For what the library says of a file. */
 static void must(int code, const char *what, const char *path)
 {
     if (code != STATESAMPLER_OK)
-        fail("%s %s: %s", what, path, statesampler_error(code));
+        example_fail(1, "%s %s: %s", what, path, statesampler_error(code));
 }
 
 static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
     if (!memory)
-        fail("out of memory");
+        example_fail(1, "out of memory");
     return memory;
 }
 
@@ -83,40 +67,15 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
     return hash;
 }
 
-/* Words of 4 or 8 bytes, integers or floats, to little-endian bytes and back,
-   so that files may travel between machines. */
-static void pack(unsigned char *to, const void *from, size_t words, int width)
+/* Copies words of 4 or 8 bytes, integers or floats, to a file's little-endian
+   bytes or from them, so that files may travel between machines: on a
+   big-endian one it mirrors each word. */
+static void copy_words(void *to, const void *from, size_t words, size_t width)
 {
-    const unsigned char *at = (const unsigned char *)from;
-    for (; words > 0; words--, at += width) {
-        uint64_t word8;
-        uint32_t word4;
-        int i;
-        if (width == 4) {
-            memcpy(&word4, at, 4);
-            word8 = word4;
-        } else {
-            memcpy(&word8, at, 8);
-        }
-        for (i = 0; i < width; i++)
-            *to++ = (unsigned char)(word8 >> 8 * i);
-    }
-}
-
-static void unpack(void *to, const unsigned char *from, size_t words,
-                   int width)
-{
-    unsigned char *at = (unsigned char *)to;
-    for (; words > 0; words--, at += width) {
-        uint64_t word8 = 0;
-        uint32_t word4;
-        int i;
-        for (i = 0; i < width; i++)
-            word8 |= (uint64_t)*from++ << 8 * i;
-        word4 = (uint32_t)word8;
-        memcpy(at, width == 4 ? (void *)&word4 : (void *)&word8,
-               (size_t)width);
-    }
+    const uint16_t one = 1;
+    size_t mirror = *(const unsigned char *)&one == 1 ? 0 : width - 1, i;
+    for (i = 0; i < words * width; i++)
+        ((unsigned char *)to)[i] = ((const unsigned char *)from)[i ^ mirror];
 }
 
 static double seconds(void)
@@ -134,34 +93,14 @@ typedef struct text {
     uint64_t samples;
 } text;
 
-static void text_read(text *t, const char *path)
-{
-    static unsigned char buffer[65536];
-    size_t got;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail("cannot open %s", path);
-    while ((got = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        t->bytes = (unsigned char *)realloc(t->bytes, t->size + got + 1);
-        if (!t->bytes)
-            fail("out of memory");
-        memcpy(t->bytes + t->size, buffer, got);
-        t->size += got;
-    }
-    if (ferror(file))
-        fail("cannot read %s", path);
-    fclose(file);
-    if (t->size < BLOCK * GROUP) {
-        fail("%lu bytes of text are too few in %s: less than %d leave none "
-             "to hold out",
-             (unsigned long)t->size, path, BLOCK * GROUP);
-    }
-}
-
-static int held_out(size_t place)
-{
-    return place / BLOCK % GROUP == GROUP - 1;
-}
+typedef struct corpus {
+    text text[TEXTS];
+    uint32_t texts;
+    size_t size;
+    uint64_t samples;           /* of all texts */
+    const unsigned char **held; /* the held-out bytes, each in its text */
+    size_t held_out;
+} corpus;
 
 /* A sample is a byte outside the held-out blocks whose context is outside them
    too: training sees no held-out byte, not even as context. */
@@ -182,48 +121,84 @@ static uint64_t count_samples(size_t size)
     return samples + (rest > CONTEXT ? rest - CONTEXT : 0);
 }
 
+static void text_read(text *t, const char *path)
+{
+    static unsigned char buffer[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        example_fail(1, "cannot open %s: %s", path, strerror(errno));
+    while ((got = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        t->bytes = (unsigned char *)realloc(t->bytes, t->size + got);
+        if (!t->bytes)
+            example_fail(1, "out of memory");
+        memcpy(t->bytes + t->size, buffer, got);
+        t->size += got;
+    }
+    if (ferror(file))
+        example_fail(1, "cannot read %s: %s", path, strerror(errno));
+    fclose(file);
+    if (t->size < BLOCK * GROUP)
+        example_fail(1, "%lu bytes of text are too few in %s: less than %d "
+                        "leave none to hold out",
+                     (unsigned long)t->size, path, BLOCK * GROUP);
+    t->samples = count_samples(t->size);
+}
+
+/* Adds a file to the texts, and its held-out bytes, a tenth at most, to
+   theirs. */
+static void corpus_add(corpus *c, const char *path)
+{
+    text *t = &c->text[c->texts];
+    size_t place;
+    if (c->texts++ == TEXTS)
+        example_fail(1, "%d files at most", TEXTS);
+    text_read(t, path);
+    c->size += t->size;
+    c->samples += t->samples;
+    c->held = (const unsigned char **)realloc(
+        (void *)c->held, (c->size / GROUP + 1) * sizeof *c->held);
+    if (!c->held)
+        example_fail(1, "out of memory");
+    for (place = 0; place < t->size; place++)
+        if (place / BLOCK % GROUP == GROUP - 1)
+            c->held[c->held_out++] = t->bytes + place;
+}
+
 /* The rival guesses a byte from the one before it, by counts of the same
    samples, smoothed with tau bytes' worth of the single bytes' shares. It may
    take the tau that is best on the held-out text itself: more than the network
    is allowed. Returns bits per held-out byte. */
-static double bigram_bits(const text *texts, uint32_t number)
+static double bigram_bits(const corpus *c)
 {
     static double pair[BYTES][BYTES], before[BYTES], single[BYTES];
-    double best = HUGE_VAL, tau, samples = 0;
+    double best = HUGE_VAL, tau;
     const text *t;
+    size_t k;
     uint64_t i;
-    for (t = texts; t < texts + number; t++) {
+    for (t = c->text; t < c->text + c->texts; t++) {
         for (i = 0; i < t->samples; i++) {
             const unsigned char *byte = sample_at(t, i);
             pair[byte[-1]][byte[0]] += 1;
             before[byte[-1]] += 1;
             single[byte[0]] += 1;
         }
-        samples += (double)t->samples;
     }
     for (tau = 0.125; tau < 10000; tau *= 2) {
-        double nats = 0, count = 0;
-        size_t place;
-        for (t = texts; t < texts + number; t++) {
-            for (place = 0; place < t->size; place++) {
-                if (held_out(place)) {
-                    unsigned a = t->bytes[place - 1], b = t->bytes[place];
-                    double share = (single[b] + 1) / (samples + BYTES);
-                    nats -=
-                        log((pair[a][b] + tau * share) / (before[a] + tau));
-                    count += 1;
-                }
-            }
+        double nats = 0;
+        for (k = 0; k < c->held_out; k++) {
+            unsigned a = c->held[k][-1], b = c->held[k][0];
+            double share = (single[b] + 1) / ((double)c->samples + BYTES);
+            nats -= log((pair[a][b] + tau * share) / (before[a] + tau));
         }
-        if (nats / count / log(2) < best)
-            best = nats / count / log(2);
+        best = nats < best ? nats : best;
     }
-    return best;
+    return best / (double)c->held_out / log(2);
 }
 
 /* ---- The model ---- */
 
-/* Nothing but floats, so that it can also be packed as an array of them. */
+/* Nothing but floats, so that it can also be copied as an array of them. */
 typedef struct model {
     float embed[BYTES][EMBED];
     float w1[INPUT][HIDDEN];
@@ -365,23 +340,16 @@ static void model_init(model *m, uint64_t seed)
     fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3.0 / HIDDEN), &seed);
 }
 
-static double held_out_bits(const model *m, const text *texts,
-                            uint32_t number)
+static double held_out_bits(const model *m, const corpus *c)
 {
     static trace s;
-    const text *t;
-    double nats = 0, count = 0;
-    size_t place;
-    for (t = texts; t < texts + number; t++) {
-        for (place = 0; place < t->size; place++) {
-            if (held_out(place)) {
-                forward(m, &s, t->bytes + place);
-                nats += s.loss;
-                count += 1;
-            }
-        }
+    double nats = 0;
+    size_t k;
+    for (k = 0; k < c->held_out; k++) {
+        forward(m, &s, c->held[k]);
+        nats += s.loss;
     }
-    return nats / count / log(2);
+    return nats / (double)c->held_out / log(2);
 }
 
 /* ---- A run ---- */
@@ -390,11 +358,11 @@ typedef struct options {
     uint64_t ranks, global_batch, epochs, seed, every;
     double rate, hold_at;
     const char *checkpoint, *weights, *log, *mix;
-    int resume;
+    int resume, time;
 } options;
 
 /* What a checkpoint holds besides weights and the mix: members of 64 bits
-   only, so that it can be packed as words. The first four must be the same in
+   only, so that it can be copied as words. The first four must be the same in
    the run that reads it; the mix sees to the rest, such as the seed. */
 typedef struct progress {
     uint64_t texts, shape, epochs; /* the texts' hash, the model's sizes */
@@ -415,9 +383,7 @@ typedef struct worker {
 
 typedef struct run {
     options option;
-    text text[TEXTS];
-    uint32_t texts;
-    uint64_t samples; /* of all texts */
+    corpus corpus;
     model model;
     progress progress;
     worker *ranks;
@@ -434,42 +400,39 @@ typedef struct run {
    in all. All ranks are at the same turn, so rank 0 speaks for them. */
 static uint64_t run_total(const run *r)
 {
-    return r->samples * r->option.epochs;
+    return r->corpus.samples * r->option.epochs;
 }
 
 static uint64_t run_position(const run *r)
 {
     uint64_t position = 0;
     uint32_t i;
-    for (i = 0; i < r->texts; i++)
+    for (i = 0; i < r->corpus.texts; i++)
         position += statesampler_position(&r->ranks[0].sources[i].sampler);
     return position;
 }
 
 static uint64_t run_done(const run *r)
 {
-    return statesampler_mix_epoch(&r->ranks[0].mix) * r->samples +
+    return statesampler_mix_epoch(&r->ranks[0].mix) * r->corpus.samples +
            run_position(r);
 }
 
-/* "3,2,1": the weights of the texts, in their order. */
+/* "3,2,1": the weights of the texts, in their order; 1 each without it. */
 static void read_weights(const run *r, uint32_t *weights)
 {
     const char *at = r->option.mix;
-    uint32_t i;
-    for (i = 0; i < r->texts; i++) {
-        weights[i] = 1;
-        if (at) {
-            char *end;
-            unsigned long weight = strtoul(at, &end, 10);
-            if (*at < '0' || *at > '9' || weight < 1 || weight > 1000000 ||
-                *end != (i + 1 < r->texts ? ',' : 0))
-                fail("--mix takes a weight from 1 to 1000000 for each file, "
-                     "as in 3,2,1; not '%s' for %lu file(s)",
-                     r->option.mix, (unsigned long)r->texts);
-            weights[i] = (uint32_t)weight;
-            at = end + 1;
-        }
+    uint32_t i, texts = r->corpus.texts;
+    for (i = 0; i < texts; i++) {
+        char *end;
+        unsigned long weight = at ? strtoul(at, &end, 10) : 1;
+        if (at && (*at < '0' || *at > '9' || weight < 1 || weight > 1000000 ||
+                   *end != (i + 1 < texts ? ',' : 0)))
+            example_fail(2, "--mix takes a weight from 1 to 1000000 for each "
+                            "file, as in 3,2,1; not '%s' for %lu file(s)",
+                         r->option.mix, (unsigned long)texts);
+        weights[i] = (uint32_t)weight;
+        at = at ? end + 1 : NULL;
     }
 }
 
@@ -483,25 +446,24 @@ static void run_init_ranks(run *r)
     read_weights(r, weights);
     for (rank = 0; rank < r->option.ranks; rank++) {
         worker *w = &r->ranks[rank];
-        w->sources =
-            (statesampler_source *)allocate(r->texts, sizeof *w->sources);
-        for (i = 0; i < r->texts; i++) {
-            statesampler_desc desc = {0};
-            desc.num_samples = r->text[i].samples;
-            desc.seed = r->option.seed;
-            desc.stream = i;
-            desc.rank = (uint32_t)rank;
-            desc.world_size = (uint32_t)r->option.ranks;
-            desc.batch_size =
-                (uint32_t)(r->option.global_batch / r->option.ranks);
-            desc.tail = STATESAMPLER_TAIL_UNEVEN;
-            must(statesampler_init(&w->sources[i].sampler, &desc), "cannot",
-                 "start");
+        w->sources = (statesampler_source *)allocate(r->corpus.texts,
+                                                     sizeof *w->sources);
+        for (i = 0; i < r->corpus.texts; i++) {
+            const statesampler_desc desc = {
+                .num_samples = r->corpus.text[i].samples,
+                .seed = r->option.seed,
+                .stream = i,
+                .rank = (uint32_t)rank,
+                .world_size = (uint32_t)r->option.ranks,
+                .batch_size =
+                    (uint32_t)(r->option.global_batch / r->option.ranks),
+                .tail = STATESAMPLER_TAIL_UNEVEN};
+            example_must(statesampler_init(&w->sources[i].sampler, &desc));
             w->sources[i].weight = weights[i];
         }
-        must(statesampler_mix_init(&w->mix, w->sources, r->texts,
-                                   STATESAMPLER_STOP_ALL),
-             "cannot", "mix");
+        example_must(statesampler_mix_init(&w->mix, w->sources,
+                                           r->corpus.texts,
+                                           STATESAMPLER_STOP_ALL));
     }
 }
 
@@ -535,7 +497,7 @@ static void say_place(run *r, int screen, const char *what)
         "%s: step %" PRIu64 ", epoch %" PRIu64 ", position %" PRIu64
         " of %" PRIu64 ", %" PRIu64 " ranks",
         what, r->progress.step, statesampler_mix_epoch(&r->ranks[0].mix) + 1,
-        run_position(r), r->samples, r->progress.ranks);
+        run_position(r), r->corpus.samples, r->progress.ranks);
 }
 
 static double part_bits(const run *r, uint64_t part)
@@ -599,11 +561,12 @@ static void checkpoint_save(run *r)
     if (!path)
         return;
     memcpy(checkpoint, MAGIC, 8);
-    pack(checkpoint + 8, &r->progress, sizeof(progress) / 8, 8);
-    pack(checkpoint + WEIGHTS_AT, &r->model, WEIGHTS, 4);
-    statesampler_mix_save(&r->ranks[0].mix, checkpoint + STATE_AT);
+    copy_words(checkpoint + 8, &r->progress, sizeof(progress) / 8, 8);
+    copy_words(checkpoint + WEIGHTS_AT, &r->model, WEIGHTS, 4);
+    example_must(statesampler_mix_save(
+        &r->ranks[0].mix, checkpoint + STATE_AT, size - STATE_AT - 8));
     hash = hash_bytes(checkpoint, size - 8);
-    pack(checkpoint + size - 8, &hash, 1, 8);
+    copy_words(checkpoint + size - 8, &hash, 1, 8);
     must(statesampler_save_file(path, checkpoint, size), "cannot write",
          path);
     say_place(r, 0, "checkpoint");
@@ -621,34 +584,32 @@ static void checkpoint_load(run *r)
     size_t size = 0, i;
     int code =
         statesampler_load_file(path, checkpoint, checkpoint_bytes(r), &size);
+    /* A larger one may be of more texts. */
     if (code != STATESAMPLER_ECAPACITY)
         must(code, "cannot read", path);
     if (size < STATE_AT || memcmp(checkpoint, MAGIC, 8) != 0)
-        fail("%s is not a checkpoint of this program", path);
-    /* A larger one, of which only a part was read, may be of more texts. */
-    if (code != STATESAMPLER_ECAPACITY) {
-        unpack(&hash, checkpoint + size - 8, 1, 8);
-        if (hash != hash_bytes(checkpoint, size - 8))
-            fail("%s is damaged", path);
-    }
-    pack(own, &r->progress, 4, 8);
+        example_fail(1, "%s is not a checkpoint of this program", path);
+    copy_words(own, &r->progress, 4, 8);
     for (i = 0; i < 4; i++)
         if (memcmp(checkpoint + 8 + 8 * i, own + 8 * i, 8) != 0)
-            fail("%s is of another run: its %s is not this one's", path,
-                 names[i]);
-    if (code == STATESAMPLER_ECAPACITY)
-        fail("%s is damaged", path);
+            example_fail(1, "%s is of another run: its %s is not this one's",
+                         path, names[i]);
+    if (code == STATESAMPLER_OK)
+        copy_words(&hash, checkpoint + size - 8, 1, 8);
+    if (code != STATESAMPLER_OK || hash != hash_bytes(checkpoint, size - 8))
+        example_fail(1, "%s is damaged", path);
     for (rank = 0; rank < r->option.ranks; rank++)
         must(statesampler_mix_load(&r->ranks[rank].mix, checkpoint + STATE_AT,
                                    size - STATE_AT - 8),
              "cannot resume from", path);
-    unpack(&r->progress, checkpoint + 8, sizeof(progress) / 8, 8);
-    unpack(&r->model, checkpoint + WEIGHTS_AT, WEIGHTS, 4);
+    copy_words(&r->progress, checkpoint + 8, sizeof(progress) / 8, 8);
+    copy_words(&r->model, checkpoint + WEIGHTS_AT, WEIGHTS, 4);
 }
 
 /* ---- Training ---- */
 
-static void train_step(run *r)
+/* Returns of which part of the run it was. */
+static uint64_t train_step(run *r)
 {
     progress *p = &r->progress;
     uint64_t world = r->option.ranks, rank;
@@ -666,7 +627,8 @@ static void train_step(run *r)
         statesampler_mix_next(mix, r->indices, &own, &which);
         for (j = 0; j < own; j++) {
             trace *s = &r->traces[j * world + rank];
-            forward(&r->model, s, sample_at(&r->text[which], r->indices[j]));
+            forward(&r->model, s,
+                    sample_at(&r->corpus.text[which], r->indices[j]));
             backward(&r->model, s);
             /* The audit counts the samples of all texts in one line. */
             r->indices[j] += statesampler_mix_offset(mix, which);
@@ -683,30 +645,29 @@ static void train_step(run *r)
     p->count[part] += (double)count;
     p->step++;
     if (!(p->nats[part] < 1e30))
-        fail("the loss has exploded: take a smaller --rate");
-
-    show_progress(r, part);
+        example_fail(1, "the loss has exploded: take a smaller --rate");
+    return part;
 }
 
 static void end_epoch(run *r)
 {
     progress *p = &r->progress;
     uint64_t epoch = statesampler_mix_epoch(&r->ranks[0].mix), rank;
-    int passed = statesampler_audit_check(&p->audit, r->samples);
+    int passed = statesampler_audit_check(&p->audit, r->corpus.samples);
     if (passed)
         p->audits_passed++;
-    p->held_out = held_out_bits(&r->model, r->text, r->texts);
+    p->held_out = held_out_bits(&r->model, &r->corpus);
     if (epoch == 0)
         p->held_out_first = p->held_out;
     say(r, 1,
         "epoch %" PRIu64 ": held-out text %.3f bits per byte; audit %s: "
         "%" PRIu64 " of %" PRIu64 " samples",
         epoch + 1, p->held_out, passed ? "ok" : "FAILED", p->audit.count,
-        r->samples);
+        r->corpus.samples);
     memset(&p->audit, 0, sizeof p->audit);
     for (rank = 0; rank < r->option.ranks; rank++) {
         size_t own;
-        uint32_t which;
+        uint32_t which; /* none: this is the end, and the next one's begin */
         statesampler_mix_next(&r->ranks[rank].mix, NULL, &own, &which);
     }
     checkpoint_save(r);
@@ -720,7 +681,7 @@ static void hold(run *r)
     say_place(r, 1, "holding");
     while (seconds() < end)
         continue;
-    fail("held for a minute, and was not killed");
+    example_fail(1, "held for a minute, and was not killed");
 }
 
 static void train(run *r)
@@ -731,23 +692,36 @@ static void train(run *r)
             end_epoch(r);
             continue;
         }
-        train_step(r);
+        show_progress(r, train_step(r));
         if (r->progress.step % r->option.every == 0)
             checkpoint_save(r);
         if (r->option.hold_at > 0 &&
-            (double)run_done(r) >= r->option.hold_at * (double)r->samples)
+            (double)run_done(r) >=
+                r->option.hold_at * (double)r->corpus.samples)
             hold(r);
     }
 }
 
-/* Returns 1 if the run was what it should be. */
+/* How many seconds the whole run takes, by half a second of it, which leaves
+   the run in the middle. */
+static double measure(run *r)
+{
+    const statesampler_mix *lead = &r->ranks[0].mix;
+    double begin = seconds();
+    while (seconds() < begin + 0.5 &&
+           statesampler_mix_turn(lead) < statesampler_mix_num_turns(lead))
+        train_step(r);
+    return (seconds() - begin) * (double)run_total(r) / (double)run_done(r);
+}
+
+/* The last words. Returns the exit status. */
 static int report(run *r)
 {
     static unsigned char bytes[sizeof(model)];
     const progress *p = &r->progress;
     char curve[32 * PARTS] = "";
     uint64_t i, last = 0;
-    pack(bytes, &r->model, WEIGHTS, 4);
+    copy_words(bytes, &r->model, WEIGHTS, 4);
     if (r->option.weights)
         must(statesampler_save_file(r->option.weights, bytes, sizeof bytes),
              "cannot write", r->option.weights);
@@ -764,7 +738,7 @@ static int report(run *r)
     say(r, 1, "held-out loss: from %.3f after the first epoch to %.3f",
         p->held_out_first, p->held_out);
     say(r, 1, "bigram model on the same held-out text: %.3f bits per byte",
-        bigram_bits(r->text, r->texts));
+        bigram_bits(&r->corpus));
     say(r, 1,
         "audit: %" PRIu64 " of %" PRIu64
         " epochs had every sample exactly once",
@@ -772,10 +746,15 @@ static int report(run *r)
     say(r, 1, "sampler: %lu bytes of state, %lu bytes of memory per rank",
         (unsigned long)statesampler_mix_state_bytes(&r->ranks[0].mix),
         (unsigned long)(sizeof(statesampler_mix) +
-                        r->texts * sizeof(statesampler_source)));
+                        r->corpus.texts * sizeof(statesampler_source)));
     say(r, 1, "weights: digest %016" PRIx64 " after %" PRIu64 " steps",
         hash_bytes(bytes, sizeof bytes), p->step);
-    return p->audits_passed == r->option.epochs;
+    if (r->log && (ferror(r->log) || fclose(r->log) != 0))
+        example_fail(1, "cannot write %s: %s", r->option.log, strerror(errno));
+    return example_end(p->audits_passed == r->option.epochs,
+                       "each of %" PRIu64 " samples exactly once in %" PRIu64
+                       " of %" PRIu64 " epochs",
+                       r->corpus.samples, p->audits_passed, r->option.epochs);
 }
 
 /* ---- Command line ---- */
@@ -797,160 +776,199 @@ static const char usage[] =
     "  --resume           go on from it, also with another number of ranks\n"
     "  --weights FILE     write the final weights there: 32-bit floats\n"
     "  --log FILE         write progress lines there as well\n"
+    "  --time             train for half a second only, and print how many\n"
+    "                     seconds the whole run takes on this machine\n"
     "  --hold-at X        wait for a kill after X epochs: for the demo\n"
     "\n"
     "With the same global batch the final weights are the same to the last\n"
     "bit on any number of ranks, interrupted or not.\n";
 
-static void usage_error(const char *what, const char *which)
+/* What an option sets is a number, a real one, a text or, without a value of
+   its own, a flag. */
+typedef struct known {
+    const char *name;
+    uint64_t *number, low, high;
+    double *real;
+    const char **text;
+    int *flag;
+} known;
+
+static void option_set(const known *k, const char *value)
 {
-    fprintf(stderr, "train_text: %s %s; --help lists the options\n", what,
-            which);
-    exit(2);
+    char *end;
+    int good = 1;
+    errno = 0;
+    if (k->text) {
+        *k->text = value;
+    } else if (k->real) {
+        *k->real = strtod(value, &end);
+        good = end > value && !*end && *k->real > (double)k->low &&
+               *k->real <= (double)k->high;
+    } else {
+        *k->number = strtoull(value, &end, 10);
+        good = !*end && !errno && *value >= '0' && *value <= '9' &&
+               *k->number >= k->low && *k->number <= k->high;
+    }
+    if (!good)
+        example_fail(2, "%s takes a number from %" PRIu64 " to %" PRIu64
+                        ", not '%s'", k->name, k->low, k->high, value);
 }
 
-/* Reads the options and returns the number of the first file in argv. */
+/* Reads the options, which may stand among the files, and moves the files to
+   the front of argv. Returns how many these are. */
 static int options_read(options *o, int argc, char **argv)
 {
-    const struct {
-        const char *name;
-        uint64_t *number, low, high;
-        double *real;
-        const char **path;
-    } known[] = {
-        {"--ranks", &o->ranks, 1, 65536, NULL, NULL},
-        {"--global-batch", &o->global_batch, 1, 65536, NULL, NULL},
-        {"--epochs", &o->epochs, 1, 100000, NULL, NULL},
-        {"--seed", &o->seed, 0, UINT64_MAX, NULL, NULL},
-        {"--every", &o->every, 1, UINT64_MAX, NULL, NULL},
-        {"--rate", NULL, 0, 100, &o->rate, NULL},
-        {"--hold-at", NULL, 0, 100000, &o->hold_at, NULL},
-        {"--checkpoint", NULL, 0, 0, NULL, &o->checkpoint},
-        {"--weights", NULL, 0, 0, NULL, &o->weights},
-        {"--log", NULL, 0, 0, NULL, &o->log},
-        {"--mix", NULL, 0, 0, NULL, &o->mix},
-    };
-    const size_t count = sizeof known / sizeof known[0];
-    int at;
-    for (at = 1; at < argc && argv[at][0] == '-'; at++) {
-        const char *name = argv[at], *value;
-        char *end;
-        size_t i = 0;
-        int good = 1;
-        if (strcmp(name, "--") == 0)
-            return at + 1;
-        if (strcmp(name, "--help") == 0) {
-            fputs(usage, stdout);
-            exit(0);
-        }
-        if (strcmp(name, "--resume") == 0) {
-            o->resume = 1;
+    const known all[] = {
+        {.name = "--ranks", .number = &o->ranks, .low = 1, .high = 65536},
+        {.name = "--global-batch", .number = &o->global_batch, .low = 1,
+         .high = 65536},
+        {.name = "--epochs", .number = &o->epochs, .low = 1, .high = 100000},
+        {.name = "--seed", .number = &o->seed, .high = UINT64_MAX},
+        {.name = "--every", .number = &o->every, .low = 1,
+         .high = UINT64_MAX},
+        {.name = "--rate", .real = &o->rate, .high = 100},
+        {.name = "--hold-at", .real = &o->hold_at, .high = 100000},
+        {.name = "--checkpoint", .text = &o->checkpoint},
+        {.name = "--weights", .text = &o->weights},
+        {.name = "--log", .text = &o->log},
+        {.name = "--mix", .text = &o->mix},
+        {.name = "--resume", .flag = &o->resume},
+        {.name = "--time", .flag = &o->time}};
+    const known *end = all + sizeof all / sizeof all[0], *k;
+    int at, files = 0, only_files = 0;
+    for (at = 1; at < argc; at++) {
+        if (only_files || argv[at][0] != '-') {
+            argv[files++] = argv[at];
             continue;
         }
-        while (i < count && strcmp(name, known[i].name) != 0)
-            i++;
-        if (i == count)
-            usage_error("there is no option", name);
-        value = argv[++at];
-        if (!value)
-            usage_error("a value is missing after", name);
-        errno = 0;
-        if (known[i].path) {
-            *known[i].path = value;
-        } else if (known[i].real) {
-            *known[i].real = strtod(value, &end);
-            good = !*end && *known[i].real > (double)known[i].low &&
-                   *known[i].real <= (double)known[i].high;
-        } else {
-            *known[i].number = strtoull(value, &end, 10);
-            good = !*end && !errno && *value >= '0' && *value <= '9' &&
-                   *known[i].number >= known[i].low &&
-                   *known[i].number <= known[i].high;
-        }
-        if (!good) {
-            fprintf(stderr,
-                    "train_text: %s takes a number from %" PRIu64
-                    " to %" PRIu64 ", not '%s'\n",
-                    name, known[i].low, known[i].high, value);
-            exit(2);
-        }
+        only_files = strcmp(argv[at], "--") == 0;
+        if (only_files)
+            continue;
+        for (k = all; k < end && strcmp(argv[at], k->name) != 0;)
+            k++;
+        if (k == end)
+            example_fail(2, "there is no option %s", argv[at]);
+        if (k->flag)
+            *k->flag = 1;
+        else if (++at < argc)
+            option_set(k, argv[at]);
+        else
+            example_fail(2, "a value is missing after %s", k->name);
     }
-    return at;
+    return files;
+}
+
+static void options_check(const options *o, int files)
+{
+    if (files == 0)
+        example_fail(2, "no file is given to train on");
+    if (o->global_batch % o->ranks != 0)
+        example_fail(2, "a global batch of %" PRIu64 " cannot be shared "
+                        "evenly by %" PRIu64 " ranks",
+                     o->global_batch, o->ranks);
+    if (o->resume && !o->checkpoint)
+        example_fail(2, "--resume needs --checkpoint FILE");
+}
+
+/* What cannot be written is told before the work. The log is written from
+   now on, the checkpoint as soon as the run begins, and the weights at its
+   end, until when what is there stays as it is. */
+static void outputs_open(run *r)
+{
+    const char *path = r->option.weights;
+    FILE *old, *file;
+    if (r->option.log && !(r->log = fopen(r->option.log, "w")))
+        example_fail(1, "cannot write %s: %s", r->option.log, strerror(errno));
+    if (!path)
+        return;
+    old = fopen(path, "rb");
+    file = fopen(path, "ab");
+    if (!file)
+        example_fail(1, "cannot write %s: %s", path, strerror(errno));
+    fclose(file);
+    if (old)
+        fclose(old);
+    else
+        remove(path);
+}
+
+static void run_init(run *r, int files, char **paths)
+{
+    const options *o = &r->option;
+    progress *p = &r->progress;
+    const text *t;
+    int i;
+    for (i = 0; i < files; i++) {
+        corpus_add(&r->corpus, paths[i]);
+        t = &r->corpus.text[i];
+        p->texts = p->texts * 31 + hash_bytes(t->bytes, t->size);
+    }
+    r->terminal = isatty(STDOUT_FILENO);
+    r->ranks = (worker *)allocate((size_t)o->ranks, sizeof *r->ranks);
+    r->indices = (uint64_t *)allocate((size_t)o->global_batch, 8);
+    r->traces = (trace *)allocate((size_t)o->global_batch, sizeof *r->traces);
+    model_init(&r->model, o->seed);
+    run_init_ranks(r);
+    r->checkpoint = (unsigned char *)allocate(checkpoint_bytes(r), 1);
+    p->shape = ((uint64_t)CONTEXT << 16 | EMBED) << 16 | HIDDEN;
+    p->epochs = o->epochs;
+    p->rate = o->rate;
+}
+
+/* Goes on from the checkpoint, if asked to, and says what is to come. */
+static void run_start(run *r)
+{
+    const options *o = &r->option;
+    progress *p = &r->progress;
+    say(r, 1,
+        "text: %lu bytes in %lu file(s), %" PRIu64
+        " samples to train on; model: %lu weights",
+        (unsigned long)r->corpus.size, (unsigned long)r->corpus.texts,
+        r->corpus.samples, (unsigned long)WEIGHTS);
+    if (o->resume) {
+        checkpoint_load(r);
+        say_place(r, 1, "resumed");
+        if (statesampler_mix_epoch(&r->ranks[0].mix) == o->epochs)
+            say(r, 1, "nothing is left to train on: the run had finished");
+        if (p->global_batch != o->global_batch)
+            say(r, 1, "another global batch: no sample is lost or doubled, "
+                      "but the weights will differ");
+    }
+    say(r, 1,
+        "ranks: %" PRIu64 " x %" PRIu64 " = %" PRIu64 " samples a step, "
+        "%" PRIu64 " epochs of %" PRIu64 " steps",
+        o->ranks, o->global_batch / o->ranks, o->global_batch, o->epochs,
+        statesampler_mix_num_turns(&r->ranks[0].mix));
+    p->ranks = o->ranks;
+    p->global_batch = o->global_batch;
+    r->started_done = run_done(r);
+    r->started_step = p->step;
+    r->started = seconds();
+    checkpoint_save(r);
 }
 
 int main(int argc, char **argv)
 {
     static run r;
     options *o = &r.option;
-    size_t size = 0;
-    int at;
+    int files;
     o->ranks = 4;
     o->global_batch = 48;
     o->epochs = 4;
     o->rate = 0.4;
     o->seed = 1;
     o->every = 500;
-    at = options_read(o, argc, argv);
-    if (at >= argc)
-        usage_error("no file is given", "to train on");
-    if (o->global_batch % o->ranks != 0) {
-        fail("a global batch of %" PRIu64
-             " cannot be shared evenly by %" PRIu64 " ranks",
-             o->global_batch, o->ranks);
+    example_begin(argc, argv, argc, usage);
+    files = options_read(o, argc, argv);
+    options_check(o, files);
+    run_init(&r, files, argv);
+    if (o->time) {
+        printf("%.0f\n", ceil(measure(&r)));
+        example_close();
+        return 0;
     }
-    if (o->resume && !o->checkpoint)
-        usage_error("--resume needs", "--checkpoint FILE");
-    r.progress.texts = 0;
-    for (; at < argc; at++) {
-        text *t = &r.text[r.texts++];
-        if (r.texts > TEXTS)
-            fail("%d files at most", TEXTS);
-        text_read(t, argv[at]);
-        t->samples = count_samples(t->size);
-        size += t->size;
-        r.samples += t->samples;
-        r.progress.texts =
-            r.progress.texts * 31 + hash_bytes(t->bytes, t->size);
-    }
-    if (o->log && !(r.log = fopen(o->log, "w")))
-        fail("cannot write %s", o->log);
-    r.terminal = isatty(STDOUT_FILENO);
-    r.ranks = (worker *)allocate((size_t)o->ranks, sizeof *r.ranks);
-    r.indices = (uint64_t *)allocate((size_t)o->global_batch, 8);
-    r.traces = (trace *)allocate((size_t)o->global_batch, sizeof *r.traces);
-    model_init(&r.model, o->seed);
-    run_init_ranks(&r);
-    r.checkpoint = (unsigned char *)allocate(checkpoint_bytes(&r), 1);
-    r.progress.shape = ((uint64_t)CONTEXT << 16 | EMBED) << 16 | HIDDEN;
-    r.progress.epochs = o->epochs;
-    r.progress.rate = o->rate;
-
-    say(&r, 1,
-        "text: %lu bytes in %lu file(s), %" PRIu64
-        " samples to train on; model: %lu weights",
-        (unsigned long)size, (unsigned long)r.texts, r.samples,
-        (unsigned long)WEIGHTS);
-    if (o->resume) {
-        checkpoint_load(&r);
-        say_place(&r, 1, "resumed");
-        if (statesampler_mix_epoch(&r.ranks[0].mix) == o->epochs)
-            say(&r, 1, "nothing is left to train on: the run had finished");
-        if (r.progress.global_batch != o->global_batch)
-            say(&r, 1,
-                "another global batch: no sample is lost or doubled, "
-                "but the weights will differ");
-    }
-    say(&r, 1,
-        "ranks: %" PRIu64 " x %" PRIu64 " = %" PRIu64 " samples a step, "
-        "%" PRIu64 " epochs of %" PRIu64 " steps",
-        o->ranks, o->global_batch / o->ranks, o->global_batch, o->epochs,
-        statesampler_mix_num_turns(&r.ranks[0].mix));
-    r.progress.ranks = o->ranks;
-    r.progress.global_batch = o->global_batch;
-    r.started_done = run_done(&r);
-    r.started_step = r.progress.step;
-    r.started = seconds();
-    checkpoint_save(&r);
+    outputs_open(&r);
+    run_start(&r);
     train(&r);
-    return report(&r) ? 0 : 1;
+    return report(&r);
 }

@@ -9,6 +9,7 @@
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define DATASETS 3u
 #define COLUMNS 18
@@ -17,20 +18,32 @@
 
 static const char *const color[DATASETS] = {"#3b6fb6", "#d9822b", "#3d9a5f"};
 
-static int start(statesampler_mix *mix, statesampler_source *sources,
-                 uint32_t stop, const uint32_t *weight)
+static const char usage[] =
+    "usage: turns >FILE.svg\n\n"
+    "Draws the turns of three datasets of 3, 4 and 5 batches under each stop\n"
+    "rule, and weighted 3 : 2 : 1.\n";
+
+static const struct row {
+    const char *name;
+    uint32_t stop, weight[DATASETS];
+    int turns; /* how many there must be, COLUMNS if they never end */
+} rows[] = {{"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}, 9},
+            {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}, 12},
+            {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}, 17},
+            {"NEVER", STATESAMPLER_STOP_NEVER, {1, 1, 1}, COLUMNS},
+            {"NEVER, 3 : 2 : 1", STATESAMPLER_STOP_NEVER, {3, 2, 1}, COLUMNS}};
+
+static void start(statesampler_mix *mix, statesampler_source *sources,
+                  const struct row *row)
 {
-    static statesampler_desc desc;
     uint32_t i;
     for (i = 0; i < DATASETS; i++) {
-        desc.num_samples = 3 + i;
-        desc.stream = i;
-        if (statesampler_init(&sources[i].sampler, &desc) != 0) {
-            return -1;
-        }
-        sources[i].weight = weight[i];
+        const statesampler_desc desc = {.num_samples = 3 + i, .stream = i};
+
+        example_must(statesampler_init(&sources[i].sampler, &desc));
+        sources[i].weight = row->weight[i];
     }
-    return statesampler_mix_init(mix, sources, DATASETS, stop);
+    example_must(statesampler_mix_init(mix, sources, DATASETS, row->stop));
 }
 
 static void text(int x, int y, const char *anchor, const char *fill,
@@ -41,59 +54,64 @@ static void text(int x, int y, const char *anchor, const char *fill,
            x, y, anchor, fill, string);
 }
 
-int main(void)
+/* A row of squares. Returns how many. */
+static int draw(const struct row *row, int y)
 {
-    static const struct {
-        const char *name;
-        uint32_t stop, weight[DATASETS];
-    } rows[] = {{"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}},
-                {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}},
-                {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}},
-                {"NEVER", STATESAMPLER_STOP_NEVER, {1, 1, 1}},
-                {"NEVER, 3 : 2 : 1", STATESAMPLER_STOP_NEVER, {3, 2, 1}}};
+    statesampler_source sources[DATASETS];
+    statesampler_mix mix;
+    uint32_t source;
+    size_t size;
+    char string[32];
+    int column;
+
+    start(&mix, sources, row);
+    text(LEFT - 14, y + 19, "end", "#111111", row->name);
+    for (column = 0; column < COLUMNS &&
+                     statesampler_mix_next(&mix, NULL, &size, &source);
+         column++) {
+        const statesampler *s = &sources[source].sampler;
+        int x = LEFT + column * SIDE, pale = statesampler_epoch(s) != 0;
+
+        printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "
+               "fill=\"%s\" fill-opacity=\"%s\"/>\n",
+               x + 1, y, SIDE - 2, SIDE, color[source], pale ? "0.4" : "1");
+        sprintf(string, "%d", (int)statesampler_step(s) - 1);
+        text(x + SIDE / 2, y + 19, "middle", pale ? "#222222" : "#ffffff",
+             string);
+    }
+    if (column == COLUMNS) {
+        text(LEFT + column * SIDE + 4, y + 19, "start", "#555555", "...");
+    }
+    return column;
+}
+
+int main(int argc, char **argv)
+{
     const int count = sizeof rows / sizeof rows[0];
-    int row, column, width = LEFT + (COLUMNS + 1) * SIDE;
+    int row, column, good = 1;
     char string[32];
 
+    example_begin(argc, argv, 0, usage);
     printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
            "height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">\n"
            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-           width, (count + 1) * (SIDE + 10) + 10);
+           LEFT + (COLUMNS + 1) * SIDE, (count + 1) * (SIDE + 10) + 10);
     text(LEFT - 14, 24, "end", "#555555", "turn");
     for (column = 0; column < COLUMNS; column++) {
         sprintf(string, "%d", column);
         text(LEFT + column * SIDE + SIDE / 2, 24, "middle", "#555555", string);
     }
     for (row = 0; row < count; row++) {
-        statesampler_source sources[DATASETS];
-        statesampler_mix mix;
-        int y = (row + 1) * (SIDE + 10);
-        if (start(&mix, sources, rows[row].stop, rows[row].weight) != 0) {
-            return 1;
-        }
-        text(LEFT - 14, y + 19, "end", "#111111", rows[row].name);
-        for (column = 0; column < COLUMNS; column++) {
-            const statesampler *s;
-            uint32_t source;
-            size_t size;
-            int x = LEFT + column * SIDE, pale;
-            if (statesampler_mix_next(&mix, NULL, &size, &source) == 0) {
-                break; /* the row ends with the mix's epoch */
-            }
-            s = &sources[source].sampler;
-            pale = statesampler_epoch(s) != 0;
-            printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                   "rx=\"4\" fill=\"%s\" fill-opacity=\"%s\"/>\n",
-                   x + 1, y, SIDE - 2, SIDE, color[source],
-                   pale ? "0.4" : "1");
-            sprintf(string, "%d", (int)statesampler_step(s) - 1);
-            text(x + SIDE / 2, y + 19, "middle", pale ? "#222222" : "#ffffff",
-                 string);
-        }
-        if (column == COLUMNS) {
-            text(LEFT + column * SIDE + 4, y + 19, "start", "#555555", "...");
-        }
+        good = draw(&rows[row], (row + 1) * (SIDE + 10)) == rows[row].turns &&
+               good;
     }
     printf("</svg>\n");
+    example_close();
+    if (!good) {
+        example_fail(1, "FAILED, a row has another length than its stop rule "
+                        "says");
+    }
+    fprintf(stderr, "turns: ok, FIRST ends after 9 turns, ALL after 12, "
+                    "RESTART after 17, NEVER never\n");
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "example.h"
 
 #define SAMPLES 10050u
 #define CHUNK 100u
@@ -20,6 +21,11 @@
 #define WINDOW 4u
 #define RECORD 32u
 #define BATCH 50u
+
+static const char usage[] =
+    "usage: window\n\n"
+    "Reads a chunked file in three orders through a cache of 4 chunks, and\n"
+    "counts how often a chunk is read.\n";
 
 /* As many chunks as the order promises to need, and no more; what was not
    used for longest makes room. */
@@ -43,6 +49,7 @@ static uint32_t records_of(uint64_t chunk)
     return chunk < CHUNKS - 1 ? CHUNK : SAMPLES - CHUNK * (CHUNKS - 1);
 }
 
+/* A record, from the cache or from the file; NULL if it cannot be read. */
 static const unsigned char *get(cache *c, uint64_t index)
 {
     uint64_t chunk = index / CHUNK, oldest = 0, i;
@@ -67,51 +74,64 @@ static const unsigned char *get(cache *c, uint64_t index)
     return c->bytes[i] + index % CHUNK * RECORD;
 }
 
-/* Two epochs in one order. A chunk is open from its first record to its last
-   in the epoch; `peak` is the most that were open at once. */
+/* Reads one epoch and counts each chunk's records down in `left`. A chunk is
+   open from its first record to its last; *peak is the most that were open at
+   once. Returns 0 if a record is not what was written. */
+static int read_epoch(cache *c, statesampler *s, uint32_t *left,
+                      uint64_t *peak)
+{
+    unsigned char expected[RECORD];
+    const unsigned char *record;
+    uint64_t batch[BATCH], open = 0, chunk;
+    size_t i, count;
+
+    while (statesampler_next(s, batch, &count)) {
+        for (i = 0; i < count; i++) {
+            make_record(batch[i], expected);
+            record = get(c, batch[i]);
+            if (record == NULL || memcmp(record, expected, RECORD) != 0) {
+                return 0;
+            }
+            chunk = batch[i] / CHUNK;
+            open += left[chunk] == records_of(chunk);
+            *peak = open > *peak ? open : *peak;
+            open -= --left[chunk] == 0;
+        }
+    }
+    return 1;
+}
+
+/* Two epochs in one order: how often a chunk is read in each, and how many are
+   open at once. Returns 0 if a record was wrong, missing or there twice. */
 static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
                        uint64_t *peak)
 {
-    static statesampler_desc desc;
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 5,
+        .batch_size = BATCH,
+        .order = order,
+        .chunk_size = CHUNK,
+        .window = WINDOW};
     static cache c;
-    static uint32_t left[CHUNKS];
-    unsigned char expected[RECORD];
-    const unsigned char *record;
-    uint64_t batch[BATCH], open, epoch, chunk;
+    uint32_t left[CHUNKS];
+    uint64_t epoch, chunk;
     statesampler s;
-    size_t i, count;
+    size_t i;
 
     memset(&c, 0, sizeof c);
     c.file = file;
     for (i = 0; i < WINDOW; i++) {
         c.chunk[i] = STATESAMPLER_NONE;
     }
-    desc.num_samples = SAMPLES;
-    desc.seed = 5;
-    desc.batch_size = BATCH;
-    desc.order = order;
-    desc.chunk_size = CHUNK;
-    desc.window = WINDOW;
-    if (statesampler_init(&s, &desc) != STATESAMPLER_OK) {
-        return 0;
-    }
-    for (*peak = 0, epoch = 0; epoch < 2; epoch++) {
+    *peak = 0;
+    example_must(statesampler_init(&s, &desc));
+    for (epoch = 0; epoch < 2; epoch++) {
         for (chunk = 0; chunk < CHUNKS; chunk++) {
             left[chunk] = records_of(chunk);
         }
-        open = 0;
-        while ((count = statesampler_next(&s, batch)) > 0) {
-            for (i = 0; i < count; i++) {
-                make_record(batch[i], expected);
-                record = get(&c, batch[i]);
-                if (record == NULL || memcmp(record, expected, RECORD) != 0) {
-                    return 0;
-                }
-                chunk = batch[i] / CHUNK;
-                open += left[chunk] == records_of(chunk);
-                *peak = open > *peak ? open : *peak;
-                open -= --left[chunk] == 0;
-            }
+        if (!read_epoch(&c, &s, left, peak)) {
+            return 0;
         }
         for (chunk = 0; chunk < CHUNKS; chunk++) {
             if (left[chunk] != 0) {
@@ -123,7 +143,24 @@ static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
     return 1;
 }
 
-int main(void)
+/* The data, in a file that goes with the program. */
+static FILE *make_file(void)
+{
+    unsigned char record[RECORD];
+    FILE *file = tmpfile();
+    uint64_t i;
+
+    for (i = 0; i < SAMPLES && file != NULL; i++) {
+        make_record(i, record);
+        fwrite(record, RECORD, 1, file);
+    }
+    if (file == NULL || fflush(file) != 0 || ferror(file)) {
+        example_fail(1, "cannot write a temporary file: %s", strerror(errno));
+    }
+    return file;
+}
+
+int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
@@ -131,34 +168,25 @@ int main(void)
     } orders[] = {{"SEQUENTIAL", STATESAMPLER_ORDER_SEQUENTIAL},
                   {"WINDOW", STATESAMPLER_ORDER_WINDOW},
                   {"SHUFFLE", STATESAMPLER_ORDER_SHUFFLE}};
-    unsigned char record[RECORD];
-    uint64_t i, reads = 0, peak = 0, good = 1;
-    FILE *file = tmpfile();
+    uint64_t i, reads[3] = {0}, peak[3] = {0};
+    int good = 1;
+    FILE *file;
 
-    for (i = 0; i < SAMPLES && file != NULL; i++) {
-        make_record(i, record);
-        good = good && fwrite(record, RECORD, 1, file) == 1;
-    }
-    if (file == NULL || !good || fflush(file) != 0) {
-        perror("window: cannot write a temporary file");
-        return 1;
-    }
+    example_begin(argc, argv, 0, usage);
+    file = make_file();
     printf("%u records in %u chunks, a cache of %u chunks\n\n", SAMPLES,
            CHUNKS, WINDOW);
     printf("order       chunks read per epoch  open at once\n");
-    for (i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        good = good && read_epochs(file, orders[i].order, &reads, &peak);
-        printf("%-10s  %21" PRIu64 "  %12" PRIu64 "\n", orders[i].name, reads,
-               peak);
-        if (orders[i].order == STATESAMPLER_ORDER_WINDOW) {
-            good = good && reads == CHUNKS && peak <= WINDOW;
-        }
+    for (i = 0; i < 3; i++) {
+        good = good &&
+               read_epochs(file, orders[i].order, &reads[i], &peak[i]);
+        printf("%-10s  %21" PRIu64 "  %12" PRIu64 "\n", orders[i].name,
+               reads[i], peak[i]);
     }
     fclose(file);
-    if (!good) {
-        printf("window: FAILED\n");
-        return 1;
-    }
-    printf("\nwindow: each chunk read once, at most %u open\n", WINDOW);
-    return 0;
+    printf("\n");
+    return example_end(good && reads[1] == CHUNKS && peak[1] <= WINDOW,
+                       "WINDOW reads each of %u chunks once, with at most %u "
+                       "open; SHUFFLE reads %" PRIu64,
+                       CHUNKS, WINDOW, reads[2]);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every example but train_text, which is the demo's, and asks of what it
-# prints whether it is true. From the root of the repository:
+# Runs every example, and asks of what it prints whether it is true. From the
+# root of the repository:
 #
 #     make examples && sh tests/examples.sh build
 #
@@ -70,11 +70,39 @@ equal() {
     }
 }
 
-# status WANTED COMMAND...: into the files out and err.
+# What does not end has failed too, where there is a timeout to say so.
+limit=
+if timeout 60 true 2>/dev/null; then
+    limit="timeout 60"
+fi
+
+empty() { # FILE
+    [ ! -s "$1" ] || {
+        echo "$1 is not empty:"
+        head -n 5 "$1"
+        return 1
+    }
+}
+
+lines() { # COUNT FILE
+    [ "$(wc -l <"$2")" -eq "$1" ] || {
+        echo "not $1 lines in $2:"
+        head -n 5 "$2"
+        return 1
+    }
+}
+
+# status WANTED COMMAND...: into the files out and err. The command may be an
+# example.
 status() {
     wanted=$1
     shift
     code=0
+    if [ -x "$bin/$1" ]; then
+        command=$1
+        shift
+        set -- $limit "$bin/$command" "$@"
+    fi
     "$@" >out 2>err || code=$?
     [ "$code" -eq "$wanted" ] || {
         echo "exit status $code, not $wanted: $*"
@@ -82,12 +110,6 @@ status() {
         return 1
     }
 }
-
-# What does not end has failed too, where there is a timeout to say so.
-limit=
-if timeout 20 true 2>/dev/null; then
-    limit="timeout 20"
-fi
 
 indices() {
     $limit "$bin/indices" "$@"
@@ -107,107 +129,216 @@ decode() {
         } }'
 }
 
-# --- the short examples -------------------------------------------------------
+# --- every example ------------------------------------------------------------
 
-quickstart() {
-    status 0 $limit "$bin/quickstart"
-    sed -n 's/^epoch 0://p' out | tr ' ' '\n' | sed '/^$/d' | sort -nu >left
-    equal "$(wc -l <left | tr -d ' ')" 18
-    sed -n 's/^epoch 1://p' out | tr ' ' '\n' | sed '/^$/d' | sort -n >all
-    numbers 0 29 | same - all
-    equal "$(wc -l <out | tr -d ' ')" 2
+# What an example prints, with the arguments that it needs, if any: a number of
+# samples, a text.
+numbers 1 3000 >text
+run() { # PROGRAM
+    case ${1##*/} in
+    *indices) $limit "$1" --num-samples 10 --audit ;;
+    *train_text) $limit "$1" --epochs 1 text ;;
+    *) $limit "$1" ;;
+    esac
 }
 
-# The example in the header's opening comment, whatever its indentation there.
-word_for_word() {
-    sed 's/^ *//; s/ *$//' "$root/examples/quickstart.c" >example
-    sed 's/^ *//; s/ *$//' "$root/statesampler.h" | awk '
-        NR == FNR { example[++n] = $0; next }
-        { line[++m] = $0 }
-        END {
-            for (i = 1; i + n - 1 <= m; i++) {
-                for (k = 1; k <= n && line[i + k - 1] == example[k]; k++);
-                if (k > n) exit 0
-                if (k > best) { best = k; at = i }
-            }
-            if (best)
-                print "line " best " of the example: " example[best] \
-                      "\nin the header: " line[at + best - 1]
-            exit 1
-        }' example -
+# The examples, but for one; and for grow, where it was not built.
+all_but() { # NAME
+    for source in "$root"/examples/*.c; do
+        name=$(basename "$source" .c)
+        [ $name = grow ] && [ ! -x "$bin/grow" ] || [ $name = "$1" ] ||
+            echo $name
+    done
+}
+
+# quickstart.c, which is for the manual, reads no arguments.
+all_help() {
+    for name in $(all_but quickstart); do
+        status 0 $name --help
+        finds "^usage: $name" out
+        empty err
+        equal "$(awk 'length > 79' out)" ""
+    done
+}
+
+all_refuse() {
+    for name in $(all_but quickstart); do
+        status 2 $name --nonsense
+        finds "^$name: .*--nonsense" err
+        has err "Try '$name --help'."
+        empty out
+    done
+}
+
+all_disks_full() {
+    for name in $(all_but none); do
+        code=0
+        run "$bin/$name" >/dev/full 2>err || code=$?
+        equal "$name: $code" "$name: 1"
+        finds "^$name: .*No space left on device" err
+    done
+}
+
+# The last line; on the screen, where the output is a picture.
+all_verdicts() {
+    for name in $(all_but indices); do
+        status 0 run "$bin/$name"
+        cat out err | tail -n 1 >last
+        if [ $name = quickstart ]; then
+            has last "30 of 30 samples served, each exactly once"
+        else
+            finds "^$name: ok, .* .* .*" last
+        fi
+    done
+}
+
+# Compiled with a broken library: the last line and the status must say so.
+all_notice() {
+    for name in $(all_but none); do
+        stb=
+        [ $name != grow ] || stb="-DSTATESAMPLER_STB_DS $stb_flags"
+        printf '#include "%s"\n' tests/broken.h examples/$name.c >broken.c
+        ${CC:-cc} -std=c99 -O1 -w -I"$root" $stb -o broken_$name broken.c \
+            -lm -pthread
+        status 1 run ./broken_$name
+        grep -qE 'FAILED|WRONG|NO$' out err || {
+            echo "$name says nothing:"
+            tail -n 5 out err
+            return 1
+        }
+    done
+}
+
+# Each program that the manual names in HOW TO holds the lines indented below
+# its name, one after the other, whatever empty lines are between them; and
+# each recipe is there.
+manual() {
+    awk '/^HOW TO/ { there = 1; next } /^[A-Z]/ { there = 0 } there' \
+        "$root/statesampler.h" >manual
+    grep -o 'examples/[a-z_]*\.c)$' manual | tr -d ')' | sort >quoted
+    for name in one_gpu ranks datasets pretrain order changed; do
+        has quoted examples/recipe_$name.c
+    done
+    for program in $(cat quoted); do
+        awk -v name="($program)" '
+            NF == 0 { next }
+            substr($0, length($0) - length(name) + 1) == name { on = 1; next }
+            on && !/^     / { exit }
+            on { print substr($0, 6) }' manual >wanted
+        finds . wanted
+        awk 'NF == 0 { next }
+            FNR == NR { want[++count] = $0; next }
+            { have[++lines] = $0 }
+            END {
+                for (i = 1; i <= lines; i++) {
+                    for (k = 1; k <= count && have[i + k - 1] == want[k]; k++);
+                    if (k > count) exit 0
+                    if (k > best) { best = k; at = have[i + k - 1] }
+                }
+                print "the manual:  " want[best]
+                print "the program: " at
+                exit 1
+            }' wanted "$root/$program" || {
+            echo "of $program"
+            return 1
+        }
+    done
+}
+
+stb_flags=${STB_FLAGS:-$(pkg-config --cflags stb 2>/dev/null)}
+check "every example: --help says how it is used" all_help
+check "every example: an argument that is none has status 2" all_refuse
+check "every example: the last line says what was shown" all_verdicts
+check "the manual's recipes stand word for word in the examples" manual
+check "every example: a broken library has status 1, and it says so" all_notice
+if [ -c /dev/full ]; then
+    check "every example: a full disk has status 1 and a sentence" \
+        all_disks_full
+else
+    skip "every example: a full disk: /dev/full is not here"
+fi
+
+# --- one by one ---------------------------------------------------------------
+
+quickstart() {
+    status 0 quickstart
+    sed -n 1p out | tr ' ' '\n' | sed '/^$/d' | sort -nu >left
+    lines 18 left
+    equal "$(awk '$1 < 0 || $1 > 29' left)" ""
 }
 
 resume() {
     mkdir -p tmp
     TMPDIR=$work/tmp
     export TMPDIR
-    status 0 $limit "$bin/resume"
+    status 0 resume
     finds 'killed$' out
     equal "$(sed -n 's/.*times killed: *//p' out)" \
           "$(sed -n 's/^never killed: *//p' out)"
-    has out "resume: after each kill the very next batch, and the same model"
     equal "$(ls tmp)" ""
     # Each run begins where the one before it was, or at the next step.
-    awk '/ \.\. / { first = $2 * 33 + $4; last = $7 * 33 + $9
+    awk '/ \.\. / { first = $2 * 32 + $4; last = $7 * 32 + $9
                     if (NR > 1 && first != before && first != before + 1) {
                         print "after " before " came " first; exit 1 }
-                    before = last }' out
+                    before = last }
+         END { exit before != 95 }' out
+    TMPDIR=$work/nowhere
+    status 1 resume
+    finds "^resume: .*nowhere/.*: No such file or directory" err
 }
 
 elastic() {
-    status 0 $limit "$bin/elastic"
-    has out "elastic: each of 1003 samples exactly once"
+    status 0 elastic
     equal "$(awk 'NF == 8 && $5 == ".." { print $1; n += $7; p += $6 - $4 + 1
                   if (p != n + $8) exit 1 } END { print n }' out |
              tr '\n' ' ')" "8 3 5 1003 "
 }
 
 workers() {
-    status 0 $limit "$bin/workers"
-    equal "$(sed -n 's/^no workers: *//p' out)" \
-          "$(sed -n 's/^3 workers, resume with 5: *//p' out)"
-    has out "workers: every batch in order, nothing locked but the ring"
+    status 0 workers
+    equal "$(sed -n 's/^no threads: *//p' out)" \
+          "$(sed -n 's/^3 ahead, then 5 ahead: *//p' out)"
 }
 
+# The first two columns are the truth for every number of ranks.
 evaluate() {
-    status 0 $limit "$bin/evaluate"
+    status 0 evaluate
     truth=$(sed -n 's/^the truth: \([0-9]* of [0-9]*\) .*/\1/p' out)
-    equal "$(awk '$3 == "of" && $1 != "the" { print $2, $3, $4 }' out |
-             sort -u)" "$truth"
-    equal "$(awk '$3 == "of" && $1 > 1 && $7 " of " $9 == t' t="$truth" out)" ""
-    finds '^evaluate: UNEVEN is exact for every number of ranks' out
+    equal "$(awk '/ %.* %.* %/ { print $2, $3, $4; print $7, $8, $9 }' out |
+             sort | uniq -c | tr -s ' ')" " 14 $truth"
+    equal "$(awk -v truth="$truth" '/ %.* %.* %/ {
+                 if ($12 " " $13 " " $14 != truth) n++ } END { print n }' \
+             out)" 6
 }
 
 window() {
-    status 0 $limit "$bin/window"
+    status 0 window
     equal "$(awk '$1 == "WINDOW" { print $2, $3 }' out)" "101 4"
     equal "$(awk '$1 == "SHUFFLE" { print ($2 > 5000), $3 }' out)" "1 101"
-    has out "window: each chunk read once, at most 4 open"
 }
 
 locate() {
-    status 0 $limit "$bin/locate"
+    status 0 locate
     has out "of its 256 samples, sample 31337 is the cause"
-    has out "locate: found, and served where it was found"
     spike=$(sed -n 's/^the loss stands out in \(.*\): .*/\1/p' out | tr -d ,)
     tr -s ' ' <out >squeezed
     finds "^sample 31337 $spike " squeezed
     grep '^sample' out | head -n 2 >places
-    status 0 $limit "$bin/locate" 31337
+    status 0 locate 31337
     grep '^sample' out | same - places
-    status 0 $limit "$bin/locate" 0 100002
+    status 0 locate 0 100002
     equal "$(grep -c '^sample' out)" 4
-    for bad in 100003 -1 x '' 99999999999999999999; do
-        status 2 $limit "$bin/locate" "$bad"
-        finds -F "'$bad'" err
+    for wrong in 100003 -1 x '' 99999999999999999999; do
+        status 2 locate 0 "$wrong"
+        finds -F "'$wrong'" err
+        empty out
     done
 }
 
 # Each line of the table has its turn's dataset; a rank's samples are of its
 # own part of it, and each is there once in an epoch.
 round_robin() {
-    status 0 $limit "$bin/round_robin"
-    has out "round_robin: every sample once in each epoch"
+    status 0 round_robin
     finds "killed, and resumed" out
     awk '$1 ~ /^[01]$/ {
             if ($3 != ($2 % 2 ? "B" : "A")) exit 1
@@ -225,29 +356,29 @@ round_robin() {
 
 # The README's picture is what the program draws.
 turns() {
-    status 0 $limit "$bin/turns"
+    status 0 turns
     same out "$root/examples/turns.svg"
     equal "$(grep -c '#3b6fb6' out)" 27 # 3 + 3 + 6 + 6 + half of 18
 }
 
 # Of 12 turns the shares are 6, 4 and 2; and a far table begins at once.
 mixture() {
-    status 0 $limit "$bin/mixture"
+    status 0 mixture
     awk '$1 == 12 { good = $3 == 6 && $6 == 4 && $9 == 2 }
         END { exit !good }' out
-    status 0 $limit "$bin/mixture" 1000000000000000
+    status 0 mixture 1000000000000000
     awk '$1 == "1000000000000002" {
             good = $3 == "500000000000001" && $6 == "333333333333334" &&
                 $9 == "166666666666667"
         }
         END { exit !good }' out
-    status 2 $limit "$bin/mixture" 1e6
-    status 2 $limit "$bin/mixture" 4611686018427387905
-    finds "no such step" err
+    status 2 mixture 1e6
+    status 2 mixture 4611686018427387905
+    finds "farther than a mix reaches" err
 }
 
 grow() {
-    status 0 $limit "$bin/grow"
+    status 0 grow
     for line in "matched code" "new     books" "matched web" "removed mail"; do
         has out "    $line"
     done
@@ -259,17 +390,58 @@ grow() {
     has out "    books  epoch 0, step 0 of 13"
 }
 
-check "quickstart.c serves the rest of one epoch and the whole next" quickstart
-check "quickstart.c stands word for word in the header" word_for_word
+recipe_ranks() {
+    for r in 0 1 2 3 4 5 6; do
+        status 0 env -i RANK=$r WORLD_SIZE=7 "$bin/recipe_ranks"
+        finds ": ok, rank $r of 7 had 143 of 1000 samples in 18 steps" out
+    done
+    status 1 env -i RANK=3 WORLD_SIZE=3 "$bin/recipe_ranks"
+    finds '^recipe_ranks: .*rank' err
+}
+
+# What a run writes is tried before it trains, and left as it is; the options
+# may stand behind the file.
+train_text() {
+    set -- train_text
+    for option in --weights --checkpoint --log; do
+        status 1 "$@" text --epochs 1 $option nowhere/file
+        finds '^train_text: .*nowhere/file: ' err
+        equal "$(grep -c '^step' out)" 0
+    done
+    status 1 "$@" nowhere/text
+    finds 'nowhere/text: No such file or directory' err
+    echo before >weights
+    status 2 "$@" text --weights weights --ranks 7
+    has weights before
+    status 0 "$@" text --epochs 1 --weights weights --checkpoint checkpoint
+    equal "$(wc -c <weights | tr -d ' ')" 214528
+    cp weights whole
+    status 0 "$@" --checkpoint checkpoint --resume --ranks 3 --epochs 1 \
+        --weights weights -- text
+    same weights whole
+    status 1 "$@" text --checkpoint checkpoint --resume --epochs 2
+    finds 'of another run: its number of epochs' err
+    status 2 "$@" text --epochs
+    finds 'a value is missing after --epochs' err
+    status 2 "$@" text --epochs 0
+    finds "takes a number from 1 to 100000, not '0'" err
+    status 0 "$@" --time text
+    finds -x '[0-9][0-9]*' out
+}
+
+check "quickstart.c prints what three ranks had left" quickstart
 check "resume.c is killed and loses nothing" resume
 check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
 check "workers.c: threads without a lock, the same model" workers
-check "evaluate.c: UNEVEN is exact, PAD is not" evaluate
+check "evaluate.c: UNEVEN is exact, and PAD without its padding" evaluate
 check "window.c: each chunk once, 4 open" window
 check "locate.c finds the broken sample, and any other" locate
 check "round_robin.c: two datasets, three ranks, killed in between" \
     round_robin
 check "turns.c draws the picture in the README" turns
+check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
+check "train_text.c: outputs are tried first, and options stand anywhere" \
+    train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
@@ -292,8 +464,8 @@ ranks() {
             numbers 0 1002 | same - uneven
             uniq pad | same - uneven
             uniq drop | same - drop
-            equal "$(wc -l <pad | tr -d ' ')" 1004
-            equal "$(wc -l <drop | tr -d ' ')" 1000
+            lines 1004 pad
+            lines 1000 drop
         done
     done
 }
@@ -317,7 +489,7 @@ differ() {
             echo "the same with $option"
             return 1
         fi
-        equal "$(wc -l <other | tr -d ' ')" 1000
+        lines 1000 other
     done
 }
 
@@ -377,13 +549,13 @@ written() {
 
 extremes() {
     status 0 indices --num-samples 0
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     status 0 indices --num-samples 0 --steps 10
     status 0 indices --num-samples 3 --tail drop --world-size 4 --epochs 1e18
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     for r in 0 1 2 3 4 5 6; do
         status 0 indices --num-samples 3 --world-size 7 --rank $r
-        equal "$(wc -l <out | tr -d ' ')" 1
+        lines 1 out
         cat out
     done | sort -nu >all
     numbers 0 2 | same - all
@@ -393,7 +565,7 @@ extremes() {
     equal "$(awk 'length > 19 || ! /^[0-9]+$/' out)" ""
     status 0 indices --num-samples 2^62 --rank 4294967294 --batch-size 1000 \
         --world-size 4294967295 --steps 2 --tail carry
-    equal "$(wc -l <out | tr -d ' ')" 2000
+    lines 2000 out
 }
 
 little_memory() {
@@ -525,9 +697,11 @@ closed_pipe() {
             trap '' PIPE
         fi
         "$bin/indices" --num-samples 1e9 --state state 2>err | head -n 1 >line
-        equal "$(wc -l <line | tr -d ' ')" 1
-        equal "$(cat err)" ""
-        equal "$(find . -name state)" ""
+        lines 1 line
+        empty err
+        indices --num-samples 1e9 --state state --steps 5 >again
+        indices --num-samples 1e9 --steps 5 | same - again
+        rm state
     done
 }
 
@@ -540,10 +714,11 @@ full_disk() {
     equal $code 1
     finds 'cannot write the output' err
     same state kept
-    for answer in --info --audit "--locate 3" --help; do
+    for answer in --info "--locate 3" --help; do
         code=0
         indices --num-samples 100 $answer >/dev/full 2>err || code=$?
         equal $code 1
+        finds 'cannot write the output: No space' err
     done
 }
 
@@ -555,7 +730,7 @@ refused() {
     cp damaged kept
     status 1 indices --num-samples 100 --seed 1 --state damaged "$@"
     finds -F "$message" err
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     same damaged kept
 }
 
@@ -564,32 +739,33 @@ damaged_state() {
     indices --num-samples 100 --seed 1 --steps 5 --state state >/dev/null
     equal "$(wc -c <state | tr -d ' ')" 112
     : >damaged
-    refused "the state is damaged"
+    refused "cut short, or too long"
     head -c 111 state >damaged
-    refused "the state is damaged"
+    refused "cut short, or too long"
     { head -c 70 state; printf X; tail -c 41 state; } >damaged
-    refused "the state is damaged"
+    refused "changed since it was saved"
     { cat state; printf X; } >damaged
-    refused "the state is damaged"
+    refused "cut short, or too long"
     numbers 1 10000 >damaged
-    refused "larger than"
+    refused "cut short, or too long"
     { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
-    refused "newer version"
+    refused "newer format"
     cp state damaged
-    refused "another dataset, seed, order or mix" --seed 2
-    refused "another dataset, seed, order or mix" --num-samples 101
-    refused "another dataset, seed, order or mix" --stream 1
-    refused "another dataset, seed, order or mix" --order sequential
-    refused "another dataset, seed, order or mix" --partition blocked
-    refused "another dataset, seed, order or mix" --tail drop
-    for answer in --info --audit "--locate 3"; do
-        refused "another dataset, seed, order or mix" --seed 2 $answer
+    refused "another num_samples" --num-samples 101
+    refused "another stream" --stream 1
+    refused "another order" --order sequential
+    refused "another partition" --partition blocked
+    refused "another tail" --tail drop
+    for answer in "" --info --audit "--locate 3"; do
+        refused "another seed" --seed 2 $answer
     done
     mkdir -p folder
     status 1 indices --num-samples 100 --state folder
     finds '^indices: folder: ' err
+    # Before anything is printed.
     status 1 indices --num-samples 100 --state nowhere/state
     finds '^indices: nowhere/state: ' err
+    empty out
     status 0 indices --num-samples 100 --seed 1 --state state --world-size 2
 }
 
@@ -627,7 +803,7 @@ locate_option() {
         done
     done
     status 0 indices "$@" --locate 0 --locate 499
-    equal "$(wc -l <out | tr -d ' ')" 2
+    lines 2 out
     # Two samples of 500 are dropped, and those two have no place.
     set -- --num-samples 500 --world-size 3 --tail drop
     numbers 0 499 | while read -r index; do
@@ -637,7 +813,7 @@ locate_option() {
         indices "$@" --rank $r
     done | sort -n - dropped >sorted
     numbers 0 499 | same - sorted
-    equal "$(wc -l <dropped | tr -d ' ')" 2
+    lines 2 dropped
 }
 
 audit_option() {
@@ -697,29 +873,28 @@ from_env() {
     indices --num-samples 100 >alone
     env -i "$bin/indices" "$@" | same - alone
     status 2 env -i RANK=2 "$bin/indices" "$@"
-    finds -e '--from-env.*torchrun' err
+    finds -e '--from-env: torchrun: ' err
     status 2 env -i PMI_RANK=x PMI_SIZE=3 "$bin/indices" "$@"
-    finds -e '--from-env.*pmi' err
+    finds -e '--from-env: pmi: ' err
 }
 
 help_text() {
     status 0 indices --help
-    equal "$(cat err)" ""
+    empty err
     cp out help
-    for option in $(grep -o '"--[a-z-]*"' "$root/examples/indices.c" |
-                    tr -d '"' | sort -u); do
+    for option in --help $(grep -o '"--[a-z-]*"' "$root/examples/indices.c" |
+                           tr -d '"' | sort -u); do
         grep -qF -e "$option" help || {
             echo "$option is not in the help"
             return 1
         }
     done
-    for option in $(grep -o -e '^  --[a-z-]*' help); do
+    for option in $(grep -o -e '^  --[a-z-]*' help | grep -v help); do
         grep -qF -e "\"$option\"" "$root/examples/indices.c" || {
             echo "$option is in the help only"
             return 1
         }
     done
-    equal "$(awk 'length > 79' help)" ""
 }
 
 # bad TEXT OPTION...: refused, nothing printed, and the message has the text.
@@ -727,14 +902,14 @@ bad() {
     text=$1
     shift
     status 2 indices "$@"
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     grep -qF -e "$text" err || {
         echo "no '$text' for $*:"
         cat err
         return 1
     }
     equal "$(sed -n 2p err)" "Try 'indices --help'."
-    equal "$(wc -l <err | tr -d ' ')" 2
+    lines 2 err
 }
 
 bad_options() {
@@ -771,25 +946,25 @@ bad_options() {
     bad "--world-size: '0'" $n --world-size 0
     bad "--batch-size: '0'" $n --batch-size 0
     bad "--rank: '4294967296'" $n --rank 4294967296
-    bad "--rank 1 is not below --world-size 1" $n --rank 1
-    bad "--rank 8 is not below --world-size 8" $n --rank 8 --world-size 8
-    bad "--world-size times --batch-size" $n --world-size 2^31 \
-        --batch-size 2^31
-    bad "go together" $n --order window
-    bad "go together" $n --order window --window 3
-    bad "go together" $n --order window --chunk-size 3
-    bad "go together" $n --window 3 --chunk-size 3
-    bad "--chunk-size times --window" $n --order window --chunk-size 2^31 \
+    bad "rank is not below world_size" $n --rank 1
+    bad "rank is not below world_size" $n --rank 8 --world-size 8
+    bad "world_size * batch_size" $n --world-size 2^31 --batch-size 2^31
+    bad "WINDOW needs a chunk_size" $n --order window --window 3
+    bad "WINDOW needs a window" $n --order window --chunk-size 3
+    bad "are for --order window" $n --window 3
+    bad "are for --order window" $n --chunk-size 3
+    bad "chunk_size * window" $n --order window --chunk-size 2^31 \
         --window 2^31
-    bad "--tail carry does not go with" --num-samples 0 --tail carry
-    bad "--tail carry does not go with" $n --tail carry --drop-last
-    bad "--tail carry does not go with" $n --tail carry --partition blocked
+    bad "CARRY needs samples" --num-samples 0 --tail carry --steps 1
+    bad "CARRY has no last step" $n --tail carry --drop-last --steps 1
+    bad "CARRY needs the partition" $n --tail carry --partition blocked \
+        --steps 1
     bad "--tail carry has no end" $n --tail carry
     bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
     bad "--format u32" --num-samples 4294967297 --format u32
     bad "--order replacement" $n --order replacement --audit
-    bad "--order replacement" $n --order replacement --locate 1
-    bad "--locate 10 is not below --num-samples 10" $n --locate 10
+    bad "a sample has no place" $n --order replacement --locate 1
+    bad "--locate 10: index is not below num_samples" $n --locate 10
     bad "--from-env does not go with" $n --from-env --rank 0
     bad "--from-env does not go with" $n --from-env --world-size 2
 }

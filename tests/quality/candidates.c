@@ -116,7 +116,7 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
         statesampler_priv_epoch_key(seed, epoch, stream), n);
     for (t = 0; t < net->rounds; t++) {
         uint64_t word =
-            statesampler_priv_mix(words + (net->wide ? t + 1 : t / 2 + 1) *
+            statesampler_priv_scramble(words + (net->wide ? t + 1 : t / 2 + 1) *
                                               STATESAMPLER_PRIV_GOLDEN);
         if (net->wide) {
             net->add[t] = (uint32_t)word;

@@ -1,0 +1,45 @@
+/* recipe_one_gpu.c - shuffled batches on one GPU, an epoch after the other.
+
+       make examples && build/recipe_one_gpu */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "example.h"
+
+static unsigned char served[50000]; /* how often */
+
+/* Yours: reads these samples and takes a step with them. */
+static void train(const uint64_t *batch, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        served[batch[i]]++;
+}
+
+static int run(void)
+{
+    const statesampler_desc desc = {
+        .num_samples = 50000, .seed = 42, .batch_size = 64};
+    uint64_t batch[64];
+    size_t count;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+        if (statesampler_next(&s, batch, &count))
+            train(batch, count);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    int i, good = 1;
+
+    example_begin(argc, argv, 0, "usage: recipe_one_gpu\n\n"
+                                 "Three epochs of 50000 samples.\n");
+    example_must(run());
+    for (i = 0; i < 50000; i++)
+        good = good && served[i] == 3;
+    return example_end(good, "3 epochs, each of 50000 samples exactly once in "
+                             "each");
+}
