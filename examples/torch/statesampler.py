@@ -29,8 +29,8 @@ from the sampler counts.
 - The DataLoader must hand out batches in order, which is torch's default.
 - Whatever takes indices or batches ahead of the loop counts as the loop: a
   batch sampler that holds indices back to sort them, or a thread or framework
-  that takes batches from the DataLoader in advance. What it held when a state
-  was saved, the run that loads the state does not see.
+  that takes batches from the DataLoader in advance. A run that loads a state
+  does not see what was held back when the state was saved.
 - A batch whose loading raised an exception was not given. If the loop goes on
   all the same, its next batch counts for both, as the DataLoader does not load
   the first one again.
@@ -47,8 +47,8 @@ loop begins the next epoch. After a `break` the next loop goes on after the
 last batch that was given. A state saved after the last batch of an epoch, but
 before the loop has ended, holds the end of that epoch: a run that loads it has
 an empty loop first, and then does what it does after an epoch. There is no
-need to call set_epoch. For the present epoch it does nothing; it begins any
-other one.
+need to call set_epoch: for the present epoch it does nothing, and for another
+one it begins that epoch.
 
 len() is how much the present loop is given in all; between loops, how much the
 next one will be given. A loop is the present one as long as its DataLoader's
@@ -202,7 +202,7 @@ for _name, _result, *_arguments in (
 
 _NONE = 2**64 - 1
 _EMISMATCH = -500
-(_SAMPLER, _SOURCE, _MIX, _STATE) = (_u64 * 4).in_dll(_c, "statesampler_layout")
+_SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
 
 # Each name stands at the place of its number in the header.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
