@@ -14,19 +14,26 @@ NVCC ?= $(firstword $(shell command -v nvcc) \
 export CC CFLAGS JOBS STB_FLAGS NVCC
 
 help:
-	@echo 'make demo      train, kill, resume on other ranks, compare: C only'
-	@echo 'make deps      install what the tests need (Debian packages)'
-	@echo 'make test      ask every question, one line each'
-	@echo 'make mutants   break the header in many ways: the tests must notice'
-	@echo 'make examples  build/quickstart, build/indices and the others'
-	@echo 'make quality   the statistics of the permutation, at length'
+	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
+	@echo '                 about a minute'
+	@echo 'make deps        install what the tests need: Debian packages,'
+	@echo '                 655 MB to fetch, 3.4 GB on disk'
+	@echo 'make test        ask every question, one line each: 10 minutes'
+	@echo 'make mutants     break the header in 1,000 ways, the tests must'
+	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
+	@echo 'make examples    build/quickstart, build/indices and the others'
+	@echo 'make complexity  the winding and the long functions of the header'
+	@echo 'make sizes       code and stack, with their limits'
+	@echo 'make quality     the statistics of the permutation, at length'
 	@echo 'make quality-rounds  how many rounds each range of n needs'
-	@echo 'make vectors   write tests/vectors.json anew, by tests/reference.py'
-	@echo 'make bench     speed, memory and resume, measured: a table and plots'
-	@echo 'make torch     the samplers for PyTorch: train, kill, resume'
-	@echo 'make gpu       the same on a GPU, with CUDA, against a memset'
-	@echo 'make clean     remove build/'
-	@echo 'FILES="a b" make demo trains on these files; CC and CFLAGS as usual'
+	@echo 'make vectors     write tests/vectors.json anew, by reference.py'
+	@echo 'make bench       speed, memory and resume, measured: tables, plots'
+	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
+	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
+	@echo 'make clean       remove build/'
+	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
+	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
+	@echo 'CC and CFLAGS as usual.'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
@@ -38,15 +45,23 @@ examples: $(patsubst examples/%.c,build/%,$(filter-out \
 test: | $(filter deps,$(MAKECMDGOALS))
 	@MAKEFLAGS= sh tests/run.sh
 
-mutants: | $(filter deps test,$(MAKECMDGOALS))
-	@MAKEFLAGS= sh tests/run.sh mutants
+# SEED and QUOTA say which generated faults the sample of the first one has.
+mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
+	@if command -v python3 >/dev/null; then \
+	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
+	else echo 'skip mutants: python3 is not here'; fi
+
+complexity:
+	@sh tests/complexity.sh
+sizes:
+	@sh tests/sizes.sh
 
 bench:
 	@MAKEFLAGS= sh bench/run.sh
 
-# The figures and plots that the last make bench left, into the README.
-bench-readme:
-	@sh bench/run.sh readme
+# The last make bench, into bench/FIGURES.md, bench/plots and the README.
+bench-figures:
+	@sh bench/run.sh figures
 
 gpu:
 	@if [ -n "$(NVCC)" ]; then \
@@ -91,7 +106,7 @@ vectors:
 	python3 tests/reference.py >build/vectors.json
 	cp build/vectors.json tests/vectors.json
 
-build/%: examples/%.c statesampler.h
+build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@ $< -lm -pthread
 
@@ -102,54 +117,25 @@ build/gpu: bench/gpu.cu statesampler.h
 	@mkdir -p $(@D)
 	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
 
-# build/test/WITH/NAME is tests/NAME.c compiled in one of these ways.
-STRICT = -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow \
-    -Wcast-qual -Wundef -Werror
-C99 = -std=c99 $(STRICT) -Wmissing-prototypes
-SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-with_cc = $(CC) -std=c99 $(CFLAGS)
-with_gcc-O0 = gcc -O0 $(C99)
-with_gcc-O3 = gcc -O3 $(C99)
-with_gcc-Os = gcc -Os $(C99)
-with_gcc-plain = gcc -O2 $(C99) -ffreestanding
-with_gcc-avx2 = gcc -O3 $(C99) -mavx2
-with_gcc-avx512bw = gcc -O3 $(C99) -mavx512bw
-with_gcc-sanitize = gcc $(C99) $(SANITIZE)
-with_clang = clang -O2 $(C99)
-with_clang-avx2 = clang -O3 $(C99) -mavx2
-with_clang-avx512bw = clang -O3 $(C99) -mavx512bw
-with_clang-sanitize = clang $(C99) $(SANITIZE)
-with_c++98 = g++ -O2 -std=c++98 $(STRICT)
-with_c++11 = g++ -O2 -std=c++11 $(STRICT)
-with_c++20 = g++ -O2 -std=c++20 $(STRICT)
-with_tcc = tcc
-# The emulator hands on places in folders that do not fit 32 bits.
-with_arm = arm-linux-gnueabihf-gcc -O2 $(C99) -static -D_FILE_OFFSET_BITS=64
-with_arm-neon = $(with_arm) -mfpu=neon
-with_aarch64 = aarch64-linux-gnu-gcc -O2 $(C99) -static
-with_s390x = s390x-linux-gnu-gcc -O2 $(C99) -static
-with_nvcc = $(NVCC) -x cu -O2 -Werror all-warnings -Xcompiler=-Wall,-Wextra
-with_windows = x86_64-w64-mingw32-gcc -O2 $(C99) -static
-
+# build/test/WAY/NAME is tests/NAME.c compiled in a way of tests/ways.sh.
 .SECONDEXPANSION:
-build/test/%: tests/$$(*F).c statesampler.h $(wildcard tests/*.h)
+build/test/%: tests/$$(basename $$(*F)).c statesampler.h \
+    $(wildcard tests/*.h) tests/ways.sh
 	@mkdir -p $(@D)
-	$(with_$(*D)) -I. $(STB_FLAGS) -o $@ $< -lm
-build/test/windows/%.exe: tests/%.c statesampler.h $(wildcard tests/*.h)
-	@mkdir -p $(@D)
-	$(with_windows) -I. $(STB_FLAGS) -o $@ $< -lm
+	@sh tests/ways.sh $(*D) $< $@
 
-# What deps installs, and for which question of tests/run.sh.
+# What deps installs, for the questions of tests/questions.
 PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder
+    dieharder pmccabe
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants bench bench-readme quality \
-    quality-rounds vectors gpu torch torch-figures clean deps
+.PHONY: help demo examples test mutants mutants-all complexity sizes bench \
+    bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
+    deps

@@ -845,8 +845,8 @@ ALGORITHM 1
 #define STATESAMPLER_API
 #endif
 
-/* Stands before every public function. In CUDA the hosted ones stay on the host,
-   whatever STATESAMPLER_API says. */
+/* Stands before every public function. In CUDA the hosted ones stay on the
+   host, whatever STATESAMPLER_API says. */
 #ifdef STATESAMPLER_STATIC
 #define STATESAMPLER_DEF static inline STATESAMPLER_API
 #else
@@ -1071,8 +1071,8 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 
 /* stop: what becomes of a source that has nothing left when its turn comes */
 #define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
-#define STATESAMPLER_STOP_ALL 1     /* it is passed over, until all are finished */
-#define STATESAMPLER_STOP_RESTART 2 /* it begins anew, until all have finished */
+#define STATESAMPLER_STOP_ALL 1     /* passed over, until all have finished */
+#define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
 #define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
 /* One row of a mix's tables. A mix has no memory of its own, and so keeps row
@@ -1119,28 +1119,30 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t num_sources,
                                            uint32_t stop);
 
-/* Takes the next turn: sets *source to its number and *count to how many
-   indices this rank's batch has, written to out, which holds batch_size or is
-   NULL, to move only. 1; or, once at the end of an epoch, 0: the next one has
-   then begun, *count is 0 and *source as it was. (An empty epoch is at its
-   end every time; NEVER never.) Whose turn it is takes as many steps as D must
-   be halved to get to 1; with ALL, if that one has finished, up to twice as
-   many for each source that has not. */
+/* Takes the next turn: sets *source to the number of the source whose turn it
+   is, writes this rank's batch of it to out, which holds batch_size, and sets
+   *count to its number of indices, which may be 0. out may be NULL, to move
+   only, and then count and source may be, too.
+   Returns 1; or, once at the end of an epoch, 0: the next epoch has then begun,
+   *count is 0 and *source as it was. (At an empty epoch every time; with NEVER
+   never.) All ranks get the same answers.
+   Finding whose turn it is takes log2(D) steps; with ALL, if that source has
+   finished, up to twice as many for each source that has not. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source);
 
 /* Any turn of this epoch, without moving; out, *count and *source as in next.
    (With ALL, at and seek take up to 126 * D times as many steps as next.)
-   1; 0 past the end; ERANGE before the base, after turn 2^62 or, for a source
-   with CARRY, more than 2^62 of its positions after the base. *count is then
-   0. */
+   Returns 1; 0 past the end; ERANGE_BASE before the base; ERANGE_FAR past turn
+   2^62 or where a source with CARRY is more than 2^62 of its positions past
+   the base. *count is then 0 and *source as it was. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn` the next one: the base's .. num_turns, as far as mix_at
-   reaches; else ERANGE, and nothing is changed. */
+/* Makes `turn` the next one: the base's .. num_turns. ERANGE_BASE, ERANGE_END,
+   ERANGE_FAR: mix_at does not reach it, and nothing is changed. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
@@ -1289,11 +1291,11 @@ typedef struct statesampler_number {
 
 /* What mixture_load found of a dataset, and did with it. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: it begins its epoch */
+#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: begins its epoch */
 #define STATESAMPLER_CHANGE_REMOVED 2 /* in the state only */
-#define STATESAMPLER_CHANGE_CHANGED 3 /* of the same name, but with another length,
-                                  seed, stream, order (with chunk_size and
-                                  window), partition or tail */
+#define STATESAMPLER_CHANGE_CHANGED 3 /* of this name, but of another length,
+                                         seed, stream, order (with chunk_size
+                                         and window), partition or tail */
 typedef struct statesampler_change {
     const char *name; /* NULL if REMOVED: the state knows the hash only */
     uint64_t hash;
@@ -1485,16 +1487,12 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
     return root + 1;
 }
 
-/* Makes perm the permutation of [0, n) under this key, unless it is already:
-   a permutation is a function of its size and key. */
-STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
-                                                  uint64_t n, uint64_t key)
+/* What a permutation of [0, n) has of n alone. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set_size(statesampler_perm *perm,
+                                                       uint64_t n)
 {
-    uint64_t state = statesampler_priv_derive(key, n);
     uint32_t root = statesampler_priv_sqrt_ceil(n);
-    uint32_t i, words;
     perm->n = n;
-    perm->key = key;
     /* With both halves odd every round would be an even permutation. */
     perm->left = root + (root & 1);
     perm->right = (uint32_t)statesampler_priv_ceil_div(n, perm->left);
@@ -1503,7 +1501,15 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     perm->wide = n > (uint32_t)1 << 30;
     /* A small domain mixes less in a round. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
-    words = perm->wide ? perm->rounds : perm->rounds / 2;
+}
+
+/* Another key for the size that perm has. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
+                                                      uint64_t key)
+{
+    uint64_t state = statesampler_priv_derive(key, perm->n);
+    uint32_t words = perm->wide ? perm->rounds : perm->rounds / 2, i;
+    perm->key = key;
     for (i = 0; i < words; i++) {
         uint64_t word;
         state += STATESAMPLER_PRIV_GOLDEN;
@@ -1516,65 +1522,62 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
     }
 }
 
-/* The multiplier that maps a hash to the range of a half, in a pair of
-   rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
-   with the same one in every round, the same Fourier coefficient of the
-   differences of a half would be left of it. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_span(uint32_t size, uint32_t pair)
+/* Makes perm the permutation of [0, n) under this key: a permutation is a
+   function of its size and key. */
+STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
+                                                  uint64_t n, uint64_t key)
 {
-    return size - pair * (size >> 10);
+    statesampler_priv_perm_set_size(perm, n);
+    statesampler_priv_perm_set_key(perm, key);
 }
 
-/* The keyed function of one half: a value below span. In the product of x
-   with the high half of x times the key, each bit depends on all bits of x;
-   multiply-high maps it to the range without a division. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_narrow(uint32_t half,
-                                                    uint32_t key,
-                                                    uint32_t span)
+/* The constants of one round, of which the even ones move the left half. */
+typedef struct statesampler_priv_round {
+    uint32_t add, mul, size, span;
+} statesampler_priv_round;
+
+/* A key of 16-bit rounds is one word, of 32-bit rounds two. Multiply-high is
+   uneven unless span divides 2^16 or 2^32; with the same span in every pair of
+   rounds, the same Fourier coefficient of the differences of a half would be
+   left of it. */
+STATESAMPLER_PRIV statesampler_priv_round statesampler_priv_perm_round(
+    const statesampler_perm *perm, uint32_t i)
 {
-    uint32_t x = half ^ (key & 0xffffu);
+    const uint32_t *key = perm->keys + (i << perm->wide);
+    statesampler_priv_round round;
+    round.add = perm->wide ? key[0] : key[0] & 0xffffu;
+    round.mul = perm->wide ? key[1] : key[0] >> 16;
+    round.size = i % 2 == 0 ? perm->left : perm->right;
+    round.span = round.size - i / 2 * (round.size >> 10);
+    return round;
+}
+
+/* What a round subtracts from a half: a value below span, of the other half.
+   In the product of x with the high half of x times mul, each bit depends on
+   all bits of x; multiply-high maps it to the range without a division. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
+    const statesampler_perm *perm, const statesampler_priv_round *round,
+    uint32_t other)
+{
+    uint32_t x = other ^ round->add;
+    if (perm->wide) {
+        x *= (uint32_t)(((uint64_t)x * round->mul) >> 32);
+        return (uint32_t)(((uint64_t)x * round->span) >> 32);
+    }
 #if UINTPTR_MAX > 0xffffffffu
     /* The same in the high half, which needs neither a mask nor a shift. */
-    x *= (x * (key >> 16)) & 0xffff0000u;
-    return (uint32_t)(((uint64_t)x * span) >> 32);
+    x *= (x * round->mul) & 0xffff0000u;
+    return (uint32_t)(((uint64_t)x * round->span) >> 32);
 #else
-    x *= (x * (key >> 16)) >> 16;
-    return ((x & 0xffffu) * span) >> 16;
+    x *= (x * round->mul) >> 16;
+    return ((x & 0xffffu) * round->span) >> 16;
 #endif
-}
-
-STATESAMPLER_PRIV uint32_t statesampler_priv_wide(uint32_t half,
-                                                  const uint32_t *keys,
-                                                  uint32_t span)
-{
-    uint32_t x = half ^ keys[0];
-    x *= (uint32_t)(((uint64_t)x * keys[1]) >> 32);
-    return (uint32_t)(((uint64_t)x * span) >> 32);
-}
-
-STATESAMPLER_PRIV uint32_t statesampler_priv_hash(
-    const statesampler_perm *perm, uint32_t round, uint32_t half,
-    uint32_t size)
-{
-    uint32_t span = statesampler_priv_span(size, round / 2);
-    return perm->wide
-               ? statesampler_priv_wide(half, perm->keys + 2 * round, span)
-               : statesampler_priv_narrow(half, perm->keys[round], span);
-}
-
-/* The left half of a position: by a 32-bit division where it does, which is
-   several times cheaper. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(const statesampler_perm *perm,
-                                                 uint64_t position)
-{
-    return perm->wide ? (uint32_t)(position / perm->right)
-                      : (uint32_t)position / perm->right;
 }
 
 /* half - value modulo size. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
-                                                  uint32_t value,
-                                                  uint32_t size)
+                                                     uint32_t value,
+                                                     uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     /* A negative difference has wrapped to the top: one instruction there. */
@@ -1584,56 +1587,35 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
 #endif
 }
 
-/* All rounds on count pairs of halves, which wait for nothing of each
-   other. */
-STATESAMPLER_PRIV void statesampler_priv_network(const statesampler_perm *perm,
-                                                 uint32_t *l, uint32_t *r,
-                                                 uint32_t count)
+/* The left half of a position: by a 32-bit division where it does, which is
+   several times cheaper. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_quotient(
+    const statesampler_perm *perm, uint64_t position)
 {
-    const uint32_t left = perm->left, right = perm->right;
-    const uint32_t *keys = perm->keys;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        uint32_t span_l = statesampler_priv_span(left, i / 2);
-        uint32_t span_r = statesampler_priv_span(right, i / 2);
-        if (perm->wide) {
-            for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_sub_mod(
-                    l[j], statesampler_priv_wide(r[j], keys, span_l), left);
-            }
-            for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_sub_mod(
-                    r[j], statesampler_priv_wide(l[j], keys + 2, span_r),
-                    right);
-            }
-            keys += 4;
-        } else {
-            for (j = 0; j < count; j++) {
-                l[j] = statesampler_priv_sub_mod(
-                    l[j], statesampler_priv_narrow(r[j], keys[0], span_l),
-                    left);
-            }
-            for (j = 0; j < count; j++) {
-                r[j] = statesampler_priv_sub_mod(
-                    r[j], statesampler_priv_narrow(l[j], keys[1], span_r),
-                    right);
-            }
-            keys += 2;
-        }
-    }
+    return perm->wide ? (uint32_t)(position / perm->right)
+                      : (uint32_t)position / perm->right;
 }
 
-/* The network on [0, left * right), applied until the result is below n.
-   The loop ends: the network is a bijection, so the walk from an index below
-   n runs on a cycle that comes back to it. It runs left * right / n times on
-   average: six at n = 1, and hardly more than once from n = 9 on, where
-   left * right - n < left. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_walk(
+/* The index at position l * right + r: all rounds on [0, left * right), until
+   the result is below n. The loop ends: the rounds are a bijection, so the
+   walk from a position below n runs on a cycle that comes back to it. It runs
+   left * right / n times on average: six at n = 1, and hardly more than once
+   from n = 9 on, where left * right - n < left. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_perm_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
     uint64_t index;
+    uint32_t i;
     do {
-        statesampler_priv_network(perm, &l, &r, 1);
+        for (i = 0; i < perm->rounds; i += 2) {
+            statesampler_priv_round round =
+                statesampler_priv_perm_round(perm, i);
+            l = statesampler_priv_sub_mod(
+                l, statesampler_priv_perm_hash(perm, &round, r), round.size);
+            round = statesampler_priv_perm_round(perm, i + 1);
+            r = statesampler_priv_sub_mod(
+                r, statesampler_priv_perm_hash(perm, &round, l), round.size);
+        }
         index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
@@ -1658,261 +1640,1007 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
     l = statesampler_priv_quotient(perm, position);
-    return statesampler_priv_walk(
+    return statesampler_priv_perm_walk(
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, v;
+    uint32_t l, r, i;
     STATESAMPLER_ASSERT(perm && index < perm->n);
-    left = perm->left;
-    right = perm->right;
-    l = (uint32_t)(index / right);
-    r = (uint32_t)(index % right);
     /* The same cycle walked backwards, so the same bound. */
     do {
+        l = statesampler_priv_quotient(perm, index);
+        r = (uint32_t)(index - (uint64_t)l * perm->right);
         for (i = perm->rounds; i != 0; i -= 2) {
-            v = statesampler_priv_hash(perm, i - 1, l, right);
-            r = r + v < right ? r + v : r + v - right;
-            v = statesampler_priv_hash(perm, i - 2, r, left);
-            l = l + v < left ? l + v : l + v - left;
+            statesampler_priv_round round =
+                statesampler_priv_perm_round(perm, i - 1);
+            uint32_t v = statesampler_priv_perm_hash(perm, &round, l);
+            r = r + v < round.size ? r + v : r + v - round.size;
+            round = statesampler_priv_perm_round(perm, i - 2);
+            v = statesampler_priv_perm_hash(perm, &round, r);
+            l = l + v < round.size ? l + v : l + v - round.size;
         }
-        index = (uint64_t)l * right + r;
+        index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
 }
 
 /* --- perm, in bulk ---------------------------------------------------------
-   The same network on a vector of positions at once, and round by round on
-   many vectors, as one alone would wait for its own multiplications. Written
-   in the vector extensions of GCC and Clang, so that a target adds only the
-   operations that they lack.
+   The same rounds on a vector of pairs of halves at once, and round by round
+   on several vectors, as one alone would wait for its own multiplications.
 
-   STATESAMPLER_PRIV_LANES is the number of 16-bit lanes, 0 for plain C: other
-   compilers, device code, and freestanding builds, because the headers of
-   x86's intrinsics may include those of a C library. */
+   Each instruction set has a table below, of two types and some operations on
+   them: v16 has a 16-bit lane for each of LANES16 pairs (n <= 2^30), v32 a
+   32-bit lane for each of LANES32 (n > 2^30).
+       SET      the lower bits of a number, in every lane
+       ADD, SUB, XOR
+       SIGN     the highest bit of each lane, as 0 or 1
+       REDUCE   lanes of -size .. size - 1 modulo size: the negative ones, which
+                have wrapped to the top, plus size
+       HASH     what perm_hash computes, of x = other xor add
+       split    reads positions; l may be too small by one, and r, which is
+                position - l * right, is below 2 * right then
+       join     writes l * right + r, in the order that split reads; not 0 if
+                one of them is larger than last
+   A vector is PARTS of these types. VECTORS are in turn: more are no faster,
+   and all must fit the stack. Up to FEW indices are faster one by one.
 
-#if defined(__CUDACC__) || defined(__HIPCC__) || !__STDC_HOSTED__ || \
-    !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
-#define STATESAMPLER_PRIV_LANES 0
-#elif defined(__AVX512BW__)
-#define STATESAMPLER_PRIV_LANES 32
-#elif defined(__AVX2__)
-#define STATESAMPLER_PRIV_LANES 16
-#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
-#define STATESAMPLER_PRIV_LANES 8
-#else
-#define STATESAMPLER_PRIV_LANES 0
+   Without a table all are done one by one: small cores have neither trouble
+   with waiting nor registers for more. Plain C is the table of device code, of
+   freestanding builds, because the headers of intrinsics may include those of
+   a C library, and of what has no other. */
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STATESAMPLER_PRIV_PLAIN
+#elif defined(__AVX512BW__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 512
+#elif defined(__AVX2__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 256
+#elif (defined(__SSE2__) || defined(_M_X64) || \
+       (defined(_M_IX86_FP) && _M_IX86_FP >= 2)) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_X86 128
+#elif ((defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)) || \
+       defined(_M_ARM64)) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_NEON
+#elif defined(__wasm_simd128__) && __STDC_HOSTED__
+#define STATESAMPLER_PRIV_WASM
+#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || \
+    defined(__i386__) || defined(_M_IX86) || \
+    (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
+#define STATESAMPLER_PRIV_PLAIN
 #endif
 
-#if STATESAMPLER_PRIV_LANES != 0
+#if defined(STATESAMPLER_PRIV_PLAIN) || defined(STATESAMPLER_PRIV_X86) || \
+    defined(STATESAMPLER_PRIV_NEON) || defined(STATESAMPLER_PRIV_WASM)
+#define STATESAMPLER_PRIV_BULK
 
-/* Vectors in turn, an even number. More are no faster, and x and y must fit
-   the stack. */
-#define STATESAMPLER_PRIV_VECTORS (STATESAMPLER_PRIV_LANES == 32 ? 12 : 16)
+/* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
+   position or too small by one. With the largest shift that has 2^shift <
+   right, reciprocal = floor((2^(32 + shift) - 1) / right) is less than 2^32
+   and too small by one at most; x is below right * 2^31, so below
+   2^(32 + shift), and its product too small by one quotient at most. For
+   n <= 2^30, x is below 2^32, and a shift of 0 will do. */
+typedef struct statesampler_priv_division {
+    uint32_t right, reciprocal, shift;
+} statesampler_priv_division;
 
-/* v16, v32 and v64 fill a register; m64 is v64 in memory. */
-typedef uint16_t statesampler_priv_v16
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint32_t statesampler_priv_v32
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_v64
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef int16_t statesampler_priv_i16
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef int32_t statesampler_priv_i32
-    __attribute__((vector_size(2 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_m64 __attribute__((
-    vector_size(2 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
-    may_alias));
+#endif
 
-/* HIGH: the high halves of 16-bit products. EVEN: the 64-bit products of the
-   even 32-bit lanes; only targets that have it have a wide kernel. */
-#ifdef __SSE2__
-#if STATESAMPLER_PRIV_LANES == 8
-#include <emmintrin.h>
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm_##op((__m128i)(a), (__m128i)(b)))
-#else
+#ifdef STATESAMPLER_PRIV_X86
+
+#if STATESAMPLER_PRIV_X86 == 512
 #include <immintrin.h>
-#endif
-#if STATESAMPLER_PRIV_LANES == 16
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm256_##op((__m256i)(a), (__m256i)(b)))
-#elif STATESAMPLER_PRIV_LANES == 32
-#define STATESAMPLER_PRIV_X86(type, op, a, b) \
-    ((statesampler_priv_##type)_mm512_##op((__m512i)(a), (__m512i)(b)))
-#endif
-#define STATESAMPLER_PRIV_HIGH(a, b) \
-    STATESAMPLER_PRIV_X86(v16, mulhi_epu16, a, b)
-#define STATESAMPLER_PRIV_EVEN(a, b) \
-    STATESAMPLER_PRIV_X86(v64, mul_epu32, a, b)
+typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm512_##op
+#define STATESAMPLER_PRIV_SI(op) _mm512_##op##_si512
+#define STATESAMPLER_PRIV_SET64(x) _mm512_set1_epi64((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
+#define STATESAMPLER_PRIV_VECTORS 12
+#elif STATESAMPLER_PRIV_X86 == 256
+#include <immintrin.h>
+typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm256_##op
+#define STATESAMPLER_PRIV_SI(op) _mm256_##op##_si256
+#define STATESAMPLER_PRIV_SET64(x) _mm256_set1_epi64x((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) \
+    (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
+#define STATESAMPLER_PRIV_VECTORS 16
 #else
-typedef uint32_t statesampler_priv_w32
-    __attribute__((vector_size(4 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_w64
-    __attribute__((vector_size(8 * STATESAMPLER_PRIV_LANES)));
-typedef uint64_t statesampler_priv_mw64 __attribute__((
-    vector_size(8 * STATESAMPLER_PRIV_LANES), aligned(__alignof__(uint64_t)),
-    may_alias));
-#define STATESAMPLER_PRIV_HIGH(a, b)                         \
-    __builtin_convertvector(                                 \
-        (__builtin_convertvector(a, statesampler_priv_w32) * \
-         __builtin_convertvector(b, statesampler_priv_w32)) >> \
-            16,                                              \
-        statesampler_priv_v16)
+#include <emmintrin.h>
+typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_MM(op) _mm_##op
+#define STATESAMPLER_PRIV_SI(op) _mm_##op##_si128
+#define STATESAMPLER_PRIV_SET64(x) _mm_set1_epi64x((int64_t)(x))
+#define STATESAMPLER_PRIV_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
+#define STATESAMPLER_PRIV_VECTORS 16
 #endif
 
-/* Lanes of -size .. size - 1 modulo size: the smaller of x and x + size, as a
-   negative x has wrapped to the top. Where there is no such minimum, the sign
-   tells. */
-#if STATESAMPLER_PRIV_LANES > 8
-#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
-    STATESAMPLER_PRIV_X86(v##bits, min_epu##bits, x, (x) + (size))
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
+#define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
+#define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
+#define STATESAMPLER_PRIV_ADD16 STATESAMPLER_PRIV_MM(add_epi16)
+#define STATESAMPLER_PRIV_ADD32 STATESAMPLER_PRIV_MM(add_epi32)
+#define STATESAMPLER_PRIV_SUB16 STATESAMPLER_PRIV_MM(sub_epi16)
+#define STATESAMPLER_PRIV_SUB32 STATESAMPLER_PRIV_MM(sub_epi32)
+#define STATESAMPLER_PRIV_XOR16 STATESAMPLER_PRIV_SI(xor)
+#define STATESAMPLER_PRIV_XOR32 STATESAMPLER_PRIV_SI(xor)
+#define STATESAMPLER_PRIV_OR16 STATESAMPLER_PRIV_SI(or)
+#define STATESAMPLER_PRIV_OR32 STATESAMPLER_PRIV_SI(or)
+/* SSE2 has a minimum of signed 16-bit lanes only: the least of them is 0. */
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16((x) ^ 0x8000u)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    STATESAMPLER_PRIV_MM(min_epi16)(x, STATESAMPLER_PRIV_ADD16(x, size))
+#if STATESAMPLER_PRIV_X86 == 128
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    _mm_add_epi32(x, _mm_and_si128(size, _mm_srai_epi32(x, 31)))
 #else
-#define STATESAMPLER_PRIV_REDUCE(bits, x, size) \
-    ((x) + ((size) & (statesampler_priv_v##bits)(                  \
-                         (statesampler_priv_i##bits)(x) < 0)))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    STATESAMPLER_PRIV_MM(min_epu32)(x, STATESAMPLER_PRIV_ADD32(x, size))
 #endif
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    STATESAMPLER_PRIV_ADD16(l, STATESAMPLER_PRIV_MM(srli_epi16)(x, 15))
+#define STATESAMPLER_PRIV_CARRY32(x, l)                      \
+    STATESAMPLER_PRIV_ADD32(                                 \
+        STATESAMPLER_PRIV_ADD32(l, STATESAMPLER_PRIV_SET32(1)), \
+        STATESAMPLER_PRIV_MM(srai_epi32)(x, 31))
 
-/* The number of the position in each 16-bit lane: x86 interleaves inside 128
-   bits when it widens, and elsewhere there are 8 lanes. */
-#define STATESAMPLER_PRIV_FOUR(i)                       \
-    (i), (i) + 1, (i) + STATESAMPLER_PRIV_LANES / 4,    \
-        (i) + STATESAMPLER_PRIV_LANES / 4 + 1
-#define STATESAMPLER_PRIV_EIGHT(i) \
-    STATESAMPLER_PRIV_FOUR(i),     \
-        STATESAMPLER_PRIV_FOUR((i) + STATESAMPLER_PRIV_LANES / 2)
-#if STATESAMPLER_PRIV_LANES == 8
-#define STATESAMPLER_PRIV_NUMBERS {STATESAMPLER_PRIV_EIGHT(0)}
-#elif STATESAMPLER_PRIV_LANES == 16
-#define STATESAMPLER_PRIV_NUMBERS \
-    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2)}
-#else
-#define STATESAMPLER_PRIV_NUMBERS                              \
-    {STATESAMPLER_PRIV_EIGHT(0), STATESAMPLER_PRIV_EIGHT(2), \
-     STATESAMPLER_PRIV_EIGHT(4), STATESAMPLER_PRIV_EIGHT(6)}
-#endif
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+    statesampler_priv_v16 x, statesampler_priv_v16 mul,
+    statesampler_priv_v16 span)
+{
+    x = STATESAMPLER_PRIV_MM(mullo_epi16)(
+        x, STATESAMPLER_PRIV_MM(mulhi_epu16)(x, mul));
+    return STATESAMPLER_PRIV_MM(mulhi_epu16)(x, span);
+}
 
-/* A step of (l, r) becomes two of them. */
-STATESAMPLER_PRIV void statesampler_priv_double(uint32_t *step_l,
-                                                uint32_t *step_r,
+/* The high halves of 64-bit lanes, as the even and the odd 32-bit lanes. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_high32(
+    statesampler_priv_v32 even, statesampler_priv_v32 odd)
+{
+    return STATESAMPLER_PRIV_SI(or)(
+        STATESAMPLER_PRIV_MM(srli_epi64)(even, 32),
+        STATESAMPLER_PRIV_SI(and)(
+            odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)));
+}
+
+/* And the low halves, of lanes whose high ones are 0. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_low32(
+    statesampler_priv_v32 even, statesampler_priv_v32 odd)
+{
+    return STATESAMPLER_PRIV_SI(or)(
+        even, STATESAMPLER_PRIV_MM(slli_epi64)(odd, 32));
+}
+
+/* x * ((x * mul) >> 32) in the even lanes, without the bits above 32, which no
+   product reads. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_square32(
+    statesampler_priv_v32 x, statesampler_priv_v32 mul)
+{
+    return STATESAMPLER_PRIV_MM(mul_epu32)(
+        x, STATESAMPLER_PRIV_MM(srli_epi64)(
+               STATESAMPLER_PRIV_MM(mul_epu32)(x, mul), 32));
+}
+
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_hash32(
+    statesampler_priv_v32 x, statesampler_priv_v32 mul,
+    statesampler_priv_v32 span)
+{
+    statesampler_priv_v32 odd = STATESAMPLER_PRIV_MM(srli_epi64)(x, 32);
+    return statesampler_priv_high32(
+        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(x, mul),
+                                        span),
+        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(odd, mul),
+                                        span));
+}
+
+/* Four vectors of 64-bit lanes, that a pack brings into the order in which
+   join's unpack takes them apart. */
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
+    const statesampler_priv_v32 times =
+        STATESAMPLER_PRIV_SET32(by->reciprocal);
+    statesampler_priv_v32 a = STATESAMPLER_PRIV_SI(loadu)(from);
+    statesampler_priv_v32 b = STATESAMPLER_PRIV_SI(loadu)(from + 1);
+    statesampler_priv_v32 c = STATESAMPLER_PRIV_SI(loadu)(from + 2);
+    statesampler_priv_v32 d = STATESAMPLER_PRIV_SI(loadu)(from + 3);
+    statesampler_priv_v32 ab = statesampler_priv_low32(a, b);
+    statesampler_priv_v32 cd = statesampler_priv_low32(c, d);
+    a = STATESAMPLER_PRIV_MM(mul_epu32)(a, times);
+    b = STATESAMPLER_PRIV_MM(mul_epu32)(b, times);
+    c = STATESAMPLER_PRIV_MM(mul_epu32)(c, times);
+    d = STATESAMPLER_PRIV_MM(mul_epu32)(d, times);
+    a = STATESAMPLER_PRIV_MM(packs_epi32)(statesampler_priv_high32(a, b),
+                                          statesampler_priv_high32(c, d));
+    /* The pack is of signed numbers: the low halves are made some. */
+    ab = STATESAMPLER_PRIV_MM(slli_epi32)(ab, 16);
+    cd = STATESAMPLER_PRIV_MM(slli_epi32)(cd, 16);
+    b = STATESAMPLER_PRIV_MM(packs_epi32)(
+        STATESAMPLER_PRIV_MM(srai_epi32)(ab, 16),
+        STATESAMPLER_PRIV_MM(srai_epi32)(cd, 16));
+    b = STATESAMPLER_PRIV_SUB16(
+        b, STATESAMPLER_PRIV_MM(mullo_epi16)(
+               a, STATESAMPLER_PRIV_SET16(by->right)));
+    *l = STATESAMPLER_PRIV_XOR16(a, STATESAMPLER_PRIV_HALF16(0));
+    *r = STATESAMPLER_PRIV_XOR16(b, STATESAMPLER_PRIV_HALF16(0));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_quotient64(
+    statesampler_priv_v32 *l, statesampler_priv_v32 *r,
+    const statesampler_priv_v32 *from, const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 times =
+        STATESAMPLER_PRIV_SET32(by->reciprocal);
+    statesampler_priv_v32 x = STATESAMPLER_PRIV_SI(loadu)(from);
+    statesampler_priv_v32 low = STATESAMPLER_PRIV_MM(mul_epu32)(x, times);
+    statesampler_priv_v32 high = STATESAMPLER_PRIV_MM(mul_epu32)(
+        STATESAMPLER_PRIV_MM(srli_epi64)(x, 32), times);
+    low = STATESAMPLER_PRIV_MM(srli_epi64)(low, 32);
+    *l = STATESAMPLER_PRIV_MM(srl_epi64)(
+        STATESAMPLER_PRIV_MM(add_epi64)(high, low),
+        _mm_cvtsi32_si128((int)by->shift));
+    *r = STATESAMPLER_PRIV_MM(sub_epi64)(
+        x, STATESAMPLER_PRIV_MM(mul_epu32)(
+               *l, STATESAMPLER_PRIV_SET32(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    statesampler_priv_v32 *l, statesampler_priv_v32 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
+    statesampler_priv_v32 even_l, even_r, odd_l, odd_r;
+    statesampler_priv_quotient64(&even_l, &even_r, from, by);
+    statesampler_priv_quotient64(&odd_l, &odd_r, from + 1, by);
+    *l = statesampler_priv_low32(even_l, odd_l);
+    *r = statesampler_priv_low32(even_r, odd_r);
+}
+
+/* The multiply-add takes signed lanes. That of l is l - 2^15, so ~l is
+   2^15 - 1 - l, and -right fits where right does not. */
+STATESAMPLER_PRIV void statesampler_priv_join16(
+    uint64_t *out, statesampler_priv_v16 l,
+    statesampler_priv_v16 r, uint32_t right)
+{
+    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
+    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
+    const statesampler_priv_v32 factors =
+        STATESAMPLER_PRIV_SET32(((0 - right) & 0xffffu) | 0x10000u);
+    const statesampler_priv_v32 more =
+        STATESAMPLER_PRIV_SET32(0x7fffu * right + 0x8000u);
+    const statesampler_priv_v16 minus =
+        STATESAMPLER_PRIV_XOR16(l, STATESAMPLER_PRIV_SET32(0xffffffffu));
+    const statesampler_priv_v32 a = STATESAMPLER_PRIV_ADD32(
+        STATESAMPLER_PRIV_MM(madd_epi16)(
+            STATESAMPLER_PRIV_MM(unpacklo_epi16)(minus, r), factors),
+        more);
+    const statesampler_priv_v32 b = STATESAMPLER_PRIV_ADD32(
+        STATESAMPLER_PRIV_MM(madd_epi16)(
+            STATESAMPLER_PRIV_MM(unpackhi_epi16)(minus, r), factors),
+        more);
+    STATESAMPLER_PRIV_SI(storeu)(to, STATESAMPLER_PRIV_SI(and)(a, low));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 1, STATESAMPLER_PRIV_MM(srli_epi64)(a, 32));
+    STATESAMPLER_PRIV_SI(storeu)(to + 2, STATESAMPLER_PRIV_SI(and)(b, low));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 3, STATESAMPLER_PRIV_MM(srli_epi64)(b, 32));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(
+    uint64_t *out, statesampler_priv_v32 l,
+    statesampler_priv_v32 r, uint32_t right)
+{
+    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
+    const statesampler_priv_v32 rights = STATESAMPLER_PRIV_SET32(right);
+    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
+    STATESAMPLER_PRIV_SI(storeu)(
+        to, STATESAMPLER_PRIV_MM(add_epi64)(
+                STATESAMPLER_PRIV_MM(mul_epu32)(l, rights),
+                STATESAMPLER_PRIV_SI(and)(r, low)));
+    STATESAMPLER_PRIV_SI(storeu)(
+        to + 1, STATESAMPLER_PRIV_MM(add_epi64)(
+                    STATESAMPLER_PRIV_MM(mul_epu32)(
+                        STATESAMPLER_PRIV_MM(srli_epi64)(l, 32), rights),
+                    STATESAMPLER_PRIV_MM(srli_epi64)(r, 32)));
+}
+
+#elif defined(STATESAMPLER_PRIV_NEON)
+
+#include <arm_neon.h>
+typedef uint16x8_t statesampler_priv_v16;
+typedef uint32x4_t statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 8
+#define STATESAMPLER_PRIV_LANES32 4
+#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
+#define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
+#define STATESAMPLER_PRIV_ADD16 vaddq_u16
+#define STATESAMPLER_PRIV_ADD32 vaddq_u32
+#define STATESAMPLER_PRIV_SUB16 vsubq_u16
+#define STATESAMPLER_PRIV_SUB32 vsubq_u32
+#define STATESAMPLER_PRIV_XOR16 veorq_u16
+#define STATESAMPLER_PRIV_XOR32 veorq_u32
+#define STATESAMPLER_PRIV_OR16 vorrq_u16
+#define STATESAMPLER_PRIV_OR32 vorrq_u32
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) vminq_u16(x, vaddq_u16(x, size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) vminq_u32(x, vaddq_u32(x, size))
+/* A comparison that holds is -1. */
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) \
+    vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
+#define STATESAMPLER_PRIV_ANY16(x) \
+    (vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_s16( \
+         vshrq_n_s16(vreinterpretq_s16_u16(x), 15)), 8)), 0) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) \
+    (vget_lane_u64(vreinterpret_u64_u16(vshrn_n_u32(vreinterpretq_u32_s32( \
+         vshrq_n_s32(vreinterpretq_s32_u32(x), 31)), 16)), 0) != 0)
+
+/* The high halves of the products. */
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_high16(uint16x8_t a,
+                                                      uint16x8_t b)
+{
+    return vcombine_u16(
+        vshrn_n_u32(vmull_u16(vget_low_u16(a), vget_low_u16(b)), 16),
+        vshrn_n_u32(vmull_u16(vget_high_u16(a), vget_high_u16(b)), 16));
+}
+
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_high32(uint32x4_t a,
+                                                      uint32x4_t b)
+{
+    return vcombine_u32(
+        vshrn_n_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)), 32),
+        vshrn_n_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)), 32));
+}
+
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_hash16(uint16x8_t x,
+                                                      uint16x8_t mul,
+                                                      uint16x8_t span)
+{
+    x = vmulq_u16(x, statesampler_priv_high16(x, mul));
+    return statesampler_priv_high16(x, span);
+}
+
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_hash32(uint32x4_t x,
+                                                      uint32x4_t mul,
+                                                      uint32x4_t span)
+{
+    x = vmulq_u32(x, statesampler_priv_high32(x, mul));
+    return statesampler_priv_high32(x, span);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    uint16x8_t *l, uint16x8_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const uint32x4_t times = vdupq_n_u32(by->reciprocal);
+    const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(values)),
+                                      vmovn_u64(vld1q_u64(values + 2)));
+    const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(values + 4)),
+                                      vmovn_u64(vld1q_u64(values + 6)));
+    *l = vcombine_u16(vmovn_u32(statesampler_priv_high32(a, times)),
+                      vmovn_u32(statesampler_priv_high32(b, times)));
+    *r = vmlsq_u16(vcombine_u16(vmovn_u32(a), vmovn_u32(b)), *l,
+                   vdupq_n_u16((uint16_t)by->right));
+}
+
+/* A shift to the right is one to the left by less than nothing. */
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    uint32x4_t *l, uint32x4_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const uint32x2_t times = vdup_n_u32(by->reciprocal);
+    const int64x2_t shift = vdupq_n_s64(-(int64_t)by->shift);
+    const uint64x2_t a = vld1q_u64(values), b = vld1q_u64(values + 2);
+    uint64x2_t la = vshrq_n_u64(vmull_u32(vmovn_u64(a), times), 32);
+    uint64x2_t lb = vshrq_n_u64(vmull_u32(vmovn_u64(b), times), 32);
+    la = vmlal_u32(la, vshrn_n_u64(a, 32), times);
+    lb = vmlal_u32(lb, vshrn_n_u64(b, 32), times);
+    *l = vcombine_u32(vmovn_u64(vshlq_u64(la, shift)),
+                      vmovn_u64(vshlq_u64(lb, shift)));
+    *r = vmlsq_u32(vcombine_u32(vmovn_u64(a), vmovn_u64(b)), *l,
+                   vdupq_n_u32(by->right));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
+                                                uint16x8_t l,
+                                                uint16x8_t r,
                                                 uint32_t right)
 {
-    uint32_t carry = *step_r >= right - *step_r;
-    *step_l += *step_l + carry;
-    *step_r += *step_r - (carry ? right : 0);
+    const uint16x4_t rights = vdup_n_u16((uint16_t)right);
+    const uint32x4_t a = vmlal_u16(vmovl_u16(vget_low_u16(r)),
+                                   vget_low_u16(l), rights);
+    const uint32x4_t b = vmlal_u16(vmovl_u16(vget_high_u16(r)),
+                                   vget_high_u16(l), rights);
+    vst1q_u64(out, vmovl_u32(vget_low_u32(a)));
+    vst1q_u64(out + 2, vmovl_u32(vget_high_u32(a)));
+    vst1q_u64(out + 4, vmovl_u32(vget_low_u32(b)));
+    vst1q_u64(out + 6, vmovl_u32(vget_high_u32(b)));
 }
 
-/* Lanes of (l, r), each a step of its own further on. */
-STATESAMPLER_PRIV void statesampler_priv_move16(statesampler_priv_v16 *l,
-                                                statesampler_priv_v16 *r,
-                                                statesampler_priv_v16 step_l,
-                                                statesampler_priv_v16 step_r,
-                                                statesampler_priv_v16 right)
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                uint32x4_t l,
+                                                uint32x4_t r,
+                                                uint32_t right)
 {
-    statesampler_priv_v16 past = *r + step_r - right;
-    *r = STATESAMPLER_PRIV_REDUCE(16, past, right);
-    /* A comparison that holds is -1. */
-    *l += step_l - (statesampler_priv_v16)(*r == past);
+    const uint32x2_t rights = vdup_n_u32(right);
+    vst1q_u64(out, vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l),
+                             rights));
+    vst1q_u64(out + 2, vmlal_u32(vmovl_u32(vget_high_u32(r)),
+                                 vget_high_u32(l), rights));
 }
 
-/* One round: half - F(other) modulo size. */
-STATESAMPLER_PRIV void statesampler_priv_round16(
-    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
-    uint32_t key, uint32_t size, uint32_t span)
+#elif defined(STATESAMPLER_PRIV_WASM)
+
+#include <wasm_simd128.h>
+typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_LANES16 8
+#define STATESAMPLER_PRIV_LANES32 4
+#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
+#define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
+#define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
+#define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
+#define STATESAMPLER_PRIV_SUB16 wasm_i16x8_sub
+#define STATESAMPLER_PRIV_SUB32 wasm_i32x4_sub
+#define STATESAMPLER_PRIV_XOR16 wasm_v128_xor
+#define STATESAMPLER_PRIV_XOR32 wasm_v128_xor
+#define STATESAMPLER_PRIV_OR16 wasm_v128_or
+#define STATESAMPLER_PRIV_OR32 wasm_v128_or
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    wasm_u16x8_min(x, wasm_i16x8_add(x, size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    wasm_u32x4_min(x, wasm_i32x4_add(x, size))
+/* A comparison that holds is -1. */
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    wasm_i16x8_sub(l, wasm_i16x8_ge(x, wasm_i16x8_splat(0)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) \
+    wasm_i32x4_sub(l, wasm_i32x4_ge(x, wasm_i32x4_splat(0)))
+#define STATESAMPLER_PRIV_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
+
+/* The high halves of the products. */
+STATESAMPLER_PRIV v128_t statesampler_priv_high16(v128_t a, v128_t b)
 {
-    const statesampler_priv_v16 zero = {0};
-    statesampler_priv_v16 sizes = zero + (uint16_t)size;
-    statesampler_priv_v16 spans = zero + (uint16_t)span;
-    statesampler_priv_v16 mul = zero + (uint16_t)(key >> 16);
-    statesampler_priv_v16 x = *other ^ (uint16_t)key;
-    x *= STATESAMPLER_PRIV_HIGH(x, mul);
-    x = *half - STATESAMPLER_PRIV_HIGH(x, spans);
-    *half = STATESAMPLER_PRIV_REDUCE(16, x, sizes);
+    return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
+                              wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
+                              9, 11, 13, 15);
 }
 
-/* All rounds on one vector or an even number of them. */
-STATESAMPLER_PRIV void statesampler_priv_network16(
-    const statesampler_perm *perm, statesampler_priv_v16 *x,
-    statesampler_priv_v16 *y, uint32_t turns)
+STATESAMPLER_PRIV v128_t statesampler_priv_high32(v128_t a, v128_t b)
 {
-    const uint32_t left = perm->left, right = perm->right;
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        uint32_t span_l = statesampler_priv_span(left, i / 2);
-        uint32_t span_r = statesampler_priv_span(right, i / 2);
-        uint32_t key_l = perm->keys[i], key_r = perm->keys[i + 1];
-        for (j = 0; j < turns; j += 2) {
-            statesampler_priv_round16(&x[j], &y[j], key_l, left, span_l);
-            if (turns != 1) {
-                statesampler_priv_round16(&x[j + 1], &y[j + 1], key_l, left,
-                                          span_l);
-            }
-        }
-        for (j = 0; j < turns; j += 2) {
-            statesampler_priv_round16(&y[j], &x[j], key_r, right, span_r);
-            if (turns != 1) {
-                statesampler_priv_round16(&y[j + 1], &x[j + 1], key_r, right,
-                                          span_r);
-            }
+    return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
+                              wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
+}
+
+STATESAMPLER_PRIV v128_t statesampler_priv_hash16(v128_t x, v128_t mul,
+                                                  v128_t span)
+{
+    x = wasm_i16x8_mul(x, statesampler_priv_high16(x, mul));
+    return statesampler_priv_high16(x, span);
+}
+
+STATESAMPLER_PRIV v128_t statesampler_priv_hash32(v128_t x, v128_t mul,
+                                                  v128_t span)
+{
+    x = wasm_i32x4_mul(x, statesampler_priv_high32(x, mul));
+    return statesampler_priv_high32(x, span);
+}
+
+/* The low halves of 64-bit lanes. */
+STATESAMPLER_PRIV v128_t statesampler_priv_low32(v128_t a, v128_t b)
+{
+    return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    v128_t *l, v128_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
+    const v128_t a = statesampler_priv_low32(wasm_v128_load(values),
+                                             wasm_v128_load(values + 2));
+    const v128_t b = statesampler_priv_low32(wasm_v128_load(values + 4),
+                                             wasm_v128_load(values + 6));
+    *l = wasm_i16x8_shuffle(statesampler_priv_high32(a, times),
+                            statesampler_priv_high32(b, times), 0, 2, 4, 6, 8,
+                            10, 12, 14);
+    *r = wasm_i16x8_sub(
+        wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+        wasm_i16x8_mul(*l, STATESAMPLER_PRIV_SET16(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    v128_t *l, v128_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
+    const v128_t a = wasm_v128_load(values), b = wasm_v128_load(values + 2);
+    const v128_t low = statesampler_priv_low32(a, b);
+    const v128_t high = wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
+    v128_t la = wasm_u64x2_shr(wasm_u64x2_extmul_low_u32x4(low, times), 32);
+    v128_t lb = wasm_u64x2_shr(wasm_u64x2_extmul_high_u32x4(low, times), 32);
+    la = wasm_i64x2_add(la, wasm_u64x2_extmul_low_u32x4(high, times));
+    lb = wasm_i64x2_add(lb, wasm_u64x2_extmul_high_u32x4(high, times));
+    *l = statesampler_priv_low32(wasm_u64x2_shr(la, by->shift),
+                                 wasm_u64x2_shr(lb, by->shift));
+    *r = wasm_i32x4_sub(
+        low, wasm_i32x4_mul(*l, STATESAMPLER_PRIV_SET32(by->right)));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
+                                                v128_t l,
+                                                v128_t r,
+                                                uint32_t right)
+{
+    const v128_t rights = STATESAMPLER_PRIV_SET16(right);
+    const v128_t a = wasm_i32x4_add(wasm_u32x4_extmul_low_u16x8(l, rights),
+                                    wasm_u32x4_extend_low_u16x8(r));
+    const v128_t b = wasm_i32x4_add(wasm_u32x4_extmul_high_u16x8(l, rights),
+                                    wasm_u32x4_extend_high_u16x8(r));
+    wasm_v128_store(out, wasm_u64x2_extend_low_u32x4(a));
+    wasm_v128_store(out + 2, wasm_u64x2_extend_high_u32x4(a));
+    wasm_v128_store(out + 4, wasm_u64x2_extend_low_u32x4(b));
+    wasm_v128_store(out + 6, wasm_u64x2_extend_high_u32x4(b));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                v128_t l,
+                                                v128_t r,
+                                                uint32_t right)
+{
+    const v128_t rights = STATESAMPLER_PRIV_SET32(right);
+    wasm_v128_store(
+        out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
+                            wasm_u64x2_extend_low_u32x4(r)));
+    wasm_v128_store(
+        out + 2, wasm_i64x2_add(wasm_u64x2_extmul_high_u32x4(l, rights),
+                                wasm_u64x2_extend_high_u32x4(r)));
+}
+
+#elif defined(STATESAMPLER_PRIV_PLAIN)
+
+/* Eight numbers in turn, which compilers that can make a vector of. A GPU has
+   32-bit registers only, eight of them are enough, and a key is read once for
+   all. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+typedef uint32_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_VECTORS 1
+#define STATESAMPLER_PRIV_FEW 7
+#else
+typedef uint16_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_FEW 2
+#endif
+typedef uint32_t statesampler_priv_v32;
+#define STATESAMPLER_PRIV_PARTS 8
+#define STATESAMPLER_PRIV_LANES16 1
+#define STATESAMPLER_PRIV_LANES32 1
+#define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+#define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
+#define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
+#define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
+#define STATESAMPLER_PRIV_SUB16(a, b) ((statesampler_priv_v16)((a) - (b)))
+#define STATESAMPLER_PRIV_SUB32(a, b) ((a) - (b))
+#define STATESAMPLER_PRIV_XOR16(a, b) ((statesampler_priv_v16)((a) ^ (b)))
+#define STATESAMPLER_PRIV_XOR32(a, b) ((a) ^ (b))
+#define STATESAMPLER_PRIV_OR16(a, b) ((statesampler_priv_v16)((a) | (b)))
+#define STATESAMPLER_PRIV_OR32(a, b) ((a) | (b))
+#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
+#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
+#define STATESAMPLER_PRIV_ANY16(x) \
+    ((x) >> (8 * sizeof(statesampler_priv_v16) - 1) != 0)
+#define STATESAMPLER_PRIV_ANY32(x) ((x) >> 31 != 0)
+#define STATESAMPLER_PRIV_CARRY16(x, l) \
+    ((statesampler_priv_v16)((l) + !STATESAMPLER_PRIV_ANY16(x)))
+#define STATESAMPLER_PRIV_CARRY32(x, l) ((l) + !STATESAMPLER_PRIV_ANY32(x))
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define STATESAMPLER_PRIV_REDUCE16(x, size) min(x, (x) + (size))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) min(x, (x) + (size))
+#else
+#define STATESAMPLER_PRIV_REDUCE16(x, size) \
+    ((statesampler_priv_v16)((x) + ((size) & (0u - ((x) >> 15)))))
+#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+    ((x) + ((size) & (0u - ((x) >> 31))))
+#endif
+
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+    statesampler_priv_v16 x, statesampler_priv_v16 mul,
+    statesampler_priv_v16 span)
+{
+    statesampler_priv_v16 y =
+        (statesampler_priv_v16)(((uint32_t)x * mul) >> 16);
+    x = (statesampler_priv_v16)(((uint32_t)x * y) & 0xffffu);
+    return (statesampler_priv_v16)(((uint32_t)x * span) >> 16);
+}
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_hash32(uint32_t x, uint32_t mul,
+                                                    uint32_t span)
+{
+    x *= (uint32_t)(((uint64_t)x * mul) >> 32);
+    return (uint32_t)(((uint64_t)x * span) >> 32);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    uint32_t x = (uint32_t)*values;
+    uint32_t quotient = (uint32_t)(((uint64_t)x * by->reciprocal) >> 32);
+    *l = (statesampler_priv_v16)quotient;
+    *r = (statesampler_priv_v16)(x - quotient * by->right);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_split32(
+    uint32_t *l, uint32_t *r, const uint64_t *values,
+    const statesampler_priv_division *by)
+{
+    uint64_t low = (*values & 0xffffffffu) * by->reciprocal;
+    uint64_t high = (*values >> 32) * by->reciprocal;
+    *l = (uint32_t)((high + (low >> 32)) >> by->shift);
+    *r = (uint32_t)*values - *l * by->right;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join16(
+    uint64_t *out, statesampler_priv_v16 l,
+    statesampler_priv_v16 r, uint32_t right)
+{
+    *out = l * right + r;
+}
+
+STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
+                                                uint32_t l,
+                                                uint32_t r,
+                                                uint32_t right)
+{
+    *out = (uint64_t)l * right + r;
+}
+
+#endif
+
+#ifdef STATESAMPLER_PRIV_BULK
+
+#define STATESAMPLER_PRIV_ROOM \
+    (STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16)
+
+/* A vector of halves: as many as bulk_lanes says. */
+typedef union statesampler_priv_halves {
+    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS];
+    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS];
+} statesampler_priv_halves;
+
+typedef struct statesampler_priv_pairs {
+    statesampler_priv_halves l, r;
+} statesampler_priv_pairs;
+
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
+    const statesampler_perm *perm)
+{
+    return perm->wide
+               ? (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES32
+               : (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16;
+}
+
+/* The vectors that the next indices take. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_vectors(
+    const statesampler_perm *perm, size_t count)
+{
+    return (uint32_t)statesampler_priv_min(
+        (count - 1) / statesampler_priv_bulk_lanes(perm) + 1,
+        STATESAMPLER_PRIV_VECTORS);
+}
+
+STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
+    const statesampler_perm *perm)
+{
+    statesampler_priv_division by;
+    uint32_t bit;
+    by.right = perm->right;
+    by.shift = 0;
+    if (!perm->wide) {
+        by.reciprocal = 0xffffffffu / perm->right;
+        return by;
+    }
+    for (bit = 16; bit != 0; bit /= 2) {
+        by.shift += (perm->right - 1) >> (by.shift + bit) ? bit : 0;
+    }
+    by.reciprocal = (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) /
+                               perm->right);
+    return by;
+}
+
+/* x / right, for x <= left * right. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_quotient(
+    const statesampler_priv_division *by, uint64_t x)
+{
+    uint64_t low = ((x & 0xffffffffu) * by->reciprocal) >> 32;
+    uint64_t quotient = ((x >> 32) * by->reciprocal + low) >> by->shift;
+    quotient += x - quotient * by->right >= by->right;
+    return (uint32_t)quotient;
+}
+
+/* Vectors of pairs, each a step further on, from next, which moves along. */
+STATESAMPLER_PRIV void statesampler_priv_advance16(
+    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
+    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
+{
+    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(right);
+    const statesampler_priv_v16 down = STATESAMPLER_PRIV_SET16(step_l);
+    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(step_r - right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l = next->l.narrow[w];
+            statesampler_priv_v16 r = next->r.narrow[w], past;
+            pairs[j].l.narrow[w] = l;
+            pairs[j].r.narrow[w] = r;
+            past = STATESAMPLER_PRIV_ADD16(r, on);
+            l = STATESAMPLER_PRIV_ADD16(l, down);
+            next->l.narrow[w] = STATESAMPLER_PRIV_CARRY16(past, l);
+            next->r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(past, size);
         }
     }
 }
 
-/* Writes l * right + r of every lane. A lane of the result has its top bit
-   set where that is larger than last. */
-#ifdef STATESAMPLER_PRIV_X86
-typedef statesampler_priv_v32 statesampler_priv_beyond;
-STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
-    uint32_t last, uint64_t *out)
+STATESAMPLER_PRIV void statesampler_priv_advance32(
+    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
+    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
-    /* The multiply-add takes signed lanes, and right may be 2^15; -2^15 fits,
-       so this is -l * -right + r. */
-    const statesampler_priv_v16 zero = {0};
-    statesampler_priv_v32 factors = (statesampler_priv_v32)zero;
-    statesampler_priv_v32 a, b;
-    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
-    factors += (-right & 0xffffu) | 0x10000u;
-    a = STATESAMPLER_PRIV_X86(v32, unpacklo_epi16, zero - l, r);
-    b = STATESAMPLER_PRIV_X86(v32, unpackhi_epi16, zero - l, r);
-    a = STATESAMPLER_PRIV_X86(v32, madd_epi16, a, factors);
-    b = STATESAMPLER_PRIV_X86(v32, madd_epi16, b, factors);
-    to[0] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, a, zero);
-    to[1] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, a, zero);
-    to[2] = STATESAMPLER_PRIV_X86(v64, unpacklo_epi32, b, zero);
-    to[3] = STATESAMPLER_PRIV_X86(v64, unpackhi_epi32, b, zero);
-    return (last - a) | (last - b);
+    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(right);
+    const statesampler_priv_v32 down = STATESAMPLER_PRIV_SET32(step_l);
+    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(step_r - right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l = next->l.wide[w];
+            statesampler_priv_v32 r = next->r.wide[w], past;
+            pairs[j].l.wide[w] = l;
+            pairs[j].r.wide[w] = r;
+            past = STATESAMPLER_PRIV_ADD32(r, on);
+            l = STATESAMPLER_PRIV_ADD32(l, down);
+            next->l.wide[w] = STATESAMPLER_PRIV_CARRY32(past, l);
+            next->r.wide[w] = STATESAMPLER_PRIV_REDUCE32(past, size);
+        }
+    }
 }
-#else
-typedef statesampler_priv_w32 statesampler_priv_beyond;
-STATESAMPLER_PRIV statesampler_priv_beyond statesampler_priv_join16(
-    statesampler_priv_v16 l, statesampler_priv_v16 r, uint32_t right,
-    uint32_t last, uint64_t *out)
-{
-    statesampler_priv_w32 index =
-        __builtin_convertvector(l, statesampler_priv_w32) * right +
-        __builtin_convertvector(r, statesampler_priv_w32);
-    *(statesampler_priv_mw64 *)out =
-        __builtin_convertvector(index, statesampler_priv_w64);
-    return last - index;
-}
-#endif
 
-/* Goes on with the walks that are not at their end, many at a time. Each
-   comes nearer to its end in every pass. */
-STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
-                                                uint64_t *out, uint32_t count)
+/* Vectors of pairs from positions. */
+STATESAMPLER_PRIV void statesampler_priv_load16(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_priv_division *by, uint32_t vectors)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    union {
-        uint16_t lane[STATESAMPLER_PRIV_LANES];
-        statesampler_priv_v16 all;
-    } x = {{0}}, y = {{0}};
-    uint16_t where[STATESAMPLER_PRIV_LANES];
+    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(by->right);
+    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(0 - by->right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l, r;
+            statesampler_priv_split16(&l, &r, positions, by);
+            r = STATESAMPLER_PRIV_ADD16(r, on);
+            pairs[j].l.narrow[w] = STATESAMPLER_PRIV_CARRY16(r, l);
+            pairs[j].r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(r, size);
+            positions += STATESAMPLER_PRIV_LANES16;
+        }
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_load32(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_priv_division *by, uint32_t vectors)
+{
+    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(by->right);
+    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(0 - by->right);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l, r;
+            statesampler_priv_split32(&l, &r, positions, by);
+            r = STATESAMPLER_PRIV_ADD32(r, on);
+            pairs[j].l.wide[w] = STATESAMPLER_PRIV_CARRY32(r, l);
+            pairs[j].r.wide[w] = STATESAMPLER_PRIV_REDUCE32(r, size);
+            positions += STATESAMPLER_PRIV_LANES32;
+        }
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_bulk_load(
+    statesampler_priv_pairs *pairs, const uint64_t *positions,
+    const statesampler_perm *perm, const statesampler_priv_division *by,
+    uint32_t vectors)
+{
+    if (perm->wide) {
+        statesampler_priv_load32(pairs, positions, by, vectors);
+    } else {
+        statesampler_priv_load16(pairs, positions, by, vectors);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_round16(
+    statesampler_priv_halves *half, const statesampler_priv_halves *other,
+    uint32_t key, statesampler_priv_v16 size, statesampler_priv_v16 span)
+{
+    const statesampler_priv_v16 add = STATESAMPLER_PRIV_HALF16(key);
+    /* That is key >> 16, with ones above. GCC makes no vector of products of
+       what it knows to be a 32-bit number of 16 bits. */
+    const statesampler_priv_v16 mul = STATESAMPLER_PRIV_SET16(~(~key >> 16));
+    size_t w;
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        statesampler_priv_v16 x = statesampler_priv_hash16(
+            STATESAMPLER_PRIV_XOR16(other->narrow[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB16(half->narrow[w], x);
+        half->narrow[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_round32(
+    statesampler_priv_halves *half, const statesampler_priv_halves *other,
+    const uint32_t *key, statesampler_priv_v32 size,
+    statesampler_priv_v32 span)
+{
+    const statesampler_priv_v32 add = STATESAMPLER_PRIV_HALF32(key[0]);
+    const statesampler_priv_v32 mul = STATESAMPLER_PRIV_SET32(key[1]);
+    size_t w;
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        statesampler_priv_v32 x = statesampler_priv_hash32(
+            STATESAMPLER_PRIV_XOR32(other->wide[w], add), mul, span);
+        x = STATESAMPLER_PRIV_SUB32(half->wide[w], x);
+        half->wide[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
+    }
+}
+
+/* All rounds. */
+STATESAMPLER_PRIV void statesampler_priv_network16(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    const statesampler_priv_v16 left = STATESAMPLER_PRIV_SET16(perm->left);
+    const statesampler_priv_v16 right = STATESAMPLER_PRIV_SET16(perm->right);
+    statesampler_priv_v16 span_l = left, span_r = right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        const uint32_t *key = perm->keys + i;
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round16(&pairs[j].l, &pairs[j].r, key[0], left,
+                                      span_l);
+        }
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round16(&pairs[j].r, &pairs[j].l, key[1], right,
+                                      span_r);
+        }
+        span_l = STATESAMPLER_PRIV_SUB16(
+            span_l, STATESAMPLER_PRIV_SET16(perm->left >> 10));
+        span_r = STATESAMPLER_PRIV_SUB16(
+            span_r, STATESAMPLER_PRIV_SET16(perm->right >> 10));
+    }
+}
+
+STATESAMPLER_PRIV void statesampler_priv_network32(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    const statesampler_priv_v32 left = STATESAMPLER_PRIV_SET32(perm->left);
+    const statesampler_priv_v32 right = STATESAMPLER_PRIV_SET32(perm->right);
+    statesampler_priv_v32 span_l = left, span_r = right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        const uint32_t *key = perm->keys + 2 * i;
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round32(&pairs[j].l, &pairs[j].r, key, left,
+                                      span_l);
+        }
+        for (j = 0; j < vectors; j++) {
+            statesampler_priv_round32(&pairs[j].r, &pairs[j].l, key + 2, right,
+                                      span_r);
+        }
+        span_l = STATESAMPLER_PRIV_SUB32(
+            span_l, STATESAMPLER_PRIV_SET32(perm->left >> 10));
+        span_r = STATESAMPLER_PRIV_SUB32(
+            span_r, STATESAMPLER_PRIV_SET32(perm->right >> 10));
+    }
+}
+
+/* The number of vectors as a constant lets one or two stay in registers. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_network(
+    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
+    uint32_t vectors)
+{
+    if (perm->wide) {
+        statesampler_priv_network32(pairs, perm, vectors);
+    } else if (vectors == 1) {
+        statesampler_priv_network16(pairs, perm, 1);
+    } else if (vectors == 2) {
+        statesampler_priv_network16(pairs, perm, 2);
+    } else {
+        statesampler_priv_network16(pairs, perm, vectors);
+    }
+}
+
+/* Writes the indices of vectors of pairs. Not 0 if an l is `rows` or more. */
+STATESAMPLER_PRIV int statesampler_priv_store16(
+    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
+    uint32_t rows, uint32_t vectors)
+{
+    const statesampler_priv_v16 below = STATESAMPLER_PRIV_HALF16(rows - 1);
+    statesampler_priv_v16 beyond = STATESAMPLER_PRIV_SET16(0);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v16 l = pairs[j].l.narrow[w];
+            statesampler_priv_join16(out, l, pairs[j].r.narrow[w], right);
+            beyond = STATESAMPLER_PRIV_OR16(beyond,
+                                            STATESAMPLER_PRIV_SUB16(below, l));
+            out += STATESAMPLER_PRIV_LANES16;
+        }
+    }
+    return STATESAMPLER_PRIV_ANY16(beyond);
+}
+
+STATESAMPLER_PRIV int statesampler_priv_store32(
+    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
+    uint32_t rows, uint32_t vectors)
+{
+    const statesampler_priv_v32 below = STATESAMPLER_PRIV_HALF32(rows - 1);
+    statesampler_priv_v32 beyond = STATESAMPLER_PRIV_SET32(0);
+    uint32_t j;
+    size_t w;
+    for (j = 0; j < vectors; j++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+            statesampler_priv_v32 l = pairs[j].l.wide[w];
+            statesampler_priv_join32(out, l, pairs[j].r.wide[w], right);
+            beyond = STATESAMPLER_PRIV_OR32(beyond,
+                                            STATESAMPLER_PRIV_SUB32(below, l));
+            out += STATESAMPLER_PRIV_LANES32;
+        }
+    }
+    return STATESAMPLER_PRIV_ANY32(beyond);
+}
+
+STATESAMPLER_PRIV int statesampler_priv_bulk_store(
+    uint64_t *out, const statesampler_priv_pairs *pairs,
+    const statesampler_perm *perm, uint32_t rows, uint32_t vectors)
+{
+    return perm->wide ? statesampler_priv_store32(out, pairs, perm->right,
+                                                  rows, vectors)
+                      : statesampler_priv_store16(out, pairs, perm->right,
+                                                  rows, vectors);
+}
+
+/* Goes on with the walks that are not at their end, a vector of them at a
+   time. Each comes nearer to its end in every turn. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
+    uint64_t *out, const statesampler_perm *perm,
+    const statesampler_priv_division *by, uint32_t count)
+{
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    statesampler_priv_pairs pairs;
+    uint64_t index[STATESAMPLER_PRIV_ROOM];
+    uint16_t where[STATESAMPLER_PRIV_ROOM];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
         for (; i < count && waiting < lanes; i++) {
@@ -1922,263 +2650,124 @@ STATESAMPLER_PRIV void statesampler_priv_walk16(const statesampler_perm *perm,
         if (waiting == 0) {
             return;
         }
-        for (k = 0; k < waiting; k++) {
-            uint32_t index = (uint32_t)out[where[k]];
-            x.lane[k] = (uint16_t)(index / perm->right);
-            y.lane[k] = (uint16_t)(index % perm->right);
+        for (k = 0; k < lanes; k++) {
+            index[k] = k < waiting ? out[where[k]] : 0;
         }
-        statesampler_priv_network16(perm, &x.all, &y.all, 1);
+        statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
+        statesampler_priv_bulk_network(&pairs, perm, 1);
+        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1);
         for (k = 0, kept = 0; k < waiting; k++) {
-            uint64_t *to = out + where[k];
-            *to = (uint32_t)x.lane[k] * perm->right + y.lane[k];
+            out[where[k]] = index[k];
             where[kept] = where[k];
-            kept += *to >= perm->n;
+            kept += index[k] >= perm->n;
         }
         waiting = kept;
     }
 }
 
-/* perm_fill for n <= 2^30, from position l * right + r on. Lanes behind the
-   last position are computed all the same. With stride 1, behind n, they are
-   where the last vector's walks lead: for few samples, all walks. (They end as
-   statesampler_priv_walk's do.) */
-STATESAMPLER_PRIV void statesampler_priv_fill16(
-    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
-    uint32_t step_r, uint64_t *out, size_t count)
+/* Takes count pairs through the network and writes their indices. Of
+   neighbours, position is the first one's place. The last vector then goes on
+   behind n, with where its walks lead: for few samples, all walks. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_run(
+    uint64_t *out, statesampler_priv_pairs *pairs,
+    const statesampler_perm *perm, const statesampler_priv_division *by,
+    uint32_t count, uint64_t position)
 {
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES;
-    const uint32_t right = perm->right, last = (uint32_t)perm->n - 1;
-    const statesampler_priv_v16 zero = {0};
-    const statesampler_priv_v16 numbers = STATESAMPLER_PRIV_NUMBERS;
-    const statesampler_priv_v16 rights = zero + (uint16_t)right;
-    statesampler_priv_v16 x[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v16 y[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v16 next_l = zero + (uint16_t)l;
-    statesampler_priv_v16 next_r = zero + (uint16_t)r;
-    /* The next position; with any other stride, and stride 0 has no last one,
-       for ever farther behind every index than there are lanes. */
-    const uint32_t one = step_l == 0 && step_r == 1;
-    uint32_t next = one ? l * right + r : 1u << 31;
-    uint32_t i, j;
-    /* Lane i is i steps further on: at once if they carry once at most,
-       otherwise one power of two after another. */
-    if (step_r < right / lanes) {
-        statesampler_priv_move16(&next_l, &next_r,
-                                 numbers * (uint16_t)step_l,
-                                 numbers * (uint16_t)step_r, rights);
-        step_l *= lanes;
-        step_r *= lanes;
-    } else {
-        for (i = 1; i < lanes; i *= 2) {
-            statesampler_priv_v16 mask =
-                (statesampler_priv_v16)((numbers & (uint16_t)i) != 0);
-            statesampler_priv_move16(&next_l, &next_r,
-                                     mask & (uint16_t)step_l,
-                                     mask & (uint16_t)step_r, rights);
-            statesampler_priv_double(&step_l, &step_r, right);
-        }
-    }
-    while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t turns = (uint32_t)statesampler_priv_min(
-            count <= lanes ? 1 : (count - 1) / (2 * lanes) * 2 + 2,
-            STATESAMPLER_PRIV_VECTORS);
-        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
-        uint32_t beyond = 0;
-        statesampler_priv_beyond beyonds = {0};
-        for (j = 0; j < turns; j++) {
-            x[j] = next_l;
-            y[j] = next_r;
-            statesampler_priv_move16(&next_l, &next_r,
-                                     zero + (uint16_t)step_l,
-                                     zero + (uint16_t)step_r, rights);
-        }
-        if (turns == 1) { /* then they stay in registers */
-            statesampler_priv_network16(perm, x, y, 1);
-        } else if (turns == 2) {
-            statesampler_priv_network16(perm, x, y, 2);
-        } else {
-            statesampler_priv_network16(perm, x, y, turns);
-        }
-        for (j = 0; (j + 1) * lanes <= done; j++) {
-            beyonds |= statesampler_priv_join16(x[j], y[j], right, last,
-                                                out + j * lanes);
-        }
-        if (j * lanes < done) {
-            uint64_t rest[STATESAMPLER_PRIV_LANES];
-            statesampler_priv_join16(x[j], y[j], right, last, rest);
-            for (i = j * lanes; i < done; i++) {
-                /* An index has 30 bits. A mere copy of 64 becomes a call of
-                   memcpy, which may not be there. */
-                uint32_t index = (uint32_t)rest[i - j * lanes];
-                while (index > last && index - next - j * lanes < lanes) {
-                    index = (uint32_t)rest[index - next - j * lanes];
-                }
-                out[i] = index;
-                beyond |= last - index;
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const uint32_t vectors = (count - 1) / lanes + 1;
+    const uint32_t full = count / lanes;
+    const uint32_t rows = statesampler_priv_bulk_quotient(by, perm->n);
+    uint32_t i;
+    int beyond;
+    statesampler_priv_bulk_network(pairs, perm, vectors);
+    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
+    if (full != vectors) {
+        uint64_t rest[STATESAMPLER_PRIV_ROOM];
+        beyond |=
+            statesampler_priv_bulk_store(rest, pairs + full, perm, rows, 1);
+        position += full * lanes;
+        for (i = full * lanes; i < count; i++) {
+            uint64_t index = rest[i - full * lanes];
+            while (index >= perm->n && index - position < lanes) {
+                index = rest[index - position];
             }
+            out[i] = index;
         }
-        for (i = 0; i < sizeof beyonds / sizeof beyonds[0]; i++) {
-            beyond |= beyonds[i];
-        }
-        if (beyond >> 31) {
-            statesampler_priv_walk16(perm, out, done);
-        }
-        next += one ? done : 0;
-        out += done;
-        count -= done;
+    }
+    if (beyond) {
+        statesampler_priv_bulk_walk(out, perm, by, count);
     }
 }
 
-#ifdef STATESAMPLER_PRIV_EVEN
+/* No index is so near to this one. */
+#define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-/* As round16. The even lanes' products and the odd lanes' are two vectors. */
-STATESAMPLER_PRIV void statesampler_priv_round32(
-    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
-    const uint32_t *keys, uint32_t size, uint32_t span)
+STATESAMPLER_PRIV void statesampler_priv_bulk_map(
+    uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-    const statesampler_priv_v32 zero = {0};
-    const uint64_t low = 0xffffffffu;
-    statesampler_priv_v32 sizes = zero + size, spans = zero + span;
-    statesampler_priv_v32 mul = zero + keys[1], x;
-    statesampler_priv_v64 even = (statesampler_priv_v64)(*other ^ keys[0]);
-    statesampler_priv_v64 odd = even >> 32;
-    even = STATESAMPLER_PRIV_EVEN(even,
-                                  STATESAMPLER_PRIV_EVEN(even, mul) >> 32);
-    odd = STATESAMPLER_PRIV_EVEN(odd, STATESAMPLER_PRIV_EVEN(odd, mul) >> 32);
-    even = STATESAMPLER_PRIV_EVEN(even, spans) >> 32;
-    odd = STATESAMPLER_PRIV_EVEN(odd, spans) & ~low;
-    x = *half - (statesampler_priv_v32)(even | odd);
-    *half = STATESAMPLER_PRIV_REDUCE(32, x, sizes);
-}
-
-STATESAMPLER_PRIV void statesampler_priv_move32(statesampler_priv_v32 *l,
-                                                statesampler_priv_v32 *r,
-                                                statesampler_priv_v32 step_l,
-                                                statesampler_priv_v32 step_r,
-                                                statesampler_priv_v32 right)
-{
-    statesampler_priv_v32 past = *r + step_r - right;
-    *r = STATESAMPLER_PRIV_REDUCE(32, past, right);
-    *l += step_l - (statesampler_priv_v32)(*r == past);
-}
-
-/* Writes l * right + r: the even lanes are the first half of the positions. */
-STATESAMPLER_PRIV statesampler_priv_v64 statesampler_priv_join32(
-    statesampler_priv_v32 l, statesampler_priv_v32 r, uint32_t right,
-    uint64_t last, uint64_t *out)
-{
-    const statesampler_priv_v32 rights = (l ^ l) + right;
-    const uint64_t low = 0xffffffffu;
-    statesampler_priv_m64 *to = (statesampler_priv_m64 *)out;
-    statesampler_priv_v64 even = (statesampler_priv_v64)l, odd = even >> 32;
-    even = STATESAMPLER_PRIV_EVEN(even, rights);
-    odd = STATESAMPLER_PRIV_EVEN(odd, rights);
-    even += (statesampler_priv_v64)r & low;
-    odd += (statesampler_priv_v64)r >> 32;
-    to[0] = even;
-    to[1] = odd;
-    return (last - even) | (last - odd);
-}
-
-/* As fill16, for n > 2^30, with half as many lanes. */
-STATESAMPLER_PRIV void statesampler_priv_fill32(
-    const statesampler_perm *perm, uint32_t l, uint32_t r, uint32_t step_l,
-    uint32_t step_r, uint64_t *out, size_t count)
-{
-    const uint32_t lanes = STATESAMPLER_PRIV_LANES / 2;
-    const uint32_t left = perm->left, right = perm->right;
-    const uint64_t last = perm->n - 1;
-    const statesampler_priv_v32 zero = {0};
-    const statesampler_priv_v32 rights = zero + right;
-    statesampler_priv_v32 x[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v32 y[STATESAMPLER_PRIV_VECTORS];
-    statesampler_priv_v32 next_l = zero + l, next_r = zero + r, numbers;
-    uint32_t i, j;
-    for (i = 0; i < lanes; i++) {
-        numbers[i] = i / 2 + i % 2 * (lanes / 2);
-    }
-    for (i = 1; i < lanes; i *= 2) {
-        statesampler_priv_v32 mask =
-            (statesampler_priv_v32)((numbers & i) != 0);
-        statesampler_priv_move32(&next_l, &next_r,
-                                 mask & step_l, mask & step_r, rights);
-        statesampler_priv_double(&step_l, &step_r, right);
-    }
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS];
     while (count != 0) {
-        uint32_t turns = (uint32_t)statesampler_priv_min(
-            (count - 1) / (2 * lanes) * 2 + 2, STATESAMPLER_PRIV_VECTORS);
-        uint32_t done = (uint32_t)statesampler_priv_min(count, turns * lanes);
-        uint64_t beyond = 0;
-        statesampler_priv_v64 beyonds = {0};
-        for (j = 0; j < turns; j++) {
-            x[j] = next_l;
-            y[j] = next_r;
-            statesampler_priv_move32(&next_l, &next_r,
-                                     zero + step_l, zero + step_r, rights);
-        }
-        for (i = 0; i < perm->rounds; i += 2) {
-            const uint32_t *keys = perm->keys + 2 * i;
-            uint32_t span_l = statesampler_priv_span(left, i / 2);
-            uint32_t span_r = statesampler_priv_span(right, i / 2);
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&x[j], &y[j], keys, left, span_l);
+        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
+        const uint32_t done =
+            (uint32_t)statesampler_priv_min(count, vectors * lanes);
+        const uint32_t full = done / lanes;
+        statesampler_priv_bulk_load(pairs, values, perm, &by, full);
+        if (full != vectors) {
+            uint64_t rest[STATESAMPLER_PRIV_ROOM];
+            uint32_t i;
+            for (i = 0; i < lanes; i++) {
+                rest[i] =
+                    full * lanes + i < done ? values[full * lanes + i] : 0;
             }
-            for (j = 0; j < turns; j++) {
-                statesampler_priv_round32(&y[j], &x[j], keys + 2, right,
-                                          span_r);
-            }
+            statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
         }
-        for (j = 0; (j + 1) * lanes <= done; j++) {
-            beyonds |= statesampler_priv_join32(x[j], y[j], right, last,
-                                                out + j * lanes);
+        statesampler_priv_bulk_run(values, pairs, perm, &by, done,
+                                   STATESAMPLER_PRIV_APART);
+        values += done;
+        count -= done;
+    }
+}
+
+/* The lanes behind the last position hold whatever comes. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
+    uint64_t *out, const statesampler_perm *perm, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
+    uint64_t start[STATESAMPLER_PRIV_ROOM];
+    uint64_t step = count > lanes ? lanes * stride : 0;
+    uint32_t step_l = statesampler_priv_bulk_quotient(&by, step);
+    uint32_t step_r = (uint32_t)step - step_l * perm->right;
+    uint32_t j;
+    for (j = 0; j < lanes; j++) {
+        start[j] = first + j * stride;
+    }
+    statesampler_priv_bulk_load(&next, start, perm, &by, 1);
+    while (count != 0) {
+        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
+        const uint32_t done =
+            (uint32_t)statesampler_priv_min(count, vectors * lanes);
+        if (perm->wide) {
+            statesampler_priv_advance32(pairs, &next, step_l, step_r,
+                                        perm->right, vectors);
+        } else {
+            statesampler_priv_advance16(pairs, &next, step_l, step_r,
+                                        perm->right, vectors);
         }
-        if (j * lanes < done) {
-            uint64_t rest[STATESAMPLER_PRIV_LANES / 2];
-            statesampler_priv_join32(x[j], y[j], right, last, rest);
-            for (i = j * lanes; i < done; i++) {
-                out[i] = rest[i - j * lanes] & UINT64_MAX >> 1; /* as there */
-                beyond |= last - out[i];
-            }
-        }
-        for (i = 0; i < lanes / 2; i++) {
-            beyond |= beyonds[i];
-        }
-        for (i = 0; beyond >> 63 && i < done; i++) {
-            if (out[i] > last) { /* one in 2^15 at most */
-                out[i] = statesampler_priv_walk(perm,
-                                                (uint32_t)(out[i] / right),
-                                                (uint32_t)(out[i] % right));
-            }
-        }
+        statesampler_priv_bulk_run(out, pairs, perm, &by, done,
+                                   stride == 1 ? first
+                                               : STATESAMPLER_PRIV_APART);
+        first += done * stride;
         out += done;
         count -= done;
     }
 }
 
-#endif /* STATESAMPLER_PRIV_EVEN */
-#endif /* STATESAMPLER_PRIV_LANES */
-
-/* In plain C, as many pairs go through the network together as registers
-   hold: none has to wait for its own multiplications, and a GPU reads each
-   key once for all. Small cores have neither trouble nor registers. */
-#if UINTPTR_MAX > 0xffffffffu
-#define STATESAMPLER_PRIV_PAIRS 8
-#else
-#define STATESAMPLER_PRIV_PAIRS 1
-#endif
-
-/* A step on from (l, r). */
-STATESAMPLER_PRIV void statesampler_priv_move(uint32_t *l, uint32_t *r,
-                                              uint32_t step_l,
-                                              uint32_t step_r, uint32_t right)
-{
-    *l += step_l;
-    *r += step_r;
-    if (*r >= right) {
-        *r -= right;
-        *l += 1;
-    }
-}
+#endif /* STATESAMPLER_PRIV_BULK */
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
@@ -2192,57 +2781,44 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
+#ifdef STATESAMPLER_PRIV_BULK
+    if (count > STATESAMPLER_PRIV_FEW) {
+        statesampler_priv_bulk_fill(out, perm, first, stride, count);
+        return;
+    }
+#endif
     /* Carry (l, r) along instead of dividing every position. Where a stride
        is n or more there is one index only, and the sums are not used. */
     l = statesampler_priv_quotient(perm, first);
     r = (uint32_t)(first - (uint64_t)l * perm->right);
-    step_l = stride < perm->right ? 0 : statesampler_priv_quotient(perm, stride);
+    step_l = statesampler_priv_quotient(perm, stride);
     step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
-#if STATESAMPLER_PRIV_LANES != 0
-    /* A vector takes as long as two or three calls; of 32 bits there are
-       always two. */
-    if (count > 2 && !perm->wide) {
-        statesampler_priv_fill16(perm, l, r, step_l, step_r, out, count);
-        return;
-    }
-#endif
-#ifdef STATESAMPLER_PRIV_EVEN
-    if (count > 4) {
-        statesampler_priv_fill32(perm, l, r, step_l, step_r, out, count);
-        return;
-    }
-#endif
-#if STATESAMPLER_PRIV_PAIRS > 1
-    for (; count >= STATESAMPLER_PRIV_PAIRS;
-         count -= STATESAMPLER_PRIV_PAIRS) {
-        uint32_t x[STATESAMPLER_PRIV_PAIRS], y[STATESAMPLER_PRIV_PAIRS], i;
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
-            x[i] = l;
-            y[i] = r;
-            statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
+    for (;;) {
+        *out++ = statesampler_priv_perm_walk(perm, l, r);
+        if (--count == 0) {
+            return;
         }
-        statesampler_priv_network(perm, x, y, STATESAMPLER_PRIV_PAIRS);
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
-            uint64_t index = (uint64_t)x[i] * perm->right + y[i];
-            *out++ = index < perm->n ? index
-                                     : statesampler_priv_walk(perm, x[i],
-                                                              y[i]);
+        l += step_l;
+        r += step_r;
+        if (r >= perm->right) {
+            r -= perm->right;
+            l++;
         }
-    }
-#endif
-    for (; count != 0; count--) {
-        *out++ = statesampler_priv_walk(perm, l, r);
-        statesampler_priv_move(&l, &r, step_l, step_r, perm->right);
     }
 }
 
-/* values[i] = perm_at(perm, values[i]), count of them. */
+/* values[i] = perm_at(perm, values[i]). */
 STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-    size_t i;
-    for (i = 0; i < count; i++) {
-        values[i] = statesampler_perm_at(perm, values[i]);
+#ifdef STATESAMPLER_PRIV_BULK
+    if (count > STATESAMPLER_PRIV_FEW) {
+        statesampler_priv_bulk_map(values, perm, count);
+        return;
+    }
+#endif
+    for (; count != 0; count--, values++) {
+        *values = statesampler_perm_at(perm, *values);
     }
 }
 
@@ -3162,19 +3738,21 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 #define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_load32(const unsigned char *bytes)
+STATESAMPLER_PRIV uint32_t
+statesampler_priv_bytes_load32(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
            (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_load64(const unsigned char *bytes)
+STATESAMPLER_PRIV uint64_t
+statesampler_priv_bytes_load64(const unsigned char *bytes)
 {
-    return (uint64_t)statesampler_priv_load32(bytes + 4) << 32 |
-           statesampler_priv_load32(bytes);
+    return (uint64_t)statesampler_priv_bytes_load32(bytes + 4) << 32 |
+           statesampler_priv_bytes_load32(bytes);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store32(unsigned char *bytes,
                                                  uint32_t value)
 {
     bytes[0] = (unsigned char)(value & 255);
@@ -3183,63 +3761,63 @@ STATESAMPLER_PRIV void statesampler_priv_store32(unsigned char *bytes,
     bytes[3] = (unsigned char)(value >> 24);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_store64(unsigned char *bytes,
+STATESAMPLER_PRIV void statesampler_priv_bytes_store64(unsigned char *bytes,
                                                  uint64_t value)
 {
-    statesampler_priv_store32(bytes, (uint32_t)value);
-    statesampler_priv_store32(bytes + 4, (uint32_t)(value >> 32));
+    statesampler_priv_bytes_store32(bytes, (uint32_t)value);
+    statesampler_priv_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
 }
 
 /* Epoch, position and step, 24 bytes. */
 STATESAMPLER_PRIV void statesampler_priv_spot_encode(
     unsigned char *bytes, const statesampler_priv_spot *spot)
 {
-    statesampler_priv_store64(bytes, spot->epoch);
-    statesampler_priv_store64(bytes + 8, spot->position);
-    statesampler_priv_store64(bytes + 16, spot->step);
+    statesampler_priv_bytes_store64(bytes, spot->epoch);
+    statesampler_priv_bytes_store64(bytes + 8, spot->position);
+    statesampler_priv_bytes_store64(bytes + 16, spot->step);
 }
 
 STATESAMPLER_PRIV void statesampler_priv_spot_decode(
     statesampler_priv_spot *spot, const unsigned char *bytes)
 {
-    spot->epoch = statesampler_priv_load64(bytes);
-    spot->position = statesampler_priv_load64(bytes + 8);
-    spot->step = statesampler_priv_load64(bytes + 16);
+    spot->epoch = statesampler_priv_bytes_load64(bytes);
+    spot->position = statesampler_priv_bytes_load64(bytes + 8);
+    spot->step = statesampler_priv_bytes_load64(bytes + 16);
 }
 
 /* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
 STATESAMPLER_PRIV void statesampler_priv_run_encode(
     unsigned char *bytes, const statesampler_priv_run *run, uint32_t blocks)
 {
-    statesampler_priv_store64(bytes + 8, run->num_samples);
-    statesampler_priv_store64(bytes + 16, run->seed);
-    statesampler_priv_store64(bytes + 24, run->stream);
-    statesampler_priv_store64(bytes + 32, run->chunk_size);
-    statesampler_priv_store64(bytes + 40, run->window);
+    statesampler_priv_bytes_store64(bytes + 8, run->num_samples);
+    statesampler_priv_bytes_store64(bytes + 16, run->seed);
+    statesampler_priv_bytes_store64(bytes + 24, run->stream);
+    statesampler_priv_bytes_store64(bytes + 32, run->chunk_size);
+    statesampler_priv_bytes_store64(bytes + 40, run->window);
     bytes[48] = (unsigned char)run->order;
     bytes[49] = (unsigned char)run->partition;
     bytes[50] = (unsigned char)run->tail;
     bytes[51] = 0;
-    statesampler_priv_store32(bytes + 52, blocks);
-    statesampler_priv_store32(bytes + 56, run->world_size);
-    statesampler_priv_store32(bytes + 60, run->batch_size);
+    statesampler_priv_bytes_store32(bytes + 52, blocks);
+    statesampler_priv_bytes_store32(bytes + 56, run->world_size);
+    statesampler_priv_bytes_store32(bytes + 60, run->batch_size);
 }
 
 /* Returns 0 if byte 51 is not. */
 STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
                                                    const unsigned char *bytes)
 {
-    run->num_samples = statesampler_priv_load64(bytes + 8);
-    run->seed = statesampler_priv_load64(bytes + 16);
-    run->stream = statesampler_priv_load64(bytes + 24);
-    run->chunk_size = statesampler_priv_load64(bytes + 32);
-    run->window = statesampler_priv_load64(bytes + 40);
+    run->num_samples = statesampler_priv_bytes_load64(bytes + 8);
+    run->seed = statesampler_priv_bytes_load64(bytes + 16);
+    run->stream = statesampler_priv_bytes_load64(bytes + 24);
+    run->chunk_size = statesampler_priv_bytes_load64(bytes + 32);
+    run->window = statesampler_priv_bytes_load64(bytes + 40);
     run->order = bytes[48];
     run->partition = bytes[49];
     run->tail = bytes[50];
-    run->leg.blocks = statesampler_priv_load32(bytes + 52);
-    run->world_size = statesampler_priv_load32(bytes + 56);
-    run->batch_size = statesampler_priv_load32(bytes + 60);
+    run->leg.blocks = statesampler_priv_bytes_load32(bytes + 52);
+    run->world_size = statesampler_priv_bytes_load32(bytes + 56);
+    run->batch_size = statesampler_priv_bytes_load32(bytes + 60);
     return bytes[51] == 0;
 }
 
@@ -3251,7 +3829,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        hash ^= statesampler_priv_load64(bytes);
+        hash ^= statesampler_priv_bytes_load64(bytes);
         hash *= STATESAMPLER_PRIV_GOLDEN;
         hash ^= hash >> 32;
     }
@@ -3262,8 +3840,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
 STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
                                                      uint32_t magic)
 {
-    statesampler_priv_store32(bytes, magic);
-    statesampler_priv_store32(bytes + 4,
+    statesampler_priv_bytes_store32(bytes, magic);
+    statesampler_priv_bytes_store32(bytes + 4,
                               (uint32_t)STATESAMPLER_ALGORITHM << 16 |
                                   STATESAMPLER_PRIV_FORMAT);
 }
@@ -3272,7 +3850,7 @@ STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
 STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
                                                    size_t size)
 {
-    statesampler_priv_store64(bytes + size - 8,
+    statesampler_priv_bytes_store64(bytes + size - 8,
                               statesampler_priv_state_hash(bytes, size - 8));
 }
 
@@ -3286,8 +3864,9 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size < 8) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    version = statesampler_priv_load32(bytes + 4);
-    if (statesampler_priv_load32(bytes) != magic || (version & 0xffff) == 0) {
+    version = statesampler_priv_bytes_load32(bytes + 4);
+    if (statesampler_priv_bytes_load32(bytes) != magic ||
+        (version & 0xffff) == 0) {
         return STATESAMPLER_ECORRUPT_MAGIC;
     }
     if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
@@ -3296,7 +3875,7 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
     if (size != expected) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    if (statesampler_priv_load64(bytes + size - 8) !=
+    if (statesampler_priv_bytes_load64(bytes + size - 8) !=
         statesampler_priv_state_hash(bytes, size - 8)) {
         return STATESAMPLER_ECORRUPT_CHECK;
     }
@@ -3477,8 +4056,8 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_SAMPLER);
     statesampler_priv_run_encode(bytes, &s->run, s->run.leg.blocks);
-    statesampler_priv_store64(bytes + 64, s->run.now.epoch);
-    statesampler_priv_store64(bytes + 72, s->run.now.position);
+    statesampler_priv_bytes_store64(bytes + 64, s->run.now.epoch);
+    statesampler_priv_bytes_store64(bytes + 72, s->run.now.position);
     statesampler_priv_spot_encode(bytes + 80, &s->run.leg.base);
     statesampler_priv_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
@@ -3497,8 +4076,8 @@ STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
     if (!statesampler_priv_run_decode(run, bytes)) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    run->now.epoch = statesampler_priv_load64(bytes + 64);
-    run->now.position = statesampler_priv_load64(bytes + 72);
+    run->now.epoch = statesampler_priv_bytes_load64(bytes + 64);
+    run->now.position = statesampler_priv_bytes_load64(bytes + 72);
     statesampler_priv_spot_decode(&run->leg.base, bytes + 80);
     code = statesampler_priv_run_check(run);
     if (code == STATESAMPLER_OK) {
@@ -4017,6 +4596,37 @@ STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
     mix->alive = kept;
 }
 
+/* Serves the turn that comes, which is there. Returns whose it was. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_serve(size_t *count,
+                                                       statesampler_mix *mix,
+                                                       uint64_t *out)
+{
+    statesampler_source *source;
+    statesampler *s;
+    uint64_t turns;
+    uint32_t i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
+        statesampler_priv_mix_pass_over(mix);
+        i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    }
+    source = mix->sources + i;
+    s = &source->sampler;
+    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
+        statesampler_begin(s, s->run.now.epoch + 1);
+    }
+    *count = statesampler_priv_sampler_serve(s, out);
+    mix->point++;
+    mix->turn++;
+    if (turns + 1 >= source->left) {
+        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
+            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
+        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
+            statesampler_priv_mix_retire(mix, source->seat);
+        }
+    }
+    return i;
+}
+
 /* Begins the next epoch of the mix. */
 STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
 {
@@ -4037,38 +4647,22 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
                                            uint64_t *out, size_t *count,
                                            uint32_t *source)
 {
-    statesampler_source *taken;
-    statesampler *s;
-    uint64_t turns;
-    uint32_t i;
-    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    if (mix->turn == mix->end) {
-        statesampler_priv_mix_begin(mix);
-        *count = 0;
-        return 0;
-    }
-    i = statesampler_priv_mix_due(&turns, mix, mix->point);
-    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
-        statesampler_priv_mix_pass_over(mix);
-        i = statesampler_priv_mix_due(&turns, mix, mix->point);
-    }
-    taken = mix->sources + i;
-    s = &taken->sampler;
-    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
-        statesampler_begin(s, s->run.now.epoch + 1);
-    }
-    *count = statesampler_priv_sampler_serve(s, out);
-    *source = i;
-    mix->point++;
-    mix->turn++;
-    if (turns + 1 >= taken->left) {
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
-        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
-            statesampler_priv_mix_retire(mix, taken->seat);
+    size_t samples = 0;
+    int more;
+    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
+    more = mix->turn != mix->end;
+    if (more) {
+        uint32_t taken = statesampler_priv_mix_serve(&samples, mix, out);
+        if (source) {
+            *source = taken;
         }
+    } else {
+        statesampler_priv_mix_begin(mix);
     }
-    return 1;
+    if (count) {
+        *count = samples;
+    }
+    return more;
 }
 
 /* Whether at, seek and locate reach a turn; its end counts. */
@@ -4086,35 +4680,50 @@ STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
                : STATESAMPLER_OK;
 }
 
+/* Serves a turn that mix_find finds, before the end, without moving. Returns
+   whose it is. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_mix_peek(
+    size_t *count, const statesampler_mix *mix, uint64_t turn, uint64_t *out)
+{
+    const statesampler_source *source;
+    statesampler_priv_leg leg;
+    statesampler_priv_spot spot;
+    uint64_t turns;
+    uint32_t i = statesampler_priv_mix_due(
+        &turns, mix, statesampler_priv_mix_point(mix, turn));
+    source = mix->sources + i;
+    statesampler_priv_source_after(&leg, &spot, source, turns);
+    if (statesampler_priv_leg_ends(&leg, &source->sampler, spot.position)) {
+        statesampler_priv_leg_begin(&leg, &source->sampler, spot.epoch + 1);
+        statesampler_priv_spot_copy(&spot, &leg.base);
+    }
+    *count =
+        statesampler_priv_sampler_peek(out, &source->sampler, &leg, &spot);
+    return i;
+}
+
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source)
 {
-    const statesampler_source *taken;
-    statesampler_priv_leg leg;
-    statesampler_priv_spot spot;
-    uint64_t turns;
+    size_t samples = 0;
     int code;
-    STATESAMPLER_ASSERT(mix && mix->sources && count && source);
-    *count = 0;
+    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
     code = statesampler_priv_mix_find(mix, turn);
-    if (code == STATESAMPLER_ERANGE_END ||
-        (code == STATESAMPLER_OK && turn == mix->end)) {
-        return 0;
+    if (code == STATESAMPLER_ERANGE_END) {
+        code = 0;
+    } else if (code == STATESAMPLER_OK && turn != mix->end) {
+        uint32_t taken =
+            statesampler_priv_mix_peek(&samples, mix, turn, out);
+        code = 1;
+        if (source) {
+            *source = taken;
+        }
     }
-    if (code != STATESAMPLER_OK) {
-        return code;
+    if (count) {
+        *count = samples;
     }
-    *source = statesampler_priv_mix_due(
-        &turns, mix, statesampler_priv_mix_point(mix, turn));
-    taken = mix->sources + *source;
-    statesampler_priv_source_after(&leg, &spot, taken, turns);
-    if (statesampler_priv_leg_ends(&leg, &taken->sampler, spot.position)) {
-        statesampler_priv_leg_begin(&leg, &taken->sampler, spot.epoch + 1);
-        statesampler_priv_spot_copy(&spot, &leg.base);
-    }
-    *count = statesampler_priv_sampler_peek(out, &taken->sampler, &leg, &spot);
-    return 1;
+    return code;
 }
 
 /* Moves every source to where it is at a turn that mix_find finds. */
@@ -4282,9 +4891,10 @@ STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
 STATESAMPLER_PRIV void statesampler_priv_source_encode(
     unsigned char *bytes, const statesampler_source *source)
 {
-    statesampler_priv_store32(bytes, statesampler_priv_source_weight(source));
-    statesampler_priv_store32(bytes + 4, source->finished |
-                                             source->sampler.drop_last << 1);
+    statesampler_priv_bytes_store32(bytes,
+                                    statesampler_priv_source_weight(source));
+    statesampler_priv_bytes_store32(
+        bytes + 4, source->finished | source->sampler.drop_last << 1);
     statesampler_priv_run_encode(bytes, &source->sampler.run,
                                  source->base.blocks);
     statesampler_priv_spot_encode(bytes + 64, &source->base.base);
@@ -4295,8 +4905,8 @@ STATESAMPLER_PRIV int statesampler_priv_source_decode(
     statesampler_priv_source_entry *entry, const unsigned char *bytes)
 {
     statesampler_priv_run *run = &entry->run;
-    uint32_t flags = statesampler_priv_load32(bytes + 4);
-    entry->weight = statesampler_priv_load32(bytes);
+    uint32_t flags = statesampler_priv_bytes_load32(bytes + 4);
+    entry->weight = statesampler_priv_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
     if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
@@ -4321,12 +4931,12 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
         return STATESAMPLER_ECAPACITY;
     }
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIX);
-    statesampler_priv_store32(bytes + 8, mix->num_sources);
-    statesampler_priv_store32(bytes + 12, mix->stop);
-    statesampler_priv_store64(bytes + 16, mix->epoch);
-    statesampler_priv_store64(bytes + 24, mix->turn);
-    statesampler_priv_store64(bytes + 32, mix->base_turn);
-    statesampler_priv_store64(bytes + 40, mix->base_point);
+    statesampler_priv_bytes_store32(bytes + 8, mix->num_sources);
+    statesampler_priv_bytes_store32(bytes + 12, mix->stop);
+    statesampler_priv_bytes_store64(bytes + 16, mix->epoch);
+    statesampler_priv_bytes_store64(bytes + 24, mix->turn);
+    statesampler_priv_bytes_store64(bytes + 32, mix->base_turn);
+    statesampler_priv_bytes_store64(bytes + 40, mix->base_point);
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_priv_source_encode(
             bytes + statesampler_priv_mix_entry_at(i), mix->sources + i);
@@ -4367,7 +4977,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     int code;
     head->num_sources = 0;
     if (size >= STATESAMPLER_PRIV_MIX_HEAD) {
-        head->num_sources = statesampler_priv_load32(bytes + 8);
+        head->num_sources = statesampler_priv_bytes_load32(bytes + 8);
         if (head->num_sources <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             expected = statesampler_priv_mix_bytes(head->num_sources);
         }
@@ -4378,11 +4988,11 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    head->stop = statesampler_priv_load32(bytes + 12);
-    head->epoch = statesampler_priv_load64(bytes + 16);
-    head->turn = statesampler_priv_load64(bytes + 24);
-    head->base_turn = statesampler_priv_load64(bytes + 32);
-    head->base_point = statesampler_priv_load64(bytes + 40);
+    head->stop = statesampler_priv_bytes_load32(bytes + 12);
+    head->epoch = statesampler_priv_bytes_load64(bytes + 16);
+    head->turn = statesampler_priv_bytes_load64(bytes + 24);
+    head->base_turn = statesampler_priv_bytes_load64(bytes + 32);
+    head->base_point = statesampler_priv_bytes_load64(bytes + 40);
     return statesampler_priv_mix_check_head(head);
 }
 
@@ -5274,9 +5884,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     }
     count = mixture->mix.num_sources;
     statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIXTURE);
-    statesampler_priv_store64(bytes + 8, count);
+    statesampler_priv_bytes_store64(bytes + 8, count);
     for (i = 0; i < count; i++) {
-        statesampler_priv_store64(bytes + 16 + 8 * (size_t)i,
+        statesampler_priv_bytes_store64(bytes + 16 + 8 * (size_t)i,
                                   mixture->datasets[i].value);
     }
     head = statesampler_priv_mixture_head(count);
@@ -5317,7 +5927,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
     int code;
     *count = 0;
     if (size >= 16) {
-        uint64_t datasets = statesampler_priv_load64(bytes + 8);
+        uint64_t datasets = statesampler_priv_bytes_load64(bytes + 8);
         if (datasets <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
             *count = (uint32_t)datasets;
             expected = statesampler_priv_mixture_bytes(*count);
@@ -5365,7 +5975,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
                                       statesampler_priv_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
         code = statesampler_priv_past_add(
-            past, statesampler_priv_load64(bytes + 16 + 8 * (size_t)i),
+            past, statesampler_priv_bytes_load64(bytes + 16 + 8 * (size_t)i),
             past->state + statesampler_priv_mix_entry_at(i));
     }
     return code;

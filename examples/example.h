@@ -81,7 +81,7 @@ static inline int example_end(int good, const char *claim, ...)
     va_list list;
 
     va_start(list, claim);
-    example_print(stdout, good ? "ok, " : "FAILED, this should be so: ", claim,
+    example_print(stdout, good ? "ok, " : "FAILED, this is not so: ", claim,
                   list);
     va_end(list);
     example_close();

@@ -2,8 +2,7 @@
 
        make examples && build/recipe_changed
 
-   The epoch is finished with the length that the state tells, in its order;
-   the next one begins with the new length. */
+   The epoch is finished with its old length; the next one has the new. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -15,7 +14,6 @@ static void train(statesampler *s, uint64_t steps)
 {
     uint64_t batch[8], epoch = statesampler_epoch(s);
     size_t count, i;
-
     while (steps-- > 0 && statesampler_next(s, batch, &count))
         for (i = 0; i < count; i++)
             served[epoch][batch[i]]++;
@@ -50,7 +48,6 @@ int main(int argc, char **argv)
     unsigned char state[STATESAMPLER_STATE_BYTES];
     unsigned i, good = 1;
     statesampler s;
-
     example_begin(argc, argv, 0, "usage: recipe_changed\n\nTwo epochs.\n");
     example_must(statesampler_init(&s, &desc));
     train(&s, 50);

@@ -51,9 +51,7 @@ static int run(void)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-
-    example_begin(argc, argv, 0, "usage: recipe_order\n\n"
-                                 "1000 samples, the 300 easy ones first.\n");
+    example_begin(argc, argv, 0, "usage: recipe_order\n\nAn epoch.\n");
     example_must(run());
     for (i = 0; i < SAMPLES; i++)
         good = good && served[i] && (served[i] <= EASY) == (i < EASY);

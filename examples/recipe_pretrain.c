@@ -2,8 +2,7 @@
 
        make examples && build/recipe_pretrain
 
-   With the tail CARRY the rest of an epoch opens the next one, inside the same
-   batch if need be. A batch is cut into slices, whose gradients add up. */
+   Epochs join inside a batch; slices of a batch add up their gradients. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -15,8 +14,7 @@
 
 static unsigned char served[6][SAMPLES]; /* how often, by epoch */
 
-/* Yours: adds a slice's gradients, and after the last slice of a batch takes a
-   step. The epoch may seed crops, masks, noise. */
+/* Yours: adds a slice's gradients. The epoch may seed crops, masks, noise. */
 static void backward(const uint64_t *samples, const uint64_t *epochs)
 {
     served[epochs[0]][samples[0]]++;
@@ -52,7 +50,6 @@ static int run(uint32_t rank, uint64_t steps)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-
     example_begin(argc, argv, 0, "usage: recipe_pretrain\n\n79 steps.\n");
     for (i = 0; i < RANKS; i++)
         example_must(run(i, 79)); /* 5056 samples: 5 epochs and 51 */

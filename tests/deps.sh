@@ -1,15 +1,16 @@
 #!/bin/sh
-# deps.sh PACKAGE... - installs those that are missing, on Debian and its like.
-# It never fails: a test whose tool is not there says so and is left out.
+# deps.sh PACKAGE... - installs those that are missing, on Debian and its like,
+# and says how far it is. It never fails: a test whose tool is not there says
+# so and is left out.
 
-by_hand() {
+by_hand() { # WHY PACKAGE...
     echo "deps: $1; to install by hand, or what corresponds to it here:"
     shift
     echo "   " "$@"
     exit 0
 }
 
-command -v apt-get >/dev/null || by_hand "there is no apt-get" "$@"
+command -v apt-get >/dev/null || by_hand 'there is no apt-get' "$@"
 
 missing=
 for package; do
@@ -24,37 +25,52 @@ fi
 as_root=
 if [ "$(id -u)" != 0 ]; then
     as_root=sudo
-    command -v sudo >/dev/null || by_hand "neither root nor sudo" $missing
+    command -v sudo >/dev/null || by_hand 'neither root nor sudo' $missing
 fi
 
 mkdir -p build
 log=build/deps.log
-: >$log
-known() {
-    apt-cache policy "$1" | grep 'Candidate:' | grep -qv '(none)'
-}
+
+# Lists that are too old name packages that are gone. Where not one list can be
+# fetched, no package can.
 fetch_lists() {
-    echo "deps: apt-get update"
-    $as_root apt-get update >>$log 2>&1
-}
-get() {
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-        --no-install-recommends "$@" </dev/null >>$log 2>&1
+    echo 'deps: apt-get update'
+    $as_root apt-get update -o Acquire::Retries=0 \
+        -o Acquire::http::Timeout=10 >$log 2>&1
+    grep -qE '^(Get|Hit):' $log || by_hand "offline: $(grep -m 1 \
+        -oE '(Could not|Temporary failure|Failed to).*' $log ||
+        echo 'no package list can be fetched')" $missing
 }
 
-# The lists are fetched only where they are too old to know or to find a
-# package; after that, one that does not exist must not keep out the others.
-echo "deps: installing$missing"
-updated=
-for package in $missing; do
-    if [ -z "$updated" ] && ! known "$package"; then
-        fetch_lists
-        updated=yes
-    fi
-done
+# Installs packages; of apt's lines, one of twenty of each kind is printed,
+# with its number of how many.
+get() { # PACKAGE...
+    total=$(apt-get install -s --no-install-recommends "$@" 2>/dev/null |
+        grep -c '^Inst ')
+    { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+        --no-install-recommends -o Acquire::Retries=1 \
+        -o Acquire::http::Timeout=20 "$@" </dev/null 2>&1
+      echo "status $?"
+    } | tee -a $log | awk -v total="$total" '
+        function tell(what) {
+            count[what]++
+            if (count[what] % 20 == 0 || count[what] == total) {
+                print "deps: " what " " count[what] " of " total
+                fflush()
+            }
+        }
+        /^Need to get|^After this operation/ { print "deps: " $0; fflush() }
+        /^Get:/ { tell("fetched") }
+        /^Unpacking / { tell("unpacked") }
+        /^Setting up / { tell("set up") }
+        /^status / { status = $2 }
+        END { exit status != 0 }'
+}
+
+echo "deps: to install:$missing"
+fetch_lists
 get $missing && exit 0
-[ -n "$updated" ] || fetch_lists
-get $missing && exit 0
+# A package that does not exist must not keep out the others.
 failed=
 for package in $missing; do
     get "$package" || failed="$failed $package"

@@ -70,11 +70,39 @@ equal() {
     }
 }
 
-# status WANTED COMMAND...: into the files out and err.
+# What does not end has failed too, where there is a timeout to say so.
+limit=
+if timeout 60 true 2>/dev/null; then
+    limit="timeout 60"
+fi
+
+empty() { # FILE
+    [ ! -s "$1" ] || {
+        echo "$1 is not empty:"
+        head -n 5 "$1"
+        return 1
+    }
+}
+
+lines() { # COUNT FILE
+    [ "$(wc -l <"$2")" -eq "$1" ] || {
+        echo "not $1 lines in $2:"
+        head -n 5 "$2"
+        return 1
+    }
+}
+
+# status WANTED COMMAND...: into the files out and err. The command may be an
+# example.
 status() {
     wanted=$1
     shift
     code=0
+    if [ -x "$bin/$1" ]; then
+        command=$1
+        shift
+        set -- $limit "$bin/$command" "$@"
+    fi
     "$@" >out 2>err || code=$?
     [ "$code" -eq "$wanted" ] || {
         echo "exit status $code, not $wanted: $*"
@@ -82,12 +110,6 @@ status() {
         return 1
     }
 }
-
-# What does not end has failed too, where there is a timeout to say so.
-limit=
-if timeout 20 true 2>/dev/null; then
-    limit="timeout 20"
-fi
 
 indices() {
     $limit "$bin/indices" "$@"
@@ -132,19 +154,19 @@ all_but() { # NAME
 # quickstart.c, which is for the manual, reads no arguments.
 all_help() {
     for name in $(all_but quickstart); do
-        status 0 "$bin/$name" --help
+        status 0 $name --help
         finds "^usage: $name" out
-        equal "$(wc -c <err | tr -d ' ')" 0
+        empty err
         equal "$(awk 'length > 79' out)" ""
     done
 }
 
 all_refuse() {
     for name in $(all_but quickstart); do
-        status 2 $limit "$bin/$name" --nonsense
+        status 2 $name --nonsense
         finds "^$name: .*--nonsense" err
         has err "Try '$name --help'."
-        equal "$(wc -c <out | tr -d ' ')" 0
+        empty out
     done
 }
 
@@ -170,67 +192,13 @@ all_verdicts() {
     done
 }
 
-# Compiled with a library that loses its third step, finds no sample, hands a
-# turn to the wrong source and does not go on where a state says.
+# Compiled with a broken library: the last line and the status must say so.
 all_notice() {
     for name in $(all_but none); do
-        include=
-        [ $name != grow ] || include='#define STATESAMPLER_STB_DS
-            #include "stb_ds.h"'
-        cat >broken.c <<END
-#define _POSIX_C_SOURCE 200809L
-#define STATESAMPLER_IMPLEMENTATION
-#define STATESAMPLER_HOSTED
-$include
-#include "statesampler.h"
-static int calls;
-static int broken_next(statesampler *s, uint64_t *out, size_t *count)
-{
-    if (++calls == 3)
-        statesampler_next(s, NULL, NULL);
-    return statesampler_next(s, out, count);
-}
-static int broken_at(const statesampler *s, uint64_t step, uint64_t *out,
-                     size_t *count)
-{
-    int more = statesampler_at(s, step, out, count);
-    size_t i;
-    for (i = 0; i < *count; i++)
-        out[i] = 0;
-    return more;
-}
-static int broken_mix_next(statesampler_mix *mix, uint64_t *out,
-                           size_t *count, uint32_t *source)
-{
-    int more;
-    if (++calls == 3)
-        statesampler_mix_next(mix, NULL, count, source);
-    more = statesampler_mix_next(mix, out, count, source);
-    *source = 0;
-    return more;
-}
-#ifdef STATESAMPLER_STB_DS
-static int broken_mixture_load(statesampler_mixture *m, const void *state,
-                               size_t size, int changed)
-{
-    (void)state, (void)size, (void)changed;
-    return statesampler_mixture_start(m, m->mix.stop);
-}
-#define statesampler_mixture_load broken_mixture_load
-#endif
-static int broken_load(statesampler *s, const void *state, size_t size)
-{
-    int code = statesampler_load(s, state, size);
-    statesampler_next(s, NULL, NULL);
-    return code;
-}
-#define statesampler_next broken_next
-#define statesampler_at broken_at
-#define statesampler_mix_next broken_mix_next
-#define statesampler_load broken_load
-#include "examples/$name.c"
-END
-        ${CC:-cc} -std=c99 -w -I"$root" $stb_flags -o broken_$name broken.c \
+        stb=
+        [ $name != grow ] || stb="-DSTATESAMPLER_STB_DS $stb_flags"
+        printf '#include "%s"\n' tests/broken.h examples/$name.c >broken.c
+        ${CC:-cc} -std=c99 -O1 -w -I"$root" $stb -o broken_$name broken.c \
             -lm -pthread
         status 1 run ./broken_$name
         grep -qE 'FAILED|WRONG|NO$' out err || {
@@ -241,10 +209,47 @@ END
     done
 }
 
+# Each program that the manual names in HOW TO holds the lines indented below
+# its name, one after the other, whatever empty lines are between them; and
+# each recipe is there.
+manual() {
+    awk '/^HOW TO/ { there = 1; next } /^[A-Z]/ { there = 0 } there' \
+        "$root/statesampler.h" >manual
+    grep -o 'examples/[a-z_]*\.c)$' manual | tr -d ')' | sort >quoted
+    for name in one_gpu ranks datasets pretrain order changed; do
+        has quoted examples/recipe_$name.c
+    done
+    for program in $(cat quoted); do
+        awk -v name="($program)" '
+            NF == 0 { next }
+            substr($0, length($0) - length(name) + 1) == name { on = 1; next }
+            on && !/^     / { exit }
+            on { print substr($0, 6) }' manual >wanted
+        finds . wanted
+        awk 'NF == 0 { next }
+            FNR == NR { want[++count] = $0; next }
+            { have[++lines] = $0 }
+            END {
+                for (i = 1; i <= lines; i++) {
+                    for (k = 1; k <= count && have[i + k - 1] == want[k]; k++);
+                    if (k > count) exit 0
+                    if (k > best) { best = k; at = have[i + k - 1] }
+                }
+                print "the manual:  " want[best]
+                print "the program: " at
+                exit 1
+            }' wanted "$root/$program" || {
+            echo "of $program"
+            return 1
+        }
+    done
+}
+
 stb_flags=${STB_FLAGS:-$(pkg-config --cflags stb 2>/dev/null)}
 check "every example: --help says how it is used" all_help
 check "every example: an argument that is none has status 2" all_refuse
 check "every example: the last line says what was shown" all_verdicts
+check "the manual's recipes stand word for word in the examples" manual
 check "every example: a broken library has status 1, and it says so" all_notice
 if [ -c /dev/full ]; then
     check "every example: a full disk has status 1 and a sentence" \
@@ -256,9 +261,9 @@ fi
 # --- one by one ---------------------------------------------------------------
 
 quickstart() {
-    status 0 $limit "$bin/quickstart"
+    status 0 quickstart
     sed -n 1p out | tr ' ' '\n' | sed '/^$/d' | sort -nu >left
-    equal "$(wc -l <left | tr -d ' ')" 18
+    lines 18 left
     equal "$(awk '$1 < 0 || $1 > 29' left)" ""
 }
 
@@ -266,7 +271,7 @@ resume() {
     mkdir -p tmp
     TMPDIR=$work/tmp
     export TMPDIR
-    status 0 $limit "$bin/resume"
+    status 0 resume
     finds 'killed$' out
     equal "$(sed -n 's/.*times killed: *//p' out)" \
           "$(sed -n 's/^never killed: *//p' out)"
@@ -278,26 +283,26 @@ resume() {
                     before = last }
          END { exit before != 95 }' out
     TMPDIR=$work/nowhere
-    status 1 $limit "$bin/resume"
+    status 1 resume
     finds "^resume: .*nowhere/.*: No such file or directory" err
 }
 
 elastic() {
-    status 0 $limit "$bin/elastic"
+    status 0 elastic
     equal "$(awk 'NF == 8 && $5 == ".." { print $1; n += $7; p += $6 - $4 + 1
                   if (p != n + $8) exit 1 } END { print n }' out |
              tr '\n' ' ')" "8 3 5 1003 "
 }
 
 workers() {
-    status 0 $limit "$bin/workers"
+    status 0 workers
     equal "$(sed -n 's/^no threads: *//p' out)" \
           "$(sed -n 's/^3 ahead, then 5 ahead: *//p' out)"
 }
 
 # The first two columns are the truth for every number of ranks.
 evaluate() {
-    status 0 $limit "$bin/evaluate"
+    status 0 evaluate
     truth=$(sed -n 's/^the truth: \([0-9]* of [0-9]*\) .*/\1/p' out)
     equal "$(awk '/ %.* %.* %/ { print $2, $3, $4; print $7, $8, $9 }' out |
              sort | uniq -c | tr -s ' ')" " 14 $truth"
@@ -307,33 +312,33 @@ evaluate() {
 }
 
 window() {
-    status 0 $limit "$bin/window"
+    status 0 window
     equal "$(awk '$1 == "WINDOW" { print $2, $3 }' out)" "101 4"
     equal "$(awk '$1 == "SHUFFLE" { print ($2 > 5000), $3 }' out)" "1 101"
 }
 
 locate() {
-    status 0 $limit "$bin/locate"
+    status 0 locate
     has out "of its 256 samples, sample 31337 is the cause"
     spike=$(sed -n 's/^the loss stands out in \(.*\): .*/\1/p' out | tr -d ,)
     tr -s ' ' <out >squeezed
     finds "^sample 31337 $spike " squeezed
     grep '^sample' out | head -n 2 >places
-    status 0 $limit "$bin/locate" 31337
+    status 0 locate 31337
     grep '^sample' out | same - places
-    status 0 $limit "$bin/locate" 0 100002
+    status 0 locate 0 100002
     equal "$(grep -c '^sample' out)" 4
     for wrong in 100003 -1 x '' 99999999999999999999; do
-        status 2 $limit "$bin/locate" 0 "$wrong"
+        status 2 locate 0 "$wrong"
         finds -F "'$wrong'" err
-        equal "$(wc -c <out | tr -d ' ')" 0
+        empty out
     done
 }
 
 # Each line of the table has its turn's dataset; a rank's samples are of its
 # own part of it, and each is there once in an epoch.
 round_robin() {
-    status 0 $limit "$bin/round_robin"
+    status 0 round_robin
     finds "killed, and resumed" out
     awk '$1 ~ /^[01]$/ {
             if ($3 != ($2 % 2 ? "B" : "A")) exit 1
@@ -351,29 +356,29 @@ round_robin() {
 
 # The README's picture is what the program draws.
 turns() {
-    status 0 $limit "$bin/turns"
+    status 0 turns
     same out "$root/examples/turns.svg"
     equal "$(grep -c '#3b6fb6' out)" 27 # 3 + 3 + 6 + 6 + half of 18
 }
 
 # Of 12 turns the shares are 6, 4 and 2; and a far table begins at once.
 mixture() {
-    status 0 $limit "$bin/mixture"
+    status 0 mixture
     awk '$1 == 12 { good = $3 == 6 && $6 == 4 && $9 == 2 }
         END { exit !good }' out
-    status 0 $limit "$bin/mixture" 1000000000000000
+    status 0 mixture 1000000000000000
     awk '$1 == "1000000000000002" {
             good = $3 == "500000000000001" && $6 == "333333333333334" &&
                 $9 == "166666666666667"
         }
         END { exit !good }' out
-    status 2 $limit "$bin/mixture" 1e6
-    status 2 $limit "$bin/mixture" 4611686018427387905
+    status 2 mixture 1e6
+    status 2 mixture 4611686018427387905
     finds "farther than a mix reaches" err
 }
 
 grow() {
-    status 0 $limit "$bin/grow"
+    status 0 grow
     for line in "matched code" "new     books" "matched web" "removed mail"; do
         has out "    $line"
     done
@@ -397,7 +402,7 @@ recipe_ranks() {
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
-    set -- $limit "$bin/train_text"
+    set -- train_text
     for option in --weights --checkpoint --log; do
         status 1 "$@" text --epochs 1 $option nowhere/file
         finds '^train_text: .*nowhere/file: ' err
@@ -459,8 +464,8 @@ ranks() {
             numbers 0 1002 | same - uneven
             uniq pad | same - uneven
             uniq drop | same - drop
-            equal "$(wc -l <pad | tr -d ' ')" 1004
-            equal "$(wc -l <drop | tr -d ' ')" 1000
+            lines 1004 pad
+            lines 1000 drop
         done
     done
 }
@@ -484,7 +489,7 @@ differ() {
             echo "the same with $option"
             return 1
         fi
-        equal "$(wc -l <other | tr -d ' ')" 1000
+        lines 1000 other
     done
 }
 
@@ -544,13 +549,13 @@ written() {
 
 extremes() {
     status 0 indices --num-samples 0
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     status 0 indices --num-samples 0 --steps 10
     status 0 indices --num-samples 3 --tail drop --world-size 4 --epochs 1e18
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     for r in 0 1 2 3 4 5 6; do
         status 0 indices --num-samples 3 --world-size 7 --rank $r
-        equal "$(wc -l <out | tr -d ' ')" 1
+        lines 1 out
         cat out
     done | sort -nu >all
     numbers 0 2 | same - all
@@ -560,7 +565,7 @@ extremes() {
     equal "$(awk 'length > 19 || ! /^[0-9]+$/' out)" ""
     status 0 indices --num-samples 2^62 --rank 4294967294 --batch-size 1000 \
         --world-size 4294967295 --steps 2 --tail carry
-    equal "$(wc -l <out | tr -d ' ')" 2000
+    lines 2000 out
 }
 
 little_memory() {
@@ -692,8 +697,8 @@ closed_pipe() {
             trap '' PIPE
         fi
         "$bin/indices" --num-samples 1e9 --state state 2>err | head -n 1 >line
-        equal "$(wc -l <line | tr -d ' ')" 1
-        equal "$(cat err)" ""
+        lines 1 line
+        empty err
         indices --num-samples 1e9 --state state --steps 5 >again
         indices --num-samples 1e9 --steps 5 | same - again
         rm state
@@ -725,7 +730,7 @@ refused() {
     cp damaged kept
     status 1 indices --num-samples 100 --seed 1 --state damaged "$@"
     finds -F "$message" err
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     same damaged kept
 }
 
@@ -760,7 +765,7 @@ damaged_state() {
     # Before anything is printed.
     status 1 indices --num-samples 100 --state nowhere/state
     finds '^indices: nowhere/state: ' err
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     status 0 indices --num-samples 100 --seed 1 --state state --world-size 2
 }
 
@@ -798,7 +803,7 @@ locate_option() {
         done
     done
     status 0 indices "$@" --locate 0 --locate 499
-    equal "$(wc -l <out | tr -d ' ')" 2
+    lines 2 out
     # Two samples of 500 are dropped, and those two have no place.
     set -- --num-samples 500 --world-size 3 --tail drop
     numbers 0 499 | while read -r index; do
@@ -808,7 +813,7 @@ locate_option() {
         indices "$@" --rank $r
     done | sort -n - dropped >sorted
     numbers 0 499 | same - sorted
-    equal "$(wc -l <dropped | tr -d ' ')" 2
+    lines 2 dropped
 }
 
 audit_option() {
@@ -875,7 +880,7 @@ from_env() {
 
 help_text() {
     status 0 indices --help
-    equal "$(cat err)" ""
+    empty err
     cp out help
     for option in --help $(grep -o '"--[a-z-]*"' "$root/examples/indices.c" |
                            tr -d '"' | sort -u); do
@@ -897,14 +902,14 @@ bad() {
     text=$1
     shift
     status 2 indices "$@"
-    equal "$(wc -c <out | tr -d ' ')" 0
+    empty out
     grep -qF -e "$text" err || {
         echo "no '$text' for $*:"
         cat err
         return 1
     }
     equal "$(sed -n 2p err)" "Try 'indices --help'."
-    equal "$(wc -l <err | tr -d ' ')" 2
+    lines 2 err
 }
 
 bad_options() {

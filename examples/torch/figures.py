@@ -1,14 +1,18 @@
-"""Time and memory of the samplers beside torch's DistributedSampler, in a
-table for the README, with the bars that the project holds itself to.
+"""Time and memory of the samplers beside torch's DistributedSampler, with the
+bars that the project holds itself to.
 
-Each line is measured in processes of its own, by turns. A figure is of one
-rank of 8 (or of 1), in batches of 256, as torch's DataLoader asks for them:
-from its batch_sampler. Times are the least of a few runs.
+    python3 examples/torch/figures.py
+
+prints a table and writes it to FIGURES.md beside this file. Each figure is
+measured in a process of its own. Times are the least of a few runs.
 """
 
 import argparse
+import functools
+import itertools
 import os
 import platform
+import subprocess
 import time
 
 import torch
@@ -17,6 +21,25 @@ from torch.utils.data import ConcatDataset, DataLoader, DistributedSampler
 from statesampler import RoundRobinBatchSampler, StatefulDistributedSampler
 
 SIZE = 256
+FOLDER = os.path.dirname(os.path.realpath(__file__))
+REPORT = os.path.join(FOLDER, "FIGURES.md")
+HEADING = """\
+# The samplers for PyTorch, measured
+
+Written by `make torch-figures`.
+Commit: {commit}.
+Machine: {processor}, torch {torch}, Python {python}.
+
+One rank of 8 (or the only one) takes batches of 256, as a DataLoader asks its
+`batch_sampler` for them. "Ours" is StatefulDistributedSampler or, "in turn",
+RoundRobinBatchSampler; "torch" is DistributedSampler. Torch's epoch includes
+its table, which it builds for each epoch. Most of the time of
+StatefulDistributedSampler is that of torch's own BatchSampler, which takes
+index by index; RoundRobinBatchSampler hands out whole batches.
+
+| figure | ours | torch | torch / ours | bar | |
+|---|---|---|---|---|---|
+"""
 
 
 def batches(make, n, replicas):
@@ -111,11 +134,17 @@ def rounded(value):
 
 
 def row(figure, mine, theirs, unit, bar, met):
-    ratio = f"{rounded(theirs / mine)}x" if mine > 0 and theirs else ""
-    print(f"| {figure} | {rounded(mine)} {unit} | "
-          f"{rounded(theirs) + ' ' + unit if theirs else ''} | {ratio} | "
-          f"{bar} | {('met' if met else 'MISSED') if bar else ''} |",
-          flush=True)
+    """A line of the table. theirs is 0 where torch was not measured, and then
+    a bar that needs it is neither met nor missed."""
+    others, ratio = "not measured", ""
+    verdict = "met" if met else "MISSED"
+    if theirs:
+        others = f"{rounded(theirs)} {unit}"
+        ratio = f"{rounded(theirs / mine)}x" if mine > 0 else ""
+    elif bar.endswith("x"):
+        verdict = ""
+    return (f"| {figure} | {rounded(mine)} {unit} | {others} | {ratio} | "
+            f"{bar} | {verdict} |\n")
 
 
 def processor():
@@ -133,52 +162,84 @@ def free_bytes():
                 return int(line.split()[1]) * 1024
 
 
+def commit():
+    """The present commit, and whether what is measured differs from it."""
+    def git(*arguments):
+        return subprocess.run(["git", "-C", FOLDER, *arguments], check=True,
+                              capture_output=True, text=True).stdout.strip()
+    try:
+        name = git("rev-parse", "--short", "HEAD")
+        changed = git("status", "--porcelain", "--", "../../statesampler.h",
+                      "*.c", "*.py")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name + (" with changes" if changed else "")
+
+
+KINDS = ("", ours), (", three datasets in turn", ours_in_turns)
+
+
+def first_batch_rows(sizes, times):
+    for what, make in KINDS:
+        for n in sizes:
+            mine = least(first_batches, times, make, n, 8) * 1e3
+            theirs = torchs_figure(
+                first_batches if n < 10**7 else first_batch, times, n) * 1e3
+            far = n == 10**7    # the size at which the ratio has a bar
+            yield row(f"first batch, n = {power(n)}{what}", mine, theirs,
+                      "ms", "1 ms, 1000x" if far else "1 ms",
+                      mine < 1 and (not far or theirs > 1000 * mine))
+
+
+def memory_rows(sizes):
+    for what, make in KINDS:
+        for n in sizes:
+            mine = least(memory, 1, make, n, 8) / 2**20
+            yield row(f"memory of a rank, n = {power(n)}{what}", mine,
+                      torchs_figure(memory, 1, n) / 2**20, "MiB", "1 MiB",
+                      mine < 1)
+
+
+def epoch_rows(sizes, times, replicas):
+    alone = " on one rank" if replicas == 1 else ""
+    for what, make in KINDS:
+        for n in sizes:
+            runs = times if n < 10**8 else 1
+            mine = least(epoch, runs, make, n, replicas) * 1e9
+            theirs = torchs_figure(epoch, runs, n, replicas) * 1e9
+            yield row(f"an epoch{alone}, n = {power(n)}{what}", mine, theirs,
+                      "ns/index", "3x", theirs >= 3 * mine)
+
+
+@functools.lru_cache(maxsize=None)
+def torchs_figure(measure, times, n, replicas=8):
+    """Torch's, which stands beside each of ours; 0 where memory is short:
+    its lists take about 50 bytes a sample."""
+    if 80 * n > free_bytes():
+        return 0
+    return least(measure, times if n < 10**8 else 1, torchs, n, replicas)
+
+
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--quick", action="store_true",
-                         help="small datasets, to see that it works")
+    options.add_argument("--quick", action="store_true", help="small "
+                         "datasets, to see that it works; writes no file")
     quick = options.parse_args().quick
     torch.set_num_threads(1)
     sizes = [10**4, 10**5] if quick else [10**6, 10**7, 10**8]
     times = 1 if quick else 3
-    print(f"By `make torch-figures` with torch {torch.__version__}, Python "
-          f"{platform.python_version()}, {processor()}:\n")
-    print("| figure | ours | torch | ratio | bar | |")
-    print("|---|---|---|---|---|---|")
-    kinds = (("", ours), (", three datasets in turn", ours_in_turns))
-    theirs = {}
-    for n in sizes:
-        # Torch's lists take about 50 bytes a sample.
-        enough = 80 * n < free_bytes()
-        runs = times if n < 10**8 else 1
-        for measure in (first_batches if n < 10**7 else first_batch, epoch,
-                        memory):
-            theirs[n, measure is epoch, measure is memory] = (
-                least(measure, runs, torchs, n, 8) if enough else 0)
-    for what, make in kinds:
-        for n in sizes:
-            mine = least(first_batches, times, make, n, 8) * 1e3
-            slow = theirs[n, False, False] * 1e3
-            bar = "1 ms" if n != 10**7 else "1 ms, 1000x"
-            row(f"first batch, n = {power(n)}{what}", mine, slow, "ms", bar,
-                mine < 1 and (n != 10**7 or slow > 1000 * mine))
-    for what, make in kinds:
-        for n in sizes:
-            mine = least(memory, 1, make, n, 8) / 2**20
-            row(f"memory of a rank, n = {power(n)}{what}", mine,
-                theirs[n, False, True] / 2**20, "MiB", "1 MiB", mine < 1)
-    for what, make in kinds:
-        for n in sizes:
-            mine = least(epoch, times if n < 10**8 else 1, make, n, 8) * 1e9
-            slow = theirs[n, True, False] * 1e9
-            row(f"an epoch, n = {power(n)}{what}", mine, slow, "ns/index",
-                "3x", slow >= 3 * mine)
-    slow = {n: least(epoch, times, torchs, n, 1) * 1e9 for n in sizes[:2]}
-    for what, make in kinds:
-        for n in slow:
-            mine = least(epoch, times, make, n, 1) * 1e9
-            row(f"an epoch on one rank, n = {power(n)}{what}", mine, slow[n],
-                "ns/index", "3x", slow[n] >= 3 * mine)
+    report = HEADING.format(
+        commit=commit(), torch=torch.__version__, processor=processor(),
+        python=platform.python_version())
+    print(report, end="", flush=True)
+    for line in itertools.chain(
+            first_batch_rows(sizes, times), memory_rows(sizes),
+            epoch_rows(sizes, times, 8), epoch_rows(sizes[:2], times, 1)):
+        print(line, end="", flush=True)
+        report += line
+    if not quick:
+        with open(REPORT, "w") as file:
+            file.write(report)
 
 
 if __name__ == "__main__":

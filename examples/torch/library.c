@@ -4,22 +4,27 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
-/* Python keeps these structs in memory of its own. */
-extern const uint64_t statesampler_sizes[3];
-const uint64_t statesampler_sizes[3] = {
+/* How large the structs and the state are that Python keeps in memory of its
+   own. */
+extern const uint64_t statesampler_layout[4];
+const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
-    sizeof(statesampler_mix)};
+    sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
-/* The sampler of a source: Python does not know where in it that is. */
-statesampler *statesampler_source_sampler(statesampler_source *source);
-statesampler *statesampler_source_sampler(statesampler_source *source)
+/* Sets up a source of an array: Python does not know a source's fields. */
+int statesampler_source_init(statesampler_source *sources, uint32_t source,
+                             uint32_t weight, const statesampler_desc *desc);
+int statesampler_source_init(statesampler_source *sources, uint32_t source,
+                             uint32_t weight, const statesampler_desc *desc)
 {
-    return &source->sampler;
+    sources[source].weight = weight;
+    return statesampler_init(&sources[source].sampler, desc);
 }
 
 /* Takes up to `turns` turns of this epoch, so that Python calls once for many
-   batches, and returns how many there were. Samples are numbered through all
-   sources, batch after batch in out; counts[i] is how many turn i has. */
+   batches, and returns how many there were. out gets their samples, batch
+   after batch, numbered through all sources; counts[i] is how many of them
+   belong to turn i. */
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
                           uint64_t *counts);
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,

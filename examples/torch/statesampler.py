@@ -5,7 +5,7 @@ Change one line:
     sampler = DistributedSampler(dataset)
     sampler = StatefulDistributedSampler(dataset)
 
-and checkpoints can hold the place in the data:
+and put the place in the data into the checkpoints:
 
     loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4)
     if checkpoint:
@@ -15,52 +15,54 @@ and checkpoints can hold the place in the data:
             train(batch)
             save({"sampler": sampler.state_dict()})     # whenever you like
 
-A run that loads it goes on with the very next batch, on any number of ranks:
-rank 0's state is enough, and the same on all of them (but for tail="uneven").
-Of several datasets, RoundRobinBatchSampler does the same.
+A run that loads such a checkpoint goes on with the very next batch, on any
+number of ranks. After the same batch every rank has the same state, so rank
+0's is enough. RoundRobinBatchSampler does the same for several datasets.
 
-What the state counts is what the loop was given, whatever workers have
-prefetched. For that, a sampler that is asked for its first index looks up the
-stack for the DataLoader's iterator, and from then on sees which batches that
-asks for and which it hands out. Without a DataLoader, what was taken from the
-sampler counts.
+What a state counts. A state holds the place after the last batch that the loop
+was given, however many batches the workers have prefetched. To know it, a
+sampler that is asked for its first index looks up the call stack for the
+DataLoader's iterator; from then on it sees which batches that iterator asks
+for and which it hands out. Without a DataLoader, each index that was taken
+from the sampler counts.
 
-- A DataLoader must hand out batches in order (torch's default).
-- What takes indices or batches ahead of the loop counts as the loop: if a
-  batch sampler in between holds indices back, to sort them, or something takes
-  batches from the DataLoader in advance (a thread; some frameworks, by one),
-  these count as given, and a run that loads the state does not see them again.
-- A batch whose fetch raised was not received; if the loop goes on after it all
-  the same, the next batch that it gets counts both, as the DataLoader does not
-  fetch the first again.
-- A sampler belongs to the thread whose loop it serves: take a state there (it
-  takes microseconds), and hand that to a thread that writes checkpoints. To ask
-  for the epoch or len() in another one is not safe either.
-- A sampler serves one loop at a time. A DataLoader's loop that goes on after
-  another one over its sampler, load_state_dict or set_start_iter came in
-  between raises RuntimeError. Several samplers in one DataLoader each count
-  their own.
-- A copy, also a pickled one, is in no loop: it begins where the original's was.
+- The DataLoader must hand out batches in order, which is torch's default.
+- Whatever takes indices or batches ahead of the loop counts as the loop: a
+  batch sampler that holds indices back to sort them, or a thread or framework
+  that takes batches from the DataLoader in advance. What it held when a state
+  was saved, the run that loads the state does not see.
+- A batch whose loading raised an exception was not given. If the loop goes on
+  all the same, its next batch counts for both, as the DataLoader does not load
+  the first one again.
+- A sampler belongs to the thread whose loop it serves. Take a state in that
+  thread (it takes microseconds) and hand it to the thread that writes files.
+  epoch and len() are not safe in another thread either.
+- A sampler serves one loop at a time. A DataLoader's loop raises RuntimeError
+  if it goes on after another loop over its sampler, load_state_dict or
+  set_start_iter. Several samplers in one DataLoader each count their own.
+- A copy, also a pickled one, is in no loop. It begins where the original was.
 
-Epochs. A loop over the loader serves what is left of the epoch; its end begins
-the next epoch. A loop left by `break` goes on, in the next loop, after the last
-batch it was given. A state saved after an epoch's last batch but before the
-loop has ended holds the end of that epoch: the run that loads it has an empty
-loop first, and does what comes after an epoch. set_epoch is not needed; to the
-epoch that the sampler is in it changes nothing, to another it begins that one.
+Epochs. A loop over the loader serves the rest of the epoch, and the end of the
+loop begins the next epoch. After a `break` the next loop goes on after the
+last batch that was given. A state saved after the last batch of an epoch, but
+before the loop has ended, holds the end of that epoch: a run that loads it has
+an empty loop first, and then does what it does after an epoch. There is no
+need to call set_epoch. For the present epoch it does nothing; it begins any
+other one.
 
-len() is what the present loop (between loops: the next one) is given in all.
-As long as the DataLoader's iterator lives, because a variable or persistent
-workers keep it, its loop is the present one, even if it was left.
+len() is how much the present loop is given in all; between loops, how much the
+next one will be given. A loop is the present one as long as its DataLoader's
+iterator lives, also after a `break`: a variable or persistent workers may keep
+the iterator.
 
-Where one iterator of a DataLoader is kept for ever and the sampler repeated in
-it (timm's and YOLO's _RepeatSampler), it is given one epoch after another. No
-loop's end shows where they begin: an epoch is the present one from its first
-batch on, or from set_epoch on, which is to be called before each, as
-DistributedSampler's is. States are loaded before that DataLoader is made.
+timm's and YOLO's _RepeatSampler repeats the sampler in one iterator of the
+DataLoader, which is kept for ever. No loop ends there. So an epoch begins with
+its first batch, or with set_epoch, which is to be called before each epoch as
+DistributedSampler's is. Load a state before you make that DataLoader.
 
 This file needs library.c beside it, statesampler.h beside it or two folders
-up, and a C compiler at the first import (`make torch` builds the library, too).
+up, and a C compiler at the first import (`make torch` builds the library,
+too).
 """
 
 import array
@@ -92,8 +94,8 @@ def _find_header(folder):
 
 
 def _build(library, source, include):
-    """Compiles the library, so that at no time another process that imports
-    this file finds half of it."""
+    """Compiles the library under a temporary name and renames it, so that no
+    process that imports this file at the same time finds half of it."""
     command = os.environ.get("CC", "").split() or ["cc"]
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
                 "-shared", "-fPIC", "-I", include, "-x", "c", source, "-o"]
@@ -104,7 +106,8 @@ def _build(library, source, include):
         os.close(handle)
         subprocess.run(command + [temporary], check=True,
                        capture_output=True, text=True)
-        # For whoever may use the folder.
+        # mkstemp's file is its owner's only; whoever may use the folder may
+        # use the library.
         os.chmod(temporary, os.stat(os.path.dirname(library)).st_mode & 0o777)
         os.replace(temporary, library)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -132,7 +135,7 @@ def _load_library():
             _build(library, source, include)
     try:
         loaded = ctypes.CDLL(library)
-        loaded.statesampler_turns
+        loaded.statesampler_layout
         return loaded
     except (OSError, AttributeError) as error:
         raise ImportError(f"{library} is not what library.c makes (without "
@@ -158,53 +161,57 @@ class _Counts(ctypes.Structure):
         "rank_batches")]
 
 
+class _MixPlace(ctypes.Structure):
+    _fields_ = [("epoch", _u64), ("turn", _u64), ("num_sources", _u32),
+                ("stop", _u32), ("weight", _u32)]
+
+
 _c = _load_library()
+_int, _pointer = ctypes.c_int, ctypes.c_void_p
+_sets = ctypes.POINTER
 for _name, _result, *_arguments in (
-        ("init", ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Desc)),
-        ("next", _size, ctypes.c_void_p, ctypes.c_void_p),
-        ("seek", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("set_epoch", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("epoch", _u64, ctypes.c_void_p),
-        ("step", _u64, ctypes.c_void_p),
-        ("num_steps", _u64, ctypes.c_void_p),
-        ("get_counts", None, ctypes.c_void_p, ctypes.POINTER(_Counts)),
-        ("save", None, ctypes.c_void_p, ctypes.c_void_p),
-        ("load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
-        ("mix_init", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, _u32,
-         _u32),
-        ("mix_next", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
-         ctypes.c_void_p, ctypes.c_void_p),
-        ("mix_seek", ctypes.c_int, ctypes.c_void_p, _u64),
-        ("mix_turn", _u64, ctypes.c_void_p),
-        ("mix_num_turns", _u64, ctypes.c_void_p),
-        ("mix_epoch", _u64, ctypes.c_void_p),
-        ("mix_state_bytes", _size, ctypes.c_void_p),
-        ("mix_save", None, ctypes.c_void_p, ctypes.c_void_p),
-        ("mix_load", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, _size),
-        ("error", ctypes.c_char_p, ctypes.c_int),
-        ("from_env", ctypes.c_int, ctypes.POINTER(_Desc),
-         ctypes.POINTER(ctypes.c_char_p)),
-        ("source_sampler", ctypes.c_void_p, ctypes.c_void_p),
-        ("turns", _size, ctypes.c_void_p, _size, ctypes.c_void_p,
-         ctypes.c_void_p)):
+        ("init", _int, _pointer, _sets(_Desc)),
+        ("next", _int, _pointer, _pointer, _sets(_size)),
+        ("at", _int, _pointer, _u64, _pointer, _sets(_size)),
+        ("seek", _int, _pointer, _u64),
+        ("begin", None, _pointer, _u64),
+        ("epoch", _u64, _pointer),
+        ("step", _u64, _pointer),
+        ("num_steps", _u64, _pointer),
+        ("get_counts", None, _pointer, _sets(_Counts)),
+        ("save", _int, _pointer, _pointer, _size),
+        ("load", _int, _pointer, ctypes.c_char_p, _size),
+        ("describe", _int, ctypes.c_char_p, _size, _sets(_Desc), _pointer),
+        ("mix_init", _int, _pointer, _pointer, _u32, _u32),
+        ("mix_next", _int, _pointer, _pointer, _sets(_size), _sets(_u32)),
+        ("mix_seek", _int, _pointer, _u64),
+        ("mix_turn", _u64, _pointer),
+        ("mix_num_turns", _u64, _pointer),
+        ("mix_epoch", _u64, _pointer),
+        ("mix_state_bytes", _size, _pointer),
+        ("mix_save", _int, _pointer, _pointer, _size),
+        ("mix_load", _int, _pointer, ctypes.c_char_p, _size),
+        ("mix_describe", _int, ctypes.c_char_p, _size, _u32, _sets(_Desc),
+         _sets(_MixPlace)),
+        ("error", ctypes.c_char_p, _int),
+        ("from_env", _int, _sets(_Desc), _sets(ctypes.c_char_p)),
+        ("source_init", _int, _pointer, _u32, _u32, _sets(_Desc)),
+        ("turns", _size, _pointer, _size, _pointer, _pointer)):
     _function = getattr(_c, "statesampler_" + _name)
     _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
-_KINDS = {b"SSMP": "StatefulDistributedSampler",
-          b"SSMX": "RoundRobinBatchSampler"}
 _EMISMATCH = -500
-_STATE_BYTES = 112
-_SAMPLER, _SOURCE, _MIX = (_u64 * 3).in_dll(_c, "statesampler_sizes")
+(_SAMPLER, _SOURCE, _MIX, _STATE) = (_u64 * 4).in_dll(_c, "statesampler_layout")
 
-# The numbers of these names are the header's.
+# Each name stands at the place of its number in the header.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
 _PARTITIONS = ["interleaved", "blocked"]
 _TAILS = ["pad", "drop", "uneven", "carry"]
 _STOPS = ["first", "all", "restart", "never"]
 
-# How many indices are read from the library at a time: enough that a call
-# does not count, few enough that they are still in the cache when used.
+# How many indices are read from the library at a time: so many that the time
+# of a call does not matter, so few that they stay in the cache.
 _CHUNK = 1024
 
 
@@ -214,8 +221,8 @@ def _memory(size):
 
 
 def _indices(count):
-    """Where the library writes that many indices. All are below 2^62, and
-    this type makes Python integers faster than ctypes does."""
+    """An array for that many indices. They are below 2^62, so that a signed
+    type holds them, and an array is faster to iterate over than ctypes'."""
     return array.array("q", bytes(8 * count))
 
 
@@ -223,10 +230,19 @@ def _address(indices):
     return indices.buffer_info()[0]
 
 
+def _sentence(code):
+    """What the library says of an error."""
+    return _c.statesampler_error(code).decode()
+
+
+def _kind(code):
+    """The header's STATESAMPLER_KIND: -502 is of the kind -500."""
+    return -(-code // 100 * 100)
+
+
 def _check(code):
     if code != 0:
-        raise ValueError("statesampler: " +
-                         _c.statesampler_error(code).decode())
+        raise ValueError(f"statesampler: {_sentence(code)}")
 
 
 # --- Arguments --------------------------------------------------------------
@@ -240,7 +256,7 @@ def _choice(what, value, names):
 
 
 def _whole(what, value, least, below):
-    """An integer of any library that has them, as torch's tensors or numpy."""
+    """An integer in a range, also torch's or numpy's; not a bool."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -261,28 +277,31 @@ def _batch_size(value):
     return _whole("batch_size", value, 1, 2**32)
 
 
+def _found_world():
+    """World size and rank from torch.distributed if it is initialised, else
+    from the launcher's environment, else (1, 0); and whether anything said
+    so."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_world_size(), dist.get_rank(), True
+    desc, name = _Desc(), ctypes.c_char_p()
+    code = _c.statesampler_from_env(desc, name)
+    launcher = name.value.decode()
+    if code != 0:
+        raise ValueError(f"the environment of {launcher}: {_sentence(code)}")
+    return desc.world_size, desc.rank, launcher != "none"
+
+
 def _world(num_replicas, rank):
-    """Fills in what is None: from torch.distributed if it is initialised,
-    else from the launcher's environment, else rank 0 of 1. Of several replicas
-    nobody is rank 0 because nothing says who is."""
+    """Fills in what is None."""
     if num_replicas is None or rank is None:
-        if dist.is_available() and dist.is_initialized():
-            found = dist.get_world_size(), dist.get_rank()
-        else:
-            desc, launcher = _Desc(), ctypes.c_char_p()
-            code = _c.statesampler_from_env(desc, launcher)
-            if code != 0:
-                raise ValueError(
-                    f"{_c.statesampler_error(code).decode()}, those of "
-                    f"{launcher.value.decode()}")
-            found = desc.world_size, desc.rank
-            if (launcher.value == b"none" and rank is None and
-                    num_replicas not in (None, 1)):
-                raise ValueError(
-                    f"rank should be given with num_replicas={num_replicas}, "
-                    "as neither torch.distributed nor the environment says it")
-        num_replicas = found[0] if num_replicas is None else num_replicas
-        rank = found[1] if rank is None else rank
+        found_replicas, found_rank, said = _found_world()
+        if rank is None and num_replicas not in (None, 1) and not said:
+            # All of them would be rank 0.
+            raise ValueError(
+                f"rank should be given with num_replicas={num_replicas}, as "
+                "neither torch.distributed nor the environment says it")
+        num_replicas = found_replicas if num_replicas is None else num_replicas
+        rank = found_rank if rank is None else rank
     num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
     rank = _whole("rank", rank, -2**63, 2**63)
     if rank >= num_replicas or rank < 0:
@@ -302,89 +321,85 @@ def _list(what, value):
 
 def _order(desc, shuffle, replacement, chunk_size, window):
     """Sets the order that these four ask for."""
-    name = "shuffle" if shuffle else "sequential"
-    if replacement or chunk_size is not None or window is not None:
-        if not shuffle:
-            raise ValueError("replacement, chunk_size and window need "
-                             "shuffle=True")
-        name = "replacement" if replacement else "window"
-    if name == "window":
+    windows = chunk_size is not None or window is not None
+    if not shuffle and (replacement or windows):
+        raise ValueError("replacement, chunk_size and window need "
+                         "shuffle=True")
+    if replacement and windows:
+        raise ValueError("replacement goes with neither chunk_size nor window")
+    if windows:
         if chunk_size is None or window is None:
             raise ValueError("chunk_size and window go together")
         desc.chunk_size = _whole("chunk_size", chunk_size, 1, 2**62)
         desc.window = _whole("window", window, 1, 2**62)
-    elif chunk_size is not None or window is not None:
-        raise ValueError("replacement goes with neither chunk_size nor window")
-    desc.order = _ORDERS.index(name)
+    desc.order = _ORDERS.index(
+        "window" if windows else "replacement" if replacement else
+        "shuffle" if shuffle else "sequential")
 
 
 def _seed(value):
-    """Negative seeds are what they are to torch: modulo 2^64."""
+    """A negative seed is taken modulo 2^64, as torch does."""
     return _whole("seed", value, -2**63, 2**64) % 2**64
 
 
 # --- States -----------------------------------------------------------------
 
 
-def _number(state, first, past):
-    return int.from_bytes(state[first:past], "little")
+def _owner(state):
+    """The class whose state this is; None if it is of neither, or damaged."""
+    size = len(state)
+    if _c.statesampler_describe(state, size, None, None) == 0:
+        return "StatefulDistributedSampler"
+    if _c.statesampler_mix_describe(state, size, 0, None, None) == 0:
+        return "RoundRobinBatchSampler"
+    return None
 
 
-def _fields(state, at=0):
-    """What a state says of its dataset; the header's manual has the table."""
-    def word(first):
-        return _number(state, at + first, at + first + 8)
-    return {
-        "number of samples": word(8), "seed": word(16) % 2**64,
-        "stream": word(24), "chunk_size": word(32), "window": word(40),
-        "order": _ORDERS[state[at + 48]],
-        "partition": _PARTITIONS[state[at + 49]],
-        "tail": _TAILS[state[at + 50]]}
+def _identity(desc):
+    """What a state and the sampler that loads it must agree in."""
+    return {"len(dataset)": desc.num_samples, "seed": desc.seed,
+            "stream": desc.stream, "order": _ORDERS[desc.order],
+            "chunk_size": desc.chunk_size, "window": desc.window,
+            "partition": _PARTITIONS[desc.partition],
+            "tail": _TAILS[desc.tail]}
 
 
-def _mix_fields(state):
-    sources = _number(state, 8, 12)
-    fields = {"number of datasets": sources,
-              "stop": _STOPS[_number(state, 12, 16)]}
-    for i in range(sources):
-        at = 48 + 88 * i
-        fields[f"weight of dataset {i}"] = _number(state, at, at + 4)
-        for name, value in _fields(state, at).items():
-            fields[f"{name} of dataset {i}"] = value
-    return fields
-
-
-def _differences(theirs, ours):
-    return "; ".join(
-        f"{name} is {theirs[name]} in the state, {ours[name]} here"
-        for name in theirs if name in ours and theirs[name] != ours[name])
+def _differences(theirs, ours, of=""):
+    """A sentence for each field in which a state and a sampler differ."""
+    return [f"the state has {name} {theirs[name]}{of}, this sampler "
+            f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
 # --- A loop -----------------------------------------------------------------
+# A feed is one DataLoader iterator's way through its batches. A loop is what
+# one sampler serves to one feed, or to a plain `for`. A pass is one call of
+# the sampler's __iter__; a loop has several where something repeats the
+# sampler. A unit is a step of the library: one sample of each rank, or one
+# turn of RoundRobinBatchSampler.
 
 
 def _left_of(iterator):
-    """How many an iterator of a list or an array still has, from what its
-    pickle would hold: of the whole and how far it is, or of nothing."""
+    """How many items the iterator of a list or an array still has. Its pickle
+    would hold the whole and how far it is in it; at its end, an empty one."""
     _, (whole,), *at = iterator.__reduce__()
     return len(whole) - sum(at)
 
 
 class _Feed:
-    """A DataLoader's pass over its sampler. It stands in the place of the
-    iterator over that, and so sees each batch that is asked for; and it is
-    told which of them the loop was given. Batches count from 1."""
+    """Stands between a DataLoader's iterator and the iterator over its
+    sampler, and so sees which batches are asked for. It also sees which of
+    them the loop is given. Batches count from 1."""
 
     def __init__(self, iterator):
         self.iterator = weakref.ref(iterator)
         self.source = iterator._sampler_iter
         self.workers = iterator._num_workers > 0
-        # It is made while a batch is asked for, which need not be the first.
+        # It is made while a batch is asked for: not always the first.
         self.asked = 1 + (iterator._send_idx if self.workers else
                           iterator._num_yielded)
-        self.given = 0          # the last one that the loop was given
-        self.length = None      # how many there are, if that is known
-        self.loops = {}         # sampler -> its _Loop
+        self.given = 0          # the last batch that the loop was given
+        self.length = None      # how many batches there are, if known
+        self.loops = {}         # each sampler's _Loop
         iterator._sampler_iter = self
         if self.workers:
             iterator._next_data = self._next_data
@@ -393,8 +408,8 @@ class _Feed:
 
     @classmethod
     def asking(cls):
-        """That of the DataLoader's iterator that the caller was asked by, if
-        there is one: it is up the stack."""
+        """The feed of the DataLoader's iterator that is asking for a batch,
+        somewhere up the call stack; None if there is none."""
         frame = sys._getframe(1)
         while frame.f_code is not _BaseDataLoaderIter._next_index.__code__:
             frame = frame.f_back
@@ -405,8 +420,8 @@ class _Feed:
         return feed if isinstance(feed, cls) else cls(iterator)
 
     def alive(self):
-        """Whether it can go on: with persistent workers, an iterator is used
-        for one pass after another."""
+        """Whether it can go on. Persistent workers' iterator may have begun
+        another epoch, with another feed."""
         iterator = self.iterator()
         return iterator is not None and iterator._sampler_iter is self
 
@@ -415,13 +430,14 @@ class _Feed:
         try:
             self.length = len(self.iterator())
         except Exception:
-            pass    # There is no end, or none that anything in between knows.
+            pass    # There is no end, or nobody knows where.
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        """When a batch is asked for, the one before is complete."""
+        """The next batch. Asking for it shows that the one before has taken
+        all that it takes from the samplers."""
         for loop in self.loops.values():
             loop.marks.append((self.asked, loop.taken()))
         self.asked += 1
@@ -439,14 +455,16 @@ class _Feed:
         return batch
 
     def _fetch(self, index):
-        """Without workers: loads the batch that was asked for last."""
+        """Without workers: loads the batch that was asked for last, which the
+        loop is then given."""
         fetcher = self.iterator()._dataset_fetcher
         data = type(fetcher).fetch(fetcher, index)
         self.give(self.asked)
         return data
 
     def _next_data(self):
-        """With workers: waits for the next batch, or that is the end."""
+        """With workers: waits for the next batch, which the loop is then
+        given, or for the end."""
         iterator = self.iterator()
         try:
             data = type(iterator)._next_data(iterator)
@@ -458,6 +476,7 @@ class _Feed:
         return data
 
     def give(self, batch):
+        """Notes that the loop is given this batch."""
         self.given = batch
         for loop in self.loops.values():
             while loop.marks and loop.marks[0][0] <= batch:
@@ -470,43 +489,49 @@ class _Feed:
             sampler._finish(loop)
 
 
-# A pass over a sampler: how much of its loop came before, in units; the state
-# at its start; where in the epoch that is, and where the epoch ends (None:
-# nowhere); in which batch of the DataLoader it began.
+# before: units of the loop before this pass; state, start: where it began, as
+# a state and as a unit of the epoch; end: that of the epoch, or None; batch:
+# the feed's batch in which it began.
 _Pass = collections.namedtuple("_Pass", "before state start end batch")
 
 
 class _Loop:
-    """A loop over a sampler, in its units: samples or turns. In a DataLoader's
-    pass, it can be several passes over the sampler, one after the other."""
+    """What one sampler has served to one feed, or to a plain `for`.
+    Values that belong together are one tuple, which changes as a whole, so
+    that an interrupt (Ctrl-C) finds them in agreement."""
 
     def __init__(self, feed):
-        self.feed = feed        # the DataLoader's, if there is one
-        # What belongs together changes at once, lest an interrupt (Ctrl-C)
-        # comes in between.
-        self.passes = []        # from the one it was given last
-        self.reading = 0, iter(())  # units read, and the last that were
+        self.feed = feed        # None: no DataLoader
+        self.passes = []        # the one of the last batch, and later ones
+        self.reading = 0, iter(())  # units read; an iterator over the last
         self.received = 0       # units that the loop was given
-        self.marks = collections.deque()    # (batch, units taken with it)
+        self.marks = collections.deque()    # (batch, units taken by its end)
 
     def taken(self):
+        """Units that were taken from the sampler."""
         read, chunk = self.reading
         return read - _left_of(chunk)
 
     def left(self):
-        """Whether it is known that it does not go on."""
+        """Whether it cannot go on. (A plain `for` always might.)"""
         return self.feed is not None and not self.feed.alive()
 
     def last_batch(self):
-        """Whether it was given the DataLoader's last one. With drop_last, that
-        need not be the last units."""
+        """Whether it was given the DataLoader's last batch. With drop_last the
+        epoch may have more samples."""
         return self.feed is not None and self.feed.given == self.feed.length
 
 
 class _Resumable(Sampler):
-    """What both samplers share: a cursor in the library, and how far the
-    present loop is. Subclasses say what the cursor is: _here, _end, _seek,
-    _turn_over, _save and so on."""
+    """What both samplers share: a cursor, which is the library's sampler or
+    mix, and the present loop. A subclass has
+    _owner: its name; _new_cursor(); _read(state): chunks of what comes after
+        a state; _save(), _load(state), _mismatch(state);
+    _here(), _end(): the cursor's unit of the epoch, and the epoch's number of
+        units (None: it has no end); _own_end(): where this rank's samples end;
+    _seek(unit), _turn_over(): to the next epoch; _epoch(), _set_epoch(epoch);
+    _units_per_batch(): those of start_iter.
+    Settling moves the cursor to the place after the last batch given."""
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
@@ -519,23 +544,27 @@ class _Resumable(Sampler):
         super().__setattr__(name, value)
 
     def _serve(self):
-        """Iterators over what the loop is given. A generator, it begins when
-        the first of it is wanted."""
+        """Iterators over the indices or batches of a pass. As a generator, it
+        begins when the first one is asked for."""
         loop = self._begin(_Feed.asking())
         for units in self._read(loop.passes[-1].state):
             chunk = iter(units)
             loop.reading = loop.reading[0] + len(units), chunk
             yield chunk
+        # Who asks past this rank's last sample has taken all units, also one
+        # in which this rank has none.
+        now = loop.passes[-1]
+        loop.reading = now.before + now.end - now.start, iter(())
         if loop.feed is None or loop.feed.length == 0:
             self._finish(loop)
 
     def _begin(self, feed):
-        """Another pass, of the present loop or of a new one."""
+        """Begins a pass, in the present loop or in a new one."""
         self._settle()
         loop = self._loop
         again = loop is not None and loop.feed is feed is not None
         if again:
-            # The loop goes on, after what was taken.
+            # It goes on after what was taken, which is more than was given.
             loop.reading = loop.taken(), iter(())
             self._go(loop.passes[-1], loop.taken())
             if self._at_end():
@@ -556,12 +585,12 @@ class _Resumable(Sampler):
         return itertools.chain.from_iterable(self._serve())
 
     def _go(self, now, units):
-        """Moves the cursor to so many units of the loop."""
+        """Moves the cursor to a number of units of the loop, in this pass."""
         _check(self._load(now.state))
-        self._seek(now.start + units - now.before)
+        _check(self._seek(now.start + units - now.before))
 
     def _settle(self):
-        """Moves the cursor to what the loop was given."""
+        """Moves the cursor to the place after what the loop was given."""
         loop = self._loop
         if loop is None:
             return
@@ -578,30 +607,36 @@ class _Resumable(Sampler):
             self._leave()
 
     def _at_end(self):
-        end = self._end()
+        """Whether the cursor is past this rank's samples of the epoch."""
+        end = self._own_end()
         return end is not None and self._here() >= end
 
     def _complete(self):
-        """Whether all of the epoch was given, the cursor being settled."""
-        return self._at_end() or self._loop is not None and (
-            self._loop.last_batch())
+        """Whether the loop was given all of the epoch. The cursor must be
+        settled."""
+        return self._at_end() or self._end() is not None and (
+            self._loop is not None and self._loop.last_batch())
 
     def _leave(self):
-        """The loop, should it go on, does not count any more."""
+        """Forgets the loop: if it goes on, it is refused."""
         if self._loop is not None and self._loop.feed is not None:
             self._loop.feed.loops.pop(self, None)
         self._loop = None
 
     def _finish(self, loop):
-        """The loop has seen its end."""
+        """A loop has come to its end: the next epoch begins."""
         if self._loop is loop:
-            _check(self._load(loop.passes[-1].state))
-            self._turn_over()
+            if self._end() is None:
+                # What is between sampler and loop has ended, not the data.
+                self._settle()
+            else:
+                _check(self._load(loop.passes[-1].state))
+                self._turn_over()
             self._leave()
 
     def __len__(self):
         self._settle()
-        start, end = self._here(), self._end()
+        start, end = self._here(), self._own_end()
         if end is None:
             raise TypeError("this sampler has no end, and so no len()")
         if self._loop is not None:
@@ -609,8 +644,8 @@ class _Resumable(Sampler):
         return max(end - start, 0)
 
     def __getstate__(self):
-        """For copies, which are in no loop: all but the cursor, whose memory
-        is the library's, and what it stands for."""
+        """For copies, which are in no loop. A cursor is memory of the
+        library, so its state stands for it."""
         self._settle()
         return {**vars(self), "_cursor": self._save(), "_loop": None}
 
@@ -621,7 +656,7 @@ class _Resumable(Sampler):
 
     @property
     def epoch(self):
-        """The epoch that the loop is in; between loops, the next one's."""
+        """The epoch of the present loop; between loops, of the next one."""
         self._settle()
         return self._epoch()
 
@@ -630,9 +665,8 @@ class _Resumable(Sampler):
         self.set_epoch(epoch)
 
     def set_epoch(self, epoch):
-        """Begins another epoch, at its start, at the next loop; does nothing
-        if the sampler is in that epoch, so that calling it does not undo a
-        resume."""
+        """The next loop begins this epoch. Nothing changes if the sampler is
+        in it already, so that this does not undo a resume."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         if epoch == self.epoch + 1:
             self._next_epoch()
@@ -641,7 +675,7 @@ class _Resumable(Sampler):
             self._set_epoch(epoch)
 
     def _next_epoch(self):
-        """Where all of an epoch was given, goes on to the next."""
+        """Goes on to the next epoch if the loop was given all of this one."""
         loop = self._loop
         if loop is not None and len(loop.passes) > 1 and (
                 loop.passes[1].batch == loop.feed.given + 1):
@@ -653,56 +687,57 @@ class _Resumable(Sampler):
 
     @property
     def start_iter(self):
-        """How many batches of this epoch (tail="carry": since epoch 0) the
-        loop was given."""
+        """How many batches of this epoch were given; with tail="carry" since
+        epoch 0."""
         self._settle()
         return -(-self._here() // self._units_per_batch())
 
     def set_start_iter(self, start_iter):
-        """The next loop begins at this batch of the present epoch (so
-        set_epoch comes first): where a state of other ranks or another batch
-        size was loaded, not before that."""
+        """The next loop begins at this batch of the present epoch. (To go to
+        another epoch, call set_epoch before.) After a state of a run with
+        other ranks was loaded, batches before that place are ValueErrors."""
         unit = self._units_per_batch()
         units = unit * _whole("start_iter", start_iter, 0, 2**62)
         self._settle()
-        first, end = -(-self._base() // unit), self._end()
-        last = None if end is None else -(-end // unit)
-        if start_iter < first or last is not None and start_iter > last:
-            raise ValueError("start_iter should be " + (
-                f"in [{first}, {last}]" if last is not None else
-                f"at least {first}") + f", but got start_iter={start_iter}")
-        self._seek(units if end is None else min(units, end))
+        end = self._end()
+        if end is not None:
+            last = -(-end // unit)
+            if start_iter > last:
+                raise ValueError(f"start_iter should be at most {last}, but "
+                                 f"got start_iter={start_iter}")
+            units = min(units, end)
+        code = self._seek(units)
+        if code != 0:
+            raise ValueError(f"start_iter={start_iter}: {_sentence(code)}")
         self._loop = None
 
     def state_dict(self):
-        """The place after what the loop was given. The same on every rank,
-        but for one that tail="uneven" gives a sample less: save rank 0's."""
+        """The place after the last batch that the loop was given. After the
+        same batch it is the same on every rank: save rank 0's."""
         self._settle()
         return {"state": self._save().hex()}
 
     def load_state_dict(self, state_dict):
-        """Goes on where a state was saved, on any number of ranks and with
-        any batch size. ValueError: it is damaged, or of another dataset,
-        seed or order; the sampler is then as it was."""
+        """Goes on where a state was saved, by any number of ranks with any
+        batch size. A state that is damaged, or of another dataset, seed or
+        order, is a ValueError and changes nothing."""
         state = self._parse(state_dict)
         code = self._load(state)
-        if code == _EMISMATCH:
-            raise ValueError("the state is of another dataset or order: " +
-                             self._mismatch(state))
+        if _kind(code) == _EMISMATCH:
+            raise ValueError(self._mismatch(state))
         _check(code)
         self._loop = None
 
     def _parse(self, state_dict):
-        """The library's part of a state_dict."""
+        """The library's state in a state_dict."""
         try:
             state = bytes.fromhex(state_dict["state"])
         except (KeyError, IndexError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of "
-                             f"{type(self).__name__}") from None
-        kind = _KINDS.get(state[:4], self._kind)
-        if kind != self._kind:
-            raise ValueError(f"this is a state_dict of {kind}, not of "
-                             f"{type(self).__name__}")
+                             f"{self._owner}") from None
+        owner, own = _owner(state), self._owner
+        if owner not in (own, None):
+            raise ValueError(f"this is a state_dict of {owner}, not of {own}")
         return state
 
 
@@ -712,29 +747,31 @@ class _Resumable(Sampler):
 class StatefulDistributedSampler(_Resumable):
     """torch's DistributedSampler, without a table and with a state.
 
-    dataset, num_replicas, rank, shuffle, seed, drop_last: as there; but rank
-        and num_replicas come from the launcher's environment where
-        torch.distributed is not initialised, and are 0 of 1 where that is
-        silent, too. (num_replicas=4 alone is then a ValueError.)
-    batch_size: what set_start_iter and start_iter (VISSL's) count in. All else
-        works without.
-    partition: "interleaved" as torch does, or "blocked": each rank has a
-        part of neighbours (VISSL's is "blocked" with drop_last).
-    tail: "pad" (drop_last=False) or "drop" (drop_last=True), both as torch;
-        "uneven": neither, ranks differ by a sample, for evaluation; "carry":
-        the rest opens the next epoch, and a loop has no end: len() raises
-        TypeError, total_size is len(dataset), and num_samples the most that
-        a rank has of an epoch.
-    chunk_size, window: shuffles with at most `window` chunks of `chunk_size`
-        neighbours open at a time.
+    dataset, num_replicas, rank, shuffle, seed, drop_last: as torch's. Without
+        num_replicas and rank, and without an initialised torch.distributed,
+        both come from the launcher's environment; if that does not say them,
+        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.)
+        seed must be the same on every rank.
+    batch_size: the unit of VISSL's start_iter and set_start_iter. Nothing else
+        needs it.
+    partition: "interleaved", as torch's, or "blocked": each rank has a part of
+        neighbours. (VISSL's sampler is "blocked" with drop_last.)
+    tail: what becomes of the last samples if num_replicas does not divide the
+        dataset. "pad" and "drop" are torch's drop_last=False and True.
+        "uneven" neither adds nor leaves out a sample, so that some ranks have
+        one less, for evaluation. "carry" opens the next epoch with the rest; a
+        loop then has no end, len() raises TypeError, total_size is
+        len(dataset), and num_samples is the most that a rank has of an epoch.
+    chunk_size, window: a shuffle that needs only `window` chunks of
+        `chunk_size` neighbours open at a time.
     replacement: draws with replacement.
-    stream: tells datasets with the same seed apart.
+    stream: another order for another dataset with the same seed.
 
-    rank, num_replicas, shuffle, seed, drop_last and what follows from them
-    cannot be assigned to later: the order would not change with them.
+    rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
+    cannot be assigned to, as the order would not follow.
     """
 
-    _kind = _KINDS[b"SSMP"]
+    _owner = "StatefulDistributedSampler"
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
@@ -761,18 +798,15 @@ class StatefulDistributedSampler(_Resumable):
         except (TypeError, OverflowError) as error:
             raise ValueError("dataset should have a len(), but got "
                              f"{type(dataset).__name__}: {error}") from None
-        self._desc = desc = _Desc()
-        desc.num_samples = _whole("len(dataset)", length, 0, 2**62 + 1)
-        desc.seed = _seed(seed)
-        desc.stream = _whole("stream", stream, 0, 2**64)
-        desc.rank = rank
-        desc.world_size = num_replicas
-        # A step is a sample of each rank, so that any place can be told,
-        # whatever batches the loader makes.
-        desc.batch_size = 1
-        desc.partition = _choice("partition", partition, _PARTITIONS)
-        desc.tail = _choice("tail", tail, _TAILS)
-        _order(desc, shuffle, replacement, chunk_size, window)
+        # With one sample of each rank in a step there is a step for any place
+        # in the data, whatever batches the loader makes.
+        self._desc = _Desc(
+            num_samples=_whole("len(dataset)", length, 0, 2**62 + 1),
+            seed=_seed(seed), stream=_whole("stream", stream, 0, 2**64),
+            rank=rank, world_size=num_replicas, batch_size=1,
+            partition=_choice("partition", partition, _PARTITIONS),
+            tail=_choice("tail", tail, _TAILS))
+        _order(self._desc, shuffle, replacement, chunk_size, window)
         self._cursor = self._new_cursor()
         counts = self._counts()
         self.total_size = counts.positions
@@ -793,15 +827,17 @@ class StatefulDistributedSampler(_Resumable):
         return _c.statesampler_step(self._cursor)
 
     def _end(self):
-        """Of this rank: with "uneven" perhaps a sample before others."""
-        counts = self._counts()
-        if counts.steps == _NONE:
-            return None
-        return self._base() + counts.rank_samples
+        steps = _c.statesampler_num_steps(self._cursor)
+        return None if steps == _NONE else steps
 
-    def _base(self):
-        """Where this number of ranks began."""
-        return _number(self._save(), 96, 104)
+    def _own_end(self):
+        """A step before the others' if tail="uneven" gives this rank no sample
+        in the last one."""
+        end, count = self._end(), _size()
+        if end and _c.statesampler_at(self._cursor, end - 1, None,
+                                      count) == 1 and count.value == 0:
+            return end - 1
+        return end
 
     def _units_per_batch(self):
         if self.batch_size is None:
@@ -810,63 +846,61 @@ class StatefulDistributedSampler(_Resumable):
         return self.batch_size
 
     def _seek(self, step):
-        _check(_c.statesampler_seek(self._cursor, step))
+        return _c.statesampler_seek(self._cursor, step)
 
     def _turn_over(self):
-        self._seek(_c.statesampler_num_steps(self._cursor))
-        _c.statesampler_next(self._cursor, None)
+        _c.statesampler_begin(self._cursor, self._epoch() + 1)
 
     def _epoch(self):
         return _c.statesampler_epoch(self._cursor)
 
     def _set_epoch(self, epoch):
-        _c.statesampler_set_epoch(self._cursor, epoch)
+        _c.statesampler_begin(self._cursor, epoch)
 
     def _save(self):
-        state = ctypes.create_string_buffer(_STATE_BYTES)
-        _c.statesampler_save(self._cursor, state)
+        state = ctypes.create_string_buffer(_STATE)
+        _check(_c.statesampler_save(self._cursor, state, _STATE))
         return state.raw
 
     def _load(self, state):
         return _c.statesampler_load(self._cursor, state, len(state))
 
     def _mismatch(self, state):
-        return _differences(_fields(state), _fields(self._save()))
+        theirs = _Desc()
+        _check(_c.statesampler_describe(state, len(state), theirs, None))
+        return "; ".join(_differences(_identity(theirs),
+                                      _identity(self._desc)))
 
     def _read(self, state):
-        """Reads on from a state, many steps at a time: the same sampler with
-        larger batches. Iterating over an array is faster than over a list
-        that is made of it first."""
+        """Arrays of the indices after a state. They are read by the same
+        sampler with a larger batch_size, one after another into one array:
+        the caller is through with an array before it asks for the next."""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
-        reader, out = _memory(_SAMPLER), _indices(_CHUNK)
+        reader, out, count = _memory(_SAMPLER), _indices(_CHUNK), _size()
         _check(_c.statesampler_init(reader, desc))
         _check(_c.statesampler_load(reader, state, len(state)))
-        while count := _c.statesampler_next(reader, _address(out)):
-            yield out if count == _CHUNK else out[:count]
+        while _c.statesampler_next(reader, _address(out), count):
+            yield out if count.value == _CHUNK else out[:count.value]
 
 
 class _Mix:
-    """A mix in the library, with the memory that it points to."""
+    """The library's mix and its sources, which it points to."""
 
     def __init__(self, descs, weights, stop, epoch):
         self.sources = _memory(_SOURCE * len(descs))
         self.memory = _memory(_MIX)
-        start = ctypes.addressof(self.sources)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
-            source = start + i * _SOURCE
             desc = _Desc.from_buffer_copy(desc)
             desc.epoch = epoch
-            _u32.from_address(source).value = weight
-            _check(_c.statesampler_init(
-                _c.statesampler_source_sampler(source), desc))
+            _check(_c.statesampler_source_init(self.sources, i, weight, desc))
         _check(_c.statesampler_mix_init(self.memory, self.sources, len(descs),
                                         stop))
 
     def save(self):
-        state = ctypes.create_string_buffer(
-            _c.statesampler_mix_state_bytes(self.memory))
-        _c.statesampler_mix_save(self.memory, state)
+        size = _c.statesampler_mix_state_bytes(self.memory)
+        state = ctypes.create_string_buffer(size)
+        _check(_c.statesampler_mix_save(self.memory, state, size))
         return state.raw
 
     def load(self, state):
@@ -874,31 +908,34 @@ class _Mix:
 
 
 class RoundRobinBatchSampler(_Resumable):
-    """Batches of several datasets in turn, for `batch_sampler=` over a
-    ConcatDataset of them; a batch is of one dataset only.
+    """Batches of several datasets in turn, for the `batch_sampler` of a
+    DataLoader over their ConcatDataset. Each batch is of one dataset.
 
-    lengths: of the datasets.
+    lengths: those of the datasets.
     batch_size, drop_last: of each rank's batches, as torch's BatchSampler.
-    rank, num_replicas, seed, shuffle: as above; each dataset has an order of
-        its own.
-    reinit: False is stop="first", True is stop="never". A dataset without a
-        batch for drop_last takes no turns (the forum's ends at it).
-    weights: turns of each dataset, in integers; None: all the same.
-    stop: "first": an epoch ends when a dataset whose turn it is has nothing
-        left; "all": when all are finished, each once; "restart": when all are
-        finished, those that were earlier beginning anew; "never".
-    partition, tail, chunk_size, window: as above, but for tail="carry",
-        which needs stop="never". With "uneven" a rank's batch may be empty in
-        a dataset's last turn, and collate_fn must take an empty list.
+    rank, num_replicas, seed, shuffle: as StatefulDistributedSampler's. Each
+        dataset has an order of its own.
+    weights: how many turns each dataset has in a round, in integers; None: one
+        each.
+    stop: when an epoch ends. "first": at the turn of a dataset that has
+        nothing left. "all": when each dataset has been served once.
+        "restart": the same, but those that are finished earlier begin again.
+        "never": never, and all begin again.
+    reinit: False is stop="first", True is stop="never", as in the PyTorch
+        forum's sampler of this name. But a dataset in which drop_last leaves
+        no batch takes no turns, where the forum's sampler stops.
+    partition, tail, chunk_size, window: as StatefulDistributedSampler's.
+        tail="carry" needs stop="never". With "uneven" a rank may have an empty
+        batch in a dataset's last turn, and collate_fn gets an empty list.
 
-    Each dataset has epochs of its own: of stop="restart" and "never", one that
-    begins anew does so in the order of its next epoch, and in this sampler's
-    next epoch goes on from there. set_epoch to another epoch than the present
-    one begins all of them in their orders of that epoch, which such a dataset
-    may have been through.
+    Each dataset has epochs of its own. With stop="restart" or "never", one
+    that begins again does so in the order of its next epoch, and goes on from
+    there in this sampler's next epoch. Only set_epoch to another epoch than
+    the present one begins all datasets in the order of that epoch, also one
+    that has been through it.
     """
 
-    _kind = _KINDS[b"SSMX"]
+    _owner = "RoundRobinBatchSampler"
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
@@ -937,16 +974,13 @@ class RoundRobinBatchSampler(_Resumable):
         self._first_epoch = 0
         self._descs = []
         for stream, length in enumerate(lengths):
-            desc = _Desc()
-            desc.num_samples = _whole("length", length, 0, 2**62 + 1)
-            desc.seed = _seed(seed)
-            desc.stream = stream
-            desc.rank = rank
-            desc.world_size = num_replicas
-            desc.batch_size = self.batch_size
-            desc.drop_last = drop_last
-            desc.partition = _choice("partition", partition, _PARTITIONS)
-            desc.tail = _choice("tail", tail, _TAILS)
+            desc = _Desc(
+                num_samples=_whole("length", length, 0, 2**62 + 1),
+                seed=_seed(seed), stream=stream, rank=rank,
+                world_size=num_replicas, batch_size=self.batch_size,
+                drop_last=drop_last,
+                partition=_choice("partition", partition, _PARTITIONS),
+                tail=_choice("tail", tail, _TAILS))
             _order(desc, shuffle, False, chunk_size, window)
             self._descs.append(desc)
         self._cursor = self._new_cursor()
@@ -961,20 +995,17 @@ class RoundRobinBatchSampler(_Resumable):
         turns = _c.statesampler_mix_num_turns(self._cursor.memory)
         return None if turns == _NONE else turns
 
-    def _base(self):
-        return _number(self._save(), 32, 40)
+    _own_end = _end
 
     def _units_per_batch(self):
         return 1
 
     def _seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._cursor.memory, turn))
+        return _c.statesampler_mix_seek(self._cursor.memory, turn)
 
     def _turn_over(self):
-        count, source = _size(), _u32()
-        self._seek(self._end())
-        _c.statesampler_mix_next(self._cursor.memory, None,
-                                 ctypes.byref(count), ctypes.byref(source))
+        _check(self._seek(self._end()))
+        _c.statesampler_mix_next(self._cursor.memory, None, _size(), _u32())
 
     def _epoch(self):
         return (self._first_epoch +
@@ -991,7 +1022,21 @@ class RoundRobinBatchSampler(_Resumable):
         return self._cursor.load(state)
 
     def _mismatch(self, state):
-        return _differences(_mix_fields(state), _mix_fields(self._save()))
+        theirs, place, said = _Desc(), _MixPlace(), []
+        for i, ours in enumerate(self._descs):
+            _check(_c.statesampler_mix_describe(state, len(state), i, theirs,
+                                                place))
+            if place.num_sources != len(self._descs):
+                return (f"the state has {place.num_sources} datasets, this "
+                        f"sampler {len(self._descs)}")
+            if i == 0:
+                said += _differences({"stop": _STOPS[place.stop]},
+                                     {"stop": self.stop})
+            said += _differences(
+                {"weight": place.weight, **_identity(theirs)},
+                {"weight": self._weights[i], **_identity(ours)},
+                f" for dataset {i}")
+        return "; ".join(said)
 
     def state_dict(self):
         return {**super().state_dict(), "first_epoch": self._first_epoch}
@@ -1005,7 +1050,7 @@ class RoundRobinBatchSampler(_Resumable):
     load_state_dict.__doc__ = _Resumable.load_state_dict.__doc__
 
     def _read(self, state):
-        """Reads on from a state, in a mix of its own."""
+        """Lists of the batches after a state, read by a mix of its own."""
         ahead = max(_CHUNK // self.batch_size, 1)
         counts, out = _indices(ahead), _indices(ahead * self.batch_size)
         reader = self._new_cursor()

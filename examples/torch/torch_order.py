@@ -1,10 +1,10 @@
-"""For those who must keep an order that was begun with torch.
+"""For a run that was begun with torch's order and must keep it.
 
-TorchOrderSampler serves exactly what torch's DistributedSampler does,
-torch.randperm seeded with seed + epoch, but with the state, the elastic resume
-and the epochs of StatefulDistributedSampler. The price is torch's: a table of
-the whole epoch on every rank, 8 bytes per sample here, made anew for each
-epoch; and an order that another version of torch may change.
+TorchOrderSampler serves exactly what torch's DistributedSampler does, which is
+torch.randperm seeded with seed + epoch, but with the states and epochs of
+StatefulDistributedSampler. It costs what torch's costs: a table of the whole
+epoch on every rank (8 bytes per sample), made again for each epoch. Another
+version of torch may have another order.
 """
 
 import torch
@@ -15,9 +15,8 @@ __all__ = ["TorchOrderSampler"]
 
 
 class TorchOrderSampler(StatefulDistributedSampler):
-    """A table of torch's, indexed by a sequential sampler. Arguments as
-    StatefulDistributedSampler's, as far as they are there; shuffle=False is
-    that one's."""
+    """Torch's table, indexed by a sequential sampler. The arguments are as
+    StatefulDistributedSampler's; for shuffle=False use that one."""
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *, tail=None,
@@ -28,7 +27,7 @@ class TorchOrderSampler(StatefulDistributedSampler):
         if tail == "carry":
             raise ValueError("tail='carry' runs on into the next epoch, and "
                              "a table is of one")
-        # A stream of its own: a sequential sampler's state is not for this.
+        # Another stream, so that a state of a sequential sampler is refused.
         super().__init__(dataset, num_replicas, rank, True, seed, drop_last,
                          batch_size, tail=tail,
                          stream=_whole("stream", stream, 0, 2**64) ^

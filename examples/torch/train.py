@@ -3,16 +3,16 @@
     python3 examples/torch/train.py
 
 trains a small network on 2 processes, kills one of them with SIGKILL in the
-middle of the epoch, starts again on 3 from the last checkpoint, and counts, over
-all processes and both runs, how often each sample was trained on. Then it times
+middle of the epoch, starts again on 3 from the last checkpoint, and counts how
+often each sample was trained on, by all processes of both runs. Then it times
 a resume in the middle of 10^7 samples, beside torch's own way of doing it.
 
-What a process does is in train(), and is no more than any training script does:
+Each process runs train(), which does what any training script does:
 
     torchrun --nproc_per_node 4 examples/torch/train.py --folder run
 
-The dataset and the batch size are divisible by 6, so that neither 2 nor 3
-processes need padding, from wherever they go on.
+The size of the dataset and the batch size are multiples of 6, so that neither
+2 nor 3 processes need padding, wherever they go on.
 """
 
 import argparse
@@ -51,13 +51,14 @@ class Waves(Dataset):
 
 
 def save(path, checkpoint):
-    """So that a crash leaves the old file or the new one."""
+    """A crash leaves the old file or the new one."""
     torch.save(checkpoint, path + ".tmp")
     os.replace(path + ".tmp", path)
 
 
 def train(folder):
     """What each process runs."""
+    os.makedirs(folder, exist_ok=True)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)
@@ -108,14 +109,14 @@ def train(folder):
     if rank == 0:
         with open(os.path.join(folder, "seen.json"), "w") as file:
             json.dump(done.tolist(), file)
-    # In this order, with `total` still there: torch 1.13 can hang where the
-    # group's threads are the last to hold a tensor.
+    # The model goes first, while `total` is still there: torch 1.13 can hang
+    # if the group's threads are the last to hold a tensor.
     del model
     dist.destroy_process_group()
 
 
 def launch(folder, processes):
-    """Runs torchrun, or what it is where it has no command of its own."""
+    """Starts torchrun, by its module, as not every system has the command."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -125,8 +126,8 @@ def launch(folder, processes):
         [sys.executable, "-m", "torch.distributed.run",
          "--nproc_per_node", str(processes), "--master_addr", "127.0.0.1",
          "--master_port", str(port), "--monitor_interval", "0.2",
-         # Torch 1.13 on Python 3.11 breaks down where no process has its
-         # output redirected; process 9, which there is not, has.
+         # Torch 1.13 on Python 3.11 fails unless some process has its output
+         # redirected. Process 9 has, and there is none.
          "--redirects", "9:1", "--tee", "9:1",
          os.path.realpath(__file__), "--folder", folder],
         env=environment, stdout=subprocess.PIPE, text=True,
@@ -173,7 +174,7 @@ def demonstrate(folder):
 
 
 class Skipping:
-    """Torch's own way, at its kindest: the batches served before are made and
+    """Torch's own way at its fastest: the batches served before are made and
     thrown away, but their samples are not loaded."""
 
     def __init__(self, sampler, batch_size, skipped):

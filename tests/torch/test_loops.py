@@ -48,6 +48,21 @@ class Late:
         return len(self.others) + len(self.sampler)
 
 
+class Three:
+    """The next three batches of another's."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return itertools.islice(self.batches, 3)
+
+
+class CountedThree(Three):
+    def __len__(self):
+        return 3
+
+
 class Failing(Dataset):
     """Fails at some samples, once or always."""
 
@@ -235,6 +250,25 @@ class Unusual(unittest.TestCase):
                     left = over(*map(resumed, make(), states))
                     self.assertEqual(list(map(list, left)), want[i + 1:])
             self.assertEqual([each.epoch for each in samplers], [1, 1])
+
+    def test_an_end_in_between(self):
+        """Where the sampler has no end, but what asks it has one, the next
+        loop goes on after the last batch that was given."""
+        for make, over in (
+                (lambda: Distributed(range(50), 1, 0, tail="carry"),
+                 lambda sampler: BatchSampler(sampler, 7, False)),
+                (lambda: RoundRobin([20, 30], 4, 0, 1, stop="never"),
+                 lambda sampler: sampler)):
+            stream = list(itertools.islice(over(make()), 12))
+            for workers, part, take in itertools.product(
+                    (0, 1), (Three, CountedThree), (3, 4)):
+                sampler, batches = make(), []
+                served = loader(part(over(sampler)), workers)
+                for _ in range(3):  # to the last batch, or to the end
+                    batches += some(served, take)
+                    self.assertEqual(batches, stream[:len(batches)])
+                left = over(resumed(make(), sampler.state_dict()))
+                self.assertEqual(list(itertools.islice(left, 3)), stream[9:])
 
     def test_asked_late(self):
         """From the fifth batch on."""

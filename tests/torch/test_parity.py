@@ -190,7 +190,7 @@ class Parity(unittest.TestCase):
                 ({"replacement": True, "shuffle": False}, "shuffle"),
                 ({"replacement": True, "window": 1}, "replacement"),
                 ({"tail": "pad", "drop_last": True}, "drop_last"),
-                ({"tail": "carry", "partition": "blocked"}, "impossible")):
+                ({"tail": "carry", "partition": "blocked"}, "INTERLEAVED")):
             self.assertIn(word, said(lambda: Ours(range(9), 1, 0, **wrong)))
         ours = Ours(range(9), 1, 0, batch_size=2)
         for start in (-1, 6, 2**62, 1.5, None, True):

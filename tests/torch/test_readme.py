@@ -1,5 +1,8 @@
-"""The Python of the README and of statesampler.py's opening, as they stand
-there: run, killed, and run again with the checkpoint."""
+"""The Python in README.md and at the head of statesampler.py runs as it is
+written: two epochs, killed at some batch, and run again with the checkpoint.
+
+A program may use `dataset`, `epochs`, `checkpoint`, `train` and `save`, which
+are a training script's own, and need not import what it uses."""
 
 import os
 import re
@@ -23,11 +26,8 @@ class Numbers(Dataset):
         return index
 
 
-def readme():
-    with open(os.path.join(ROOT, "README.md")) as file:
-        section = file.read().split("\n## In PyTorch\n")[1].split("\n## ")[0]
-    program, = re.findall("^```python\n(.*?)^```$", section, re.M | re.S)
-    return program
+def blocks(markdown):
+    return re.findall("^```python\n(.*?)^```$", markdown, re.M | re.S)
 
 
 def opening():
@@ -37,8 +37,9 @@ def opening():
 
 
 class Snippets(unittest.TestCase):
-    def runs(self, program, **names):
-        """Two epochs, killed in the batches around the end of the first."""
+    def runs(self, program):
+        """Killed at the first batch, around the end of the first epoch (16
+        batches), and not at all."""
         for kill_at in 1, 16, 17, 99:
             trained, saved = [], []
 
@@ -47,9 +48,18 @@ class Snippets(unittest.TestCase):
                 if len(saved) == kill_at:
                     raise Killed
 
-            names.update(
+            def train(batch):
+                trained.extend(batch.tolist())
+                self.assertLess(len(trained), 2000, "it does not end")
+
+            names = dict(
                 dataset=Numbers(), epochs=2, checkpoint=None, save=save,
-                train=lambda batch: trained.extend(batch.tolist()))
+                train=train,
+                DataLoader=DataLoader,
+                DistributedSampler=lambda data: DistributedSampler(
+                    data, num_replicas=1, rank=0),
+                StatefulDistributedSampler=statesampler.
+                StatefulDistributedSampler)
             try:
                 exec(program, dict(names))
             except Killed:
@@ -61,14 +71,14 @@ class Snippets(unittest.TestCase):
             self.assertEqual(len(saved), 32)
 
     def test_readme(self):
-        self.runs(readme())
+        with open(os.path.join(ROOT, "README.md")) as file:
+            programs = blocks(file.read())
+        self.assertTrue(programs, "README.md has no block of Python")
+        for program in programs:
+            self.runs(program)
 
     def test_opening(self):
-        self.runs(opening(), DataLoader=DataLoader,
-                  DistributedSampler=lambda data: DistributedSampler(
-                      data, num_replicas=1, rank=0),
-                  StatefulDistributedSampler=statesampler.
-                  StatefulDistributedSampler)
+        self.runs(opening())
 
 
 if __name__ == "__main__":

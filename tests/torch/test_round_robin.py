@@ -169,17 +169,17 @@ class RoundRobins(unittest.TestCase):
         for options, word in (
                 ({"lengths": []}, "lengths"),
                 ({"lengths": [-1]}, "length"),
-                ({"lengths": [2**62, 1]}, "impossible"),
+                ({"lengths": [2**62, 1]}, "2^62 samples"),
                 ({"weights": [1]}, "weights"),
                 ({"lengths": "ab"}, "length"), ({"lengths": [None]}, "length"),
                 ({"weights": [1, True]}, "weight"), ({"stop": []}, "stop"),
                 ({"num_replicas": "a"}, "num_replicas"),
                 ({"weights": [0, 1]}, "weight"),
-                ({"weights": [2**30] * 2}, "impossible"),
+                ({"weights": [2**30] * 2}, "weights of a mix"),
                 ({"stop": "last"}, "stop"), ({"partition": 1}, "partition"),
                 ({"stop": "all", "reinit": True}, "reinit"),
                 ({"tail": "carry", "partition": "interleaved"},
-                 "impossible")):
+                 "the stop rule NEVER")):
             arguments = {"lengths": [9, 8], "batch_size": 2, "rank": 0,
                          "num_replicas": 1, **options}
             self.assertIn(word, said(RoundRobin, **arguments))

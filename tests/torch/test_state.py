@@ -1,9 +1,11 @@
 """States of both samplers: saved and loaded at every batch of loops through
 torch's DataLoader, with and without workers, on other ranks, and refused."""
 
+import copy
 import gc
 import io
 import json
+from itertools import islice
 
 from common import cases, main, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
@@ -246,16 +248,27 @@ class States(unittest.TestCase):
             before.set_start_iter(4)
             sampler.load_state_dict(before.state_dict())
             state = sampler.state_dict()
-            with self.assertRaisesRegex(ValueError, r"in \[[1-9]\d*, \d+\]"):
-                sampler.set_start_iter(0)
-            self.assertEqual(sampler.state_dict(), state)
+            first = sampler.start_iter
+            self.assertGreater(first, 0)
+            for start in 0, first - 1:
+                with self.assertRaisesRegex(ValueError,
+                                            f"start_iter={start}: .* is "
+                                            "before the present shape"):
+                    sampler.set_start_iter(start)
+                self.assertEqual(sampler.state_dict(), state)
+            sampler.set_start_iter(first)
+            self.assertEqual(sampler.start_iter, first)
+            last = first + len(sampler)
+            with self.assertRaisesRegex(ValueError, r"at most \d+"):
+                sampler.set_start_iter(last + 1)
 
     def test_elastic(self):
         """Chains of shapes, through loaders: every sample once, and what is
-        padded; any rank's state restores all."""
-        for random in cases(60, "elastic"):
-            n = random.randrange(1, 400)
-            tail = random.choice(["pad", "drop"])
+        padded; the state is the same on every rank, so that any restores
+        all."""
+        for random in cases(90, "elastic"):
+            n = random.randrange(1, random.choice([9, 400]))
+            tail = random.choice(["pad", "drop", "uneven"])
             partition = random.choice(["interleaved", "blocked"])
             state, seen = None, []
             for _ in range(5):
@@ -268,20 +281,15 @@ class States(unittest.TestCase):
                 for rank in ranks:
                     if state:
                         rank.load_state_dict(state)
-                    whole = Distributed(range(n), replicas, rank.rank, seed=3,
-                                        tail=tail, partition=partition)
-                    whole.load_state_dict(rank.state_dict())
+                    whole = copy.copy(rank)
                     self.assertEqual(len(whole), len(list(whole)))
                 lengths = {len(rank) for rank in ranks}
-                self.assertEqual(len(lengths), 1)
-                loaders = [iter(DataLoader(range(n), size, sampler=rank))
-                           for rank in ranks]
-                for _ in range(stop):
-                    for loader in loaders:
-                        seen += next(loader, torch.tensor([])).tolist()
-                states = {rank.state_dict()["state"][:112] +
-                          rank.state_dict()["state"][128:208]
-                          for rank in ranks}
+                self.assertLessEqual(max(lengths) - min(lengths),
+                                     tail == "uneven")
+                if tail == "uneven":    # all ranks have so many batches
+                    stop = min(stop, -(-min(lengths) // size))
+                seen += self.some_of_each(ranks, range(n), size, stop)
+                states = {rank.state_dict()["state"] for rank in ranks}
                 self.assertEqual(len(states), 1)
                 state = random.choice(ranks).state_dict()
                 if ranks[0].epoch == 1:
@@ -295,9 +303,67 @@ class States(unittest.TestCase):
             if tail == "pad":
                 self.assertGreaterEqual(min(times), 1)
                 self.assertLess(extra, 2 * 6)
+            elif tail == "uneven":
+                self.assertEqual(set(times), {1})
             else:
                 self.assertLessEqual(max(times), 1)
                 self.assertGreater(extra, -2 * 6)
+
+    def some_of_each(self, ranks, data, size, batches):
+        """What loops over all ranks' loaders are given."""
+        loaders = [iter(DataLoader(data, size, sampler=rank))
+                   for rank in ranks]
+        seen = []
+        for _ in range(batches):
+            for loader in loaders:
+                seen += next(loader, torch.tensor([])).tolist()
+        return seen
+
+    def test_uneven(self):
+        """A rank may have no sample in the last step, or none at all. After
+        the same batch all ranks have the same state; each is right for all,
+        and so is one of a rank that had a batch more."""
+        for random in cases(60, "uneven"):
+            n, replicas = random.randrange(1, 60), random.randrange(2, 9)
+            size, workers = random.randrange(1, 9), random.random() < .05
+            partition = random.choice(["interleaved", "blocked"])
+
+            def make(rank):
+                return Distributed(range(n), replicas, rank, tail="uneven",
+                                   partition=partition)
+
+            orders = [list(make(rank)) for rank in range(replicas)]
+            ranks = [make(rank) for rank in range(replicas)]
+            loaders = [iter(DataLoader(range(n), size, sampler=rank,
+                                       num_workers=workers))
+                       for rank in ranks]
+            for done in range(size, max(map(len, orders)) + size, size):
+                states = {
+                    rank.state_dict()["state"]
+                    for rank, loader, order in zip(ranks, loaders, orders)
+                    if len(order) > done - size and next(loader) is not None}
+                self.assertEqual(len(states), 1)
+                for rank, order in enumerate(orders):
+                    left = resumed = make(rank)
+                    resumed.load_state_dict({"state": min(states)})
+                    self.assertEqual(len(left), len(order[done:]))
+                    self.assertEqual(list(left), order[done:])
+                    self.assertEqual(resumed.epoch, 1)
+            for loader in loaders:
+                self.assertEqual(list(loader), [])
+            self.assertEqual(len({rank.state_dict()["state"]
+                                  for rank in ranks}), 1)
+            self.assertEqual({rank.epoch for rank in ranks}, {1})
+
+    def test_uneven_loops_that_are_left(self):
+        """After as many samples as len() says, the next epoch begins, also
+        on a rank whose share is the shorter one."""
+        orders = [[list(rank), list(rank)] for rank in (
+            Distributed(range(7), 2, rank, tail="uneven") for rank in (0, 1))]
+        for rank in 0, 1:
+            sampler = Distributed(range(7), 2, rank, tail="uneven")
+            for order in orders[rank]:
+                self.assertEqual(list(islice(sampler, len(sampler))), order)
 
     def test_round_robin_elastic(self):
         for random in cases(40, "round robin elastic"):
@@ -349,24 +415,41 @@ class States(unittest.TestCase):
         base = dict(dataset=range(100), num_replicas=1, rank=0, seed=5)
         state = Distributed(**base).state_dict()
         for other, word in (
-                ({"dataset": range(101)},
-                 "number of samples is 100 in the state, 101 here"),
-                ({"seed": 6}, "seed is 5 in the state, 6 here"),
-                ({"stream": 1}, "stream is 0 in the state, 1 here"),
-                ({"shuffle": False},
-                 "order is shuffle in the state, sequential here"),
-                ({"chunk_size": 5, "window": 2}, "chunk_size is 0"),
-                ({"partition": "blocked"}, "partition is interleaved"),
-                ({"drop_last": True}, "tail is pad in the state, drop here")):
+                ({"dataset": range(101)}, "len(dataset) 100, this sampler 101"),
+                ({"seed": 6}, "seed 5, this sampler 6"),
+                ({"stream": 1}, "stream 0, this sampler 1"),
+                ({"shuffle": False}, "order shuffle, this sampler sequential"),
+                ({"chunk_size": 5, "window": 2},
+                 "order shuffle, this sampler window; the state has "
+                 "chunk_size 0, this sampler 5; the state has window 0, this "
+                 "sampler 2"),
+                ({"partition": "blocked"},
+                 "partition interleaved, this sampler blocked"),
+                ({"drop_last": True}, "tail pad, this sampler drop")):
+            with self.assertRaises(ValueError) as caught:
+                Distributed(**{**base, **other}).load_state_dict(state)
+            self.assertEqual(str(caught.exception), "the state has " + word)
             self.refused(Distributed(**{**base, **other}), state, word)
         base = dict(lengths=[20, 30], batch_size=4, rank=0, num_replicas=1)
         state = RoundRobin(**base).state_dict()
         for other, word in (
-                ({"lengths": [20, 31]}, "number of samples of dataset 1"),
-                ({"lengths": [20]}, "number of datasets is 2"),
-                ({"weights": [1, 2]}, "weight of dataset 1 is 1"),
-                ({"stop": "all"}, "stop is first in the state, all here"),
-                ({"seed": 1}, "seed of dataset 0")):
+                ({"lengths": [20, 31]},
+                 "the state has len(dataset) 30 for dataset 1, this sampler "
+                 "31"),
+                ({"lengths": [20]}, "the state has 2 datasets, this sampler "
+                 "1"),
+                ({"lengths": [20, 30, 1]}, "the state has 2 datasets, this "
+                 "sampler 3"),
+                ({"weights": [1, 2]}, "the state has weight 1 for dataset 1, "
+                 "this sampler 2"),
+                ({"stop": "all"}, "the state has stop first, this sampler "
+                 "all"),
+                ({"seed": 1}, "the state has seed 0 for dataset 0, this "
+                 "sampler 1; the state has seed 0 for dataset 1, this sampler "
+                 "1")):
+            with self.assertRaises(ValueError) as caught:
+                RoundRobin(**{**base, **other}).load_state_dict(state)
+            self.assertEqual(str(caught.exception), word)
             self.refused(RoundRobin(**{**base, **other}), state, word)
 
     def test_the_other_kinds_state(self):

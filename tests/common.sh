@@ -1,0 +1,93 @@
+# common.sh - what questions share: tests/run.sh reads it before each topic,
+# and tests/sizes.sh reads it too.
+
+. tests/ways.sh
+
+# --- Asking -------------------------------------------------------------------
+
+# Puts a question and the call that answers it on the list.
+ask() { # QUESTION CALL...
+    question=$1
+    shift
+    printf '%s\t%s\t%s\n' "$topic" "$question" "$*" >>"$run/list"
+}
+
+skip() { # WHAT TOOL
+    echo "skip $1: $2 is not here" >>"$run/skipped"
+}
+
+# Whether a tool is there. If not, one line says what is left out.
+tool() { # NAME WHAT
+    command -v "$1" >/dev/null && return 0
+    skip "$2" "$1"
+    return 1
+}
+
+# The options for x86's longer vectors that a compiler here knows, and whether
+# this processor has a feature.
+x86=
+case $(uname -m) in x86_64 | i?86) x86='-mavx2 -mavx512bw' ;; esac
+processor_has() { # FEATURE
+    grep -qsw "$1" /proc/cpuinfo
+}
+
+# --- Answering ----------------------------------------------------------------
+
+# Succeeds if standard input is empty; otherwise it is the complaint.
+nothing() {
+    ! grep .
+}
+
+at_least() { # LIMIT VALUE WHAT
+    [ "$2" -ge "$1" ] || {
+        echo "only $2 $3"
+        return 1
+    }
+}
+
+# Runs a command; what it printed is the complaint if it fails.
+quietly() { # COMMAND...
+    "$@" >said 2>&1 || {
+        cat said
+        return 1
+    }
+}
+
+# --- Compiling the header by itself -------------------------------------------
+
+# The optional parts that can be compiled here.
+optional='HOSTED'
+[ -z "$STB_FLAGS" ] || optional='HOSTED STB_DS'
+
+# Prints a source file that includes the header after these macros.
+source_of() { # MACRO...
+    for macro; do
+        [ $macro != STB_DS ] || echo '#include "stb_ds.h"'
+        echo "#define STATESAMPLER_$macro"
+    done
+    echo '#include "statesampler.h"'
+}
+
+# Compiles standard input, in a language, by a command, to an object.
+compile() { # LANGUAGE OBJECT COMMAND...
+    language=$1 object=$2
+    shift 2
+    "$@" -I. $STB_FLAGS -c -o "$object" -x "$language" -
+}
+
+# The core for itself, as a kernel or a microcontroller has it. The stack
+# protector is no part of the language, but some systems have it on.
+freestanding() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION | compile c "$object" "$@" \
+        -std=c99 -ffreestanding -nostdlib -fno-stack-protector
+}
+
+# As most programs have it: with vectors.
+ordinary() { # OBJECT COMMAND...
+    object=$1
+    shift
+    source_of IMPLEMENTATION |
+        compile c "$object" "$@" -std=c99 -fno-stack-protector
+}

@@ -1,0 +1,228 @@
+"""faults.py - the faults that tests/mutants.py puts into statesampler.h: those
+of the list, and those that are made by a rule. It reads C as far as that
+needs: tokens, functions, statements."""
+
+import re
+from collections import namedtuple
+
+# --- C ------------------------------------------------------------------------
+
+Token = namedtuple("Token", "text start end")
+TOKEN = re.compile(r"""
+    (?P<comment> /\*.*?\*/ | //[^\n]* )
+  | (?P<directive> ^[ \t]*\#(?:[^\n\\]|\\.)* )
+  | (?P<token> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*'
+      | [A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])*
+      | \.\.\. | <<= | >>= | << | >> | <= | >= | == | != | && | \|\|
+      | -> | \+\+ | -- | [-+*/%&|^]= | \S )
+""", re.X | re.S | re.M)
+
+
+def tokens_of(text):
+    """The tokens, without comments and lines of the preprocessor."""
+    return [Token(found.group(), found.start(), found.end())
+            for found in TOKEN.finditer(text) if found.lastgroup == "token"]
+
+
+def words_of(text):
+    return [token.text for token in tokens_of(text)]
+
+
+def matching(words, i, step):
+    """Where the bracket is closed that stands at i, or opened if step is
+    -1."""
+    depth = 0
+    while True:
+        depth += (words[i] in ("(", "[", "{")) - (words[i] in (")", "]", "}"))
+        if depth == 0:
+            return i
+        i += step
+
+
+class Function:
+    """A definition: its name, and what stands between its braces."""
+
+    def __init__(self, head, opening, body, closing):
+        self.name = head[matching(head, len(head) - 1, -1) - 1]
+        self.is_void = head[head.index(self.name) - 1] == "void"
+        self.start, self.end = opening.end, closing.start
+        self.body, self.words = body, [token.text for token in body]
+        # How many parentheses each token is in: a semicolon in one is a
+        # loop's and ends no statement.
+        self.depth, depth = [], 0
+        for word in self.words:
+            depth -= word in (")", "]")
+            self.depth.append(depth)
+            depth += word in ("(", "[")
+
+    def find(self, words):
+        """Where these words stand."""
+        count = len(words)
+        return [i for i in range(len(self.words) - count + 1)
+                if self.words[i:i + count] == words]
+
+    def begins_statement(self, i):
+        before = self.words[i - 1] if i else ";"
+        if before == ")":
+            opening = matching(self.words, i - 1, -1)
+            return self.words[opening - 1] in ("if", "for", "while")
+        return self.depth[i] == 0 and before in (";", "{", "}", "else")
+
+    def statements_around(self, first, last):
+        """The bounds of the statements that words [first, last) are of."""
+        def ends(i):
+            return self.depth[i] == 0 and self.words[i] in (";", "{", "}")
+        while first > 0 and not ends(first - 1):
+            first -= 1
+        while last < len(self.words) and not ends(last - 1):
+            last += 1
+        return first, last
+
+
+def functions_of(text):
+    """Every function that is defined, in order. A name stands there more than
+    once if the preprocessor chooses one of several definitions."""
+    tokens = tokens_of(text)
+    words = [token.text for token in tokens]
+    found, i, start = [], 0, 0  # start: of the declaration that i is in
+    while i < len(words):
+        if words[i] == "{" and words[i - 1] != '"C"':
+            close = matching(words, i, 1)
+            if words[i - 1] == ")":
+                found.append(Function(words[start:i], tokens[i],
+                                      tokens[i + 1:close], tokens[close]))
+                start = close + 1
+            i = close
+        elif words[i] in (";", "}"):
+            start = i + 1
+        i += 1
+    return found
+
+
+# --- Faults -------------------------------------------------------------------
+
+class Fault:
+    """New text in the place of a function's words [first, last). One that is
+    made by a rule has no name."""
+    number = 0
+
+    def __init__(self, function, first, last, new, name=None):
+        self.function, self.new, self.name = function, new, name
+        self.start = function.body[first].start
+        self.end = function.body[last - 1].end
+        # The whole statement before and after: by these it is known.
+        begin, end = function.statements_around(first, last)
+        words = function.words
+        self.key = (function.name, " ".join(words[begin:end]),
+                    " ".join(words[begin:first] + words_of(new) +
+                             words[last:end]))
+        self.question = f"{function.name}: {name or 'generated'}"
+
+
+SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
+         "&&": "||", "||": "&&", "&": "|", "|": "&", "+": "-", "-": "+",
+         "+=": "-=", "-=": "+=", "<<": ">>", ">>": "<<", "++": "--",
+         "--": "++"}
+NEVER_LEFT_OUT = {"STATESAMPLER_ASSERT", "break", "case", "const", "default",
+                  "do", "else", "for", "goto", "if", "return", "static",
+                  "switch", "while"}
+
+
+def generated(function):
+    """The faults that are made by a rule: another operator, a 1 that is not
+    added or subtracted, a constant that is one more, a statement left out."""
+    words, faults = function.words, []
+
+    def add(first, last, new):
+        faults.append(Fault(function, first, last, new))
+
+    for i, word in enumerate(words):
+        before = words[i - 1] if i else ";"
+        binary = re.match(r"[\w)\]]", before) and before != "return"
+        if word in SWAPS and (binary or word not in ("&", "+", "-")):
+            add(i, i + 1, SWAPS[word])
+        if word in ("+", "-") and binary and words[i + 1] == "1":
+            add(i, i + 2, "")
+        elif re.match(r"\d", word) and before != "case":
+            add(i, i + 1, f"({word} + 1)")
+        if (function.begins_statement(i) and re.match(r"[A-Za-z_*]", word)
+                and word not in NEVER_LEFT_OUT):
+            last = function.statements_around(i, i + 1)[1]
+            statement = " ".join(words[i:last])
+            # Two names side by side, perhaps with stars: a declaration.
+            if (statement.endswith(";") and
+                    not re.match(r"\w+ (\* )*[A-Za-z_]", statement)):
+                add(i, last, ";")
+    return faults
+
+
+# --- Lists of faults ----------------------------------------------------------
+
+Entry = namedtuple("Entry", "function title old new")
+
+
+def entries_of(path):
+    """The entries of a list. A line with @ names the function of the entries
+    after it. An entry is a line with =, its title, lines with -, which stand
+    in the function, and lines with +, which take their place."""
+    entries, function = [], None
+    with open(path) as file:
+        for line in file:
+            mark, text = line[:1], line[1:].strip()
+            if mark == "@":
+                function = text
+            elif mark == "=":
+                entries.append(Entry(function, text, [], []))
+            elif mark == "-":
+                entries[-1].old.append(text)
+            elif mark == "+":
+                entries[-1].new.append(text)
+    return [entry._replace(old="\n".join(entry.old), new="\n".join(entry.new))
+            for entry in entries]
+
+
+def key_of(entry):
+    """The key of the generated fault that an entry describes."""
+    return (entry.function, " ".join(words_of(entry.old)),
+            " ".join(words_of(entry.new)))
+
+
+def fault_of(entry, functions):
+    """The fault that an entry describes, or what is wrong with it: its words
+    must stand in the function exactly once, else it would prove nothing."""
+    old = words_of(entry.old)
+    named = [function for function in functions
+             if function.name == entry.function]
+    places = [(function, first) for function in named if old
+              for first in function.find(old)]
+    if not named:
+        return "no function of the header has this name"
+    if len(places) != 1:
+        return f"{len(places)} times in this function: {entry.old}"
+    function, first = places[0]
+    return Fault(function, first, first + len(old), entry.new, entry.title)
+
+
+# --- One header with all of them ----------------------------------------------
+
+def with_all(text, faults, chosen):
+    """The header with every fault: in each function a switch over a global
+    number, `chosen`, leads to the body once more for each fault. The lines of
+    such a body are named after the fault, for the compiler's messages."""
+    groups = {}
+    for fault in faults:
+        groups.setdefault(fault.function.start, []).append(fault)
+    parts, at = [f"extern int {chosen};\nvoid abort(void);\n"], 0
+    for start, group in sorted(groups.items()):
+        function = group[0].function
+        leave = "return;" if function.is_void else "abort();"
+        parts.append(f"{text[at:start]}\nswitch ({chosen}) {{\n")
+        for fault in group:
+            parts.append(
+                f'case {fault.number}: {{\n#line 1 "fault-{fault.number}"\n'
+                f"{text[start:fault.start]} {fault.new} "
+                f"{text[fault.end:function.end]}\n}} {leave}\n")
+        line = text.count("\n", 0, start) + 1
+        parts.append(f'}}\n#line {line} "statesampler.h"\n')
+        at = start
+    return "".join(parts) + text[at:]

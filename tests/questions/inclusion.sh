@@ -1,0 +1,40 @@
+# inclusion.sh - however a program includes the header.
+
+# Twice, the declarations first, after all of the C library.
+included() { # LANGUAGE OBJECT COMMAND...
+    { source_of $optional; source_of $optional; } | compile "$@"
+    nm -g --defined-only "$2" | nothing
+    { source_of $optional; source_of IMPLEMENTATION; source_of; } |
+        compile "$@"
+    nm -g --defined-only "$2" | grep -q 'T statesampler_load_file$'
+    { for name in stdio stdlib string errno limits time math signal; do
+          echo "#include <$name.h>"
+      done
+      source_of IMPLEMENTATION $optional
+    } | compile "$@"
+    nm -g --defined-only "$2" | grep -q 'T statesampler_load_file$'
+}
+
+# Two files that share the implementation, and one with a copy of its own.
+units() { # COMPILER_OF_MAIN COMPILER_OF_SHARED COMPILER_OF_STATIC
+    $1 -I. -c -o main.o tests/units_main.c
+    $2 -I. -c -o shared.o tests/units_shared.c
+    $3 -I. -c -o static.o tests/units_static.c
+    ${1%% *} -o units main.o shared.o static.o
+    ./units
+}
+
+questions() {
+    ask "inclusion: twice, declarations first, after libc: $CC, C99" \
+        included c inc.o $CC -std=c99 -pedantic -Werror
+    ask "two files and a static copy: $CC" units "'$CC' '$CC' '$CC'"
+    if tool g++ 'inclusion in C++'; then
+        ask 'inclusion: twice, declarations first, after libc: g++, C++98' \
+            included c++ inc.o g++ -std=c++98 -pedantic -Werror
+        ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
+    fi
+    if tool "${NVCC:-nvcc}" 'inclusion in CUDA'; then
+        ask 'two files and a static copy: nvcc calls C' \
+            units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
+    fi
+}

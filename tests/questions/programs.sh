@@ -1,0 +1,54 @@
+# programs.sh - the programs around the header: examples, the reference, the
+# bench and the statistics.
+
+examples() {
+    (cd "$root" && "$MAKE" -s examples && sh tests/examples.sh build)
+}
+
+# The kept vectors are what the reference prints today.
+vectors() {
+    python3 tests/reference.py >vectors.json
+    cmp vectors.json tests/vectors.json
+}
+
+# The bench checks what it computes and prints its rows and points. Times are
+# not judged: nobody has the machine for himself here.
+bench() {
+    (cd "$root" && ONLY= OUT=$folder/figures BENCH_QUICK=1 \
+        sh bench/run.sh) >said 2>&1 || {
+        cat said
+        return 1
+    }
+    at_least 19 "$(grep -cE '^-O.*(,met|,MISSED|,not measured: .*)$' \
+        figures/table.csv)" 'rows with a bar'
+    for plot in n batch bytes resume; do
+        for series in statesampler Fisher-Yates; do
+            at_least 2 "$(grep -c "^$plot,$series," figures/plots.csv)" \
+                "points of $series in $plot"
+        done
+    done
+}
+
+quality() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality short . &&
+        sed -n 's/^statesampler.h: passes: /note: /p' short.txt
+}
+
+# Three master seeds for the control; what is bad fails by p < 1e-12.
+quality_selftest() {
+    (cd "$root" && $MAKE -s build/quality/quality) &&
+        "$root"/build/quality/quality selftest 0.25 3 &&
+        echo 'note: Fisher-Yates passes, affine maps and half the rounds fail'
+}
+
+questions() {
+    ask 'no statistic tells it from Fisher-Yates (short)' quality
+    ask 'those statistics fail what is bad and pass what is good' \
+        quality_selftest
+    ask 'the bench measures right results, and every row (quick)' bench
+    ask 'examples' examples
+    if tool python3 'the reference'; then
+        ask 'tests/reference.py prints tests/vectors.json' vectors
+    fi
+}

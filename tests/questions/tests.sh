@@ -1,0 +1,91 @@
+# tests.sh - every tests/test_*.c, compiled and run in every way of
+# tests/ways.sh.
+
+# One test in one way, perhaps run by something.
+try() { # WAY TEST full|reduced [RUNNER]
+    target=build/test/$1/$2 amount=$3 runner=$4
+    (cd "$root" && "$MAKE" -s "$target") >said 2>&1 || {
+        cat said
+        return 1
+    }
+    quietly $runner "$root/$target" "$amount"
+    sed -n '/^skip /p' said
+    sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep .
+}
+
+# Every test on Windows, or what stands in for it.
+windows() { # TEST...
+    export WINEDEBUG=-all WINEPREFIX="$PWD/wine"
+    wineboot -i >/dev/null 2>&1 </dev/null
+    bad=0
+    for test; do
+        (cd "$root" && "$MAKE" -s "build/test/windows/$test.exe") &&
+            wine "$root/build/test/windows/$test.exe" reduced >said \
+                2>said.wine || {
+            echo "$test:"
+            cat said
+            bad=1
+        }
+    done
+    wineserver -w
+    rm -rf wine
+    return $bad
+}
+
+links() { # COMMAND...
+    echo 'int main(void) { return 0; }' >$run/empty.c
+    "$@" -o $run/empty $run/empty.c 2>/dev/null
+}
+
+# Whether tests can be compiled and run in a way; if not, a line says why.
+possible() { # WAY NEED COMMAND...
+    way=$1 need=$2
+    shift 2
+    tool "$1" "the tests: $way" || return 1
+    case $need in
+    -) ;;
+    runtime)
+        links "$@" || {
+            skip "the tests: $way" "the library that $1 needs for it"
+            return 1
+        }
+        ;;
+    cpu=*)
+        processor_has ${need#cpu=} || {
+            skip "the tests: $way" "a processor with ${need#cpu=}"
+            return 1
+        }
+        ;;
+    *) tool $need "the tests: $way" ;;
+    esac
+}
+
+questions() {
+    tests=
+    for source in tests/test_*.c; do
+        test=$(basename $source .c)
+        if [ -z "$STB_FLAGS" ] && grep -q 'stb_ds\.h' $source; then
+            skip $test stb_ds.h
+        else
+            tests="$tests $test"
+        fi
+    done
+    ways | while read -r way amount need command; do
+        possible $way $need $command </dev/null || continue
+        case $need in -|runtime|cpu=*) need= ;; esac
+        case $way in
+        windows)
+            ask 'every test on Windows (mingw-w64, wine)' windows $tests
+            continue
+            ;;
+        nvcc)
+            ask 'test_vectors, the host as nvcc compiles it' \
+                STB_FLAGS= try nvcc test_vectors reduced
+            continue
+            ;;
+        esac
+        for test in $tests; do
+            ask "$test: $way, $amount" try $way $test $amount $need
+        done
+    done
+}

@@ -1,0 +1,83 @@
+# warnings.sh - no compiler warns of anything, in any language it knows.
+
+# In every combination of macros, also not about unused functions, and not
+# where a compiler sees most: a caller that all of it is inlined into.
+warnings() { # LANGUAGE COMMAND...
+    language=$1
+    shift
+    for macros in '' STATIC HOSTED 'STATIC HOSTED' "$optional" \
+        "STATIC $optional" "${optional#HOSTED}"; do
+        source_of IMPLEMENTATION $macros |
+            compile "$language" warn.o "$@" $STRICT -O2
+    done
+    source_of $optional | compile "$language" warn.o "$@" $STRICT
+    { source_of IMPLEMENTATION STATIC; careless_caller; } |
+        compile "$language" warn.o "$@" $STRICT -O3
+}
+
+# A caller that passes errors over: no value may be read that was never set.
+careless_caller() {
+    cat <<'END'
+int probe(const statesampler_desc *desc, statesampler_place *place,
+          uint64_t *out, size_t *count);
+int probe(const statesampler_desc *desc, statesampler_place *place,
+          uint64_t *out, size_t *count)
+{
+    statesampler s;
+    int code = statesampler_init(&s, desc);
+    code += statesampler_at(&s, 1, out, count);
+    code += statesampler_next(&s, out, count);
+    return code + statesampler_locate(&s, out[0], place);
+}
+uint64_t probe_perm(uint64_t n, uint64_t *out, size_t count);
+uint64_t probe_perm(uint64_t n, uint64_t *out, size_t count)
+{
+    statesampler_perm perm;
+    statesampler_perm_init(&perm, n, 1, 2, 3);
+    statesampler_perm_fill(&perm, 0, 1, out, count);
+    return statesampler_perm_at(&perm, 0) + statesampler_perm_inverse(&perm, 0);
+}
+END
+}
+
+# stb_ds.h as a header of the program's own, not of the system: what its
+# macros become here is then looked at, too. Its own lines are its affair.
+stb_by_I() { # LANGUAGE COMMAND...
+    STB_FLAGS=$(echo "$STB_FLAGS" | sed 's/-isystem */-I/g')
+    { echo '#include "stb_ds.h"'
+      source_of IMPLEMENTATION HOSTED STB_DS | grep -v stb_ds.h
+    } | compile "$@" $STRICT -Wno-error -O2 2>said
+    awk '/warning:/ && /^[^ ]*statesampler\.h:/ { print }' said | nothing
+}
+
+clean_sources() { # COMMAND...
+    for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
+        "$root"/bench/*.c; do
+        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
+        "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
+            -c -o warn.o "$source"
+    done
+}
+
+questions() {
+    for compiler in gcc clang; do
+        tool $compiler "no warning: $compiler" || continue
+        for flags in '' $x86; do
+            ask "no warning: $compiler $flags, C99" \
+                warnings c $compiler -std=c99 $flags -Wmissing-prototypes
+        done
+        ask "no warning in examples and bench: $compiler" \
+            clean_sources $compiler
+        if [ -n "$STB_FLAGS" ]; then
+            ask "no warning, stb_ds.h a header of the program: $compiler" \
+                stb_by_I c stb.o $compiler -std=c99
+        fi
+    done
+    for compiler in g++ clang; do
+        tool $compiler "no warning: $compiler, C++" || continue
+        for language in c++98 c++11 c++20; do
+            ask "no warning: $compiler, $language" \
+                warnings c++ $compiler -std=$language
+        done
+    done
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# ways.sh - the ways in which every test is compiled and run, a line each: what
+# is added here is asked by `make test`, and `make build/test/WAY/TEST` makes
+# one test by it (sh tests/ways.sh WAY SOURCE PROGRAM).
+
+STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+    -Wcast-qual -Wundef -Wtype-limits -Werror'
+
+# A name; how much is asked (full or reduced, or apart: by questions of its
+# own); what else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a
+# library without which an empty program does not link); the compiler.
+ways() {
+    c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
+    strict=$(echo $STRICT)
+    sanitize='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+    # The emulator hands on numbers of folders that do not fit 32 bits.
+    arm="arm-linux-gnueabihf-gcc -O2 $c99 -static -D_FILE_OFFSET_BITS=64"
+    cat <<END
+cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
+gcc-O0         reduced -            gcc -O0 $c99
+gcc-O3         reduced -            gcc -O3 $c99
+gcc-Os         reduced -            gcc -Os $c99
+gcc-plain      reduced -            gcc -O2 $c99 -ffreestanding
+gcc-avx2       reduced cpu=avx2     gcc -O3 $c99 -mavx2
+gcc-avx512bw   reduced cpu=avx512bw gcc -O3 $c99 -mavx512bw
+gcc-sanitize   reduced runtime      gcc $sanitize $c99
+clang          reduced -            clang -O2 $c99
+clang-avx2     reduced cpu=avx2     clang -O3 $c99 -mavx2
+clang-avx512bw reduced cpu=avx512bw clang -O3 $c99 -mavx512bw
+clang-sanitize reduced runtime      clang $sanitize $c99
+c++98          reduced -            g++ -O2 -std=c++98 $strict
+c++11          reduced -            g++ -O2 -std=c++11 $strict
+c++20          reduced -            g++ -O2 -std=c++20 $strict
+tcc            reduced -            tcc
+arm            reduced qemu-arm     $arm
+arm-neon       reduced qemu-arm     $arm -mfpu=neon
+aarch64        reduced qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
+s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
+windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
+nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
+END
+}
+
+case $0 in
+*ways.sh)
+    compiler=$(ways | awk -v way="$1" '
+        $1 == way { $1 = $2 = $3 = ""; print }')
+    [ -n "$compiler" ] || {
+        echo "tests/ways.sh has no way $1"
+        exit 1
+    }
+    set -- $compiler -I. $STB_FLAGS -o "$3" "$2" -lm
+    echo "$*"
+    exec "$@"
+    ;;
+esac
