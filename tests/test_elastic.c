@@ -527,6 +527,85 @@ static void test_uneven_by_hand(void)
     }
 }
 
+/* begin is step 0 of an epoch in the present shape, from wherever: also where
+   a load in another shape, or the moved base of CARRY, lets no seek back. */
+static void test_begin(int cases)
+{
+    int i, round, step;
+    for (i = 0; i < cases; i++) {
+        statesampler_desc d = model_random_desc(60, 5, 4), shape;
+        statesampler s, fresh;
+        unsigned char state[STATESAMPLER_STATE_BYTES];
+        model_set_order(&d, (int)check_random(MODEL_ORDERS));
+        d.partition = (uint32_t)check_random(2);
+        d.tail = (uint32_t)check_random(4);
+        d.drop_last = (uint32_t)check_random(2);
+        d.epoch = i % 5 ? check_random(100) : UINT64_MAX;
+        if (!model_makes_sense(&d))
+            continue;
+        d.rank = (uint32_t)check_random(d.world_size);
+        model_watch(&d, NULL);
+        CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+        for (round = 0; round < 4; round++) {
+            for (step = (int)check_random(9); step > 0; step--)
+                statesampler_next(&s, NULL, NULL);
+            must_save(&s, state);
+            shape = model_random_desc(1, 5, 4);
+            d.world_size = shape.world_size;
+            d.batch_size = shape.batch_size;
+            d.rank = (uint32_t)check_random(d.world_size);
+            d.epoch++;
+            CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+            CHECK(statesampler_load(&s, state, sizeof state) ==
+                  STATESAMPLER_OK);
+            if (round % 2 == 0 && statesampler_step(&s) > 0)
+                statesampler_next(&s, NULL, NULL);
+            /* To the epoch that it is in, as often as to another. */
+            d.epoch = statesampler_epoch(&s) + check_random(2);
+            statesampler_begin(&s, d.epoch);
+            CHECK(statesampler_epoch(&s) == d.epoch);
+            CHECK(statesampler_step(&s) == 0);
+            CHECK(statesampler_position(&s) == 0);
+            CHECK(statesampler_init(&fresh, &d) == STATESAMPLER_OK);
+            check_alike(&s, &fresh, d.num_samples);
+            CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
+        }
+    }
+    model_finish();
+}
+
+/* By hand: 12 samples; 2 ranks of 2 take a step, and 3 ranks of 1 go on. They
+   cannot go back to step 0, but begin the epoch again in their shape. */
+static void test_begin_by_hand(void)
+{
+    statesampler_desc d = model_desc(12, 2, 2);
+    statesampler s;
+    uint64_t x[4];
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(must_next(&s, x) == 2);
+    change(&s, &d, 3, 1, 2, 0);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    statesampler_set_epoch(&s, 0);
+    CHECK(statesampler_step(&s) == 1);
+    statesampler_begin(&s, 0);
+    CHECK(statesampler_step(&s) == 0 && statesampler_num_steps(&s) == 4);
+    CHECK(must_next(&s, x) == 1 && x[0] == 2);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
+
+    /* CARRY: the run anew, its steps too. */
+    d.tail = STATESAMPLER_TAIL_CARRY;
+    d.epoch = 5;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, 9) == STATESAMPLER_OK);
+    CHECK(statesampler_epoch(&s) == 7 && statesampler_position(&s) == 3);
+    change(&s, &d, 2, 1, 1, 0);
+    statesampler_begin(&s, 7);
+    CHECK(statesampler_epoch(&s) == 7 && statesampler_step(&s) == 0);
+    CHECK(must_next(&s, x) == 1 && x[0] == 1);
+    CHECK(statesampler_epoch(&s) == 7 && statesampler_position(&s) == 2);
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -536,6 +615,8 @@ int main(int argc, char **argv)
     test_blocks_by_hand();
     test_carry_by_hand();
     test_uneven_by_hand();
+    test_begin_by_hand();
+    test_begin(reduced ? 200 : 5000);
     test_twins(reduced);
     test_chains(reduced ? 150 : 4000, 1);
     test_chains(reduced ? 600 : 20000, 0);

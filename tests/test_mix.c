@@ -940,6 +940,122 @@ static void test_great_weight(void)
     }
 }
 
+/* The sequence must reach through the epochs to come, too: a source that is
+   loaded where few steps of this one are left has as many as ever in the next.
+   On 2^20 ranks it has all but its last step behind it. */
+static void test_next_epochs(void)
+{
+    static party p;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler many_ranks;
+    uint32_t stop;
+    for (stop = STATESAMPLER_STOP_ALL; stop <= STATESAMPLER_STOP_RESTART;
+         stop++) {
+        plain(&p, 2, stop);
+        p.desc[0].num_samples = (uint64_t)1 << 45;
+        p.desc[0].world_size = 1u << 20;
+        p.desc[1].num_samples = 3;
+        p.weight[0] = 1;
+        p.weight[1] = 1u << 30;
+        CHECK(statesampler_init(&many_ranks, &p.desc[0]) == STATESAMPLER_OK);
+        CHECK(statesampler_seek(&many_ranks, (1u << 25) - 1) ==
+              STATESAMPLER_OK);
+        must_save(&many_ranks, state);
+        p.desc[0].world_size = 1;
+        CHECK(start(&p) == STATESAMPLER_EINVAL_SEQUENCE);
+        CHECK(statesampler_load(&p.source[0].sampler, state, sizeof state) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_num_steps(&p.source[0].sampler) < 1u << 26);
+        CHECK(statesampler_mix_init(&p.mix, p.source, 2, stop) ==
+              STATESAMPLER_EINVAL_SEQUENCE);
+        p.source[1].weight = 1u << 10;
+        CHECK(statesampler_mix_init(&p.mix, p.source, 2, stop) ==
+              STATESAMPLER_OK);
+    }
+}
+
+/* Whether a turn can be reached: at, seek and, for what the turn serves,
+   locate must say the same. */
+static void check_reach(party *p, uint64_t turn)
+{
+    static party other;
+    uint64_t out[MIX_BATCH], found, now = statesampler_mix_turn(&p->mix);
+    uint32_t source = 99;
+    size_t count;
+    statesampler_place place;
+    int at, seek;
+    at = statesampler_mix_at(&p->mix, turn, out, &count, &source);
+    other = *p;
+    other.mix.sources = other.source;
+    seek = statesampler_mix_seek(&other.mix, turn);
+    if (seek < 0) {
+        CHECK(at == (seek == STATESAMPLER_ERANGE_END ? 0 : seek));
+        CHECK(statesampler_mix_turn(&other.mix) == now);
+    } else if (turn == statesampler_mix_num_turns(&p->mix)) {
+        CHECK(at == 0);
+    } else {
+        CHECK(at == 1);
+        CHECK(statesampler_mix_turn(&other.mix) == turn);
+        if (count == 0 || p->desc[source].order ==
+                              STATESAMPLER_ORDER_REPLACEMENT)
+            return;
+        /* Of an epoch that other turns are in, locate knows it when it is
+           the present one. */
+        CHECK(statesampler_mix_locate(&other.mix, source, out[0], &found,
+                                      &place) == STATESAMPLER_OK ||
+              statesampler_epoch(&other.source[source].sampler) !=
+                  statesampler_epoch(&p->source[source].sampler));
+        if (statesampler_mix_locate(&p->mix, source, out[0], &found,
+                                    &place) == STATESAMPLER_OK)
+            CHECK(statesampler_mix_at(&p->mix, found, out, &count,
+                                      &source) == 1);
+    }
+}
+
+/* Everything that an edge may be, on both sides of it: the base, the end, turn
+   2^62, and 2^62 positions of a source with CARRY. */
+static void test_reach(void)
+{
+    static party p;
+    uint32_t stop, k;
+    for (stop = 0; stop <= STATESAMPLER_STOP_NEVER; stop++)
+        for (k = 0; k < 6; k++) {
+            static const uint32_t worlds[] = {3, 1u << 20, UINT32_MAX};
+            uint64_t edges[5], i, j;
+            plain(&p, 3, stop);
+            p.desc[0].num_samples = 1000;
+            p.desc[1].num_samples = 20;
+            p.desc[2].num_samples = 400;
+            p.weight[0] = 1 + k;
+            p.weight[1] = 2;
+            p.weight[2] = 5;
+            reshape(&p, k % 2 ? 4 : 1, 1 + k, 0, 0);
+            if (stop == STATESAMPLER_STOP_NEVER) {
+                p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
+                reshape(&p, worlds[k % 3], 1 + k, 0, 0);
+            }
+            shown = &p;
+            CHECK(start(&p) == STATESAMPLER_OK);
+            edges[0] = 0;
+            edges[1] = statesampler_mix_num_turns(&p.mix);
+            edges[2] = (uint64_t)1 << 62;
+            /* The first source's last step, and its turn at about then. */
+            edges[3] = ((uint64_t)1 << 62) /
+                       ((uint64_t)p.desc[0].world_size *
+                        p.desc[0].batch_size);
+            edges[4] = edges[3] / p.weight[0] * (uint64_t)(8 + k);
+            for (i = 0; i < 5; i++)
+                for (j = 0; j < 60; j++)
+                    check_reach(&p, edges[i] + j - 30);
+            /* And from a place on the way. */
+            if (statesampler_mix_seek(&p.mix, 11) == STATESAMPLER_OK)
+                for (i = 0; i < 5; i++)
+                    for (j = 0; j < 60; j++)
+                        check_reach(&p, edges[i] + j - 30);
+        }
+    shown = NULL;
+}
+
 /* --- The least and the most ------------------------------------------------ */
 
 static void test_limits(void)
@@ -1003,6 +1119,8 @@ int main(int argc, char **argv)
     test_last_turn();
     test_great_weight();
     test_thousands(reduced);
+    test_next_epochs();
+    test_reach();
     test_limits();
     shown = NULL;
     return check_done("test_mix");
