@@ -1428,9 +1428,6 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    mix, audit, error, hosted, mixture. A private name begins with what it is
    about. */
 
-/* How many indices are put aside on the stack at a time. */
-#define STATESAMPLER_PRIV_SOME 32
-
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -2861,6 +2858,16 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
+/* How many indices, and slots of a window, are put aside on the stack at a
+   time. */
+#ifdef STATESAMPLER_PRIV_BULK
+#define STATESAMPLER_PRIV_SOME 32
+#define STATESAMPLER_PRIV_SLOTS 128
+#else
+#define STATESAMPLER_PRIV_SOME 8
+#define STATESAMPLER_PRIV_SLOTS 8
+#endif
+
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
@@ -2959,43 +2966,86 @@ STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_order_window(
     return &spare->inside;
 }
 
+/* Values inside a window become what they are inside their chunk, and slots the
+   chunks' numbers in the window. */
+STATESAMPLER_PRIV void statesampler_priv_order_split(
+    uint64_t *slots, uint64_t *values, size_t count,
+    const statesampler_priv_run *run)
+{
+    const uint64_t size = run->chunk_size;
+    size_t i;
+    if (size * run->window > UINT32_MAX) {
+        for (i = 0; i < count; i++) {
+            slots[i] = values[i] / size;
+            values[i] -= slots[i] * size;
+        }
+    } else {
+        /* A division takes as long as several rounds. A product with this
+           inverse, rounded down, is the quotient or one less; and compilers
+           do it in vectors. */
+        const uint32_t narrow = (uint32_t)size, inverse = UINT32_MAX / narrow;
+        for (i = 0; i < count; i++) {
+            uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
+            uint32_t rest = (uint32_t)values[i] - slot * narrow;
+            uint32_t over = rest >= narrow;
+            slots[i] = slot + over;
+            values[i] = rest - (over ? narrow : 0);
+        }
+    }
+}
+
 /* Values inside a window become samples: value q is sample q mod chunk_size of
-   the chunk in slot q div chunk_size. Slots are mapped to chunks many at a
-   time; the short chunk comes after the full ones and stays there. */
-STATESAMPLER_PRIV void statesampler_priv_order_open_window(
+   the chunk in slot q div chunk_size. This is for windows of few slots, whose
+   chunks are looked up first, all of them. */
+STATESAMPLER_PRIV void statesampler_priv_order_open_few(
     uint64_t *out, size_t count, const statesampler_priv_run *run,
     const statesampler_priv_order *order, uint64_t window)
 {
-    const uint64_t chunk = run->chunk_size, full = order->perm.n;
-    const uint64_t first = window * run->window;
-    /* A product with the inverse, rounded down, is the quotient of 32 bits or
-       one less; a division takes as long as several rounds. */
-    const uint32_t narrow = chunk * run->window <= UINT32_MAX;
-    const uint32_t inverse = narrow ? UINT32_MAX / (uint32_t)chunk : 0;
-    uint64_t chunks[STATESAMPLER_PRIV_SOME];
-    unsigned char where[STATESAMPLER_PRIV_SOME];
-    while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t some =
-            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
-        uint32_t i, k = 0;
+    const uint64_t first = window * run->window, full = order->perm.n;
+    uint64_t starts[STATESAMPLER_PRIV_SLOTS], slots[STATESAMPLER_PRIV_SOME];
+    size_t known = (size_t)statesampler_priv_min(run->window, full - first);
+    size_t i, some;
+    statesampler_perm_fill(&order->perm, first, 1, starts, known);
+    if (known < run->window) {
+        starts[known] = full; /* the short chunk stays the last */
+    }
+    for (i = 0; i <= known && i < run->window; i++) {
+        starts[i] = order->start + starts[i] * run->chunk_size;
+    }
+    for (; count != 0; count -= some) { /* by one or more in every turn */
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        statesampler_priv_order_split(slots, out, some, run);
         for (i = 0; i < some; i++) {
-            uint64_t slot = narrow ? out[i] * inverse >> 32 : out[i] / chunk;
-            uint64_t rest = out[i] - slot * chunk;
-            uint64_t over = rest >= chunk;
-            slot += first + over;
-            out[i] = order->start + rest - (over ? chunk : 0);
-            out[i] += slot < full ? 0 : full * chunk;
-            chunks[k] = slot;
-            where[k] = (unsigned char)i;
-            k += slot < full;
+            *out++ += starts[slots[i]];
         }
-        statesampler_priv_perm_map(chunks, &order->perm, k);
-        while (k != 0) {
-            k--;
-            out[where[k]] += chunks[k] * chunk;
+    }
+}
+
+/* The same for any window: the slots of some values at a time. */
+STATESAMPLER_PRIV void statesampler_priv_order_open_many(
+    uint64_t *out, size_t count, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, uint64_t window)
+{
+    const uint64_t first = window * run->window, full = order->perm.n;
+    uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
+    size_t i, some;
+    for (; count != 0; count -= some) { /* by one or more in every turn */
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
+        statesampler_priv_order_split(chunks, out, some, run);
+        for (i = 0; i < some; i++) {
+            /* The short chunk is one on from the last full one; another's
+               slot stands in for its own. */
+            chunks[i] += first;
+            if (chunks[i] == full) {
+                chunks[i] = first;
+                out[i] += run->chunk_size;
+            }
         }
-        out += some;
-        count -= some;
+        statesampler_priv_perm_map(chunks, &order->perm, some);
+        for (i = 0; i < some; i++) {
+            uint64_t chunk = *out < run->chunk_size ? chunks[i] : full - 1;
+            *out++ += order->start + chunk * run->chunk_size;
+        }
     }
 }
 
@@ -3015,7 +3065,11 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
                 count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
-        statesampler_priv_order_open_window(out, some, run, order, window);
+        if (run->window <= STATESAMPLER_PRIV_SLOTS) {
+            statesampler_priv_order_open_few(out, some, run, order, window);
+        } else {
+            statesampler_priv_order_open_many(out, some, run, order, window);
+        }
         out += some;
         count -= some;
         first += some * stride;
