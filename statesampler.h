@@ -3966,6 +3966,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_look(size_t *folder,
 {
     struct STATESAMPLER_PRIV_STAT info;
     size_t length = strlen(path);
+    int result;
     if (length == 0 || length >= STATESAMPLER_PRIV_PATH) {
         return STATESAMPLER_EINVAL_PATH;
     }
@@ -3977,8 +3978,14 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_look(size_t *folder,
     if (*folder == length) {
         return STATESAMPLER_EIO_IS_FOLDER;
     }
-    return statesampler_priv_file_judge(STATESAMPLER_PRIV_STAT(path, &info),
-                                        &info);
+    result = STATESAMPLER_PRIV_STAT(path, &info);
+#ifdef _WIN32
+    /* The older of its C libraries have no stat for devices. */
+    if (result != 0 && _access(path, 0) == 0) {
+        return STATESAMPLER_EIO_NOT_REGULAR;
+    }
+#endif
+    return statesampler_priv_file_judge(result, &info);
 }
 
 /* Does not wait at a pipe, should one be there by now. */
@@ -4030,8 +4037,10 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
     if (MoveFileExA(from, to, 1 | 8) || rename(from, to) == 0) {
         return 0;
     }
-    if (errno != ENOENT && _access(to, 0) == 0) {
+    if (_access(to, 0) == 0) {
         errno = _access(to, 2) == 0 ? EBUSY : EACCES;
+    } else if (errno == ENOENT && _access(from, 0) == 0) {
+        errno = EINVAL; /* the name is not one */
     }
     return -1;
 #else
