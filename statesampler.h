@@ -3783,9 +3783,10 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
    A save writes a temporary file of its own, which O_EXCL guarantees, and
    renames it over path. No two calls ever write to one file, so none has to
    keep another out. Whoever removes a temporary file, and when, tears nothing:
-   if its writer lives, the rename fails and the save begins again. Nor can it
-   rename a file of that name which is another's: on POSIX no name comes twice,
-   on Windows an open file can be neither renamed nor removed. */
+   if its writer lives, the rename fails and the save begins again. Nor does it
+   rename another's half-written file: on POSIX that has the same name with a
+   chance of 2^-32, on Windows an open file can be neither renamed nor
+   removed. */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -3818,6 +3819,8 @@ __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
 #define STATESAMPLER_PRIV_FSTAT _fstat64
 #define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
 #define STATESAMPLER_PRIV_SEPARATORS "/\\:"
+#define STATESAMPLER_PRIV_READING _O_RDONLY
+#define STATESAMPLER_PRIV_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
 #include <dirent.h>
 #include <signal.h>
@@ -3835,6 +3838,9 @@ extern int kill(pid_t process, int signal);
 #define STATESAMPLER_PRIV_FSTAT fstat
 #define STATESAMPLER_PRIV_IS(type, mode) S_IS##type(mode)
 #define STATESAMPLER_PRIV_SEPARATORS "/"
+/* Does not wait at a pipe, should one be there by now. */
+#define STATESAMPLER_PRIV_READING (O_RDONLY | O_NONBLOCK)
+#define STATESAMPLER_PRIV_CREATING (O_WRONLY | O_CREAT | O_EXCL)
 #endif
 
 /* Longer paths than this, with the 0 at their end, are refused. */
@@ -3908,7 +3914,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 }
 
 /* The code for errno. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_code(void)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
 {
     static const int codes[][2] = {
         {ENOENT, STATESAMPLER_ENOFILE},
@@ -3942,13 +3948,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_code(void)
     return STATESAMPLER_EIO;
 }
 
-/* OK if what stat or fstat has found, whose result this is, can be read. */
-STATESAMPLER_PRIV_HOSTED int
-statesampler_priv_file_judge(int result,
-                             const struct STATESAMPLER_PRIV_STAT *info)
+/* OK if what stat or fstat has found is regular; result is what they return. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
+    int result, const struct STATESAMPLER_PRIV_STAT *info)
 {
     if (result != 0) {
-        return statesampler_priv_file_code();
+        return statesampler_priv_file_error();
     }
     if (STATESAMPLER_PRIV_IS(DIR, info->st_mode)) {
         return STATESAMPLER_EIO_IS_FOLDER;
@@ -3961,8 +3966,8 @@ statesampler_priv_file_judge(int result,
 /* OK if a regular file is at path; asked before it is opened, because opening
    a device may do something. Sets *folder to the length of what stands before
    the file's name. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_look(size_t *folder,
-                                                         const char *path)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
+    size_t *folder, const char *path)
 {
     struct STATESAMPLER_PRIV_STAT info;
     size_t length = strlen(path);
@@ -3985,10 +3990,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_look(size_t *folder,
         return STATESAMPLER_EIO_NOT_REGULAR;
     }
 #endif
-    return statesampler_priv_file_judge(result, &info);
+    return statesampler_priv_file_check_kind(result, &info);
 }
 
-/* Does not wait at a pipe, should one be there by now. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
                                                          int flags)
 {
@@ -3998,9 +4002,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
         file = _sopen(path, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
                       _S_IREAD | _S_IWRITE);
 #elif defined(O_CLOEXEC)
-        file = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
+        file = open(path, flags | O_CLOEXEC, 0666);
 #else
-        file = open(path, flags | O_NONBLOCK, 0666);
+        file = open(path, flags, 0666);
 #endif
     } while (file < 0 && errno == EINTR);
     return file;
@@ -4051,7 +4055,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
 #ifndef _WIN32
 
 /* Hosts that share a file system have different names. */
-STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_host(void)
+STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
 {
     struct utsname names;
     uint64_t hash = 0;
@@ -4074,27 +4078,21 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
     struct stat info;
     int length = 0;
     if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
-               &length) != 3 || length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
+               &length) != 3 ||
+        length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
         return 0;
     }
-    if (host == statesampler_priv_file_host() &&
+    if (host == statesampler_priv_file_hash_host() &&
         kill((pid_t)process, 0) != 0 && errno == ESRCH) {
         return 1;
     }
     return stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600;
 }
 
-#endif
-
-/* Removes what crashes have left in the folder of path, if that may be read.
-   Windows: nothing, see statesampler_priv_file_create. */
+/* Removes what crashes have left in the folder of path, if that may be read. */
 STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
                                                            size_t folder)
 {
-#ifdef _WIN32
-    (void)path;
-    (void)folder;
-#else
     char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
     const struct dirent *entry;
     DIR *entries;
@@ -4113,13 +4111,29 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
         }
     }
     (void)closedir(entries);
-#endif
 }
 
-/* Makes the temporary file of an attempt and writes its name. EEXIST: another
-   attempt may do better. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *name,
-                                                           const char *path,
+/* A rename lasts through a power cut once its folder is on disk. A folder that
+   may not be opened, or a file system that cannot flush one, is no error: the
+   file itself is already whole. Windows' rename flushes by itself. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_flush_folder(
+    char *path, size_t folder)
+{
+    int file;
+    path[folder] = 0;
+    file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
+    if (file >= 0) {
+        (void)statesampler_priv_file_flush(file);
+        (void)close(file);
+    }
+}
+
+#endif
+
+/* Makes a temporary file and puts its name behind the folder in path. Where
+   errno is EEXIST the next attempt may succeed. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
+                                                           size_t folder,
                                                            unsigned attempt)
 {
     int file;
@@ -4128,18 +4142,16 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *name,
 #else
     /* Two threads differ in where their stacks are, and two processes that
        have one number, in containers with one name, in that or in the time. */
-    uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
-    unsigned host = statesampler_priv_file_host();
+    unsigned host = statesampler_priv_file_hash_host();
     unsigned process = (unsigned)getpid(), number;
+    uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
     mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
-    mixed = statesampler_priv_derive(mixed, (uintptr_t)name);
+    mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
     number = (unsigned)(mixed & UINT32_MAX);
 #endif
-    (void)snprintf(name, STATESAMPLER_PRIV_NAME_SIZE, STATESAMPLER_PRIV_NAME,
-                   host, process, number);
-    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_OS(O_WRONLY) |
-                                                 STATESAMPLER_PRIV_OS(O_CREAT) |
-                                                 STATESAMPLER_PRIV_OS(O_EXCL));
+    (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
+                   STATESAMPLER_PRIV_NAME, host, process, number);
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
 #ifdef _WIN32
     /* What a crash left; a living writer's cannot be removed. */
     if (file < 0 && errno == EEXIST) {
@@ -4161,64 +4173,47 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
             from += wrote;
             size -= (size_t)wrote;
         } else if (wrote == 0 || errno != EINTR) {
-            return wrote == 0 ? STATESAMPLER_EIO : statesampler_priv_file_code();
+            return wrote == 0 ? STATESAMPLER_EIO
+                              : statesampler_priv_file_error();
         }
     }
     return statesampler_priv_file_flush(file) == 0
                ? STATESAMPLER_OK
-               : statesampler_priv_file_code();
+               : statesampler_priv_file_error();
 }
 
-/* A rename lasts through a power cut once its folder is on disk. A folder that
-   may not be opened, or a file system that cannot flush one, is no error: the
-   file itself is already whole. (MoveFileExA has written through.) */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_settle(char *path,
-                                                            size_t folder)
-{
-#ifdef _WIN32
-    (void)path;
-    (void)folder;
-#else
-    int file;
-    path[folder] = 0;
-    file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
-    if (file >= 0) {
-        (void)statesampler_priv_file_flush(file);
-        (void)close(file);
-    }
-#endif
-}
-
-/* One attempt at a save. ENOFILE: its name is taken, or its file removed. */
-STATESAMPLER_PRIV_HOSTED int
-statesampler_priv_file_try(const char *path, size_t folder, const char *bytes,
-                           size_t size, unsigned attempt)
+/* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
+   removed the file. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
+    const char *path, size_t folder, const char *bytes, size_t size,
+    unsigned attempt)
 {
     char temporary[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
     int file, code;
     memcpy(temporary, path, folder);
-    file = statesampler_priv_file_create(temporary + folder, temporary,
-                                         attempt);
+    file = statesampler_priv_file_create(temporary, folder, attempt);
     if (file < 0) {
         return errno == EEXIST   ? STATESAMPLER_ENOFILE
                : errno == ENOENT ? STATESAMPLER_EIO_NO_FOLDER
-                                 : statesampler_priv_file_code();
+                                 : statesampler_priv_file_error();
     }
     code = statesampler_priv_file_write(file, bytes, size);
     if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
         code == STATESAMPLER_OK) {
-        code = statesampler_priv_file_code();
+        code = statesampler_priv_file_error();
     }
     if (code == STATESAMPLER_OK &&
         statesampler_priv_file_rename(path, temporary) != 0) {
-        code = statesampler_priv_file_code();
+        code = statesampler_priv_file_error();
     }
-    if (code == STATESAMPLER_OK) {
-        statesampler_priv_file_settle(temporary, folder);
-    } else {
+    if (code != STATESAMPLER_OK) {
         (void)remove(temporary);
+        return code;
     }
-    return code;
+#ifndef _WIN32
+    statesampler_priv_file_flush_folder(temporary, folder);
+#endif
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
@@ -4229,20 +4224,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     unsigned attempt;
     int code;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    code = statesampler_priv_file_look(&folder, path);
+    code = statesampler_priv_file_check_path(&folder, path);
     if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
         return code;
     }
+#ifndef _WIN32
     statesampler_priv_file_sweep(path, folder);
-    code = STATESAMPLER_ENOFILE;
-    for (attempt = 0; code == STATESAMPLER_ENOFILE; attempt++) {
-        if (attempt == 100) {
-            return STATESAMPLER_EIO_BUSY;
+#endif
+    for (attempt = 0; attempt < 100; attempt++) {
+        code = statesampler_priv_file_save_once(
+            path, folder, (const char *)bytes, size, attempt);
+        if (code != STATESAMPLER_ENOFILE) {
+            return code;
         }
-        code = statesampler_priv_file_try(path, folder, (const char *)bytes,
-                                          size, attempt);
     }
-    return code;
+    return STATESAMPLER_EIO_BUSY;
 }
 
 /* Sets *got to the number of bytes read: size of them unless the file ends. */
@@ -4251,7 +4247,8 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
 {
     *got = 0;
     while (*got != size) { /* a turn reads, ends or was interrupted */
-        unsigned piece = (unsigned)statesampler_priv_min(size - *got, 1u << 30);
+        unsigned piece =
+            (unsigned)statesampler_priv_min(size - *got, 1u << 30);
         long part = (long)STATESAMPLER_PRIV_OS(read)(file, to + *got, piece);
         if (part == 0) {
             break;
@@ -4259,7 +4256,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
         if (part > 0) {
             *got += (size_t)part;
         } else if (errno != EINTR) {
-            return statesampler_priv_file_code();
+            return statesampler_priv_file_error();
         }
     }
     return STATESAMPLER_OK;
@@ -4267,15 +4264,16 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
 
 /* Reads an open file. Its length is the file system's word; a file that turns
    out longer or shorter is not whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_load(size_t *size,
-                                                         int file, char *bytes,
-                                                         size_t capacity)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(size_t *size,
+                                                               int file,
+                                                               char *bytes,
+                                                               size_t capacity)
 {
     struct STATESAMPLER_PRIV_STAT info;
     uint64_t length;
     size_t want, got, more = 0;
     char behind;
-    int code = statesampler_priv_file_judge(
+    int code = statesampler_priv_file_check_kind(
         STATESAMPLER_PRIV_FSTAT(file, &info), &info);
     if (code != STATESAMPLER_OK) {
         return code;
@@ -4304,15 +4302,16 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     size_t folder;
     int code, file;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    code = statesampler_priv_file_look(&folder, path);
+    code = statesampler_priv_file_check_path(&folder, path);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_OS(O_RDONLY));
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
     if (file < 0) {
-        return statesampler_priv_file_code();
+        return statesampler_priv_file_error();
     }
-    code = statesampler_priv_file_load(size, file, (char *)bytes, capacity);
+    code =
+        statesampler_priv_file_read_whole(size, file, (char *)bytes, capacity);
     (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
