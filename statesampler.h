@@ -3823,7 +3823,7 @@ __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
 #define STATESAMPLER_PRIV_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
 #include <dirent.h>
-#include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -3831,7 +3831,6 @@ __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
 /* POSIX, but hidden by -std=c99 unless the file that includes this header
    asked for POSIX before its first include. */
 extern int fsync(int file);
-extern int kill(pid_t process, int signal);
 #endif
 #define STATESAMPLER_PRIV_OS(name) name
 #define STATESAMPLER_PRIV_STAT stat
@@ -4082,8 +4081,10 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
         length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
         return 0;
     }
+    /* Any process may ask for any other's priority; -1 is also one. */
+    errno = 0;
     if (host == statesampler_priv_file_hash_host() &&
-        kill((pid_t)process, 0) != 0 && errno == ESRCH) {
+        getpriority(PRIO_PROCESS, (id_t)process) == -1 && errno == ESRCH) {
         return 1;
     }
     return stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600;

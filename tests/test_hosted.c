@@ -33,7 +33,7 @@
 /* What the system answers the header in this process: 0, or an error that a
    call of this kind ends with. */
 static struct {
-    int write, read, fsync, rename, create, open, fcntl, kill;
+    int write, read, fsync, rename, create, open, fcntl, getpriority;
 } failing;
 
 /* What the header asked, a letter each: w writes, f flushes a file, d flushes
@@ -140,13 +140,14 @@ static int watched_rename(const char *from, const char *to)
     return rename(from, to);
 }
 
-static int watched_kill(pid_t process, int number)
+static int watched_getpriority(int which, id_t who)
 {
-    if (failing.kill != 0) {
-        errno = failing.kill;
+    if (failing.getpriority != 0) {
+        errno = failing.getpriority;
         return -1;
     }
-    return kill(process, number);
+    (void)which;
+    return getpriority(PRIO_PROCESS, who);
 }
 
 static pid_t watched_getpid(void)
@@ -179,7 +180,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #define read watched_read
 #define fsync watched_fsync
 #define rename watched_rename
-#define kill watched_kill
+#define getpriority watched_getpriority
 #define getpid watched_getpid
 #define uname watched_uname
 #define fcntl(file, command, lock) watched_fcntl(file, command, lock)
@@ -193,7 +194,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #undef read
 #undef fsync
 #undef rename
-#undef kill
+#undef getpriority
 #undef getpid
 #undef uname
 #undef fcntl
@@ -1236,9 +1237,9 @@ static void check_leftovers(void)
 
     /* Who takes a living process for a dead one does no harm. */
     p = pause_in_save("state", 11);
-    failing.kill = ESRCH;
+    failing.getpriority = ESRCH;
     CHECK(save_number("state", 100, 12) == STATESAMPLER_OK);
-    failing.kill = 0;
+    failing.getpriority = 0;
     CHECK(count_files() == 1 && load_number("state") == 12);
     release(p);
     CHECK(count_files() == 1 && load_number("state") == 11);
@@ -1424,7 +1425,7 @@ static void check_storm(const char *name, unsigned kills, int two_users)
     CHECK(torn == 0 && reads > 0 && saves > 0 && in_save > 0);
     CHECK(load_number("state") != 0);
     /* What was killed has left nothing for long. */
-    failing.kill = 0;
+    failing.getpriority = 0;
     same_process = 0;
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7);
@@ -1443,7 +1444,7 @@ static void check_storms(void)
     check_storm("without locks", kills, 0);
     failing.fcntl = 0;
     CHECK(count_files() == 1);
-    failing.kill = ESRCH;
+    failing.getpriority = ESRCH;
     check_storm("each takes the others for dead", kills, 0);
     CHECK(count_files() == 1);
     same_process = 4711;
