@@ -922,15 +922,16 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    folder, which is flushed to disk and renamed over path; then the folder is
    flushed. A crash may leave it behind: the next save in the folder removes
    those of processes of this host that are gone, and any other after an hour
-   (Windows: any that no process has open).
+   (Windows: a later save takes its name over).
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
    to nothing is replaced by the file. After an error what was at path is as it
    was and nothing is left behind:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
        EIO_PERMISSION   the folder may not be written to
-       EIO_SPACE        the disk, a quota or a limit on sizes of files is full
-       EIO_READ_ONLY    the file system is
+       EIO_SPACE        the disk or a quota is full, or the file is above a
+                        limit on sizes
+       EIO_READ_ONLY    the file system is read-only
        EIO_NO_FOLDER    the folder of path does not exist
        EIO_IS_FOLDER    path is a folder, or ends with a slash
        EIO_NOT_REGULAR  path is a device, a pipe or a socket
