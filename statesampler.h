@@ -840,6 +840,7 @@ ALGORITHM 1
 #define STATESAMPLER_EIO_NAME (-707)
 #define STATESAMPLER_EIO_OPEN_FILES (-708)
 #define STATESAMPLER_EIO_BUSY (-709)
+#define STATESAMPLER_EIO_CHANGED (-710)
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -1244,28 +1245,50 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
        "pmi"       PMI_RANK, PMI_SIZE
        "slurm"     SLURM_PROCID, SLURM_NTASKS
    and *launcher, which may be NULL, to its name; with none set to rank 0 of 1
-   and "none". EENV: one of the pair is not set, is not a decimal number of 32
-   bits, or rank >= world size; *launcher says whose and *desc is unchanged. */
+   and "none". These are global: with tensor, pipeline or context parallelism
+   divide, so that rank and world_size are those of the data-parallel group.
+   EENV_UNSET, EENV_NUMBER, EENV_RANK: one of the pair is not set, is not a
+   decimal number of 32 bits, or rank >= world size; *launcher says whose and
+   *desc is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
-/* Writes size bytes to a file so that a crash at any instant leaves the old
-   file or the new one whole: to path with ".tmp" behind it, flushed to disk
-   and renamed over path (POSIX: and the folder flushed). A temporary file
-   that a crash left gives way to the next save's. Processes that write the
-   same path wait for one another, a minute at most (Windows: all but one
-   fail); threads of one process must take turns. path: 1 .. 4,095 bytes (the
-   system may allow less), else EINVAL. EIO, also where path is a folder, a
-   device or a pipe: what was there is as it was. A symbolic link is replaced,
-   and the new file has the mode of any new file. */
+/* Writes size bytes to a file. A reader finds the old file or the new one,
+   whole, and so does everybody after a crash at any instant, however many
+   processes, users and hosts save to path at once; one of them is the last.
+   The bytes go to a new file .statesampler-HOST-PROCESS-NUMBER.tmp in the same
+   folder, which is flushed to disk and renamed over path; then the folder is
+   flushed. A crash may leave it behind: the next save in the folder removes
+   those of processes of this host that are gone, and any other after an hour
+   (Windows: a later save takes its name over).
+   A file at path is replaced if the folder allows it, whatever its own mode,
+   and the new one has the mode of any new file; a symbolic link to a file or
+   to nothing is replaced by the file. After an error what was at path is as it
+   was and nothing is left behind:
+       EINVAL_PATH      path is empty or longer than 4,095 bytes
+       EIO_PERMISSION   the folder may not be written to
+       EIO_SPACE        the disk or a quota is full, or the file is above a
+                        limit on sizes
+       EIO_READ_ONLY    the file system is read-only
+       EIO_NO_FOLDER    the folder of path does not exist
+       EIO_IS_FOLDER    path is a folder, or ends with a slash
+       EIO_NOT_REGULAR  path is a device, a pipe or a socket
+       EIO_NAME         the system does not allow path, or not a name of 44
+                        bytes beside it
+       EIO_OPEN_FILES   the process or the system has too many files open
+       EIO_BUSY         a file system is mounted at path; Windows: another
+                        program has it open; or 100 attempts were disturbed
+       EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
 
 /* Reads a whole file of at most capacity bytes and sets *size. ECAPACITY: it
    is larger, *size says how large, and bytes hold its beginning; so capacity
-   0 asks for the size. ENOFILE, EIO: *size is unchanged, bytes may hold a
-   part. */
+   0 asks for the size. ENOFILE: there is no such file. With this and all other
+   errors, which are those of save_file and EIO_CHANGED, where somebody made
+   the file longer or shorter meanwhile, *size is unchanged, and bytes may hold
+   a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -5479,37 +5502,55 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     case STATESAMPLER_EENV_NUMBER:
         return "a rank or world size is not a decimal number of 32 bits";
     case STATESAMPLER_EENV_RANK: return "the rank is not below the world size";
-    case STATESAMPLER_EIO: return "the file cannot be read or written";
+    case STATESAMPLER_EIO: return "the system reports an input or output error";
     case STATESAMPLER_EIO_PERMISSION: return "no permission";
-    case STATESAMPLER_EIO_SPACE: return "no space is left";
+    case STATESAMPLER_EIO_SPACE:
+        return "no space is left, or a quota or size limit is reached";
     case STATESAMPLER_EIO_READ_ONLY: return "the file system is read-only";
     case STATESAMPLER_EIO_NO_FOLDER:
         return "the folder of the file does not exist";
-    case STATESAMPLER_EIO_IS_FOLDER: return "the path is that of a folder";
+    case STATESAMPLER_EIO_IS_FOLDER: return "the path names a folder";
     case STATESAMPLER_EIO_NOT_REGULAR:
-        return "the path is that of a device, a pipe or a socket";
+        return "the path names a device, a pipe or a socket";
     case STATESAMPLER_EIO_NAME: return "the system does not allow this path";
     case STATESAMPLER_EIO_OPEN_FILES: return "too many files are open";
-    case STATESAMPLER_EIO_BUSY: return "another program has the file open";
+    case STATESAMPLER_EIO_BUSY: return "the file is in use";
+    case STATESAMPLER_EIO_CHANGED:
+        return "the file was written to while it was read";
     case STATESAMPLER_ENOFILE: return "there is no such file";
 #endif
     default: return "unknown error";
     }
 }
 
-/* --- hosted -------------------------------------------------------------- */
+/* --- hosted --------------------------------------------------------------
+   A save writes a temporary file of its own, which O_EXCL guarantees, and
+   renames it over path. No two calls ever write to one file, so none has to
+   keep another out. Whoever removes a temporary file, and when, tears nothing:
+   if its writer lives, the rename fails and the save begins again. Nor does it
+   rename another's half-written file: on POSIX that has the same name with a
+   chance of 2^-32, on Windows an open file can be neither renamed nor
+   removed. */
 
 #ifdef STATESAMPLER_HOSTED
 
+#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) && \
+    !defined(__APPLE__) && !defined(_AIX) && !defined(__HAIKU__) && \
+    !defined(__QNX__)
+#error "STATESAMPLER_HOSTED needs POSIX or Windows: leave it undefined here"
+#endif
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #ifdef _WIN32
-#include <fcntl.h>
 #include <io.h>
 #include <share.h>
-#include <sys/stat.h>
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -5517,42 +5558,65 @@ extern "C"
 __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
                                                 const char *to,
                                                 unsigned long flags);
+#define STATESAMPLER_PRIV_OS(name) _##name
+#define STATESAMPLER_PRIV_STAT _stat64
+#define STATESAMPLER_PRIV_FSTAT _fstat64
+#define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
+#define STATESAMPLER_PRIV_SEPARATORS "/\\:"
+#define STATESAMPLER_PRIV_READING _O_RDONLY
+#define STATESAMPLER_PRIV_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 /* POSIX, but hidden by -std=c99 unless the file that includes this header
    asked for POSIX before its first include. */
 extern int fsync(int file);
 #endif
+#define STATESAMPLER_PRIV_OS(name) name
+#define STATESAMPLER_PRIV_STAT stat
+#define STATESAMPLER_PRIV_FSTAT fstat
+#define STATESAMPLER_PRIV_IS(type, mode) S_IS##type(mode)
+#define STATESAMPLER_PRIV_SEPARATORS "/"
+/* Does not wait at a pipe, should one be there by now. */
+#define STATESAMPLER_PRIV_READING (O_RDONLY | O_NONBLOCK)
+#define STATESAMPLER_PRIV_CREATING (O_WRONLY | O_CREAT | O_EXCL)
 #endif
 
-/* Sets *value from a variable. Returns 0 if it is not there, 1 if it is a
-   decimal number of 32 bits, -1 otherwise. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_env(const char *name,
-                                                   uint32_t *value)
+/* Longer paths than this, with the 0 at their end, are refused. */
+#define STATESAMPLER_PRIV_PATH 4096
+
+/* A temporary name: the host's hash, the process and a number; and its size,
+   with the 0 at its end. */
+#define STATESAMPLER_PRIV_NAME ".statesampler-%08x-%08x-%08x.tmp"
+#define STATESAMPLER_PRIV_NAME_SIZE 45
+
+/* Sets *value from a variable that is a decimal number of 32 bits. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
+                                                        const char *name)
 {
     const char *text = getenv(name);
     uint64_t number = 0;
     if (!text) {
-        return 0;
+        return STATESAMPLER_EENV_UNSET;
     }
     if (*text == 0) {
-        return -1;
+        return STATESAMPLER_EENV_NUMBER;
     }
     for (; *text != 0; text++) { /* ends with the text */
         if (*text < '0' || *text > '9') {
-            return -1;
+            return STATESAMPLER_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
         if (number > UINT32_MAX) {
-            return -1;
+            return STATESAMPLER_EENV_NUMBER;
         }
     }
     *value = (uint32_t)number;
-    return 1;
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
@@ -5569,16 +5633,18 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     int i, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
-        int has_rank = statesampler_priv_env(names[i][1], &rank);
-        int has_size = statesampler_priv_env(names[i][2], &world_size);
-        if (has_rank == 0 && has_size == 0) {
-            continue;
+        if (getenv(names[i][1]) || getenv(names[i][2])) {
+            int second = statesampler_priv_env_read(&world_size, names[i][2]);
+            found = names[i][0];
+            code = statesampler_priv_env_read(&rank, names[i][1]);
+            if (code == STATESAMPLER_OK || second == STATESAMPLER_EENV_UNSET) {
+                code = second;
+            }
+            break;
         }
-        found = names[i][0];
-        if (has_rank != 1 || has_size != 1 || rank >= world_size) {
-            code = STATESAMPLER_EENV;
-        }
-        break;
+    }
+    if (code == STATESAMPLER_OK && rank >= world_size) {
+        code = STATESAMPLER_EENV_RANK;
     }
     if (launcher) {
         *launcher = found;
@@ -5590,214 +5656,387 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* Longer paths than this are refused. */
-#define STATESAMPLER_PRIV_PATH 4096
+/* The code for errno. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
+{
+    static const int codes[][2] = {
+        {ENOENT, STATESAMPLER_ENOFILE},
+        {EACCES, STATESAMPLER_EIO_PERMISSION},
+        {EPERM, STATESAMPLER_EIO_PERMISSION},
+        {ENOSPC, STATESAMPLER_EIO_SPACE},
+        {EFBIG, STATESAMPLER_EIO_SPACE},
+#ifdef EDQUOT
+        {EDQUOT, STATESAMPLER_EIO_SPACE},
+#endif
+        {EROFS, STATESAMPLER_EIO_READ_ONLY},
+        {ENOTDIR, STATESAMPLER_EIO_NO_FOLDER},
+        {EISDIR, STATESAMPLER_EIO_IS_FOLDER},
+        {ENAMETOOLONG, STATESAMPLER_EIO_NAME},
+        {EINVAL, STATESAMPLER_EIO_NAME},
+        {EILSEQ, STATESAMPLER_EIO_NAME},
+#ifdef ELOOP
+        {ELOOP, STATESAMPLER_EIO_NAME},
+#endif
+        {EMFILE, STATESAMPLER_EIO_OPEN_FILES},
+        {ENFILE, STATESAMPLER_EIO_OPEN_FILES},
+        {EBUSY, STATESAMPLER_EIO_BUSY},
+        {EAGAIN, STATESAMPLER_EIO_BUSY},
+    };
+    size_t i;
+    for (i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i][0] == errno) {
+            return codes[i][1];
+        }
+    }
+    return STATESAMPLER_EIO;
+}
 
+/* OK if what stat or fstat has found is regular; result is what they return. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
+    int result, const struct STATESAMPLER_PRIV_STAT *info)
+{
+    if (result != 0) {
+        return statesampler_priv_file_error();
+    }
+    if (STATESAMPLER_PRIV_IS(DIR, info->st_mode)) {
+        return STATESAMPLER_EIO_IS_FOLDER;
+    }
+    return STATESAMPLER_PRIV_IS(REG, info->st_mode)
+               ? STATESAMPLER_OK
+               : STATESAMPLER_EIO_NOT_REGULAR;
+}
+
+/* OK if a regular file is at path; asked before it is opened, because opening
+   a device may do something. Sets *folder to the length of what stands before
+   the file's name. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
+    size_t *folder, const char *path)
+{
+    struct STATESAMPLER_PRIV_STAT info;
+    size_t length = strlen(path);
+    int result;
+    if (length == 0 || length >= STATESAMPLER_PRIV_PATH) {
+        return STATESAMPLER_EINVAL_PATH;
+    }
+    for (*folder = length; *folder > 0; --*folder) {
+        if (strchr(STATESAMPLER_PRIV_SEPARATORS, path[*folder - 1])) {
+            break;
+        }
+    }
+    if (*folder == length) {
+        return STATESAMPLER_EIO_IS_FOLDER;
+    }
+    result = STATESAMPLER_PRIV_STAT(path, &info);
 #ifdef _WIN32
-
-/* Opens the temporary file, empty, for this writer alone: another writer's is
-   shared with nobody, and fails; one that a crash left is taken over. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
-                                                      const char *path)
-{
-    (void)path; /* moving over a folder or a device fails by itself */
-    return _sopen(temporary, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY,
-                  _SH_DENYRW, _S_IREAD | _S_IWRITE);
+    /* The older of its C libraries have no stat for devices. */
+    if (result != 0 && _access(path, 0) == 0) {
+        return STATESAMPLER_EIO_NOT_REGULAR;
+    }
+#endif
+    return statesampler_priv_file_check_kind(result, &info);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
-                                                     const char *bytes,
-                                                     size_t size)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
+                                                         int flags)
 {
-    return _write(file, bytes,
-                  (unsigned)statesampler_priv_min(size, 1u << 30));
+    int file;
+    do { /* ends when no signal interrupts it */
+#if defined(_WIN32)
+        file = _sopen(path, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
+                      _S_IREAD | _S_IWRITE);
+#elif defined(O_CLOEXEC)
+        file = open(path, flags | O_CLOEXEC, 0666);
+#else
+        file = open(path, flags, 0666);
+#endif
+    } while (file < 0 && errno == EINTR);
+    return file;
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+/* Has the file's bytes, or the folder's names, written to disk. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 {
-    return _commit(file);
-}
-
-/* An open file can be neither removed nor moved; and where another writer
-   opens it between the two calls, the second one fails. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
-                                                        const char *path)
-{
-    (void)_close(file);
-    (void)remove(path);
-}
-
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
-                                                       const char *from,
-                                                       const char *to)
-{
-    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-    if (_close(file) == 0 && MoveFileExA(from, to, 1 | 8)) {
+    int result;
+#ifdef __APPLE__
+    /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
+       some feature macros hide; a file system without it has fsync. */
+    if (fcntl(file, 51) == 0) {
         return 0;
     }
-    (void)remove(from);
-    return -1;
-}
-
+#endif
+    do { /* ends when no signal interrupts it */
+#ifdef _WIN32
+        result = _commit(file);
 #else
+        result = fsync(file);
+#endif
+    } while (result != 0 && errno == EINTR);
+    return result;
+}
 
-/* Makes the temporary file, for this process alone. The lock says whether one
-   that is there already belongs to a live writer, who is waited for, a minute
-   at most; otherwise it is what a crash left, and removed. A record lock,
-   because a process forked in mid-save does not inherit it. Every turn but
-   the last ends with a pause, a removal, or another writer's rename. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
-                                                      const char *path)
+/* Renames over what is there. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
+                                                           const char *from)
 {
-    struct stat named, opened;
-    int attempt;
-    /* Root can rename over a device, and "/dev/null" as a name for no
-       checkpoint must not end as a file. */
-    if (stat(path, &named) == 0 && !S_ISREG(named.st_mode)) {
-        return -1;
+#ifdef _WIN32
+    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that fails,
+       rename says in errno why, or that a file is there. */
+    if (MoveFileExA(from, to, 1 | 8) || rename(from, to) == 0) {
+        return 0;
     }
-    for (attempt = 0; attempt < 6000; attempt++) {
-        struct flock lock;
-        int same, fresh, file;
-        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-        fresh = file >= 0;
-        if (!fresh) {
-            if (errno != EEXIST) {
-                return -1;
-            }
-            file = open(temporary, O_WRONLY | O_NONBLOCK);
-            if (file < 0) { /* renamed by now; or a link or pipe to nowhere */
-                if (errno != ENOENT && unlink(temporary) != 0) {
-                    return -1;
-                }
-                continue;
-            }
-        }
-        lock.l_type = F_WRLCK;
-        lock.l_whence = SEEK_SET;
-        lock.l_start = 0;
-        lock.l_len = 0;
-        if (fcntl(file, F_SETLK, &lock) != 0 &&
-            (errno == EAGAIN || errno == EACCES)) {
-            (void)close(file);
-            (void)poll(NULL, 0, 10); /* sleeps for 10 ms */
-            continue;
-        }
-        /* fstat fails only where the numbers do not fit; then trust. */
-        same = fstat(file, &opened) != 0 ||
-               (stat(temporary, &named) == 0 &&
-                opened.st_ino == named.st_ino &&
-                opened.st_dev == named.st_dev);
-        if (same && fresh) {
-            return file;
-        }
-        if (same) {
-            (void)unlink(temporary);
-        }
-        (void)close(file);
+    if (_access(to, 0) == 0) {
+        errno = _access(to, 2) == 0 ? EBUSY : EACCES;
+    } else if (errno == ENOENT && _access(from, 0) == 0) {
+        errno = EINVAL; /* the name is not one */
     }
     return -1;
+#else
+    return rename(from, to);
+#endif
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
-                                                     const char *bytes,
-                                                     size_t size)
+#ifndef _WIN32
+
+/* Hosts that share a file system have different names. */
+STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
 {
-    return (int)write(file, bytes,
-                      (size_t)statesampler_priv_min(size, 1u << 30));
+    struct utsname names;
+    uint64_t hash = 0;
+    const char *c;
+    if (uname(&names) >= 0) {
+        for (c = names.nodename; *c != 0; c++) {
+            hash = statesampler_priv_derive(hash, (unsigned char)*c);
+        }
+    }
+    return (unsigned)(hash & UINT32_MAX);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+/* Whether a file is what a crash has left: a temporary one of a process of
+   this host that is gone. Where that cannot be told, because it is another
+   host's, or another process has that number by now, one of an hour ago. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
+                                                            const char *name)
 {
-    return fsync(file);
+    unsigned host, process, number;
+    struct stat info;
+    int length = 0;
+    if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
+               &length) != 3 ||
+        length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
+        return 0;
+    }
+    /* Any process may ask for any other's priority; -1 is also one. */
+    errno = 0;
+    if (host == statesampler_priv_file_hash_host() &&
+        getpriority(PRIO_PROCESS, (id_t)process) == -1 && errno == ESRCH) {
+        return 1;
+    }
+    return stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600;
 }
 
-/* Removed or renamed before it is closed, because closing gives up the
-   lock, and the name may then be another writer's. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
-                                                        const char *path)
+/* Removes what crashes have left in the folder of path, if that may be read. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
+                                                           size_t folder)
 {
-    (void)remove(path);
-    (void)close(file);
+    char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    const struct dirent *entry;
+    DIR *entries;
+    memcpy(left, path, folder);
+    left[folder] = 0;
+    entries = opendir(folder ? left : ".");
+    if (!entries) {
+        return;
+    }
+    while ((entry = readdir(entries)) != NULL) { /* ends with the folder */
+        if (strlen(entry->d_name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
+            memcpy(left + folder, entry->d_name, STATESAMPLER_PRIV_NAME_SIZE);
+            if (statesampler_priv_file_is_left(left, left + folder)) {
+                (void)unlink(left);
+            }
+        }
+    }
+    (void)closedir(entries);
 }
 
 /* A rename lasts through a power cut once its folder is on disk. A folder that
    may not be opened, or a file system that cannot flush one, is no error: the
-   file itself is already whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
-                                                       const char *from,
-                                                       const char *to)
+   file itself is already whole. Windows' rename flushes by itself. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_flush_folder(
+    char *path, size_t folder)
 {
-    char path[STATESAMPLER_PRIV_PATH];
-    size_t i, length = 0;
-    int folder;
-    if (rename(from, to) != 0) {
-        statesampler_priv_abandon(file, from);
-        return -1;
+    int file;
+    path[folder] = 0;
+    file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
+    if (file >= 0) {
+        (void)statesampler_priv_file_flush(file);
+        (void)close(file);
     }
-    (void)close(file);
-    for (i = 0; to[i] != 0; i++) {
-        path[i] = to[i];
-        if (to[i] == '/') {
-            length = i + 1;
-        }
-    }
-    if (length == 0) {
-        path[length++] = '.';
-    }
-    path[length] = 0;
-    folder = open(path, O_RDONLY);
-    if (folder >= 0) {
-        (void)fsync(folder);
-        (void)close(folder);
-    }
-    return 0;
 }
 
 #endif
+
+/* Makes a temporary file and puts its name behind the folder in path. Where
+   errno is EEXIST the next attempt may succeed. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
+                                                           size_t folder,
+                                                           unsigned attempt)
+{
+    int file;
+#ifdef _WIN32
+    unsigned host = 0, process = 0, number = attempt;
+#else
+    /* Two threads differ in where their stacks are, and two processes that
+       have one number, in containers with one name, in that or in the time. */
+    unsigned host = statesampler_priv_file_hash_host();
+    unsigned process = (unsigned)getpid(), number;
+    uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
+    mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
+    mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
+    number = (unsigned)(mixed & UINT32_MAX);
+#endif
+    (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
+                   STATESAMPLER_PRIV_NAME, host, process, number);
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
+#ifdef _WIN32
+    /* What a crash left; a living writer's cannot be removed. */
+    if (file < 0 && errno == EEXIST) {
+        (void)remove(path);
+        errno = EEXIST;
+    }
+#endif
+    return file;
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
+                                                          const char *from,
+                                                          size_t size)
+{
+    while (size != 0) { /* a turn writes, fails or was interrupted */
+        unsigned piece = (unsigned)statesampler_priv_min(size, 1u << 30);
+        long wrote = (long)STATESAMPLER_PRIV_OS(write)(file, from, piece);
+        if (wrote > 0) {
+            from += wrote;
+            size -= (size_t)wrote;
+        } else if (wrote == 0 || errno != EINTR) {
+            return wrote == 0 ? STATESAMPLER_EIO
+                              : statesampler_priv_file_error();
+        }
+    }
+    return statesampler_priv_file_flush(file) == 0
+               ? STATESAMPLER_OK
+               : statesampler_priv_file_error();
+}
+
+/* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
+   removed the file. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
+    const char *path, size_t folder, const char *bytes, size_t size,
+    unsigned attempt)
+{
+    char temporary[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    int file, code;
+    memcpy(temporary, path, folder);
+    file = statesampler_priv_file_create(temporary, folder, attempt);
+    if (file < 0) {
+        return errno == EEXIST   ? STATESAMPLER_ENOFILE
+               : errno == ENOENT ? STATESAMPLER_EIO_NO_FOLDER
+                                 : statesampler_priv_file_error();
+    }
+    code = statesampler_priv_file_write(file, bytes, size);
+    if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
+        code == STATESAMPLER_OK) {
+        code = statesampler_priv_file_error();
+    }
+    if (code == STATESAMPLER_OK &&
+        statesampler_priv_file_rename(path, temporary) != 0) {
+        code = statesampler_priv_file_error();
+    }
+    if (code != STATESAMPLER_OK) {
+        (void)remove(temporary);
+        return code;
+    }
+#ifndef _WIN32
+    statesampler_priv_file_flush_folder(temporary, folder);
+#endif
+    return STATESAMPLER_OK;
+}
 
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
-    static const char suffix[5] = ".tmp";
-    char temporary[STATESAMPLER_PRIV_PATH + sizeof suffix];
-    const char *from = (const char *)bytes;
-    size_t length, i;
-    int file, good = 1;
+    size_t folder = 0;
+    unsigned attempt;
+    int code;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    for (length = 0; path[length] != 0; length++) {
-        if (length + 1 >= STATESAMPLER_PRIV_PATH) {
-            return STATESAMPLER_EINVAL;
-        }
-        temporary[length] = path[length];
+    code = statesampler_priv_file_check_path(&folder, path);
+    if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
+        return code;
     }
-    if (length == 0) {
-        return STATESAMPLER_EINVAL;
-    }
-    for (i = 0; i < sizeof suffix; i++) {
-        temporary[length + i] = suffix[i];
-    }
-    file = statesampler_priv_create(temporary, path);
-    if (file < 0) {
-        return STATESAMPLER_EIO;
-    }
-    while (good && size != 0) { /* a turn writes one byte or more, or fails */
-        int wrote = statesampler_priv_write(file, from, size);
-        if (wrote > 0) {
-            from += wrote;
-            size -= (size_t)wrote;
-        } else if (wrote == 0 || errno != EINTR) {
-            good = 0;
+#ifndef _WIN32
+    statesampler_priv_file_sweep(path, folder);
+#endif
+    for (attempt = 0; attempt < 100; attempt++) {
+        code = statesampler_priv_file_save_once(
+            path, folder, (const char *)bytes, size, attempt);
+        if (code != STATESAMPLER_ENOFILE) {
+            return code;
         }
     }
-    if (!good || statesampler_priv_flush(file) != 0) {
-        statesampler_priv_abandon(file, temporary);
-        return STATESAMPLER_EIO;
+    return STATESAMPLER_EIO_BUSY;
+}
+
+/* Sets *got to the number of bytes read: size of them unless the file ends. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
+                                                         char *to, size_t size)
+{
+    *got = 0;
+    while (*got != size) { /* a turn reads, ends or was interrupted */
+        unsigned piece =
+            (unsigned)statesampler_priv_min(size - *got, 1u << 30);
+        long part = (long)STATESAMPLER_PRIV_OS(read)(file, to + *got, piece);
+        if (part == 0) {
+            break;
+        }
+        if (part > 0) {
+            *got += (size_t)part;
+        } else if (errno != EINTR) {
+            return statesampler_priv_file_error();
+        }
     }
-    return statesampler_priv_publish(file, temporary, path) == 0
-               ? STATESAMPLER_OK
-               : STATESAMPLER_EIO;
+    return STATESAMPLER_OK;
+}
+
+/* Reads an open file. Its length is the file system's word; a file that turns
+   out longer or shorter is not whole. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(size_t *size,
+                                                               int file,
+                                                               char *bytes,
+                                                               size_t capacity)
+{
+    struct STATESAMPLER_PRIV_STAT info;
+    uint64_t length;
+    size_t want, got, more = 0;
+    char behind;
+    int code = statesampler_priv_file_check_kind(
+        STATESAMPLER_PRIV_FSTAT(file, &info), &info);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    length = (uint64_t)info.st_size;
+    want = (size_t)statesampler_priv_min(length, capacity);
+    code = statesampler_priv_file_read(&got, file, bytes, want);
+    if (code == STATESAMPLER_OK && length <= capacity) {
+        code = statesampler_priv_file_read(&more, file, &behind, 1);
+    }
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    if (got != want || more != 0) {
+        return STATESAMPLER_EIO_CHANGED;
+    }
+    *size = (size_t)statesampler_priv_min(length, (size_t)-1);
+    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
@@ -5805,27 +6044,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    size_t capacity,
                                                    size_t *size)
 {
-    char rest[1024];
-    FILE *file;
-    size_t got, part, more = 0;
-    int code = STATESAMPLER_OK;
+    size_t folder;
+    int code, file;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    file = fopen(path, "rb");
-    if (!file) {
-        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    code = statesampler_priv_file_check_path(&folder, path);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    got = capacity ? fread(bytes, 1, capacity, file) : 0;
-    while (got == capacity && /* ends with the file */
-           (part = fread(rest, 1, sizeof rest, file)) != 0) {
-        more += part;
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
+    if (file < 0) {
+        return statesampler_priv_file_error();
     }
-    if (ferror(file)) {
-        code = STATESAMPLER_EIO;
-    } else {
-        *size = got + more;
-        code = more ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
-    }
-    (void)fclose(file);
+    code =
+        statesampler_priv_file_read_whole(size, file, (char *)bytes, capacity);
+    (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
 
