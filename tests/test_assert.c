@@ -121,7 +121,7 @@ static void check_sampler(void)
     WRONG(statesampler_locate(&blank, 0, &place));
     WRONG(statesampler_locate(&sampler, 0, NULL));
     RIGHT(statesampler_save(&sampler, state, sizeof state));
-    RIGHT(statesampler_save(&sampler, state, 0));
+    RIGHT(statesampler_save(&sampler, NULL, 0));
     WRONG(statesampler_save(NULL, state, sizeof state));
     WRONG(statesampler_save(&blank, state, sizeof state));
     WRONG(statesampler_save(&sampler, NULL, sizeof state));
@@ -130,6 +130,9 @@ static void check_sampler(void)
     WRONG(statesampler_load(NULL, state, sizeof state));
     WRONG(statesampler_load(&blank, state, sizeof state));
     WRONG(statesampler_load(&sampler, NULL, sizeof state));
+    RIGHT(statesampler_describe(state, sizeof state, NULL, NULL));
+    RIGHT(statesampler_describe(NULL, 0, &desc, &place));
+    WRONG(statesampler_describe(NULL, sizeof state, &desc, &place));
 }
 
 static void check_mix(void)
@@ -144,17 +147,22 @@ static void check_mix(void)
     RIGHT(statesampler_mix_init(&mix, sources, 2, 0));
     WRONG(statesampler_mix_init(NULL, sources, 2, 0));
     WRONG(statesampler_mix_init(&mix, NULL, 2, 0));
+    RIGHT(statesampler_mix_init(&none, NULL, 0, 0));
     WRONG(statesampler_mix_init(&mix, blanks, 2, 0));
     RIGHT(statesampler_mix_next(&mix, NULL, &size, &source));
     WRONG(statesampler_mix_next(NULL, NULL, &size, &source));
     WRONG(statesampler_mix_next(&none, NULL, &size, &source));
-    WRONG(statesampler_mix_next(&mix, NULL, NULL, &source));
-    WRONG(statesampler_mix_next(&mix, NULL, &size, NULL));
+    RIGHT(statesampler_mix_next(&mix, out, &size, &source));
+    RIGHT(statesampler_mix_next(&mix, NULL, NULL, NULL));
+    WRONG(statesampler_mix_next(&mix, out, NULL, &source));
+    WRONG(statesampler_mix_next(&mix, out, &size, NULL));
     RIGHT(statesampler_mix_at(&mix, 0, NULL, &size, &source));
     WRONG(statesampler_mix_at(NULL, 0, NULL, &size, &source));
     WRONG(statesampler_mix_at(&none, 0, NULL, &size, &source));
-    WRONG(statesampler_mix_at(&mix, 0, NULL, NULL, &source));
-    WRONG(statesampler_mix_at(&mix, 0, NULL, &size, NULL));
+    RIGHT(statesampler_mix_at(&mix, 0, out, &size, &source));
+    RIGHT(statesampler_mix_at(&mix, 0, NULL, NULL, NULL));
+    WRONG(statesampler_mix_at(&mix, 0, out, NULL, &source));
+    WRONG(statesampler_mix_at(&mix, 0, out, &size, NULL));
     RIGHT(statesampler_mix_seek(&mix, 0));
     WRONG(statesampler_mix_seek(NULL, 0));
     WRONG(statesampler_mix_seek(&none, 0));
@@ -180,7 +188,7 @@ static void check_mix(void)
     WRONG(statesampler_mix_state_bytes(NULL));
     WRONG(statesampler_mix_state_bytes(&none));
     RIGHT(statesampler_mix_save(&mix, bytes, sizeof bytes));
-    RIGHT(statesampler_mix_save(&mix, bytes, 0));
+    RIGHT(statesampler_mix_save(&mix, NULL, 0));
     WRONG(statesampler_mix_save(NULL, bytes, sizeof bytes));
     WRONG(statesampler_mix_save(&none, bytes, sizeof bytes));
     WRONG(statesampler_mix_save(&mix, NULL, sizeof bytes));
@@ -189,6 +197,9 @@ static void check_mix(void)
     WRONG(statesampler_mix_load(NULL, bytes, sizeof bytes));
     WRONG(statesampler_mix_load(&none, bytes, sizeof bytes));
     WRONG(statesampler_mix_load(&mix, NULL, sizeof bytes));
+    RIGHT(statesampler_mix_describe(bytes, sizeof bytes, 0, NULL, NULL));
+    RIGHT(statesampler_mix_describe(NULL, 0, 0, NULL, NULL));
+    WRONG(statesampler_mix_describe(NULL, sizeof bytes, 0, NULL, NULL));
 }
 
 static void check_rest(void)

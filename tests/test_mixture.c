@@ -81,7 +81,7 @@ static void check_alike(statesampler_mixture *a, statesampler_mixture *b,
                         int turns)
 {
     uint64_t x[BATCH], y[BATCH];
-    uint32_t i, j;
+    uint32_t i = 0, j = 0;
     size_t count, other;
     for (; turns > 0; turns--) {
         int more = statesampler_mix_next(&a->mix, x, &count, &i);
