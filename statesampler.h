@@ -1421,6 +1421,18 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif
 #define STATESAMPLER_PRIV_HOSTED static inline
 
+/* For functions that need much of the stack, so that it is not taken from
+   callers on other ways. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STATESAMPLER_PRIV_ALONE static __noinline__ STATESAMPLER_API
+#elif defined(__GNUC__)
+#define STATESAMPLER_PRIV_ALONE static __attribute__((noinline, unused))
+#elif defined(_MSC_VER)
+#define STATESAMPLER_PRIV_ALONE static __declspec(noinline)
+#else
+#define STATESAMPLER_PRIV_ALONE static inline
+#endif
+
 /* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
 #define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
 
@@ -2755,7 +2767,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
 /* No index is so near to this one. */
 #define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_map(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
@@ -2784,7 +2796,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_map(
 }
 
 /* The lanes behind the last position hold whatever comes. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill(
     uint64_t *out, const statesampler_perm *perm, uint64_t first,
     uint64_t stride, size_t count)
 {
@@ -2881,14 +2893,11 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
-/* How many indices, and slots of a window, are put aside on the stack at a
-   time. */
+/* How many indices are put aside on the stack at a time. */
 #ifdef STATESAMPLER_PRIV_BULK
 #define STATESAMPLER_PRIV_SOME 32
-#define STATESAMPLER_PRIV_SLOTS 128
 #else
-#define STATESAMPLER_PRIV_SOME 8
-#define STATESAMPLER_PRIV_SLOTS 8
+#define STATESAMPLER_PRIV_SOME 4
 #endif
 
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
@@ -2921,7 +2930,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_bounds(
 }
 
 /* Makes order the one of this epoch and block, one of so many. */
-STATESAMPLER_PRIV void statesampler_priv_order_set(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_set(
     statesampler_priv_order *order, const statesampler_priv_run *run,
     uint64_t epoch, uint32_t blocks, uint32_t block)
 {
@@ -3018,9 +3027,40 @@ STATESAMPLER_PRIV void statesampler_priv_order_split(
 }
 
 /* Values inside a window become samples: value q is sample q mod chunk_size of
-   the chunk in slot q div chunk_size. This is for windows of few slots, whose
-   chunks are looked up first, all of them. */
-STATESAMPLER_PRIV void statesampler_priv_order_open_few(
+   the chunk in slot q div chunk_size. */
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
+    uint64_t *out, size_t count, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, uint64_t window)
+{
+    const uint64_t first = window * run->window, full = order->perm.n;
+    uint64_t chunks[STATESAMPLER_PRIV_SOME];
+    size_t i, some;
+    for (; count != 0; count -= some) { /* by one or more in every turn */
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        statesampler_priv_order_split(chunks, out, some, run);
+        for (i = 0; i < some; i++) {
+            /* The short chunk is one on from the last full one; another's
+               slot stands in for its own. */
+            chunks[i] += first;
+            if (chunks[i] == full) {
+                chunks[i] = first;
+                out[i] += run->chunk_size;
+            }
+        }
+        statesampler_priv_perm_map(chunks, &order->perm, some);
+        for (i = 0; i < some; i++) {
+            uint64_t chunk = *out < run->chunk_size ? chunks[i] : full - 1;
+            *out++ += order->start + chunk * run->chunk_size;
+        }
+    }
+}
+
+#ifdef STATESAMPLER_PRIV_BULK
+
+/* A window of so few slots is opened by looking up all of its chunks first. */
+#define STATESAMPLER_PRIV_SLOTS 64
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
     uint64_t *out, size_t count, const statesampler_priv_run *run,
     const statesampler_priv_order *order, uint64_t window)
 {
@@ -3044,33 +3084,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_open_few(
     }
 }
 
-/* The same for any window: the slots of some values at a time. */
-STATESAMPLER_PRIV void statesampler_priv_order_open_many(
-    uint64_t *out, size_t count, const statesampler_priv_run *run,
-    const statesampler_priv_order *order, uint64_t window)
-{
-    const uint64_t first = window * run->window, full = order->perm.n;
-    uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
-    size_t i, some;
-    for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
-        statesampler_priv_order_split(chunks, out, some, run);
-        for (i = 0; i < some; i++) {
-            /* The short chunk is one on from the last full one; another's
-               slot stands in for its own. */
-            chunks[i] += first;
-            if (chunks[i] == full) {
-                chunks[i] = first;
-                out[i] += run->chunk_size;
-            }
-        }
-        statesampler_priv_perm_map(chunks, &order->perm, some);
-        for (i = 0; i < some; i++) {
-            uint64_t chunk = *out < run->chunk_size ? chunks[i] : full - 1;
-            *out++ += order->start + chunk * run->chunk_size;
-        }
-    }
-}
+#endif
 
 STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
     uint64_t *out, const statesampler_priv_run *run,
@@ -3088,10 +3102,13 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
                 count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
+#ifdef STATESAMPLER_PRIV_BULK
         if (run->window <= STATESAMPLER_PRIV_SLOTS) {
-            statesampler_priv_order_open_few(out, some, run, order, window);
-        } else {
-            statesampler_priv_order_open_many(out, some, run, order, window);
+            statesampler_priv_order_open_slots(out, some, run, order, window);
+        } else
+#endif
+        {
+            statesampler_priv_order_open_window(out, some, run, order, window);
         }
         out += some;
         count -= some;
@@ -3103,7 +3120,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
    position the first that is below it. The loops end: a position's words run
    through all 2^64 values before one repeats, and one of them is 0. Half of
    the positions or more are done in every pass, as mask < 2 * size. */
-STATESAMPLER_PRIV void statesampler_priv_order_draw(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
     uint64_t *out, const statesampler_priv_order *order, uint64_t first,
     uint64_t stride, size_t count)
 {
@@ -3375,7 +3392,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
    num_samples. Where W is no multiple of the blocks, as after a change of
    world size, each slot is in another block than the one before: so first all
    slots of one block, then those of the next. */
-STATESAMPLER_PRIV void statesampler_priv_view_fill_blocks(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_blocks(
     uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
     uint64_t first, size_t count)
 {
@@ -4361,7 +4378,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix_taken(
    points farther as turns were passed over: the step doubles until it leads
    too far, and is halved from there on, 126 times at most, as points are
    below 2^63. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point(
+STATESAMPLER_PRIV_ALONE uint64_t statesampler_priv_mix_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t goal = mix->base_point + (turn - mix->base_turn);
@@ -5369,10 +5386,9 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors -------------------------------------------------------------- */
 
-STATESAMPLER_DEF const char *statesampler_error(int code)
+STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
 {
     switch (code) {
-    case STATESAMPLER_OK: return "no error";
     case STATESAMPLER_EINVAL: return "an impossible description or argument";
     case STATESAMPLER_EINVAL_NUM_SAMPLES: return "num_samples is above 2^62";
     case STATESAMPLER_EINVAL_RANK: return "rank is not below world_size";
@@ -5422,6 +5438,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "with the order REPLACEMENT a sample has no place";
     case STATESAMPLER_EINVAL_PATH:
         return "the path is empty or longer than 4,095 bytes";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_erange(int code)
+{
+    switch (code) {
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
     case STATESAMPLER_ERANGE_BASE:
         return "the step or turn is before the present shape began";
@@ -5438,6 +5461,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the mix has no source of this number";
     case STATESAMPLER_ERANGE_NAME:
         return "the mixture has no dataset of this name";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
+{
+    switch (code) {
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
     case STATESAMPLER_ECORRUPT_SIZE:
         return "the state is cut short, or too long";
@@ -5473,6 +5503,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state has a newer format than this library";
     case STATESAMPLER_EVERSION_ALGORITHM:
         return "the state is of another algorithm";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_emismatch(int code)
+{
+    switch (code) {
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed, order or mix";
     case STATESAMPLER_EMISMATCH_NUM_SAMPLES:
@@ -5493,8 +5530,15 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state has another weight for a source";
     case STATESAMPLER_EMISMATCH_DATASET:
         return "the state has another dataset of the same name";
-    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+    default: return "unknown error";
+    }
+}
+
 #ifdef STATESAMPLER_HOSTED
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
+{
+    switch (code) {
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";
     case STATESAMPLER_EENV_UNSET:
@@ -5517,6 +5561,26 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     case STATESAMPLER_EIO_BUSY: return "the file is in use";
     case STATESAMPLER_EIO_CHANGED:
         return "the file was written to while it was read";
+    default: return "unknown error";
+    }
+}
+
+#endif
+
+STATESAMPLER_DEF const char *statesampler_error(int code)
+{
+    switch (STATESAMPLER_KIND(code)) {
+    case STATESAMPLER_OK: return code == 0 ? "no error" : "unknown error";
+    case STATESAMPLER_EINVAL: return statesampler_priv_error_einval(code);
+    case STATESAMPLER_ERANGE: return statesampler_priv_error_erange(code);
+    case STATESAMPLER_ECORRUPT:
+    case STATESAMPLER_EVERSION: return statesampler_priv_error_state(code);
+    case STATESAMPLER_EMISMATCH:
+        return statesampler_priv_error_emismatch(code);
+    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+#ifdef STATESAMPLER_HOSTED
+    case STATESAMPLER_EENV:
+    case STATESAMPLER_EIO: return statesampler_priv_error_hosted(code);
     case STATESAMPLER_ENOFILE: return "there is no such file";
 #endif
     default: return "unknown error";
