@@ -1896,6 +1896,32 @@ STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_hash32(
                                         span));
 }
 
+/* first, first + stride, ...: the positions of a vector. */
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
+    const statesampler_priv_v32 number =
+        STATESAMPLER_PRIV_SI(loadu)((const statesampler_priv_v32 *)numbers);
+    const statesampler_priv_v32 step = STATESAMPLER_PRIV_SET64(lanes * stride);
+    statesampler_priv_v32 x = STATESAMPLER_PRIV_MM(add_epi64)(
+        STATESAMPLER_PRIV_SET64(first),
+        STATESAMPLER_PRIV_MM(mul_epu32)(number,
+                                        STATESAMPLER_PRIV_SET64(stride)));
+    size_t i;
+    x = STATESAMPLER_PRIV_MM(add_epi64)(
+        x, STATESAMPLER_PRIV_MM(slli_epi64)(
+               STATESAMPLER_PRIV_MM(mul_epu32)(
+                   number, STATESAMPLER_PRIV_SET64(stride >> 32)),
+               32));
+    for (i = 0; i < 4; i++) {
+        STATESAMPLER_PRIV_SI(storeu)((statesampler_priv_v32 *)(out), x);
+        x = STATESAMPLER_PRIV_MM(add_epi64)(x, step);
+        out += lanes;
+    }
+}
+
 /* Four vectors of 64-bit lanes, that a pack brings into the order in which
    join's unpack takes them apart. */
 STATESAMPLER_PRIV void statesampler_priv_split16(
@@ -2078,6 +2104,15 @@ STATESAMPLER_PRIV uint32x4_t statesampler_priv_hash32(uint32x4_t x,
     return statesampler_priv_high32(x, span);
 }
 
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
+}
+
 STATESAMPLER_PRIV void statesampler_priv_split16(
     uint16x8_t *l, uint16x8_t *r, const uint64_t *values,
     const statesampler_priv_division *by)
@@ -2204,6 +2239,15 @@ STATESAMPLER_PRIV v128_t statesampler_priv_hash32(v128_t x, v128_t mul,
 STATESAMPLER_PRIV v128_t statesampler_priv_low32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
 }
 
 STATESAMPLER_PRIV void statesampler_priv_split16(
@@ -2334,6 +2378,15 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_hash32(uint32_t x, uint32_t mul,
     return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
+}
+
 STATESAMPLER_PRIV void statesampler_priv_split16(
     statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
     const statesampler_priv_division *by)
@@ -2420,16 +2473,6 @@ STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
     by.reciprocal = (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) /
                                perm->right);
     return by;
-}
-
-/* x / right, for x <= left * right. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_quotient(
-    const statesampler_priv_division *by, uint64_t x)
-{
-    uint64_t low = ((x & 0xffffffffu) * by->reciprocal) >> 32;
-    uint64_t quotient = ((x >> 32) * by->reciprocal + low) >> by->shift;
-    quotient += x - quotient * by->right >= by->right;
-    return (uint32_t)quotient;
 }
 
 /* Vectors of pairs, each a step further on, from next, which moves along. */
@@ -2645,7 +2688,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_network(
     }
 }
 
-/* Writes the indices of vectors of pairs. Not 0 if an l is `rows` or more. */
+/* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
+   first `rows` rows of the grid, which are whole. */
 STATESAMPLER_PRIV int statesampler_priv_store16(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
@@ -2741,9 +2785,11 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const uint32_t vectors = (count - 1) / lanes + 1;
     const uint32_t full = count / lanes;
-    const uint32_t rows = statesampler_priv_bulk_quotient(by, perm->n);
-    uint32_t i;
+    uint32_t rows = perm->left, i;
     int beyond;
+    while ((uint64_t)rows * perm->right > perm->n) {
+        rows--; /* once or twice, three times at n = 5 */
+    }
     statesampler_priv_bulk_network(pairs, perm, vectors);
     beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
     if (full != vectors) {
@@ -2803,14 +2849,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill(
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
-    uint64_t start[STATESAMPLER_PRIV_ROOM], position = first;
-    uint32_t step_l = 0, step_r = 0, i;
-    for (i = 0; i < lanes; i++, position += stride) {
-        start[i] = position;
-    }
+    uint64_t start[STATESAMPLER_PRIV_ROOM];
+    uint32_t step_l = 0, step_r = 0;
+    statesampler_priv_ramp(start, first, stride);
     if (count > lanes) {
-        step_l = statesampler_priv_bulk_quotient(&by, position - first);
-        step_r = (uint32_t)(position - first) - step_l * perm->right;
+        step_l = statesampler_priv_perm_quotient(perm, lanes * stride);
+        step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
     }
     statesampler_priv_bulk_load(&next, start, perm, &by, 1);
     while (count != 0) {
