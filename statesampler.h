@@ -1744,7 +1744,9 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    freestanding builds, because the headers of intrinsics may include those of
    a C library, and of what has no other. */
 
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(__CUDACC__)
+/* None: not optimised, each operation is a call with operands in memory. */
+#elif defined(__CUDACC__) || defined(__HIPCC__)
 #define STATESAMPLER_PRIV_PLAIN
 #elif defined(__AVX512BW__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_X86 512
@@ -1791,7 +1793,7 @@ typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define STATESAMPLER_PRIV_VECTORS 12
+#define STATESAMPLER_PRIV_VECTORS 4
 #elif STATESAMPLER_PRIV_X86 == 256
 #include <immintrin.h>
 typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
@@ -2326,7 +2328,7 @@ typedef uint32_t statesampler_priv_v16;
 #define STATESAMPLER_PRIV_FEW 7
 #else
 typedef uint16_t statesampler_priv_v16;
-#define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_VECTORS 4
 #define STATESAMPLER_PRIV_FEW 2
 #endif
 typedef uint32_t statesampler_priv_v32;
@@ -2937,11 +2939,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
-/* How many indices are put aside on the stack at a time. */
+/* How many indices are put aside on the stack at a time, and how many slots of
+   a window. */
 #ifdef STATESAMPLER_PRIV_BULK
 #define STATESAMPLER_PRIV_SOME 32
+#define STATESAMPLER_PRIV_SLOTS 64
 #else
 #define STATESAMPLER_PRIV_SOME 4
+#define STATESAMPLER_PRIV_SLOTS 4
 #endif
 
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
@@ -3077,10 +3082,11 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     const statesampler_priv_order *order, uint64_t window)
 {
     const uint64_t first = window * run->window, full = order->perm.n;
-    uint64_t chunks[STATESAMPLER_PRIV_SOME];
+    const uint64_t size = run->chunk_size, start = order->start;
+    uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
     size_t i, some;
     for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
         statesampler_priv_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
             /* The short chunk is one on from the last full one; another's
@@ -3088,28 +3094,26 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
             chunks[i] += first;
             if (chunks[i] == full) {
                 chunks[i] = first;
-                out[i] += run->chunk_size;
+                out[i] += size;
             }
         }
         statesampler_priv_perm_map(chunks, &order->perm, some);
         for (i = 0; i < some; i++) {
-            uint64_t chunk = *out < run->chunk_size ? chunks[i] : full - 1;
-            *out++ += order->start + chunk * run->chunk_size;
+            uint64_t chunk = *out < size ? chunks[i] : full - 1;
+            *out++ += start + chunk * size;
         }
     }
 }
 
 #ifdef STATESAMPLER_PRIV_BULK
 
-/* A window of so few slots is opened by looking up all of its chunks first. */
-#define STATESAMPLER_PRIV_SLOTS 64
-
+/* The same for a window of few slots, whose chunks are all looked up first. */
 STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
     uint64_t *out, size_t count, const statesampler_priv_run *run,
     const statesampler_priv_order *order, uint64_t window)
 {
     const uint64_t first = window * run->window, full = order->perm.n;
-    uint64_t starts[STATESAMPLER_PRIV_SLOTS], slots[STATESAMPLER_PRIV_SOME];
+    uint64_t starts[STATESAMPLER_PRIV_SLOTS], slots[16];
     size_t known = (size_t)statesampler_priv_min(run->window, full - first);
     size_t i, some;
     statesampler_perm_fill(&order->perm, first, 1, starts, known);
@@ -3120,7 +3124,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
         starts[i] = order->start + starts[i] * run->chunk_size;
     }
     for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+        some = (size_t)statesampler_priv_min(count, 16);
         statesampler_priv_order_split(slots, out, some, run);
         for (i = 0; i < some; i++) {
             *out++ += starts[slots[i]];
@@ -3169,8 +3173,9 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
     uint64_t stride, size_t count)
 {
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
+    const uint64_t start = order->start, size = order->size;
     uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
-    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    uint64_t mask = size - 1, states[STATESAMPLER_PRIV_SOME];
     unsigned char where[STATESAMPLER_PRIV_SOME];
     uint32_t i, k;
     for (i = 1; i < 64; i *= 2) {
@@ -3186,7 +3191,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
         }
         for (i = 0; i < some; i++) {
             where[waiting] = (unsigned char)i;
-            waiting += out[i] >= order->size;
+            waiting += out[i] >= size;
         }
         while (waiting != 0) {
             for (k = 0, i = 0; i < waiting; i++) {
@@ -3194,12 +3199,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
                 states[at] += golden;
                 out[at] = statesampler_priv_scramble(states[at]) & mask;
                 where[k] = (unsigned char)at;
-                k += out[at] >= order->size;
+                k += out[at] >= size;
             }
             waiting = k;
         }
         for (i = 0; i < some; i++) {
-            out[i] += order->start;
+            out[i] += start;
         }
         out += some;
         count -= some;
@@ -3213,14 +3218,15 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill(
     const statesampler_priv_order *order, statesampler_priv_order *spare,
     uint64_t first, uint64_t stride, size_t count)
 {
+    const uint64_t start = order->start;
     size_t i;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
-        for (i = 0; order->start != 0 && i < count; i++) {
-            out[i] += order->start;
+        for (i = 0; start != 0 && i < count; i++) {
+            out[i] += start;
         }
     } else if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
-        first += order->start;
+        first += start;
         for (i = 0; i < count; i++) {
             out[i] = first + i * stride;
         }
