@@ -1668,13 +1668,15 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream)
 {
+    statesampler_perm unused;
+    const int refused = n > STATESAMPLER_MAX_SAMPLES;
     STATESAMPLER_ASSERT(perm);
-    if (n > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL_NUM_SAMPLES;
-    }
+    /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
+       the caller does about it; so what is refused is set up elsewhere. */
     statesampler_priv_perm_set(
-        perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
-    return STATESAMPLER_OK;
+        refused ? &unused : perm, refused ? 0 : n,
+        statesampler_priv_epoch_key(seed, epoch, stream));
+    return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
@@ -1816,11 +1818,13 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_VECTORS 16
 #endif
 
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
 #define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
 #define STATESAMPLER_PRIV_ADD16 STATESAMPLER_PRIV_MM(add_epi16)
 #define STATESAMPLER_PRIV_ADD32 STATESAMPLER_PRIV_MM(add_epi32)
@@ -2042,12 +2046,14 @@ STATESAMPLER_PRIV void statesampler_priv_join32(
 #include <arm_neon.h>
 typedef uint16x8_t statesampler_priv_v16;
 typedef uint32x4_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 vaddq_u16
 #define STATESAMPLER_PRIV_ADD32 vaddq_u32
@@ -2180,12 +2186,14 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
 
 #include <wasm_simd128.h>
 typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
 #define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
@@ -2324,18 +2332,27 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
    all. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 typedef uint32_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_PARTS32 8
 #define STATESAMPLER_PRIV_VECTORS 1
 #define STATESAMPLER_PRIV_FEW 7
 #else
 typedef uint16_t statesampler_priv_v16;
+<<<<<<< HEAD
 #define STATESAMPLER_PRIV_VECTORS 4
+=======
+#define STATESAMPLER_PRIV_PARTS32 4
+#define STATESAMPLER_PRIV_VECTORS 8
+>>>>>>> refs/heads/bulk
 #define STATESAMPLER_PRIV_FEW 2
 #endif
 typedef uint32_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 8
+#define STATESAMPLER_PRIV_PARTS16 8
 #define STATESAMPLER_PRIV_LANES16 1
 #define STATESAMPLER_PRIV_LANES32 1
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+/* With ones above the 16 bits: of a number that it knows to have 16 bits of
+   32, GCC multiplies no vectors. */
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
 #define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
 #define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
@@ -2429,12 +2446,12 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
 #ifdef STATESAMPLER_PRIV_BULK
 
 #define STATESAMPLER_PRIV_ROOM \
-    (STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16)
+    (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
 
 /* A vector of halves: as many as bulk_lanes says. */
 typedef union statesampler_priv_halves {
-    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS];
-    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS];
+    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS16];
+    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS32];
 } statesampler_priv_halves;
 
 typedef struct statesampler_priv_pairs {
@@ -2445,8 +2462,8 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
     const statesampler_perm *perm)
 {
     return perm->wide
-               ? (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES32
-               : (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16;
+               ? (uint32_t)STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32
+               : (uint32_t)STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16;
 }
 
 /* The vectors that the next indices take. */
@@ -2488,7 +2505,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l = next->l.narrow[w];
             statesampler_priv_v16 r = next->r.narrow[w], past;
             pairs[j].l.narrow[w] = l;
@@ -2511,7 +2528,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l = next->l.wide[w];
             statesampler_priv_v32 r = next->r.wide[w], past;
             pairs[j].l.wide[w] = l;
@@ -2534,7 +2551,7 @@ STATESAMPLER_PRIV void statesampler_priv_load16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l, r;
             statesampler_priv_split16(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD16(r, on);
@@ -2554,7 +2571,7 @@ STATESAMPLER_PRIV void statesampler_priv_load32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l, r;
             statesampler_priv_split32(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD32(r, on);
@@ -2584,7 +2601,7 @@ STATESAMPLER_PRIV void statesampler_priv_round16(
     statesampler_priv_v16 size, statesampler_priv_v16 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
         statesampler_priv_v16 x = statesampler_priv_hash16(
             STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB16(half[w], x);
@@ -2598,7 +2615,7 @@ STATESAMPLER_PRIV void statesampler_priv_round32(
     statesampler_priv_v32 size, statesampler_priv_v32 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
         statesampler_priv_v32 x = statesampler_priv_hash32(
             STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB32(half[w], x);
@@ -2606,10 +2623,8 @@ STATESAMPLER_PRIV void statesampler_priv_round32(
     }
 }
 
-/* All rounds. Keys are read before the loops that write vectors, which might
-   be anywhere for all that a compiler knows. A key's high half is written so
-   that GCC does not see 16 bits of 32: it would not make vectors of products
-   of it. */
+/* All rounds. Keys are read before the loops that write vectors, which may be
+   anywhere for all that a compiler knows. */
 STATESAMPLER_PRIV void statesampler_priv_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
@@ -2625,11 +2640,9 @@ STATESAMPLER_PRIV void statesampler_priv_network16(
     uint32_t j;
     for (; key != end; key += 2) {
         const statesampler_priv_v16 add_l = STATESAMPLER_PRIV_HALF16(key[0]);
-        const statesampler_priv_v16 mul_l =
-            STATESAMPLER_PRIV_SET16(~(~key[0] >> 16));
+        const statesampler_priv_v16 mul_l = STATESAMPLER_PRIV_HIGH16(key[0]);
         const statesampler_priv_v16 add_r = STATESAMPLER_PRIV_HALF16(key[1]);
-        const statesampler_priv_v16 mul_r =
-            STATESAMPLER_PRIV_SET16(~(~key[1] >> 16));
+        const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
         for (j = 0; j < vectors; j++) {
             statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,
                                       add_l, mul_l, left, span_l);
@@ -2701,7 +2714,7 @@ STATESAMPLER_PRIV int statesampler_priv_store16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l = pairs[j].l.narrow[w];
             statesampler_priv_join16(out, l, pairs[j].r.narrow[w], right);
             beyond = STATESAMPLER_PRIV_OR16(beyond,
@@ -2721,7 +2734,7 @@ STATESAMPLER_PRIV int statesampler_priv_store32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l = pairs[j].l.wide[w];
             statesampler_priv_join32(out, l, pairs[j].r.wide[w], right);
             beyond = STATESAMPLER_PRIV_OR32(beyond,
