@@ -2337,12 +2337,8 @@ typedef uint32_t statesampler_priv_v16;
 #define STATESAMPLER_PRIV_FEW 7
 #else
 typedef uint16_t statesampler_priv_v16;
-<<<<<<< HEAD
-#define STATESAMPLER_PRIV_VECTORS 4
-=======
 #define STATESAMPLER_PRIV_PARTS32 4
 #define STATESAMPLER_PRIV_VECTORS 8
->>>>>>> refs/heads/bulk
 #define STATESAMPLER_PRIV_FEW 2
 #endif
 typedef uint32_t statesampler_priv_v32;
@@ -2461,9 +2457,10 @@ typedef struct statesampler_priv_pairs {
 STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
     const statesampler_perm *perm)
 {
-    return perm->wide
-               ? (uint32_t)STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32
-               : (uint32_t)STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16;
+    const uint32_t wide = STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32;
+    const uint32_t narrow =
+        STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16;
+    return perm->wide ? wide : narrow;
 }
 
 /* The vectors that the next indices take. */
@@ -2953,9 +2950,12 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    block; which block and where in it is the sampler's affair. */
 
 /* How many indices are put aside on the stack at a time, and how many slots of
-   a window. */
-#ifdef STATESAMPLER_PRIV_BULK
-#define STATESAMPLER_PRIV_SOME 32
+   a window: as many as its limit allows beside the vectors. */
+#if defined(STATESAMPLER_PRIV_X86) && STATESAMPLER_PRIV_X86 == 512
+#define STATESAMPLER_PRIV_SOME 16
+#define STATESAMPLER_PRIV_SLOTS 32
+#elif defined(STATESAMPLER_PRIV_BULK)
+#define STATESAMPLER_PRIV_SOME 64
 #define STATESAMPLER_PRIV_SLOTS 64
 #else
 #define STATESAMPLER_PRIV_SOME 4
@@ -3062,7 +3062,7 @@ STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_order_window(
 
 /* Values inside a window become what they are inside their chunk, and slots the
    chunks' numbers in the window. */
-STATESAMPLER_PRIV void statesampler_priv_order_split(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
     uint64_t *slots, uint64_t *values, size_t count,
     const statesampler_priv_run *run)
 {
@@ -3422,7 +3422,7 @@ typedef struct statesampler_priv_view {
 
 /* The samples at positions first, first + stride, ..., count of them, all of
    one block and below num_samples. */
-STATESAMPLER_PRIV void statesampler_priv_view_fill_block(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_block(
     uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
     uint64_t first, uint64_t stride, size_t count)
 {
