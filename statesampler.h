@@ -2952,14 +2952,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
 /* How many indices are put aside on the stack at a time, and how many slots of
    a window: as many as its limit allows beside the vectors. */
 #if defined(STATESAMPLER_PRIV_X86) && STATESAMPLER_PRIV_X86 == 512
-#define STATESAMPLER_PRIV_SOME 16
+#define STATESAMPLER_PRIV_SOME 32
 #define STATESAMPLER_PRIV_SLOTS 32
 #elif defined(STATESAMPLER_PRIV_BULK)
 #define STATESAMPLER_PRIV_SOME 64
 #define STATESAMPLER_PRIV_SLOTS 64
 #else
-#define STATESAMPLER_PRIV_SOME 4
-#define STATESAMPLER_PRIV_SLOTS 4
+#define STATESAMPLER_PRIV_SOME 2
+#define STATESAMPLER_PRIV_SLOTS 2
 #endif
 
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
