@@ -117,10 +117,14 @@ build/gpu: bench/gpu.cu statesampler.h
 	@mkdir -p $(@D)
 	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
 
-# build/test/WAY/NAME is tests/NAME.c compiled in a way of tests/ways.sh.
+# build/test/WAY/NAME is tests/NAME.c compiled in a way of tests/ways.sh, with
+# the core of its folder.
+.PRECIOUS: build/test/%/core.o
+build/test/%/core.o: tests/core.c statesampler.h tests/ways.sh
+	@mkdir -p $(@D)
+	@sh tests/ways.sh $* $< $@
 .SECONDEXPANSION:
-build/test/%: tests/$$(basename $$(*F)).c statesampler.h \
-    $(wildcard tests/*.h) tests/ways.sh
+build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 	@mkdir -p $(@D)
 	@sh tests/ways.sh $(*D) $< $@
 

@@ -840,6 +840,7 @@ ALGORITHM 1
 #define STATESAMPLER_EIO_NAME (-707)
 #define STATESAMPLER_EIO_OPEN_FILES (-708)
 #define STATESAMPLER_EIO_BUSY (-709)
+#define STATESAMPLER_EIO_CHANGED (-710)
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -1244,28 +1245,50 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
        "pmi"       PMI_RANK, PMI_SIZE
        "slurm"     SLURM_PROCID, SLURM_NTASKS
    and *launcher, which may be NULL, to its name; with none set to rank 0 of 1
-   and "none". EENV: one of the pair is not set, is not a decimal number of 32
-   bits, or rank >= world size; *launcher says whose and *desc is unchanged. */
+   and "none". These are global: with tensor, pipeline or context parallelism
+   divide, so that rank and world_size are those of the data-parallel group.
+   EENV_UNSET, EENV_NUMBER, EENV_RANK: one of the pair is not set, is not a
+   decimal number of 32 bits, or rank >= world size; *launcher says whose and
+   *desc is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
-/* Writes size bytes to a file so that a crash at any instant leaves the old
-   file or the new one whole: to path with ".tmp" behind it, flushed to disk
-   and renamed over path (POSIX: and the folder flushed). A temporary file
-   that a crash left gives way to the next save's. Processes that write the
-   same path wait for one another, a minute at most (Windows: all but one
-   fail); threads of one process must take turns. path: 1 .. 4,095 bytes (the
-   system may allow less), else EINVAL. EIO, also where path is a folder, a
-   device or a pipe: what was there is as it was. A symbolic link is replaced,
-   and the new file has the mode of any new file. */
+/* Writes size bytes to a file. A reader finds the old file or the new one,
+   whole, and so does everybody after a crash at any instant, however many
+   processes, users and hosts save to path at once; one of them is the last.
+   The bytes go to a new file .statesampler-HOST-PROCESS-NUMBER.tmp in the same
+   folder, which is flushed to disk and renamed over path; then the folder is
+   flushed. A crash may leave it behind: the next save in the folder removes
+   those of processes of this host that are gone, and any other after an hour
+   (Windows: a later save takes its name over).
+   A file at path is replaced if the folder allows it, whatever its own mode,
+   and the new one has the mode of any new file; a symbolic link to a file or
+   to nothing is replaced by the file. After an error what was at path is as it
+   was and nothing is left behind:
+       EINVAL_PATH      path is empty or longer than 4,095 bytes
+       EIO_PERMISSION   the folder may not be written to
+       EIO_SPACE        the disk or a quota is full, or the file is above a
+                        limit on sizes
+       EIO_READ_ONLY    the file system is read-only
+       EIO_NO_FOLDER    the folder of path does not exist
+       EIO_IS_FOLDER    path is a folder, or ends with a slash
+       EIO_NOT_REGULAR  path is a device, a pipe or a socket
+       EIO_NAME         the system does not allow path, or not a name of 44
+                        bytes beside it
+       EIO_OPEN_FILES   the process or the system has too many files open
+       EIO_BUSY         a file system is mounted at path; Windows: another
+                        program has it open; or 100 attempts were disturbed
+       EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
 
 /* Reads a whole file of at most capacity bytes and sets *size. ECAPACITY: it
    is larger, *size says how large, and bytes hold its beginning; so capacity
-   0 asks for the size. ENOFILE, EIO: *size is unchanged, bytes may hold a
-   part. */
+   0 asks for the size. ENOFILE: there is no such file. With this and all other
+   errors, which are those of save_file and EIO_CHANGED, where somebody made
+   the file longer or shorter meanwhile, *size is unchanged, and bytes may hold
+   a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1398,6 +1421,18 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif
 #define STATESAMPLER_PRIV_HOSTED static inline
 
+/* For functions that need much of the stack, so that it is not taken from
+   callers on other ways. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define STATESAMPLER_PRIV_ALONE static __noinline__ STATESAMPLER_API
+#elif defined(__GNUC__)
+#define STATESAMPLER_PRIV_ALONE static __attribute__((noinline, unused))
+#elif defined(_MSC_VER)
+#define STATESAMPLER_PRIV_ALONE static __declspec(noinline)
+#else
+#define STATESAMPLER_PRIV_ALONE static inline
+#endif
+
 /* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
 #define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
 
@@ -1427,9 +1462,6 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
    mix, audit, error, hosted, mixture. A private name begins with what it is
    about. */
-
-/* How many indices are put aside on the stack at a time. */
-#define STATESAMPLER_PRIV_SOME 32
 
 STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1636,13 +1668,15 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream)
 {
+    statesampler_perm unused;
+    const int refused = n > STATESAMPLER_MAX_SAMPLES;
     STATESAMPLER_ASSERT(perm);
-    if (n > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL_NUM_SAMPLES;
-    }
+    /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
+       the caller does about it; so what is refused is set up elsewhere. */
     statesampler_priv_perm_set(
-        perm, n, statesampler_priv_epoch_key(seed, epoch, stream));
-    return STATESAMPLER_OK;
+        refused ? &unused : perm, refused ? 0 : n,
+        statesampler_priv_epoch_key(seed, epoch, stream));
+    return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
@@ -1712,7 +1746,9 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    freestanding builds, because the headers of intrinsics may include those of
    a C library, and of what has no other. */
 
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(__CUDACC__)
+/* None: not optimised, each operation is a call with operands in memory. */
+#elif defined(__CUDACC__) || defined(__HIPCC__)
 #define STATESAMPLER_PRIV_PLAIN
 #elif defined(__AVX512BW__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_X86 512
@@ -1759,7 +1795,7 @@ typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define STATESAMPLER_PRIV_VECTORS 12
+#define STATESAMPLER_PRIV_VECTORS 4
 #elif STATESAMPLER_PRIV_X86 == 256
 #include <immintrin.h>
 typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
@@ -1782,11 +1818,13 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_VECTORS 16
 #endif
 
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
 #define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
 #define STATESAMPLER_PRIV_ADD16 STATESAMPLER_PRIV_MM(add_epi16)
 #define STATESAMPLER_PRIV_ADD32 STATESAMPLER_PRIV_MM(add_epi32)
@@ -1862,6 +1900,32 @@ STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_hash32(
                                         span),
         STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(odd, mul),
                                         span));
+}
+
+/* first, first + stride, ...: the positions of a vector. */
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
+    const statesampler_priv_v32 number =
+        STATESAMPLER_PRIV_SI(loadu)((const statesampler_priv_v32 *)numbers);
+    const statesampler_priv_v32 step = STATESAMPLER_PRIV_SET64(lanes * stride);
+    statesampler_priv_v32 x = STATESAMPLER_PRIV_MM(add_epi64)(
+        STATESAMPLER_PRIV_SET64(first),
+        STATESAMPLER_PRIV_MM(mul_epu32)(number,
+                                        STATESAMPLER_PRIV_SET64(stride)));
+    size_t i;
+    x = STATESAMPLER_PRIV_MM(add_epi64)(
+        x, STATESAMPLER_PRIV_MM(slli_epi64)(
+               STATESAMPLER_PRIV_MM(mul_epu32)(
+                   number, STATESAMPLER_PRIV_SET64(stride >> 32)),
+               32));
+    for (i = 0; i < 4; i++) {
+        STATESAMPLER_PRIV_SI(storeu)((statesampler_priv_v32 *)(out), x);
+        x = STATESAMPLER_PRIV_MM(add_epi64)(x, step);
+        out += lanes;
+    }
 }
 
 /* Four vectors of 64-bit lanes, that a pack brings into the order in which
@@ -1982,12 +2046,14 @@ STATESAMPLER_PRIV void statesampler_priv_join32(
 #include <arm_neon.h>
 typedef uint16x8_t statesampler_priv_v16;
 typedef uint32x4_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 vaddq_u16
 #define STATESAMPLER_PRIV_ADD32 vaddq_u32
@@ -2044,6 +2110,15 @@ STATESAMPLER_PRIV uint32x4_t statesampler_priv_hash32(uint32x4_t x,
 {
     x = vmulq_u32(x, statesampler_priv_high32(x, mul));
     return statesampler_priv_high32(x, span);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
 }
 
 STATESAMPLER_PRIV void statesampler_priv_split16(
@@ -2111,12 +2186,14 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
 
 #include <wasm_simd128.h>
 typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 1
+#define STATESAMPLER_PRIV_PARTS16 1
+#define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
 #define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
 #define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
@@ -2172,6 +2249,15 @@ STATESAMPLER_PRIV v128_t statesampler_priv_hash32(v128_t x, v128_t mul,
 STATESAMPLER_PRIV v128_t statesampler_priv_low32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
 }
 
 STATESAMPLER_PRIV void statesampler_priv_split16(
@@ -2246,18 +2332,27 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
    all. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 typedef uint32_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_PARTS32 8
 #define STATESAMPLER_PRIV_VECTORS 1
 #define STATESAMPLER_PRIV_FEW 7
 #else
 typedef uint16_t statesampler_priv_v16;
+<<<<<<< HEAD
+#define STATESAMPLER_PRIV_VECTORS 4
+=======
+#define STATESAMPLER_PRIV_PARTS32 4
 #define STATESAMPLER_PRIV_VECTORS 8
+>>>>>>> refs/heads/bulk
 #define STATESAMPLER_PRIV_FEW 2
 #endif
 typedef uint32_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS 8
+#define STATESAMPLER_PRIV_PARTS16 8
 #define STATESAMPLER_PRIV_LANES16 1
 #define STATESAMPLER_PRIV_LANES32 1
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+/* With ones above the 16 bits: of a number that it knows to have 16 bits of
+   32, GCC multiplies no vectors. */
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
 #define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
 #define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
@@ -2302,6 +2397,15 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_hash32(uint32_t x, uint32_t mul,
     return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
+STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
+                                              uint64_t stride)
+{
+    size_t i;
+    for (i = 0; i < 8; i++) {
+        out[i] = first + i * stride;
+    }
+}
+
 STATESAMPLER_PRIV void statesampler_priv_split16(
     statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
     const statesampler_priv_division *by)
@@ -2342,12 +2446,12 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
 #ifdef STATESAMPLER_PRIV_BULK
 
 #define STATESAMPLER_PRIV_ROOM \
-    (STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16)
+    (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
 
 /* A vector of halves: as many as bulk_lanes says. */
 typedef union statesampler_priv_halves {
-    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS];
-    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS];
+    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS16];
+    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS32];
 } statesampler_priv_halves;
 
 typedef struct statesampler_priv_pairs {
@@ -2358,8 +2462,8 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
     const statesampler_perm *perm)
 {
     return perm->wide
-               ? (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES32
-               : (uint32_t)STATESAMPLER_PRIV_PARTS * STATESAMPLER_PRIV_LANES16;
+               ? (uint32_t)STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32
+               : (uint32_t)STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16;
 }
 
 /* The vectors that the next indices take. */
@@ -2390,16 +2494,6 @@ STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
     return by;
 }
 
-/* x / right, for x <= left * right. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_quotient(
-    const statesampler_priv_division *by, uint64_t x)
-{
-    uint64_t low = ((x & 0xffffffffu) * by->reciprocal) >> 32;
-    uint64_t quotient = ((x >> 32) * by->reciprocal + low) >> by->shift;
-    quotient += x - quotient * by->right >= by->right;
-    return (uint32_t)quotient;
-}
-
 /* Vectors of pairs, each a step further on, from next, which moves along. */
 STATESAMPLER_PRIV void statesampler_priv_advance16(
     statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
@@ -2411,7 +2505,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l = next->l.narrow[w];
             statesampler_priv_v16 r = next->r.narrow[w], past;
             pairs[j].l.narrow[w] = l;
@@ -2434,7 +2528,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l = next->l.wide[w];
             statesampler_priv_v32 r = next->r.wide[w], past;
             pairs[j].l.wide[w] = l;
@@ -2457,7 +2551,7 @@ STATESAMPLER_PRIV void statesampler_priv_load16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l, r;
             statesampler_priv_split16(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD16(r, on);
@@ -2477,7 +2571,7 @@ STATESAMPLER_PRIV void statesampler_priv_load32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l, r;
             statesampler_priv_split32(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD32(r, on);
@@ -2507,7 +2601,7 @@ STATESAMPLER_PRIV void statesampler_priv_round16(
     statesampler_priv_v16 size, statesampler_priv_v16 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
         statesampler_priv_v16 x = statesampler_priv_hash16(
             STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB16(half[w], x);
@@ -2521,7 +2615,7 @@ STATESAMPLER_PRIV void statesampler_priv_round32(
     statesampler_priv_v32 size, statesampler_priv_v32 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+    for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
         statesampler_priv_v32 x = statesampler_priv_hash32(
             STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB32(half[w], x);
@@ -2529,10 +2623,8 @@ STATESAMPLER_PRIV void statesampler_priv_round32(
     }
 }
 
-/* All rounds. Keys are read before the loops that write vectors, which might
-   be anywhere for all that a compiler knows. A key's high half is written so
-   that GCC does not see 16 bits of 32: it would not make vectors of products
-   of it. */
+/* All rounds. Keys are read before the loops that write vectors, which may be
+   anywhere for all that a compiler knows. */
 STATESAMPLER_PRIV void statesampler_priv_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
@@ -2548,11 +2640,9 @@ STATESAMPLER_PRIV void statesampler_priv_network16(
     uint32_t j;
     for (; key != end; key += 2) {
         const statesampler_priv_v16 add_l = STATESAMPLER_PRIV_HALF16(key[0]);
-        const statesampler_priv_v16 mul_l =
-            STATESAMPLER_PRIV_SET16(~(~key[0] >> 16));
+        const statesampler_priv_v16 mul_l = STATESAMPLER_PRIV_HIGH16(key[0]);
         const statesampler_priv_v16 add_r = STATESAMPLER_PRIV_HALF16(key[1]);
-        const statesampler_priv_v16 mul_r =
-            STATESAMPLER_PRIV_SET16(~(~key[1] >> 16));
+        const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
         for (j = 0; j < vectors; j++) {
             statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,
                                       add_l, mul_l, left, span_l);
@@ -2613,7 +2703,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_network(
     }
 }
 
-/* Writes the indices of vectors of pairs. Not 0 if an l is `rows` or more. */
+/* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
+   first `rows` rows of the grid, which are whole. */
 STATESAMPLER_PRIV int statesampler_priv_store16(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
@@ -2623,7 +2714,7 @@ STATESAMPLER_PRIV int statesampler_priv_store16(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l = pairs[j].l.narrow[w];
             statesampler_priv_join16(out, l, pairs[j].r.narrow[w], right);
             beyond = STATESAMPLER_PRIV_OR16(beyond,
@@ -2643,7 +2734,7 @@ STATESAMPLER_PRIV int statesampler_priv_store32(
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS; w++) {
+        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l = pairs[j].l.wide[w];
             statesampler_priv_join32(out, l, pairs[j].r.wide[w], right);
             beyond = STATESAMPLER_PRIV_OR32(beyond,
@@ -2709,9 +2800,11 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const uint32_t vectors = (count - 1) / lanes + 1;
     const uint32_t full = count / lanes;
-    const uint32_t rows = statesampler_priv_bulk_quotient(by, perm->n);
-    uint32_t i;
+    uint32_t rows = perm->left, i;
     int beyond;
+    while ((uint64_t)rows * perm->right > perm->n) {
+        rows--; /* once or twice, three times at n = 5 */
+    }
     statesampler_priv_bulk_network(pairs, perm, vectors);
     beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
     if (full != vectors) {
@@ -2735,7 +2828,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
 /* No index is so near to this one. */
 #define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_map(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
@@ -2764,21 +2857,19 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_map(
 }
 
 /* The lanes behind the last position hold whatever comes. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill(
     uint64_t *out, const statesampler_perm *perm, uint64_t first,
     uint64_t stride, size_t count)
 {
     const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
     const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
-    uint64_t start[STATESAMPLER_PRIV_ROOM], position = first;
-    uint32_t step_l = 0, step_r = 0, i;
-    for (i = 0; i < lanes; i++, position += stride) {
-        start[i] = position;
-    }
+    uint64_t start[STATESAMPLER_PRIV_ROOM];
+    uint32_t step_l = 0, step_r = 0;
+    statesampler_priv_ramp(start, first, stride);
     if (count > lanes) {
-        step_l = statesampler_priv_bulk_quotient(&by, position - first);
-        step_r = (uint32_t)(position - first) - step_l * perm->right;
+        step_l = statesampler_priv_perm_quotient(perm, lanes * stride);
+        step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
     }
     statesampler_priv_bulk_load(&next, start, perm, &by, 1);
     while (count != 0) {
@@ -2861,6 +2952,16 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
+/* How many indices are put aside on the stack at a time, and how many slots of
+   a window. */
+#ifdef STATESAMPLER_PRIV_BULK
+#define STATESAMPLER_PRIV_SOME 32
+#define STATESAMPLER_PRIV_SLOTS 64
+#else
+#define STATESAMPLER_PRIV_SOME 4
+#define STATESAMPLER_PRIV_SLOTS 4
+#endif
+
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
@@ -2891,7 +2992,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_bounds(
 }
 
 /* Makes order the one of this epoch and block, one of so many. */
-STATESAMPLER_PRIV void statesampler_priv_order_set(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_set(
     statesampler_priv_order *order, const statesampler_priv_run *run,
     uint64_t epoch, uint32_t blocks, uint32_t block)
 {
@@ -2959,45 +3060,92 @@ STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_order_window(
     return &spare->inside;
 }
 
+/* Values inside a window become what they are inside their chunk, and slots the
+   chunks' numbers in the window. */
+STATESAMPLER_PRIV void statesampler_priv_order_split(
+    uint64_t *slots, uint64_t *values, size_t count,
+    const statesampler_priv_run *run)
+{
+    const uint64_t size = run->chunk_size;
+    size_t i;
+    if (size * run->window > UINT32_MAX) {
+        for (i = 0; i < count; i++) {
+            slots[i] = values[i] / size;
+            values[i] -= slots[i] * size;
+        }
+    } else {
+        /* A division takes as long as several rounds. A product with this
+           inverse, rounded down, is the quotient or one less; and compilers
+           do it in vectors. */
+        const uint32_t narrow = (uint32_t)size, inverse = UINT32_MAX / narrow;
+        for (i = 0; i < count; i++) {
+            uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
+            uint32_t rest = (uint32_t)values[i] - slot * narrow;
+            uint32_t over = rest >= narrow;
+            slots[i] = slot + over;
+            values[i] = rest - (over ? narrow : 0);
+        }
+    }
+}
+
 /* Values inside a window become samples: value q is sample q mod chunk_size of
-   the chunk in slot q div chunk_size. Slots are mapped to chunks many at a
-   time; the short chunk comes after the full ones and stays there. */
-STATESAMPLER_PRIV void statesampler_priv_order_open_window(
+   the chunk in slot q div chunk_size. */
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     uint64_t *out, size_t count, const statesampler_priv_run *run,
     const statesampler_priv_order *order, uint64_t window)
 {
-    const uint64_t chunk = run->chunk_size, full = order->perm.n;
-    const uint64_t first = window * run->window;
-    /* A product with the inverse, rounded down, is the quotient of 32 bits or
-       one less; a division takes as long as several rounds. */
-    const uint32_t narrow = chunk * run->window <= UINT32_MAX;
-    const uint32_t inverse = narrow ? UINT32_MAX / (uint32_t)chunk : 0;
-    uint64_t chunks[STATESAMPLER_PRIV_SOME];
-    unsigned char where[STATESAMPLER_PRIV_SOME];
-    while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t some =
-            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
-        uint32_t i, k = 0;
+    const uint64_t first = window * run->window, full = order->perm.n;
+    const uint64_t size = run->chunk_size, start = order->start;
+    uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
+    size_t i, some;
+    for (; count != 0; count -= some) { /* by one or more in every turn */
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
+        statesampler_priv_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
-            uint64_t slot = narrow ? out[i] * inverse >> 32 : out[i] / chunk;
-            uint64_t rest = out[i] - slot * chunk;
-            uint64_t over = rest >= chunk;
-            slot += first + over;
-            out[i] = order->start + rest - (over ? chunk : 0);
-            out[i] += slot < full ? 0 : full * chunk;
-            chunks[k] = slot;
-            where[k] = (unsigned char)i;
-            k += slot < full;
+            /* The short chunk is one on from the last full one; another's
+               slot stands in for its own. */
+            chunks[i] += first;
+            if (chunks[i] == full) {
+                chunks[i] = first;
+                out[i] += size;
+            }
         }
-        statesampler_priv_perm_map(chunks, &order->perm, k);
-        while (k != 0) {
-            k--;
-            out[where[k]] += chunks[k] * chunk;
+        statesampler_priv_perm_map(chunks, &order->perm, some);
+        for (i = 0; i < some; i++) {
+            uint64_t chunk = *out < size ? chunks[i] : full - 1;
+            *out++ += start + chunk * size;
         }
-        out += some;
-        count -= some;
     }
 }
+
+#ifdef STATESAMPLER_PRIV_BULK
+
+/* The same for a window of few slots, whose chunks are all looked up first. */
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
+    uint64_t *out, size_t count, const statesampler_priv_run *run,
+    const statesampler_priv_order *order, uint64_t window)
+{
+    const uint64_t first = window * run->window, full = order->perm.n;
+    uint64_t starts[STATESAMPLER_PRIV_SLOTS], slots[16];
+    size_t known = (size_t)statesampler_priv_min(run->window, full - first);
+    size_t i, some;
+    statesampler_perm_fill(&order->perm, first, 1, starts, known);
+    if (known < run->window) {
+        starts[known] = full; /* the short chunk stays the last */
+    }
+    for (i = 0; i <= known && i < run->window; i++) {
+        starts[i] = order->start + starts[i] * run->chunk_size;
+    }
+    for (; count != 0; count -= some) { /* by one or more in every turn */
+        some = (size_t)statesampler_priv_min(count, 16);
+        statesampler_priv_order_split(slots, out, some, run);
+        for (i = 0; i < some; i++) {
+            *out++ += starts[slots[i]];
+        }
+    }
+}
+
+#endif
 
 STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
     uint64_t *out, const statesampler_priv_run *run,
@@ -3015,7 +3163,14 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
                 count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
-        statesampler_priv_order_open_window(out, some, run, order, window);
+#ifdef STATESAMPLER_PRIV_BULK
+        if (run->window <= STATESAMPLER_PRIV_SLOTS) {
+            statesampler_priv_order_open_slots(out, some, run, order, window);
+        } else
+#endif
+        {
+            statesampler_priv_order_open_window(out, some, run, order, window);
+        }
         out += some;
         count -= some;
         first += some * stride;
@@ -3026,13 +3181,14 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
    position the first that is below it. The loops end: a position's words run
    through all 2^64 values before one repeats, and one of them is 0. Half of
    the positions or more are done in every pass, as mask < 2 * size. */
-STATESAMPLER_PRIV void statesampler_priv_order_draw(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
     uint64_t *out, const statesampler_priv_order *order, uint64_t first,
     uint64_t stride, size_t count)
 {
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
+    const uint64_t start = order->start, size = order->size;
     uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
-    uint64_t mask = order->size - 1, states[STATESAMPLER_PRIV_SOME];
+    uint64_t mask = size - 1, states[STATESAMPLER_PRIV_SOME];
     unsigned char where[STATESAMPLER_PRIV_SOME];
     uint32_t i, k;
     for (i = 1; i < 64; i *= 2) {
@@ -3048,7 +3204,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_draw(
         }
         for (i = 0; i < some; i++) {
             where[waiting] = (unsigned char)i;
-            waiting += out[i] >= order->size;
+            waiting += out[i] >= size;
         }
         while (waiting != 0) {
             for (k = 0, i = 0; i < waiting; i++) {
@@ -3056,12 +3212,12 @@ STATESAMPLER_PRIV void statesampler_priv_order_draw(
                 states[at] += golden;
                 out[at] = statesampler_priv_scramble(states[at]) & mask;
                 where[k] = (unsigned char)at;
-                k += out[at] >= order->size;
+                k += out[at] >= size;
             }
             waiting = k;
         }
         for (i = 0; i < some; i++) {
-            out[i] += order->start;
+            out[i] += start;
         }
         out += some;
         count -= some;
@@ -3075,14 +3231,15 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill(
     const statesampler_priv_order *order, statesampler_priv_order *spare,
     uint64_t first, uint64_t stride, size_t count)
 {
+    const uint64_t start = order->start;
     size_t i;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
-        for (i = 0; order->start != 0 && i < count; i++) {
-            out[i] += order->start;
+        for (i = 0; start != 0 && i < count; i++) {
+            out[i] += start;
         }
     } else if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
-        first += order->start;
+        first += start;
         for (i = 0; i < count; i++) {
             out[i] = first + i * stride;
         }
@@ -3298,7 +3455,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
    num_samples. Where W is no multiple of the blocks, as after a change of
    world size, each slot is in another block than the one before: so first all
    slots of one block, then those of the next. */
-STATESAMPLER_PRIV void statesampler_priv_view_fill_blocks(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_blocks(
     uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
     uint64_t first, size_t count)
 {
@@ -4284,7 +4441,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix_taken(
    points farther as turns were passed over: the step doubles until it leads
    too far, and is halved from there on, 126 times at most, as points are
    below 2^63. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point(
+STATESAMPLER_PRIV_ALONE uint64_t statesampler_priv_mix_point(
     const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t goal = mix->base_point + (turn - mix->base_turn);
@@ -5292,10 +5449,9 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors -------------------------------------------------------------- */
 
-STATESAMPLER_DEF const char *statesampler_error(int code)
+STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
 {
     switch (code) {
-    case STATESAMPLER_OK: return "no error";
     case STATESAMPLER_EINVAL: return "an impossible description or argument";
     case STATESAMPLER_EINVAL_NUM_SAMPLES: return "num_samples is above 2^62";
     case STATESAMPLER_EINVAL_RANK: return "rank is not below world_size";
@@ -5345,6 +5501,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "with the order REPLACEMENT a sample has no place";
     case STATESAMPLER_EINVAL_PATH:
         return "the path is empty or longer than 4,095 bytes";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_erange(int code)
+{
+    switch (code) {
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
     case STATESAMPLER_ERANGE_BASE:
         return "the step or turn is before the present shape began";
@@ -5361,6 +5524,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the mix has no source of this number";
     case STATESAMPLER_ERANGE_NAME:
         return "the mixture has no dataset of this name";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
+{
+    switch (code) {
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
     case STATESAMPLER_ECORRUPT_SIZE:
         return "the state is cut short, or too long";
@@ -5396,6 +5566,13 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state has a newer format than this library";
     case STATESAMPLER_EVERSION_ALGORITHM:
         return "the state is of another algorithm";
+    default: return "unknown error";
+    }
+}
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_emismatch(int code)
+{
+    switch (code) {
     case STATESAMPLER_EMISMATCH:
         return "the state is of another dataset, seed, order or mix";
     case STATESAMPLER_EMISMATCH_NUM_SAMPLES:
@@ -5416,8 +5593,15 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         return "the state has another weight for a source";
     case STATESAMPLER_EMISMATCH_DATASET:
         return "the state has another dataset of the same name";
-    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+    default: return "unknown error";
+    }
+}
+
 #ifdef STATESAMPLER_HOSTED
+
+STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
+{
+    switch (code) {
     case STATESAMPLER_EENV:
         return "a rank or world size in the environment is malformed";
     case STATESAMPLER_EENV_UNSET:
@@ -5425,37 +5609,75 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     case STATESAMPLER_EENV_NUMBER:
         return "a rank or world size is not a decimal number of 32 bits";
     case STATESAMPLER_EENV_RANK: return "the rank is not below the world size";
-    case STATESAMPLER_EIO: return "the file cannot be read or written";
+    case STATESAMPLER_EIO: return "the system reports an input or output error";
     case STATESAMPLER_EIO_PERMISSION: return "no permission";
-    case STATESAMPLER_EIO_SPACE: return "no space is left";
+    case STATESAMPLER_EIO_SPACE:
+        return "no space is left, or a quota or size limit is reached";
     case STATESAMPLER_EIO_READ_ONLY: return "the file system is read-only";
     case STATESAMPLER_EIO_NO_FOLDER:
         return "the folder of the file does not exist";
-    case STATESAMPLER_EIO_IS_FOLDER: return "the path is that of a folder";
+    case STATESAMPLER_EIO_IS_FOLDER: return "the path names a folder";
     case STATESAMPLER_EIO_NOT_REGULAR:
-        return "the path is that of a device, a pipe or a socket";
+        return "the path names a device, a pipe or a socket";
     case STATESAMPLER_EIO_NAME: return "the system does not allow this path";
     case STATESAMPLER_EIO_OPEN_FILES: return "too many files are open";
-    case STATESAMPLER_EIO_BUSY: return "another program has the file open";
+    case STATESAMPLER_EIO_BUSY: return "the file is in use";
+    case STATESAMPLER_EIO_CHANGED:
+        return "the file was written to while it was read";
+    default: return "unknown error";
+    }
+}
+
+#endif
+
+STATESAMPLER_DEF const char *statesampler_error(int code)
+{
+    switch (STATESAMPLER_KIND(code)) {
+    case STATESAMPLER_OK: return code == 0 ? "no error" : "unknown error";
+    case STATESAMPLER_EINVAL: return statesampler_priv_error_einval(code);
+    case STATESAMPLER_ERANGE: return statesampler_priv_error_erange(code);
+    case STATESAMPLER_ECORRUPT:
+    case STATESAMPLER_EVERSION: return statesampler_priv_error_state(code);
+    case STATESAMPLER_EMISMATCH:
+        return statesampler_priv_error_emismatch(code);
+    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+#ifdef STATESAMPLER_HOSTED
+    case STATESAMPLER_EENV:
+    case STATESAMPLER_EIO: return statesampler_priv_error_hosted(code);
     case STATESAMPLER_ENOFILE: return "there is no such file";
 #endif
     default: return "unknown error";
     }
 }
 
-/* --- hosted -------------------------------------------------------------- */
+/* --- hosted --------------------------------------------------------------
+   A save writes a temporary file of its own, which O_EXCL guarantees, and
+   renames it over path. No two calls ever write to one file, so none has to
+   keep another out. Whoever removes a temporary file, and when, tears nothing:
+   if its writer lives, the rename fails and the save begins again. Nor does it
+   rename another's half-written file: on POSIX that has the same name with a
+   chance of 2^-32, on Windows an open file can be neither renamed nor
+   removed. */
 
 #ifdef STATESAMPLER_HOSTED
 
+#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) && \
+    !defined(__APPLE__) && !defined(_AIX) && !defined(__HAIKU__) && \
+    !defined(__QNX__)
+#error "STATESAMPLER_HOSTED needs POSIX or Windows: leave it undefined here"
+#endif
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #ifdef _WIN32
-#include <fcntl.h>
 #include <io.h>
 #include <share.h>
-#include <sys/stat.h>
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -5463,42 +5685,65 @@ extern "C"
 __declspec(dllimport) int __stdcall MoveFileExA(const char *from,
                                                 const char *to,
                                                 unsigned long flags);
+#define STATESAMPLER_PRIV_OS(name) _##name
+#define STATESAMPLER_PRIV_STAT _stat64
+#define STATESAMPLER_PRIV_FSTAT _fstat64
+#define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
+#define STATESAMPLER_PRIV_SEPARATORS "/\\:"
+#define STATESAMPLER_PRIV_READING _O_RDONLY
+#define STATESAMPLER_PRIV_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/stat.h>
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 /* POSIX, but hidden by -std=c99 unless the file that includes this header
    asked for POSIX before its first include. */
 extern int fsync(int file);
 #endif
+#define STATESAMPLER_PRIV_OS(name) name
+#define STATESAMPLER_PRIV_STAT stat
+#define STATESAMPLER_PRIV_FSTAT fstat
+#define STATESAMPLER_PRIV_IS(type, mode) S_IS##type(mode)
+#define STATESAMPLER_PRIV_SEPARATORS "/"
+/* Does not wait at a pipe, should one be there by now. */
+#define STATESAMPLER_PRIV_READING (O_RDONLY | O_NONBLOCK)
+#define STATESAMPLER_PRIV_CREATING (O_WRONLY | O_CREAT | O_EXCL)
 #endif
 
-/* Sets *value from a variable. Returns 0 if it is not there, 1 if it is a
-   decimal number of 32 bits, -1 otherwise. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_env(const char *name,
-                                                   uint32_t *value)
+/* Longer paths than this, with the 0 at their end, are refused. */
+#define STATESAMPLER_PRIV_PATH 4096
+
+/* A temporary name: the host's hash, the process and a number; and its size,
+   with the 0 at its end. */
+#define STATESAMPLER_PRIV_NAME ".statesampler-%08x-%08x-%08x.tmp"
+#define STATESAMPLER_PRIV_NAME_SIZE 45
+
+/* Sets *value from a variable that is a decimal number of 32 bits. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
+                                                        const char *name)
 {
     const char *text = getenv(name);
     uint64_t number = 0;
     if (!text) {
-        return 0;
+        return STATESAMPLER_EENV_UNSET;
     }
     if (*text == 0) {
-        return -1;
+        return STATESAMPLER_EENV_NUMBER;
     }
     for (; *text != 0; text++) { /* ends with the text */
         if (*text < '0' || *text > '9') {
-            return -1;
+            return STATESAMPLER_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
         if (number > UINT32_MAX) {
-            return -1;
+            return STATESAMPLER_EENV_NUMBER;
         }
     }
     *value = (uint32_t)number;
-    return 1;
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
@@ -5515,16 +5760,18 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     int i, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
-        int has_rank = statesampler_priv_env(names[i][1], &rank);
-        int has_size = statesampler_priv_env(names[i][2], &world_size);
-        if (has_rank == 0 && has_size == 0) {
-            continue;
+        if (getenv(names[i][1]) || getenv(names[i][2])) {
+            int second = statesampler_priv_env_read(&world_size, names[i][2]);
+            found = names[i][0];
+            code = statesampler_priv_env_read(&rank, names[i][1]);
+            if (code == STATESAMPLER_OK || second == STATESAMPLER_EENV_UNSET) {
+                code = second;
+            }
+            break;
         }
-        found = names[i][0];
-        if (has_rank != 1 || has_size != 1 || rank >= world_size) {
-            code = STATESAMPLER_EENV;
-        }
-        break;
+    }
+    if (code == STATESAMPLER_OK && rank >= world_size) {
+        code = STATESAMPLER_EENV_RANK;
     }
     if (launcher) {
         *launcher = found;
@@ -5536,214 +5783,387 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* Longer paths than this are refused. */
-#define STATESAMPLER_PRIV_PATH 4096
+/* The code for errno. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
+{
+    static const int codes[][2] = {
+        {ENOENT, STATESAMPLER_ENOFILE},
+        {EACCES, STATESAMPLER_EIO_PERMISSION},
+        {EPERM, STATESAMPLER_EIO_PERMISSION},
+        {ENOSPC, STATESAMPLER_EIO_SPACE},
+        {EFBIG, STATESAMPLER_EIO_SPACE},
+#ifdef EDQUOT
+        {EDQUOT, STATESAMPLER_EIO_SPACE},
+#endif
+        {EROFS, STATESAMPLER_EIO_READ_ONLY},
+        {ENOTDIR, STATESAMPLER_EIO_NO_FOLDER},
+        {EISDIR, STATESAMPLER_EIO_IS_FOLDER},
+        {ENAMETOOLONG, STATESAMPLER_EIO_NAME},
+        {EINVAL, STATESAMPLER_EIO_NAME},
+        {EILSEQ, STATESAMPLER_EIO_NAME},
+#ifdef ELOOP
+        {ELOOP, STATESAMPLER_EIO_NAME},
+#endif
+        {EMFILE, STATESAMPLER_EIO_OPEN_FILES},
+        {ENFILE, STATESAMPLER_EIO_OPEN_FILES},
+        {EBUSY, STATESAMPLER_EIO_BUSY},
+        {EAGAIN, STATESAMPLER_EIO_BUSY},
+    };
+    size_t i;
+    for (i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i][0] == errno) {
+            return codes[i][1];
+        }
+    }
+    return STATESAMPLER_EIO;
+}
 
+/* OK if what stat or fstat has found is regular; result is what they return. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
+    int result, const struct STATESAMPLER_PRIV_STAT *info)
+{
+    if (result != 0) {
+        return statesampler_priv_file_error();
+    }
+    if (STATESAMPLER_PRIV_IS(DIR, info->st_mode)) {
+        return STATESAMPLER_EIO_IS_FOLDER;
+    }
+    return STATESAMPLER_PRIV_IS(REG, info->st_mode)
+               ? STATESAMPLER_OK
+               : STATESAMPLER_EIO_NOT_REGULAR;
+}
+
+/* OK if a regular file is at path; asked before it is opened, because opening
+   a device may do something. Sets *folder to the length of what stands before
+   the file's name. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
+    size_t *folder, const char *path)
+{
+    struct STATESAMPLER_PRIV_STAT info;
+    size_t length = strlen(path);
+    int result;
+    if (length == 0 || length >= STATESAMPLER_PRIV_PATH) {
+        return STATESAMPLER_EINVAL_PATH;
+    }
+    for (*folder = length; *folder > 0; --*folder) {
+        if (strchr(STATESAMPLER_PRIV_SEPARATORS, path[*folder - 1])) {
+            break;
+        }
+    }
+    if (*folder == length) {
+        return STATESAMPLER_EIO_IS_FOLDER;
+    }
+    result = STATESAMPLER_PRIV_STAT(path, &info);
 #ifdef _WIN32
-
-/* Opens the temporary file, empty, for this writer alone: another writer's is
-   shared with nobody, and fails; one that a crash left is taken over. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
-                                                      const char *path)
-{
-    (void)path; /* moving over a folder or a device fails by itself */
-    return _sopen(temporary, _O_WRONLY | _O_CREAT | _O_TRUNC | _O_BINARY,
-                  _SH_DENYRW, _S_IREAD | _S_IWRITE);
+    /* The older of its C libraries have no stat for devices. */
+    if (result != 0 && _access(path, 0) == 0) {
+        return STATESAMPLER_EIO_NOT_REGULAR;
+    }
+#endif
+    return statesampler_priv_file_check_kind(result, &info);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
-                                                     const char *bytes,
-                                                     size_t size)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
+                                                         int flags)
 {
-    return _write(file, bytes,
-                  (unsigned)statesampler_priv_min(size, 1u << 30));
+    int file;
+    do { /* ends when no signal interrupts it */
+#if defined(_WIN32)
+        file = _sopen(path, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
+                      _S_IREAD | _S_IWRITE);
+#elif defined(O_CLOEXEC)
+        file = open(path, flags | O_CLOEXEC, 0666);
+#else
+        file = open(path, flags, 0666);
+#endif
+    } while (file < 0 && errno == EINTR);
+    return file;
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+/* Has the file's bytes, or the folder's names, written to disk. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 {
-    return _commit(file);
-}
-
-/* An open file can be neither removed nor moved; and where another writer
-   opens it between the two calls, the second one fails. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
-                                                        const char *path)
-{
-    (void)_close(file);
-    (void)remove(path);
-}
-
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
-                                                       const char *from,
-                                                       const char *to)
-{
-    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-    if (_close(file) == 0 && MoveFileExA(from, to, 1 | 8)) {
+    int result;
+#ifdef __APPLE__
+    /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
+       some feature macros hide; a file system without it has fsync. */
+    if (fcntl(file, 51) == 0) {
         return 0;
     }
-    (void)remove(from);
-    return -1;
-}
-
+#endif
+    do { /* ends when no signal interrupts it */
+#ifdef _WIN32
+        result = _commit(file);
 #else
+        result = fsync(file);
+#endif
+    } while (result != 0 && errno == EINTR);
+    return result;
+}
 
-/* Makes the temporary file, for this process alone. The lock says whether one
-   that is there already belongs to a live writer, who is waited for, a minute
-   at most; otherwise it is what a crash left, and removed. A record lock,
-   because a process forked in mid-save does not inherit it. Every turn but
-   the last ends with a pause, a removal, or another writer's rename. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_create(const char *temporary,
-                                                      const char *path)
+/* Renames over what is there. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
+                                                           const char *from)
 {
-    struct stat named, opened;
-    int attempt;
-    /* Root can rename over a device, and "/dev/null" as a name for no
-       checkpoint must not end as a file. */
-    if (stat(path, &named) == 0 && !S_ISREG(named.st_mode)) {
-        return -1;
+#ifdef _WIN32
+    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that fails,
+       rename says in errno why, or that a file is there. */
+    if (MoveFileExA(from, to, 1 | 8) || rename(from, to) == 0) {
+        return 0;
     }
-    for (attempt = 0; attempt < 6000; attempt++) {
-        struct flock lock;
-        int same, fresh, file;
-        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-        fresh = file >= 0;
-        if (!fresh) {
-            if (errno != EEXIST) {
-                return -1;
-            }
-            file = open(temporary, O_WRONLY | O_NONBLOCK);
-            if (file < 0) { /* renamed by now; or a link or pipe to nowhere */
-                if (errno != ENOENT && unlink(temporary) != 0) {
-                    return -1;
-                }
-                continue;
-            }
-        }
-        lock.l_type = F_WRLCK;
-        lock.l_whence = SEEK_SET;
-        lock.l_start = 0;
-        lock.l_len = 0;
-        if (fcntl(file, F_SETLK, &lock) != 0 &&
-            (errno == EAGAIN || errno == EACCES)) {
-            (void)close(file);
-            (void)poll(NULL, 0, 10); /* sleeps for 10 ms */
-            continue;
-        }
-        /* fstat fails only where the numbers do not fit; then trust. */
-        same = fstat(file, &opened) != 0 ||
-               (stat(temporary, &named) == 0 &&
-                opened.st_ino == named.st_ino &&
-                opened.st_dev == named.st_dev);
-        if (same && fresh) {
-            return file;
-        }
-        if (same) {
-            (void)unlink(temporary);
-        }
-        (void)close(file);
+    if (_access(to, 0) == 0) {
+        errno = _access(to, 2) == 0 ? EBUSY : EACCES;
+    } else if (errno == ENOENT && _access(from, 0) == 0) {
+        errno = EINVAL; /* the name is not one */
     }
     return -1;
+#else
+    return rename(from, to);
+#endif
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_write(int file,
-                                                     const char *bytes,
-                                                     size_t size)
+#ifndef _WIN32
+
+/* Hosts that share a file system have different names. */
+STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
 {
-    return (int)write(file, bytes,
-                      (size_t)statesampler_priv_min(size, 1u << 30));
+    struct utsname names;
+    uint64_t hash = 0;
+    const char *c;
+    if (uname(&names) >= 0) {
+        for (c = names.nodename; *c != 0; c++) {
+            hash = statesampler_priv_derive(hash, (unsigned char)*c);
+        }
+    }
+    return (unsigned)(hash & UINT32_MAX);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_flush(int file)
+/* Whether a file is what a crash has left: a temporary one of a process of
+   this host that is gone. Where that cannot be told, because it is another
+   host's, or another process has that number by now, one of an hour ago. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
+                                                            const char *name)
 {
-    return fsync(file);
+    unsigned host, process, number;
+    struct stat info;
+    int length = 0;
+    if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
+               &length) != 3 ||
+        length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
+        return 0;
+    }
+    /* Any process may ask for any other's priority; -1 is also one. */
+    errno = 0;
+    if (host == statesampler_priv_file_hash_host() &&
+        getpriority(PRIO_PROCESS, (id_t)process) == -1 && errno == ESRCH) {
+        return 1;
+    }
+    return stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600;
 }
 
-/* Removed or renamed before it is closed, because closing gives up the
-   lock, and the name may then be another writer's. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_abandon(int file,
-                                                        const char *path)
+/* Removes what crashes have left in the folder of path, if that may be read. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
+                                                           size_t folder)
 {
-    (void)remove(path);
-    (void)close(file);
+    char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    const struct dirent *entry;
+    DIR *entries;
+    memcpy(left, path, folder);
+    left[folder] = 0;
+    entries = opendir(folder ? left : ".");
+    if (!entries) {
+        return;
+    }
+    while ((entry = readdir(entries)) != NULL) { /* ends with the folder */
+        if (strlen(entry->d_name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
+            memcpy(left + folder, entry->d_name, STATESAMPLER_PRIV_NAME_SIZE);
+            if (statesampler_priv_file_is_left(left, left + folder)) {
+                (void)unlink(left);
+            }
+        }
+    }
+    (void)closedir(entries);
 }
 
 /* A rename lasts through a power cut once its folder is on disk. A folder that
    may not be opened, or a file system that cannot flush one, is no error: the
-   file itself is already whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_publish(int file,
-                                                       const char *from,
-                                                       const char *to)
+   file itself is already whole. Windows' rename flushes by itself. */
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_flush_folder(
+    char *path, size_t folder)
 {
-    char path[STATESAMPLER_PRIV_PATH];
-    size_t i, length = 0;
-    int folder;
-    if (rename(from, to) != 0) {
-        statesampler_priv_abandon(file, from);
-        return -1;
+    int file;
+    path[folder] = 0;
+    file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
+    if (file >= 0) {
+        (void)statesampler_priv_file_flush(file);
+        (void)close(file);
     }
-    (void)close(file);
-    for (i = 0; to[i] != 0; i++) {
-        path[i] = to[i];
-        if (to[i] == '/') {
-            length = i + 1;
-        }
-    }
-    if (length == 0) {
-        path[length++] = '.';
-    }
-    path[length] = 0;
-    folder = open(path, O_RDONLY);
-    if (folder >= 0) {
-        (void)fsync(folder);
-        (void)close(folder);
-    }
-    return 0;
 }
 
 #endif
+
+/* Makes a temporary file and puts its name behind the folder in path. Where
+   errno is EEXIST the next attempt may succeed. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
+                                                           size_t folder,
+                                                           unsigned attempt)
+{
+    int file;
+#ifdef _WIN32
+    unsigned host = 0, process = 0, number = attempt;
+#else
+    /* Two threads differ in where their stacks are, and two processes that
+       have one number, in containers with one name, in that or in the time. */
+    unsigned host = statesampler_priv_file_hash_host();
+    unsigned process = (unsigned)getpid(), number;
+    uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
+    mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
+    mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
+    number = (unsigned)(mixed & UINT32_MAX);
+#endif
+    (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
+                   STATESAMPLER_PRIV_NAME, host, process, number);
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
+#ifdef _WIN32
+    /* What a crash left; a living writer's cannot be removed. */
+    if (file < 0 && errno == EEXIST) {
+        (void)remove(path);
+        errno = EEXIST;
+    }
+#endif
+    return file;
+}
+
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
+                                                          const char *from,
+                                                          size_t size)
+{
+    while (size != 0) { /* a turn writes, fails or was interrupted */
+        unsigned piece = (unsigned)statesampler_priv_min(size, 1u << 30);
+        long wrote = (long)STATESAMPLER_PRIV_OS(write)(file, from, piece);
+        if (wrote > 0) {
+            from += wrote;
+            size -= (size_t)wrote;
+        } else if (wrote == 0 || errno != EINTR) {
+            return wrote == 0 ? STATESAMPLER_EIO
+                              : statesampler_priv_file_error();
+        }
+    }
+    return statesampler_priv_file_flush(file) == 0
+               ? STATESAMPLER_OK
+               : statesampler_priv_file_error();
+}
+
+/* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
+   removed the file. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
+    const char *path, size_t folder, const char *bytes, size_t size,
+    unsigned attempt)
+{
+    char temporary[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    int file, code;
+    memcpy(temporary, path, folder);
+    file = statesampler_priv_file_create(temporary, folder, attempt);
+    if (file < 0) {
+        return errno == EEXIST   ? STATESAMPLER_ENOFILE
+               : errno == ENOENT ? STATESAMPLER_EIO_NO_FOLDER
+                                 : statesampler_priv_file_error();
+    }
+    code = statesampler_priv_file_write(file, bytes, size);
+    if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
+        code == STATESAMPLER_OK) {
+        code = statesampler_priv_file_error();
+    }
+    if (code == STATESAMPLER_OK &&
+        statesampler_priv_file_rename(path, temporary) != 0) {
+        code = statesampler_priv_file_error();
+    }
+    if (code != STATESAMPLER_OK) {
+        (void)remove(temporary);
+        return code;
+    }
+#ifndef _WIN32
+    statesampler_priv_file_flush_folder(temporary, folder);
+#endif
+    return STATESAMPLER_OK;
+}
 
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
-    static const char suffix[5] = ".tmp";
-    char temporary[STATESAMPLER_PRIV_PATH + sizeof suffix];
-    const char *from = (const char *)bytes;
-    size_t length, i;
-    int file, good = 1;
+    size_t folder = 0;
+    unsigned attempt;
+    int code;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    for (length = 0; path[length] != 0; length++) {
-        if (length + 1 >= STATESAMPLER_PRIV_PATH) {
-            return STATESAMPLER_EINVAL;
-        }
-        temporary[length] = path[length];
+    code = statesampler_priv_file_check_path(&folder, path);
+    if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
+        return code;
     }
-    if (length == 0) {
-        return STATESAMPLER_EINVAL;
-    }
-    for (i = 0; i < sizeof suffix; i++) {
-        temporary[length + i] = suffix[i];
-    }
-    file = statesampler_priv_create(temporary, path);
-    if (file < 0) {
-        return STATESAMPLER_EIO;
-    }
-    while (good && size != 0) { /* a turn writes one byte or more, or fails */
-        int wrote = statesampler_priv_write(file, from, size);
-        if (wrote > 0) {
-            from += wrote;
-            size -= (size_t)wrote;
-        } else if (wrote == 0 || errno != EINTR) {
-            good = 0;
+#ifndef _WIN32
+    statesampler_priv_file_sweep(path, folder);
+#endif
+    for (attempt = 0; attempt < 100; attempt++) {
+        code = statesampler_priv_file_save_once(
+            path, folder, (const char *)bytes, size, attempt);
+        if (code != STATESAMPLER_ENOFILE) {
+            return code;
         }
     }
-    if (!good || statesampler_priv_flush(file) != 0) {
-        statesampler_priv_abandon(file, temporary);
-        return STATESAMPLER_EIO;
+    return STATESAMPLER_EIO_BUSY;
+}
+
+/* Sets *got to the number of bytes read: size of them unless the file ends. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
+                                                         char *to, size_t size)
+{
+    *got = 0;
+    while (*got != size) { /* a turn reads, ends or was interrupted */
+        unsigned piece =
+            (unsigned)statesampler_priv_min(size - *got, 1u << 30);
+        long part = (long)STATESAMPLER_PRIV_OS(read)(file, to + *got, piece);
+        if (part == 0) {
+            break;
+        }
+        if (part > 0) {
+            *got += (size_t)part;
+        } else if (errno != EINTR) {
+            return statesampler_priv_file_error();
+        }
     }
-    return statesampler_priv_publish(file, temporary, path) == 0
-               ? STATESAMPLER_OK
-               : STATESAMPLER_EIO;
+    return STATESAMPLER_OK;
+}
+
+/* Reads an open file. Its length is the file system's word; a file that turns
+   out longer or shorter is not whole. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(size_t *size,
+                                                               int file,
+                                                               char *bytes,
+                                                               size_t capacity)
+{
+    struct STATESAMPLER_PRIV_STAT info;
+    uint64_t length;
+    size_t want, got, more = 0;
+    char behind;
+    int code = statesampler_priv_file_check_kind(
+        STATESAMPLER_PRIV_FSTAT(file, &info), &info);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    length = (uint64_t)info.st_size;
+    want = (size_t)statesampler_priv_min(length, capacity);
+    code = statesampler_priv_file_read(&got, file, bytes, want);
+    if (code == STATESAMPLER_OK && length <= capacity) {
+        code = statesampler_priv_file_read(&more, file, &behind, 1);
+    }
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    if (got != want || more != 0) {
+        return STATESAMPLER_EIO_CHANGED;
+    }
+    *size = (size_t)statesampler_priv_min(length, (size_t)-1);
+    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
@@ -5751,27 +6171,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    size_t capacity,
                                                    size_t *size)
 {
-    char rest[1024];
-    FILE *file;
-    size_t got, part, more = 0;
-    int code = STATESAMPLER_OK;
+    size_t folder;
+    int code, file;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    file = fopen(path, "rb");
-    if (!file) {
-        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    code = statesampler_priv_file_check_path(&folder, path);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    got = capacity ? fread(bytes, 1, capacity, file) : 0;
-    while (got == capacity && /* ends with the file */
-           (part = fread(rest, 1, sizeof rest, file)) != 0) {
-        more += part;
+    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
+    if (file < 0) {
+        return statesampler_priv_file_error();
     }
-    if (ferror(file)) {
-        code = STATESAMPLER_EIO;
-    } else {
-        *size = got + more;
-        code = more ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
-    }
-    (void)fclose(file);
+    code =
+        statesampler_priv_file_read_whole(size, file, (char *)bytes, capacity);
+    (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
 

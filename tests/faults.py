@@ -205,7 +205,7 @@ def fault_of(entry, functions):
 
 # --- One header with all of them ----------------------------------------------
 
-def with_all(text, faults, chosen):
+def with_all(text, faults, chosen, new=lambda fault: fault.new):
     """The header with every fault: in each function a switch over a global
     number, `chosen`, leads to the body once more for each fault. The lines of
     such a body are named after the fault, for the compiler's messages."""
@@ -220,7 +220,7 @@ def with_all(text, faults, chosen):
         for fault in group:
             parts.append(
                 f'case {fault.number}: {{\n#line 1 "fault-{fault.number}"\n'
-                f"{text[start:fault.start]} {fault.new} "
+                f"{text[start:fault.start]} {new(fault)} "
                 f"{text[fault.end:function.end]}\n}} {leave}\n")
         line = text.count("\n", 0, start) + 1
         parts.append(f'}}\n#line {line} "statesampler.h"\n')

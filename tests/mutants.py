@@ -24,15 +24,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
-# What is broken is asked much, and compiled once: -O0 compiles 2,500 faults
-# in seconds, -O1 in minutes, and the tests take no more than thrice as long.
-COMPILE = (shlex.split(os.environ.get("CC") or "cc") +
-           ["-w", "-std=c99", "-O0"])
+CC = (shlex.split(os.environ.get("CC") or "cc") +
+      ["-w", "-std=c99"] + STB_FLAGS)
+# -O0 compiles a header with 3,000 faults in seconds, -O1 in minutes.
+PLAIN = ["-O0"]
+SANITIZED = ["-O0", "-fsanitize=address,undefined",
+             "-fno-sanitize-recover=all"]
 JOBS = int(os.environ.get("JOBS") or 2)
 SEED = os.environ.get("SEED") or "1"
 QUOTA = int(os.environ.get("QUOTA") or 6)
@@ -55,12 +58,24 @@ __attribute__((constructor)) static void choose(void)
         timer.it_value.tv_sec = atol(limit) / 1000000;
         timer.it_value.tv_usec = atol(limit) % 1000000;
         setitimer(ITIMER_PROF, &timer, 0);
+#ifndef __SANITIZE_ADDRESS__
         setrlimit(RLIMIT_AS, &memory);
+#else
+        (void)memory;
+#endif
     }
 }
 """
 
 # --- Compiling ----------------------------------------------------------------
+
+
+def run(command):
+    """Runs a compiler that must succeed."""
+    result = subprocess.run(command, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{result.stdout[-2000:]}")
 
 
 def compile_header(folder, text, action):
@@ -72,7 +87,7 @@ def compile_header(folder, text, action):
     if STB_FLAGS:
         lines[:0] = ['#include "stb_ds.h"', "#define STATESAMPLER_STB_DS"]
     return subprocess.run(
-        COMPILE + [action, f"-I{folder}"] + STB_FLAGS + ["-x", "c", "-"],
+        CC + PLAIN + [action, f"-I{folder}", "-x", "c", "-"],
         input="\n".join(lines) + "\n", text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
 
@@ -80,10 +95,12 @@ def compile_header(folder, text, action):
 def sort_out(folder, text, faults):
     """The faults that can be asked here; the numbers of those that do not
     compile; the numbers of those that the preprocessor leaves out."""
-    seen = compile_header(folder, lists.with_all(text, faults,
-                                                 "statesampler_fault"), "-E")
+    # A name in the place of each fault shows what the preprocessor leaves in.
+    seen = compile_header(folder, lists.with_all(
+        text, faults, "statesampler_fault",
+        lambda fault: f"statesampler_fault_{fault.number}"), "-E")
     numbers = {int(number) for number in
-               re.findall(r'"fault-(\d+)"', seen.stdout)}
+               re.findall(r"statesampler_fault_(\d+)", seen.stdout)}
     absent = {fault.number for fault in faults} - numbers
     broken = set()
     while True:
@@ -101,25 +118,29 @@ def sort_out(folder, text, faults):
 
 
 class Test:
-    """A test, compiled with all faults in its header."""
+    """A test, compiled with all faults in its header. It shares its core as
+    in tests/ways.sh, unless it sets more than STATESAMPLER_IMPLEMENTATION."""
 
-    def __init__(self, path):
+    def __init__(self, path, flags):
         self.path, self.name = path, os.path.basename(path)[:-2]
-        self.seconds = 20.0  # how long it takes without a fault
+        self.flags = flags
+        self.seconds = 60.0  # how long it takes without a fault
 
-    def compile(self, folder):
-        self.program = os.path.abspath(f"{folder}/{self.name}")
-        return subprocess.run(
-            COMPILE + [f"-I{folder}", "-I."] + STB_FLAGS +
-            ["-o", self.program, self.path, f"{folder}/choice.c", "-lm"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def compile(self, folder, made):
+        self.program = os.path.abspath(f"{made}/{self.name}")
+        with open(self.path) as file:
+            own = re.search("^#define STATESAMPLER_[^I]", file.read(), re.M)
+        core = [] if own else ["-O1", f"{made}/core.o",
+                               "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
+        run(CC + self.flags + core + [f"-I{folder}", "-I.", self.path,
+            f"{made}/choice.o", "-o", self.program, "-lm"])
 
     def notices(self, number):
         """What it says about a fault; None if nothing."""
         with tempfile.TemporaryDirectory() as scratch:
             os.symlink(os.path.abspath("tests"), f"{scratch}/tests")
             with open(f"{scratch}/said", "w+b") as said:
-                status = self.run(number, scratch, said)
+                status = self.ask(number, scratch, said)
                 said.seek(0)
                 lines = said.read(4000).decode(errors="replace").splitlines()
         if status == 0:
@@ -127,11 +148,14 @@ class Test:
         if status == -signal.SIGPROF:
             return f"{self.name}: time limit"
         for line in lines:
-            if line.startswith("tests/"):
-                return line[len("tests/"):76]
+            found = re.search("^tests/(.*)|(runtime error: .*)|"
+                              "ERROR: (AddressSanitizer: [-a-z]*)", line)
+            if found:
+                said = next(filter(None, found.groups()))
+                return said[:70] if found[1] else f"{self.name}: {said[:60]}"
         return f"{self.name}: status {status}"
 
-    def run(self, number, scratch, said):
+    def ask(self, number, scratch, said):
         limit = int((5 * self.seconds + 0.3) * 1e6)
         process = subprocess.Popen(
             [self.program, "reduced"], cwd=scratch, stdin=subprocess.DEVNULL,
@@ -150,20 +174,24 @@ class Test:
             process.wait()
 
 
-def compile_tests(folder, pool):
+def compile_tests(folder, flags):
     """The tests, quick ones first. Without a fault they must notice nothing,
     or what they notice with one would prove nothing."""
-    with open(f"{folder}/choice.c", "w") as file:
+    made = tempfile.mkdtemp()
+    with open(f"{made}/choice.c", "w") as file:
         file.write(CHOICE)
+    for source in f"{made}/choice.c", "tests/core.c":
+        name = os.path.basename(source)[:-2]
+        run(CC + flags + [f"-I{folder}", "-c", source, "-o",
+                          f"{made}/{name}.o"])
     tests = []
     for path in sorted(glob.glob("tests/test_*.c")):
         with open(path) as file:
             if STB_FLAGS or "stb_ds.h" not in file.read():
-                tests.append(Test(path))
-    results = pool.map(lambda test: test.compile(folder), tests)
-    for test, result in zip(tests, results):
-        if result.returncode != 0:
-            sys.exit(f"{test.name} does not compile:\n{result.stdout[-2000:]}")
+                tests.append(Test(path, flags))
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        for _ in pool.map(lambda test: test.compile(folder, made), tests):
+            pass
     for test in tests:
         start = time.time()
         said = test.notices(0)
@@ -171,6 +199,22 @@ def compile_tests(folder, pool):
             sys.exit(f"the header as it is: {said}")
         test.seconds = time.time() - start
     return sorted(tests, key=lambda test: test.seconds)
+
+
+class Tests:
+    """All tests, and the same with sanitizers for those faults that they do
+    not notice otherwise: these are made when they are first wanted."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.plain = compile_tests(folder, PLAIN)
+        self.made, self.lock = None, threading.Lock()
+
+    def sanitized(self):
+        with self.lock:
+            if self.made is None:
+                self.made = compile_tests(self.folder, SANITIZED)
+            return list(self.made)
 
 
 # --- Questions ----------------------------------------------------------------
@@ -195,9 +239,10 @@ def as_entry(key, title):
 def ask_function(faults, tests, equivalent):
     """The answers about one function's faults: each is a question, a note and
     a list of complaints. The generated ones are one question."""
-    tests, answers, complaints, count = list(tests), [], [], 0
+    plain, answers, complaints, count = list(tests.plain), [], [], 0
     for fault in faults:
-        said = first_notice(fault, tests)
+        said = (first_notice(fault, plain) or
+                first_notice(fault, tests.sanitized()))
         if fault.name:
             answers.append((fault.question, said,
                             [] if said else ["no test noticed"]))
@@ -300,11 +345,10 @@ def ask(folder, pool, everything):
     kept, broken, absent = sort_out(folder, text, faults)
     answered += [(fault.question, None, ["does not compile"])
                  for fault in faults if fault.name and fault.number in broken]
-    if absent:
-        names = {fault.function.name for fault in faults
-                 if fault.number in absent}
-        answers.skip(f"skip {len(absent)} faults of code that is not compiled "
-                     f"here: {', '.join(sorted(names))}")
+    for question in sorted({fault.question for fault in faults
+                            if fault.number in absent} -
+                           {fault.question for fault in kept}):
+        answers.skip(f"skip {question}: not compiled here")
     if not everything:
         count = len(kept)
         kept = draw(kept, equivalent)
@@ -312,7 +356,7 @@ def ask(folder, pool, everything):
               f"QUOTA={QUOTA} generated ones for each function by SEED={SEED}")
     with open(f"{folder}/statesampler.h", "w") as file:
         file.write(lists.with_all(text, kept, "statesampler_fault"))
-    tests = compile_tests(folder, pool)
+    tests = Tests(folder)
     answered.append(("the header as it is", "no test notices anything", []))
 
     torch = []

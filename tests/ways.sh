@@ -1,7 +1,7 @@
 #!/bin/sh
 # ways.sh - the ways in which every test is compiled and run, a line each: what
 # is added here is asked by `make test`, and `make build/test/WAY/TEST` makes
-# one test by it (sh tests/ways.sh WAY SOURCE PROGRAM).
+# one test by it.
 
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
@@ -41,16 +41,28 @@ nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
-case $0 in
-*ways.sh)
+# Compiles tests/core.c to an object, or a test to a program. A test shares the
+# core of its folder, unless it sets more than STATESAMPLER_IMPLEMENTATION.
+compile_by_way() { # WAY SOURCE TARGET
     compiler=$(ways | awk -v way="$1" '
         $1 == way { $1 = $2 = $3 = ""; print }')
     [ -n "$compiler" ] || {
         echo "tests/ways.sh has no way $1"
-        exit 1
+        return 1
     }
-    set -- $compiler -I. $STB_FLAGS -o "$3" "$2" -lm
+    # Two questions may make the same file at the same time.
+    new=$3.$$ target=$3
+    if [ "$2" = tests/core.c ]; then
+        set -- -c "$2"
+    elif grep -q '^#define STATESAMPLER_[^I]' "$2"; then
+        set -- "$2" -lm
+    else
+        set -- -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" \
+            "$(dirname "$3")/core.o" -lm
+    fi
+    set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"
-    exec "$@"
-    ;;
-esac
+    "$@" && mv "$new" "$target"
+}
+
+case $0 in *ways.sh) compile_by_way "$@" ;; esac

@@ -28,7 +28,8 @@ HEADING = """\
 
 Written by `make torch-figures`.
 Commit: {commit}.
-Machine: {processor}, torch {torch}, Python {python}.
+Machine: {processor}, torch {torch}, Python {python};
+{load:.1f} other processes on {count} processors when it began.
 
 One rank of 8 (or the only one) takes batches of 256, as a DataLoader asks its
 `batch_sampler` for them. "Ours" is StatefulDistributedSampler or, "in turn",
@@ -230,7 +231,8 @@ def main():
     times = 1 if quick else 3
     report = HEADING.format(
         commit=commit(), torch=torch.__version__, processor=processor(),
-        python=platform.python_version())
+        python=platform.python_version(), load=os.getloadavg()[0],
+        count=os.cpu_count())
     print(report, end="", flush=True)
     for line in itertools.chain(
             first_batch_rows(sizes, times), memory_rows(sizes),

@@ -1,0 +1,3 @@
+/* core.c - the implementation that most tests share. */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
