@@ -606,6 +606,35 @@ static void test_begin_by_hand(void)
     CHECK(statesampler_epoch(&s) == 7 && statesampler_position(&s) == 2);
 }
 
+/* Blocks of an epoch that very many ranks began, on few: every slot is in
+   another block, and sums of their numbers do not fit 32 bits. */
+static void test_many_blocks(void)
+{
+    const uint64_t blocks = UINT32_MAX - 1, n = ((uint64_t)1 << 33) + 5;
+    uint32_t world, rank, slot;
+    for (world = 1; world < 6; world++) {
+        statesampler_desc d = model_desc(n, (uint32_t)blocks, 1);
+        statesampler s, first;
+        uint64_t x[7];
+        d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+        d.partition = STATESAMPLER_PARTITION_BLOCKED;
+        CHECK(statesampler_init(&first, &d) == STATESAMPLER_OK);
+        CHECK(must_next(&first, NULL) == 1);
+        for (rank = 0; rank < world; rank++) {
+            s = first;
+            change(&s, &d, world, 7, rank, 0);
+            CHECK(must_next(&s, NULL) == 7 && must_next(&s, x) == 7);
+            for (slot = 0; slot < 7; slot++) {
+                uint64_t p = blocks + 7 * world + slot * world + rank;
+                uint64_t block = p % blocks, more = n % blocks;
+                CHECK(x[slot] == block * (n / blocks) +
+                                     (block < more ? block : more) +
+                                     p / blocks);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -615,6 +644,7 @@ int main(int argc, char **argv)
     test_blocks_by_hand();
     test_carry_by_hand();
     test_uneven_by_hand();
+    test_many_blocks();
     test_begin_by_hand();
     test_begin(reduced ? 200 : 5000);
     test_twins(reduced);

@@ -231,8 +231,9 @@ static void test_samplers(int cases)
         while (fields-- > 0)
             forge(state, sampler_fields[check_random(COUNT(sampler_fields))]);
         forge_seal(state, BYTES);
+        memset(&s, 0, sizeof s);
         CHECK(statesampler_init(&s, &elsewhere) == STATESAMPLER_OK);
-        before = s;
+        memcpy(&before, &s, sizeof s);
         code = statesampler_load(&s, state, BYTES);
         if (code != STATESAMPLER_OK) {
             check_refusal(code);
@@ -297,9 +298,12 @@ static int start(party *p)
     return statesampler_mix_init(&p->mix, p->source, SOURCES, p->stop);
 }
 
-static void reshape(party *p, uint32_t world, uint32_t batch)
+/* In any small shape. One call of check_random after the other, because the
+   order of arguments is the compiler's. */
+static void any_shape(party *p)
 {
-    uint32_t i;
+    uint32_t i, world = 1 + (uint32_t)check_random(4);
+    uint32_t batch = 1 + (uint32_t)check_random(4);
     for (i = 0; i < SOURCES; i++) {
         p->desc[i].world_size = world;
         p->desc[i].batch_size = batch;
@@ -317,7 +321,7 @@ static void any_mix(party *p)
             p->desc[i].tail %= STATESAMPLER_TAIL_CARRY;
         p->weight[i] = 1 + (uint32_t)check_random(4);
     }
-    reshape(p, 1 + (uint32_t)check_random(4), 1 + (uint32_t)check_random(4));
+    any_shape(p);
 }
 
 /* Saved in the middle of one, after up to two changes of shape. */
@@ -335,8 +339,7 @@ static void honest_mix_state(unsigned char *state)
         for (turns = check_random(40); turns > 0; turns--)
             statesampler_mix_next(&p.mix, NULL, &count, &source);
         must_mix_save(&p.mix, state);
-        reshape(&p, 1 + (uint32_t)check_random(4),
-                1 + (uint32_t)check_random(4));
+        any_shape(&p);
         if (shapes-- == 0 || start(&p) != STATESAMPLER_OK)
             return;
         CHECK(statesampler_mix_load(&p.mix, state, MIX_BYTES) ==
@@ -463,6 +466,12 @@ static void check_taken_mix(party *p, const unsigned char *state, int same)
     check_coming_turns(p);
 }
 
+static void forge_source(unsigned char *state)
+{
+    unsigned char *part = state + FORGE_SOURCE(check_random(SOURCES));
+    forge(part, source_fields[check_random(COUNT(source_fields))]);
+}
+
 static void test_mixes(int cases)
 {
     static party p;
@@ -475,8 +484,7 @@ static void test_mixes(int cases)
             if (check_random(2) == 0)
                 forge(state, mix_fields[check_random(COUNT(mix_fields))]);
             else
-                forge(state + FORGE_SOURCE(check_random(SOURCES)),
-                      source_fields[check_random(COUNT(source_fields))]);
+                forge_source(state);
         forge_seal(state, MIX_BYTES);
         do
             any_mix(&p);
@@ -486,8 +494,7 @@ static void test_mixes(int cases)
             continue;
         taken++;
         check_taken_mix(&p, state, 1);
-        reshape(&p, 1 + (uint32_t)check_random(4),
-                1 + (uint32_t)check_random(4));
+        any_shape(&p);
         if (start(&p) != STATESAMPLER_OK || !load_or_refuse(&p, state))
             continue;
         check_taken_mix(&p, state, 0);
@@ -572,29 +579,51 @@ static void test_carry_past_reach(void)
           ((uint64_t)1 << 59) - 1);
 }
 
-/* ALL ends before point 2^62 of the sequence. From a base near 3 * 2^61 a
-   light source's last turns come where points end, and are no longer told
-   apart; with short sources, what is saved next is past what load takes. */
+/* ALL ends before point 2^62 of the sequence. From a base far past it a light
+   source's last turns come where points end, and are no longer told apart;
+   with short sources, what is saved next is past what load takes. */
 static void test_base_past_sequence(void)
 {
+    static const uint64_t points[] = {
+        ((uint64_t)3 << 61) - 3, (uint64_t)3 << 61, ((uint64_t)3 << 61) + 3,
+        (uint64_t)1 << 63, UINT64_MAX
+    };
     static party p;
     unsigned char state[MIX_BYTES];
-    uint64_t point;
+    size_t i;
     int lengthy;
     for (lengthy = 0; lengthy < 2; lengthy++) {
         plain_mix(&p, STATESAMPLER_STOP_ALL, 41, 1);
-        if (lengthy) {
-            p.desc[0].num_samples = (uint64_t)3 << 30;
+        if (lengthy) { /* and heavy: nearly as much as mix_init takes */
+            p.desc[0].num_samples = 4000000000u;
             p.weight[2] = 1u << 30;
         }
         save_mix(&p, state, 10);
         forge_put(state, FORGE_MIX_BASE_TURN, 10);
-        for (point = ((uint64_t)3 << 61) - 3; point < ((uint64_t)3 << 61) + 4;
-             point++) {
-            forge_put(state, FORGE_MIX_BASE_POINT, point);
+        for (i = 0; i < COUNT(points); i++) {
+            forge_put(state, FORGE_MIX_BASE_POINT, points[i]);
             check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
         }
     }
+    forge_put(state, FORGE_MIX_BASE_POINT, (uint64_t)5 << 60);
+    check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
+}
+
+/* With ALL the sequence is ahead of the turns where some were passed over, but
+   not at the epoch's start. */
+static void test_point_ahead(void)
+{
+    static party p;
+    unsigned char state[MIX_BYTES];
+    plain_mix(&p, STATESAMPLER_STOP_ALL, 41, 1);
+    save_mix(&p, state, 0);
+    forge_put(state, FORGE_MIX_BASE_POINT, 1);
+    check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
+    forge_put(state, FORGE_MIX_TURN, 1);
+    forge_put(state, FORGE_MIX_BASE_TURN, 1);
+    forge_put(state, FORGE_MIX_BASE_POINT, 2);
+    forge_seal(state, MIX_BYTES);
+    CHECK(load_or_refuse(&p, state));
 }
 
 /* So many sources that their 88 bytes each, counted in 32 bits, come round to
@@ -635,6 +664,7 @@ int main(int argc, char **argv)
     test_turn_past_end();
     test_carry_past_reach();
     test_base_past_sequence();
+    test_point_ahead();
     test_count_that_wraps();
     test_samplers(reduced ? 3000 : 300000);
     test_mixes(reduced ? 3000 : 200000);
