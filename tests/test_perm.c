@@ -144,13 +144,14 @@ static void sweep_inverses(int reduced)
 }
 
 #define GUARD UINT64_C(0xdeadbeefcafef00d)
+#define LONGEST 1100
 
 static void check_fill(const statesampler_perm *perm, uint64_t first,
                        uint64_t stride, size_t count)
 {
-    uint64_t out[2 + 400];
+    uint64_t out[2 + LONGEST];
     size_t i;
-    CHECK(count <= 400);
+    CHECK(count <= LONGEST);
     out[0] = out[count + 1] = GUARD;
     statesampler_perm_fill(perm, first, stride, out + 1, count);
     for (i = 0; i < count; i++)
@@ -167,6 +168,91 @@ static size_t fitting(uint64_t n, uint64_t first, uint64_t stride, size_t want)
         return want;
     room = (n - 1 - first) / stride + 1;
     return room < want ? (size_t)room : want;
+}
+
+/* perm_map is perm_at of every value, in place: of values anywhere below n,
+   and of those around the ends of a row of the grid, where a quotient that is
+   off by one would show. */
+static void check_map(const statesampler_perm *perm, size_t count)
+{
+    uint64_t out[2 + LONGEST], value[LONGEST];
+    size_t i;
+    CHECK(count <= LONGEST);
+    for (i = 0; i < count; i++) {
+        uint64_t x = random_number(62) % perm->n, row = x / perm->right;
+        if (i % 8 == 0)
+            row = (perm->n - 1) / perm->right;
+        if (i % 4 == 0)
+            x = row * perm->right + i % 3;
+        else if (i % 4 == 1)
+            x = row * perm->right + perm->right - 1 - i % 3;
+        value[i] = x < perm->n ? x : perm->n - 1;
+        out[1 + i] = value[i];
+    }
+    out[0] = out[count + 1] = GUARD;
+    statesampler_priv_perm_map(out + 1, perm, count);
+    for (i = 0; i < count; i++)
+        CHECK(out[1 + i] == statesampler_perm_at(perm, value[i]));
+    CHECK(out[0] == GUARD);
+    CHECK(out[count + 1] == GUARD);
+}
+
+/* Around the numbers of pairs that one vector, or all in turn, hold. */
+static const size_t long_counts[] = {
+    127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
+    767, 768, 769, 1023, 1024, 1025
+};
+
+static void check_maps(uint64_t n, size_t longest)
+{
+    statesampler_perm perm;
+    size_t count, k;
+    CHECK(statesampler_perm_init(&perm, n, n, 4, 7) == STATESAMPLER_OK);
+    for (count = 0; count <= longest; count++)
+        check_map(&perm, count);
+    for (k = 0; k < sizeof long_counts / sizeof long_counts[0]; k++)
+        check_map(&perm, long_counts[k]);
+}
+
+static void sweep_maps(int reduced)
+{
+    uint64_t n;
+    unsigned k, samples = reduced ? 300 : 10000;
+    for (n = 1; n <= 40; n++)
+        check_maps(n, reduced ? 40 : 140);
+    /* Rows whose length is a power of two, one more and one less: where the
+       reciprocal is nearest to its bounds. */
+    for (k = 2; k <= 31; k++) {
+        uint64_t side = (uint64_t)1 << k;
+        for (n = side * side - 2; n <= side * side + 2; n++)
+            if (n <= STATESAMPLER_MAX_SAMPLES)
+                check_maps(n, 33);
+        check_maps((side - 2) * (side - 1) + 1, 33);
+        if (k < 31)
+            check_maps((side + 2) * (side + 1), 33);
+    }
+    for (k = 0; k < samples; k++) {
+        statesampler_perm perm;
+        n = random_number(1 + k % 62) + 1;
+        CHECK(statesampler_perm_init(&perm, n, k, 1, 2) == STATESAMPLER_OK);
+        check_map(&perm, (size_t)check_random(100));
+    }
+}
+
+/* All there is to ask of few samples. */
+static void sweep_small_fills(void)
+{
+    uint64_t n, first, stride;
+    for (n = 1; n <= 40; n++) {
+        statesampler_perm perm;
+        CHECK(statesampler_perm_init(&perm, n, 2, n, 9) == STATESAMPLER_OK);
+        for (first = 0; first < n; first++)
+            for (stride = 1; stride <= n - first; stride++) {
+                size_t count = (size_t)((n - 1 - first) / stride + 1);
+                for (; count != 0; count--)
+                    check_fill(&perm, first, stride, count);
+            }
+    }
 }
 
 static void sweep_fills(int reduced)
@@ -193,6 +279,12 @@ static void sweep_fills(int reduced)
             check_fill(&perm, n - 1, 0, count);
             if (count < n)
                 check_fill(&perm, n - count, 1, count);
+        }
+        for (k = 0; k < sizeof long_counts / sizeof long_counts[0]; k++) {
+            count = long_counts[k];
+            check_fill(&perm, 0, 1, fitting(n, 0, 1, count));
+            check_fill(&perm, n / 5, 3, fitting(n, n / 5, 3, count));
+            check_fill(&perm, n / 2, 0, count);
         }
         /* Strides around a row of the grid, where a carried row and column
            wrap, and strides that pass many rows at once. */
@@ -435,6 +527,8 @@ int main(int argc, char **argv)
     check_edges();
     check_keys();
     sweep_fills(reduced);
+    sweep_small_fills();
+    sweep_maps(reduced);
     sweep_inverses(reduced);
     check_all_permutations(reduced);
     check_parity(reduced);
