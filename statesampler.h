@@ -3106,6 +3106,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     const uint64_t size = run->chunk_size, start = order->start;
     uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
     size_t i, some;
+    if (first == full) { /* the short chunk is alone in its window */
+        for (i = 0; i < count; i++) {
+            out[i] += start + full * size;
+        }
+        return;
+    }
     for (; count != 0; count -= some) { /* by one or more in every turn */
         some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
         statesampler_priv_order_split(chunks, out, some, run);
@@ -3504,7 +3510,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_slots(
         const uint64_t stride = (uint64_t)period * world_size;
         uint64_t position = first + (uint64_t)slot * world_size;
         uint64_t some[STATESAMPLER_PRIV_SOME];
-        size_t done = slot;
+        uint64_t done = slot;
         while (done < count) { /* by a period or more in every turn */
             uint32_t i, k = (uint32_t)statesampler_priv_min(
                 (count - done - 1) / period + 1, STATESAMPLER_PRIV_SOME);
@@ -4546,6 +4552,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
         const uint32_t weight = statesampler_priv_source_weight(sources + i);
         const uint32_t had = sources[i].seat != STATESAMPLER_PRIV_NOBODY;
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+        sources[i].base_turns = 0;
+        sources[i].left = 0;
         if (statesampler_priv_source_has_steps(&sources[i].sampler,
                                                mix->stop)) {
             seat = mix->seats++;
@@ -4562,6 +4570,11 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
             mix->point = 0;
         }
         sources[i].seat = seat;
+    }
+    for (i = mix->seats; i < mix->num_sources; i++) {
+        sources[i].row.source = 0;
+        sources[i].row.right = 0;
+        sources[i].row.alive = 0;
     }
 }
 
@@ -5150,11 +5163,11 @@ STATESAMPLER_PRIV int statesampler_priv_source_decode(
     entry->weight = statesampler_priv_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
+    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
+    statesampler_priv_spot_copy(&run->now, &run->leg.base);
     if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
-    statesampler_priv_spot_copy(&run->now, &run->leg.base);
     return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_ECORRUPT_DESC
                : statesampler_priv_run_check(run);
@@ -5202,10 +5215,14 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
     if (head->turn > most || head->base_turn > head->turn) {
         return STATESAMPLER_ECORRUPT_TURN;
     }
-    return head->base_point > most ||
-                   (head->base_point > head->base_turn &&
-                    (head->base_turn == 0 ||
-                     head->stop != STATESAMPLER_STOP_ALL))
+    if (head->base_point <= head->base_turn &&
+        head->stop != STATESAMPLER_STOP_ALL) {
+        return STATESAMPLER_OK;
+    }
+    /* mix_init sees to it that a sequence of ALL ends below 2^62. */
+    return head->stop != STATESAMPLER_STOP_ALL ||
+                   head->base_point > STATESAMPLER_MAX_SAMPLES / 4 * 5 ||
+                   (head->base_turn == 0 && head->base_point != 0)
                ? STATESAMPLER_ECORRUPT_POINT
                : STATESAMPLER_OK;
 }
@@ -5682,19 +5699,24 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
 
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
+    switch (code) {
+    case STATESAMPLER_OK: return "no error";
+    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+#ifdef STATESAMPLER_HOSTED
+    case STATESAMPLER_ENOFILE: return "there is no such file";
+#endif
+    default: break;
+    }
     switch (STATESAMPLER_KIND(code)) {
-    case STATESAMPLER_OK: return code == 0 ? "no error" : "unknown error";
     case STATESAMPLER_EINVAL: return statesampler_priv_error_einval(code);
     case STATESAMPLER_ERANGE: return statesampler_priv_error_erange(code);
     case STATESAMPLER_ECORRUPT:
     case STATESAMPLER_EVERSION: return statesampler_priv_error_state(code);
     case STATESAMPLER_EMISMATCH:
         return statesampler_priv_error_emismatch(code);
-    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
 #ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
     case STATESAMPLER_EIO: return statesampler_priv_error_hosted(code);
-    case STATESAMPLER_ENOFILE: return "there is no such file";
 #endif
     default: return "unknown error";
     }
