@@ -2779,7 +2779,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
             return;
         }
         for (k = 0; k < lanes; k++) {
-            index[k] = k < waiting ? out[where[k]] : 0;
+            /* Not 0 behind them: compilers would call memset. */
+            index[k] = out[where[k < waiting ? k : 0]];
         }
         statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
         statesampler_priv_bulk_network(&pairs, perm, 1);
@@ -2848,8 +2849,8 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map(
             uint64_t rest[STATESAMPLER_PRIV_ROOM];
             uint32_t i;
             for (i = 0; i < lanes; i++) {
-                rest[i] =
-                    full * lanes + i < done ? values[full * lanes + i] : 0;
+                uint32_t at = full * lanes + i;
+                rest[i] = values[at < done ? at : 0];
             }
             statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
         }
@@ -3106,25 +3107,21 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     const uint64_t size = run->chunk_size, start = order->start;
     uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
     size_t i, some;
-    if (first == full) { /* the short chunk is alone in its window */
-        for (i = 0; i < count; i++) {
-            out[i] += start + full * size;
-        }
-        return;
-    }
     for (; count != 0; count -= some) { /* by one or more in every turn */
         some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
         statesampler_priv_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
-            /* The short chunk is one on from the last full one; another's
-               slot stands in for its own. */
+            /* The short chunk is one on from the last full one; slot 0
+               stands in for its own. */
             chunks[i] += first;
             if (chunks[i] == full) {
-                chunks[i] = first;
+                chunks[i] = 0;
                 out[i] += size;
             }
         }
-        statesampler_priv_perm_map(chunks, &order->perm, some);
+        if (full != 0) {
+            statesampler_priv_perm_map(chunks, &order->perm, some);
+        }
         for (i = 0; i < some; i++) {
             uint64_t chunk = *out < size ? chunks[i] : full - 1;
             *out++ += start + chunk * size;

@@ -18,8 +18,8 @@ pmccabe statesampler.h | sort -nr | awk '
         functions++
         above10 += $1 > 10
         above15 += $1 > 15
-        # A switch of sentences is a table.
-        long += lines > 60 && $7 != "statesampler_error"
+        # That is no function: pmccabe takes what follows for its body.
+        long += lines > 60 && $7 != "__declspec"
         if ($1 > 7 || lines > 50)
             printf "%3d %4d lines  %s:%d: %s\n", $1, lines, place[1], \
                 place[2], $7

@@ -2,6 +2,7 @@
 
    The full run marks every index of every n up to 70,000; that is two and a
    half thousand million calls, so what surrounds them is one store each. */
+#define STATESAMPLER_STATIC /* it asks private functions, too */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
