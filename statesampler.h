@@ -2332,11 +2332,15 @@ STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
    all. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 typedef uint32_t statesampler_priv_v16;
+#define STATESAMPLER_PRIV_HIGH16(x) ((x) >> 16)
 #define STATESAMPLER_PRIV_PARTS32 8
 #define STATESAMPLER_PRIV_VECTORS 1
 #define STATESAMPLER_PRIV_FEW 7
 #else
 typedef uint16_t statesampler_priv_v16;
+/* With ones above the 16 bits: of a number that it knows to have 16 bits of
+   32, GCC multiplies no vectors. */
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
 #define STATESAMPLER_PRIV_PARTS32 4
 #define STATESAMPLER_PRIV_VECTORS 8
 #define STATESAMPLER_PRIV_FEW 2
@@ -2346,9 +2350,6 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 1
 #define STATESAMPLER_PRIV_LANES32 1
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
-/* With ones above the 16 bits: of a number that it knows to have 16 bits of
-   32, GCC multiplies no vectors. */
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
 #define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
 #define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
@@ -2360,8 +2361,9 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_OR32(a, b) ((a) | (b))
 #define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
 #define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_ANY16(x) \
-    ((x) >> (8 * sizeof(statesampler_priv_v16) - 1) != 0)
+#define STATESAMPLER_PRIV_SIGN16(x) \
+    ((x) >> (8 * sizeof(statesampler_priv_v16) - 1))
+#define STATESAMPLER_PRIV_ANY16(x) (STATESAMPLER_PRIV_SIGN16(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) ((x) >> 31 != 0)
 #define STATESAMPLER_PRIV_CARRY16(x, l) \
     ((statesampler_priv_v16)((l) + !STATESAMPLER_PRIV_ANY16(x)))
@@ -2371,7 +2373,8 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_REDUCE32(x, size) min(x, (x) + (size))
 #else
 #define STATESAMPLER_PRIV_REDUCE16(x, size) \
-    ((statesampler_priv_v16)((x) + ((size) & (0u - ((x) >> 15)))))
+    ((statesampler_priv_v16)( \
+        (x) + ((size) & (0u - STATESAMPLER_PRIV_SIGN16(x)))))
 #define STATESAMPLER_PRIV_REDUCE32(x, size) \
     ((x) + ((size) & (0u - ((x) >> 31))))
 #endif
@@ -2636,9 +2639,11 @@ STATESAMPLER_PRIV void statesampler_priv_network16(
     statesampler_priv_v16 span_l = left, span_r = right;
     uint32_t j;
     for (; key != end; key += 2) {
-        const statesampler_priv_v16 add_l = STATESAMPLER_PRIV_HALF16(key[0]);
+        const statesampler_priv_v16 add_l =
+            STATESAMPLER_PRIV_HALF16(key[0] & 0xffffu);
         const statesampler_priv_v16 mul_l = STATESAMPLER_PRIV_HIGH16(key[0]);
-        const statesampler_priv_v16 add_r = STATESAMPLER_PRIV_HALF16(key[1]);
+        const statesampler_priv_v16 add_r =
+            STATESAMPLER_PRIV_HALF16(key[1] & 0xffffu);
         const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
         for (j = 0; j < vectors; j++) {
             statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,

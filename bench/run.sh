@@ -111,7 +111,7 @@ missing() { # FIGURE WHY
 
 # Lines "WHAT: NUMBER bytes (LIMIT)" are rows, others say why there is none.
 sizes() {
-    MAKEFLAGS= sh tests/run.sh sizes >$OUT/sizes || return 1
+    MAKEFLAGS= sh tests/sizes.sh >$OUT/sizes || return 1
     sed -n -e 's/,/;/g' -e '
         s/^skip \(.*\): \(.*\)/row,\1,,,,,,,not measured: \2/p
         s/^\(.*\): \([0-9]*\) bytes (\([0-9]*\))$/\1,\2,\3/p' $OUT/sizes |
