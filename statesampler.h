@@ -1689,10 +1689,22 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
 
+/* The keyed function of a round. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
+    const statesampler_perm *perm, uint32_t round, uint32_t half,
+    uint32_t size)
+{
+    uint32_t span = statesampler_priv_perm_span(size, round / 2);
+    return perm->wide
+               ? statesampler_priv_perm_wide(half, perm->keys + 2 * round,
+                                             span)
+               : statesampler_priv_perm_narrow(half, perm->keys[round], span);
+}
+
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i;
+    uint32_t left, right, l, r, i, v;
     STATESAMPLER_ASSERT(perm && index < perm->n);
     left = perm->left;
     right = perm->right;
@@ -1701,19 +1713,9 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     /* The same cycle walked backwards, so the same bound. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
-            uint32_t span_l = statesampler_priv_perm_span(left, i / 2 - 1);
-            uint32_t span_r = statesampler_priv_perm_span(right, i / 2 - 1), v;
-            if (perm->wide) {
-                const uint32_t *key = perm->keys + 2 * i - 4;
-                v = statesampler_priv_perm_wide(l, key + 2, span_r);
-                r = statesampler_priv_add_mod(r, v, right);
-                v = statesampler_priv_perm_wide(r, key, span_l);
-            } else {
-                const uint32_t *key = perm->keys + i - 2;
-                v = statesampler_priv_perm_narrow(l, key[1], span_r);
-                r = statesampler_priv_add_mod(r, v, right);
-                v = statesampler_priv_perm_narrow(r, key[0], span_l);
-            }
+            v = statesampler_priv_perm_hash(perm, i - 1, l, right);
+            r = statesampler_priv_add_mod(r, v, right);
+            v = statesampler_priv_perm_hash(perm, i - 2, r, left);
             l = statesampler_priv_add_mod(l, v, left);
         }
         index = (uint64_t)l * right + r;
@@ -3072,24 +3074,25 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
     const statesampler_priv_run *run)
 {
     const uint64_t size = run->chunk_size;
-    size_t i;
-    if (size * run->window > UINT32_MAX) {
-        for (i = 0; i < count; i++) {
-            slots[i] = values[i] / size;
-            values[i] -= slots[i] * size;
-        }
-    } else {
+    size_t i = 0;
+#ifdef STATESAMPLER_PRIV_BULK
+    if (size * run->window <= UINT32_MAX) {
         /* A division takes as long as several rounds. A product with this
            inverse, rounded down, is the quotient or one less; and compilers
            do it in vectors. */
         const uint32_t narrow = (uint32_t)size, inverse = UINT32_MAX / narrow;
-        for (i = 0; i < count; i++) {
+        for (; i < count; i++) {
             uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
             uint32_t rest = (uint32_t)values[i] - slot * narrow;
             uint32_t over = rest >= narrow;
             slots[i] = slot + over;
             values[i] = rest - (over ? narrow : 0);
         }
+    }
+#endif
+    for (; i < count; i++) {
+        slots[i] = values[i] / size;
+        values[i] -= slots[i] * size;
     }
 }
 
@@ -3103,6 +3106,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     const uint64_t size = run->chunk_size, start = order->start;
     uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
     size_t i, some;
+    if (first == full) { /* the short chunk is alone in its window */
+        for (i = 0; i < count; i++) {
+            out[i] += start + full * size;
+        }
+        return;
+    }
     for (; count != 0; count -= some) { /* by one or more in every turn */
         some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
         statesampler_priv_order_split(chunks, out, some, run);
@@ -3183,26 +3192,22 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
 }
 
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it. The loops end: a position's words run
-   through all 2^64 values before one repeats, and one of them is 0. Half of
-   the positions or more are done in every pass, as mask < 2 * size. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
-    uint64_t *out, const statesampler_priv_order *order, uint64_t first,
-    uint64_t stride, size_t count)
+   position the first that is below it, once ANDed with a mask of ones. The
+   loops end: a position's words run through all 2^64 values before one
+   repeats, and one of them is 0. Half of them or more are below the size. */
+#ifdef STATESAMPLER_PRIV_BULK
+
+STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
+    uint64_t *out, uint64_t position, uint64_t stride, uint64_t mask,
+    uint64_t size, size_t count)
 {
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    const uint64_t start = order->start, size = order->size;
-    uint64_t position = order->key + STATESAMPLER_PRIV_DRAW + first;
-    uint64_t mask = size - 1, states[STATESAMPLER_PRIV_SOME];
+    uint64_t states[STATESAMPLER_PRIV_SOME];
     unsigned char where[STATESAMPLER_PRIV_SOME];
-    uint32_t i, k;
-    for (i = 1; i < 64; i *= 2) {
-        mask |= mask >> i;
-    }
     while (count != 0) { /* it falls by one or more in every turn */
         uint32_t some =
             (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
-        uint32_t waiting = 0;
+        uint32_t i, k, waiting = 0;
         for (i = 0; i < some; i++, position += stride) {
             states[i] = statesampler_priv_derive(0, position) + golden;
             out[i] = statesampler_priv_scramble(states[i]) & mask;
@@ -3221,11 +3226,43 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
             }
             waiting = k;
         }
-        for (i = 0; i < some; i++) {
-            out[i] += start;
-        }
         out += some;
         count -= some;
+    }
+}
+
+#else
+
+STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
+    uint64_t *out, uint64_t position, uint64_t stride, uint64_t mask,
+    uint64_t size, size_t count)
+{
+    for (; count != 0; count--, position += stride, out++) {
+        uint64_t state = statesampler_priv_derive(0, position);
+        do {
+            state += STATESAMPLER_PRIV_GOLDEN;
+            *out = statesampler_priv_scramble(state) & mask;
+        } while (*out >= size);
+    }
+}
+
+#endif
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
+    uint64_t *out, const statesampler_priv_order *order, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    const uint64_t start = order->start;
+    uint64_t mask = order->size - 1;
+    size_t i;
+    for (i = 1; i < 64; i *= 2) {
+        mask |= mask >> i;
+    }
+    statesampler_priv_order_draw_words(
+        out, order->key + STATESAMPLER_PRIV_DRAW + first, stride, mask,
+        order->size, count);
+    for (i = 0; i < count; i++) {
+        out[i] += start;
     }
 }
 
@@ -3445,6 +3482,8 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_block(
                                  count);
 }
 
+#ifdef STATESAMPLER_PRIV_BULK
+
 /* The greatest common divisor, by Euclid: b falls in every turn. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
 {
@@ -3457,27 +3496,21 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
 }
 
 /* The samples at positions first, first + W, ..., count of them, all below
-   num_samples. Where W is no multiple of the blocks, as after a change of
-   world size, each slot is in another block than the one before: so first all
+   num_samples, where each is in another block than the one before: first all
    slots of one block, then those of the next. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_blocks(
+STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_slots(
     uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
     uint64_t first, size_t count)
 {
     const uint32_t world_size = view->s->run.world_size;
     const uint32_t blocks = view->leg->blocks;
     uint32_t period, slot;
-    if (blocks == 1 || world_size % blocks == 0) {
-        statesampler_priv_view_fill_block(out, view, epoch, first,
-                                            world_size, count);
-        return;
-    }
     period = blocks / statesampler_priv_gcd(blocks, world_size);
     for (slot = 0; slot < period && slot < count; slot++) {
         const uint64_t stride = (uint64_t)period * world_size;
         uint64_t position = first + (uint64_t)slot * world_size;
         uint64_t some[STATESAMPLER_PRIV_SOME];
-        size_t done = slot;
+        uint64_t done = slot;
         while (done < count) { /* by a period or more in every turn */
             uint32_t i, k = (uint32_t)statesampler_priv_min(
                 (count - done - 1) / period + 1, STATESAMPLER_PRIV_SOME);
@@ -3490,6 +3523,19 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_blocks(
         }
     }
 }
+
+#else
+
+STATESAMPLER_PRIV void statesampler_priv_view_fill_slots(
+    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
+    uint64_t first, size_t count)
+{
+    for (; count != 0; count--, first += view->s->run.world_size) {
+        statesampler_priv_view_fill_block(out++, view, epoch, first, 0, 1);
+    }
+}
+
+#endif
 
 /* The sample that a padding position repeats: the first of its block (whose
    position is the block's number) or, where that is empty or there are no
@@ -3515,6 +3561,7 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill(
 {
     const statesampler *s = view->s;
     const uint64_t n = s->run.num_samples, stride = s->run.world_size;
+    const uint32_t blocks = view->leg->blocks;
     uint64_t epoch = spot->epoch, first = spot->position + s->rank;
     while (count != 0) {
         size_t some = count;
@@ -3525,8 +3572,12 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill(
         if (first + (count - 1) * stride >= n) {
             some = statesampler_priv_rank_below(s, n, first, count);
         }
-        if (some != 0) {
-            statesampler_priv_view_fill_blocks(out, view, epoch, first, some);
+        if (some != 0 && (blocks == 1 || stride % blocks == 0)) {
+            statesampler_priv_view_fill_block(out, view, epoch, first, stride,
+                                              some);
+        } else if (some != 0) {
+            /* As after a change of world size. */
+            statesampler_priv_view_fill_slots(out, view, epoch, first, some);
         }
         out += some;
         count -= some;
@@ -4501,6 +4552,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
         const uint32_t weight = statesampler_priv_source_weight(sources + i);
         const uint32_t had = sources[i].seat != STATESAMPLER_PRIV_NOBODY;
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+        sources[i].base_turns = 0;
+        sources[i].left = 0;
         if (statesampler_priv_source_has_steps(&sources[i].sampler,
                                                mix->stop)) {
             seat = mix->seats++;
@@ -4517,6 +4570,11 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
             mix->point = 0;
         }
         sources[i].seat = seat;
+    }
+    for (i = mix->seats; i < mix->num_sources; i++) {
+        sources[i].row.source = 0;
+        sources[i].row.right = 0;
+        sources[i].row.alive = 0;
     }
 }
 
@@ -5105,11 +5163,11 @@ STATESAMPLER_PRIV int statesampler_priv_source_decode(
     entry->weight = statesampler_priv_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
+    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
+    statesampler_priv_spot_copy(&run->now, &run->leg.base);
     if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
-    statesampler_priv_spot_copy(&run->now, &run->leg.base);
     return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_ECORRUPT_DESC
                : statesampler_priv_run_check(run);
@@ -5157,10 +5215,14 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
     if (head->turn > most || head->base_turn > head->turn) {
         return STATESAMPLER_ECORRUPT_TURN;
     }
-    return head->base_point > most ||
-                   (head->base_point > head->base_turn &&
-                    (head->base_turn == 0 ||
-                     head->stop != STATESAMPLER_STOP_ALL))
+    if (head->base_point <= head->base_turn &&
+        head->stop != STATESAMPLER_STOP_ALL) {
+        return STATESAMPLER_OK;
+    }
+    /* mix_init sees to it that a sequence of ALL ends below 2^62. */
+    return head->stop != STATESAMPLER_STOP_ALL ||
+                   head->base_point > STATESAMPLER_MAX_SAMPLES / 4 * 5 ||
+                   (head->base_turn == 0 && head->base_point != 0)
                ? STATESAMPLER_ECORRUPT_POINT
                : STATESAMPLER_OK;
 }
@@ -5637,19 +5699,24 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
 
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
+    switch (code) {
+    case STATESAMPLER_OK: return "no error";
+    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
+#ifdef STATESAMPLER_HOSTED
+    case STATESAMPLER_ENOFILE: return "there is no such file";
+#endif
+    default: break;
+    }
     switch (STATESAMPLER_KIND(code)) {
-    case STATESAMPLER_OK: return code == 0 ? "no error" : "unknown error";
     case STATESAMPLER_EINVAL: return statesampler_priv_error_einval(code);
     case STATESAMPLER_ERANGE: return statesampler_priv_error_erange(code);
     case STATESAMPLER_ECORRUPT:
     case STATESAMPLER_EVERSION: return statesampler_priv_error_state(code);
     case STATESAMPLER_EMISMATCH:
         return statesampler_priv_error_emismatch(code);
-    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
 #ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
     case STATESAMPLER_EIO: return statesampler_priv_error_hosted(code);
-    case STATESAMPLER_ENOFILE: return "there is no such file";
 #endif
     default: return "unknown error";
     }

@@ -139,7 +139,8 @@ static inline void model_fill_table(model_table *t, const statesampler_desc *d,
         t->size[b] = 0;
     for (i = 0; i < d->num_samples; i++)
         t->size[i % t->blocks]++;
-    if (d->partition == STATESAMPLER_PARTITION_BLOCKED && d->tail == STATESAMPLER_TAIL_DROP)
+    if (d->partition == STATESAMPLER_PARTITION_BLOCKED &&
+        d->tail == STATESAMPLER_TAIL_DROP)
         for (b = 0; b < t->blocks; b++)
             t->size[b] = t->size[t->blocks - 1];
     for (b = 0; b < t->blocks; b++) {
@@ -542,8 +543,9 @@ static inline void model_compare_places(const model *m, const statesampler *s)
 static inline void model_set_order(statesampler_desc *d, int which)
 {
     static const uint32_t order[MODEL_ORDERS] = {
-        STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_ORDER_SEQUENTIAL, STATESAMPLER_ORDER_WINDOW,
-        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,     STATESAMPLER_ORDER_WINDOW,
+        STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_ORDER_SEQUENTIAL,
+        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,
+        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,
         STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_REPLACEMENT};
     static const uint64_t chunk[MODEL_ORDERS] = {0, 0, 3, 2, 4, 1, 30, 0};
     static const uint64_t window[MODEL_ORDERS] = {0, 0, 2, 1, 9, 2, 1, 0};
@@ -556,7 +558,8 @@ static inline void model_set_order(statesampler_desc *d, int which)
 static inline int model_makes_sense(const statesampler_desc *d)
 {
     return d->tail != STATESAMPLER_TAIL_CARRY ||
-           (d->num_samples > 0 && d->partition == STATESAMPLER_PARTITION_INTERLEAVED &&
+           (d->num_samples > 0 &&
+            d->partition == STATESAMPLER_PARTITION_INTERLEAVED &&
             !d->drop_last);
 }
 

@@ -165,7 +165,8 @@ static void tally_check(const tally *t, const statesampler_desc *d,
     bound = 1;
     if (d->tail == STATESAMPLER_TAIL_DROP)
         bound = d->world_size;
-    if (d->tail == STATESAMPLER_TAIL_DROP && d->partition == STATESAMPLER_PARTITION_BLOCKED)
+    if (d->tail == STATESAMPLER_TAIL_DROP &&
+        d->partition == STATESAMPLER_PARTITION_BLOCKED)
         bound += blocks - 1;
     if (d->drop_last)
         bound += group;
@@ -173,7 +174,8 @@ static void tally_check(const tally *t, const statesampler_desc *d,
     bound = 1;
     if (d->tail == STATESAMPLER_TAIL_PAD)
         bound = most_world;
-    if (d->tail == STATESAMPLER_TAIL_PAD && d->partition == STATESAMPLER_PARTITION_BLOCKED)
+    if (d->tail == STATESAMPLER_TAIL_PAD &&
+        d->partition == STATESAMPLER_PARTITION_BLOCKED)
         bound += blocks - 1;
     CHECK(doubled < bound);
 }

@@ -759,14 +759,14 @@ static statesampler_mix mix;
 
 /* All bytes of the mix and of its sources. */
 typedef struct snapshot {
-    unsigned char mix[sizeof(statesampler_mix)];
-    unsigned char sources[sizeof sources];
+    unsigned char of_mix[sizeof(statesampler_mix)];
+    unsigned char of_sources[sizeof sources];
 } snapshot;
 
 static void take_snapshot(snapshot *to)
 {
-    memcpy(to->mix, &mix, sizeof mix);
-    memcpy(to->sources, sources, sizeof sources);
+    memcpy(to->of_mix, &mix, sizeof mix);
+    memcpy(to->of_sources, sources, sizeof sources);
 }
 
 static void check_snapshot(const snapshot *before)
@@ -817,8 +817,8 @@ static void check_mixes(void)
          {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_CARRY},
         {3, 2, {10, 20, ((uint64_t)1 << 62) / 3}, {0, 0, 0}, {0, 0, 0},
          {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
-        {3, 1, {10, 20, (uint64_t)1 << 32}, {1u << 30, 0, 0}, {0, 0, 0}, {0, 0, 0},
-         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
+        {3, 1, {10, 20, (uint64_t)1 << 32}, {1u << 30, 0, 0}, {0, 0, 0},
+         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
         {3, 3, {0, 0, 1}, {0, 0, 0}, {0, 0, 1}, {0, 0, 0}, {2, 2, 2},
          {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS}
     };

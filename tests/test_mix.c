@@ -913,7 +913,8 @@ static void test_great_weight(void)
     size_t count;
     memset(&d, 0, sizeof d);
     memset(&place, 0, sizeof place);
-    for (stop = STATESAMPLER_STOP_FIRST; stop <= STATESAMPLER_STOP_NEVER; stop += 3) {
+    for (stop = STATESAMPLER_STOP_FIRST; stop <= STATESAMPLER_STOP_NEVER;
+         stop += 3) {
         for (i = 0; i < 2; i++) {
             d.num_samples = (uint64_t)1 << (i == 0 ? 61 : 40);
             d.stream = i;
@@ -1061,7 +1062,7 @@ static void test_reach(void)
     shown = NULL;
 }
 
-/* --- The least and the most ------------------------------------------------ */
+/* --- The least and the most ----------------------------------------------- */
 
 static void test_limits(void)
 {

@@ -26,7 +26,8 @@ static statesampler_desc describe(uint32_t source, uint32_t world,
     d.rank = rank;
     d.world_size = world;
     d.batch_size = 4;
-    d.order = source == 1 ? STATESAMPLER_ORDER_WINDOW : STATESAMPLER_ORDER_SHUFFLE;
+    d.order =
+        source == 1 ? STATESAMPLER_ORDER_WINDOW : STATESAMPLER_ORDER_SHUFFLE;
     d.partition = source == 2 ? STATESAMPLER_PARTITION_BLOCKED
                               : STATESAMPLER_PARTITION_INTERLEAVED;
     d.tail = source;
@@ -99,7 +100,8 @@ static void check_table(void)
         CHECK(forge_get(state, at + 72, 8) == 0);
         CHECK(forge_get(state, at + 80, 8) == 0);
     }
-    CHECK(forge_get(state, BYTES - 8, 8) == forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, BYTES - 8, 8) ==
+          forge_check_word(state, BYTES - 8));
 
     /* In another shape the base is the loaded turn: of a source that has
        begun anew, and of the blocks that its epoch began with. */
@@ -118,7 +120,8 @@ static void check_table(void)
     CHECK(forge_get(state, 48 + 56, 4) == 2);
     CHECK(forge_get(state, 48 + 176 + 52, 4) == 3); /* blocks of the third */
     CHECK(forge_get(state, 48 + 176 + 80, 8) == 5);
-    CHECK(forge_get(state, BYTES - 8, 8) == forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, BYTES - 8, 8) ==
+          forge_check_word(state, BYTES - 8));
 
     /* A second epoch counts. */
     start(1, 0, STATESAMPLER_STOP_FIRST);

@@ -232,7 +232,8 @@ static void test_changes(int reduced)
                     for (turns = 0; turns < 13; turns += reduced ? 6 : 1)
                         if (i != j)
                             change(sets[i], sets[j], 2, world,
-                                   turns == 12 && stop == STATESAMPLER_STOP_NEVER
+                                   turns == 12 &&
+                                           stop == STATESAMPLER_STOP_NEVER
                                        ? 150
                                        : turns,
                                    stop);
@@ -553,7 +554,8 @@ static void test_errors(int reduced)
     CHECK_KIND(statesampler_mix_load(&other.mix, state, size),
                STATESAMPLER_ECORRUPT);
     must_mix_save(&other.mix, state);
-    CHECK_KIND(statesampler_mixture_load(&other, state, statesampler_mix_state_bytes(&other.mix), 0),
+    CHECK_KIND(statesampler_mixture_load(
+                   &other, state, statesampler_mix_state_bytes(&other.mix), 0),
                STATESAMPLER_ECORRUPT);
     statesampler_mixture_free(&m);
     statesampler_mixture_free(&other);
@@ -616,8 +618,8 @@ static void test_thousands(int reduced)
         d.partition = 0;
         name_dataset(name, k);
         if (i < count || k % 10 != 0)
-            CHECK(statesampler_mixture_add(i < count ? &m : &n, name, 1 + k % 7,
-                                           &d) == STATESAMPLER_OK);
+            CHECK(statesampler_mixture_add(i < count ? &m : &n, name,
+                                           1 + k % 7, &d) == STATESAMPLER_OK);
     }
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);

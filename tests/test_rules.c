@@ -115,7 +115,8 @@ static void check_torch(uint64_t n, uint32_t world, uint32_t batch,
         d.drop_last = drop_last;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
 
-        total = tail == STATESAMPLER_TAIL_DROP ? n / world : (n + world - 1) / world;
+        total = tail == STATESAMPLER_TAIL_DROP ? n / world
+                                               : (n + world - 1) / world;
         served = drop_last ? total / batch * batch : total;
         served *= world;
         total *= world;
@@ -313,10 +314,10 @@ int main(int argc, char **argv)
                 for (order = 0; order < 4; order++) {
                     int permutes = order != STATESAMPLER_ORDER_REPLACEMENT;
                     for (drop_last = 0; drop_last < 2; drop_last++) {
-                        check_torch(n, world, batch, order, STATESAMPLER_TAIL_PAD,
-                                    drop_last);
-                        check_torch(n, world, batch, order, STATESAMPLER_TAIL_DROP,
-                                    drop_last);
+                        check_torch(n, world, batch, order,
+                                    STATESAMPLER_TAIL_PAD, drop_last);
+                        check_torch(n, world, batch, order,
+                                    STATESAMPLER_TAIL_DROP, drop_last);
                         if (permutes)
                             check_vissl(n, world, batch, order, drop_last);
                     }

@@ -304,8 +304,8 @@ static void test_orders_differ(void)
             statesampler_desc d = model_desc(120, 2, 1), other;
             unsigned most;
             model_set_order(&d, o);
-            d.partition =
-                blocked ? STATESAMPLER_PARTITION_BLOCKED : STATESAMPLER_PARTITION_INTERLEAVED;
+            d.partition = blocked ? STATESAMPLER_PARTITION_BLOCKED
+                                  : STATESAMPLER_PARTITION_INTERLEAVED;
             if (d.order == STATESAMPLER_ORDER_SEQUENTIAL)
                 continue;
             most = 15;
@@ -488,7 +488,8 @@ static void test_set_epoch(void)
             CHECK(model_same_state(&s, &before));
             CHECK(statesampler_step(&s) == 2);
             CHECK(statesampler_position(&s) == 12);
-            if (tail != STATESAMPLER_TAIL_CARRY) { /* at its end it is the same */
+            if (tail !=
+                STATESAMPLER_TAIL_CARRY) { /* at its end it is the same */
                 step = statesampler_num_steps(&s);
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
                 statesampler_set_epoch(&s, 7);

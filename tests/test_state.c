@@ -120,7 +120,8 @@ static void check_table(void)
     CHECK(forge_get(state, FORGE_BASE_EPOCH) == d.epoch);
     CHECK(forge_get(state, FORGE_BASE_POSITION) == 0);
     CHECK(forge_get(state, FORGE_BASE_STEP) == 0);
-    CHECK(forge_get(state, FORGE_CHECK_WORD) == forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, FORGE_CHECK_WORD) ==
+          forge_check_word(state, BYTES - 8));
 
     /* After a load in another shape the base is the loaded place, and the
        blocks are those the epoch began with. */
@@ -138,14 +139,16 @@ static void check_table(void)
     CHECK(forge_get(state, FORGE_BASE_STEP) == 7);
     CHECK(forge_get(state, FORGE_POSITION) ==
           7 * global + 2 * ((uint64_t)d.world_size * d.batch_size));
-    CHECK(forge_get(state, FORGE_CHECK_WORD) == forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, FORGE_CHECK_WORD) ==
+          forge_check_word(state, BYTES - 8));
 
     /* Orders without chunks store none; the position of CARRY is below n. */
-    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
-                 STATESAMPLER_TAIL_CARRY);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE,
+                 STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_CARRY);
     start(&s, &d, 1000);
     must_save(&s, state);
-    CHECK(forge_get(state, FORGE_CHUNK_SIZE) == 0 && forge_get(state, FORGE_WINDOW) == 0);
+    CHECK(forge_get(state, FORGE_CHUNK_SIZE) == 0 &&
+          forge_get(state, FORGE_WINDOW) == 0);
     CHECK(forge_get(state, FORGE_BLOCKS) == 1);
     CHECK(forge_get(state, FORGE_EPOCH) == 6 + 12000 / 1003);
     CHECK(forge_get(state, FORGE_POSITION) == 12000 % 1003);
@@ -453,7 +456,8 @@ static void check_fields_of(const statesampler_desc *d)
         impossible(d, FORGE_BASE_EPOCH,
                    forge_get(model, FORGE_EPOCH) -
                        (STATESAMPLER_MAX_SAMPLES / d->num_samples + 2));
-        impossible(d, FORGE_BASE_EPOCH, forge_get(model, FORGE_EPOCH) - (UINT64_C(1) << 63));
+        impossible(d, FORGE_BASE_EPOCH,
+                   forge_get(model, FORGE_EPOCH) - (UINT64_C(1) << 63));
     } else {
         impossible(d, FORGE_EPOCH, forge_get(model, FORGE_EPOCH) + 1);
         impossible(d, FORGE_BASE_EPOCH, forge_get(model, FORGE_EPOCH) + 1);
@@ -461,13 +465,15 @@ static void check_fields_of(const statesampler_desc *d)
         impossible(d, FORGE_POSITION, forge_get(model, FORGE_POSITION) - 1);
         impossible(d, FORGE_POSITION, UINT64_MAX);
         impossible(d, FORGE_POSITION, STATESAMPLER_MAX_SAMPLES);
-        impossible(d, FORGE_BASE_POSITION, forge_get(model, FORGE_POSITION) + 12);
+        impossible(d, FORGE_BASE_POSITION,
+                   forge_get(model, FORGE_POSITION) + 12);
         impossible(d, FORGE_BASE_POSITION, UINT64_MAX);
         impossible(d, FORGE_BASE_STEP, UINT64_MAX);
     }
     /* Between two steps. */
     impossible(d, FORGE_POSITION, forge_get(model, FORGE_POSITION) + 1);
-    impossible(d, FORGE_BASE_POSITION, forge_get(model, FORGE_BASE_POSITION) + 1);
+    impossible(d, FORGE_BASE_POSITION,
+               forge_get(model, FORGE_BASE_POSITION) + 1);
 }
 
 static void check_fields(void)
@@ -535,7 +541,8 @@ static void check_fields(void)
                 }
                 /* The end, whose distance from the last step is what the tail
                    rule says: the base is at 500 and the world 3. */
-                most = share + (tail == STATESAMPLER_TAIL_PAD ? 0xfffffffeu : 0);
+                most =
+                    share + (tail == STATESAMPLER_TAIL_PAD ? 0xfffffffeu : 0);
                 if (tail == STATESAMPLER_TAIL_PAD)
                     share = 500 + (share - 500 + 2) / 3 * 3;
                 else if (tail == STATESAMPLER_TAIL_DROP)
@@ -544,7 +551,8 @@ static void check_fields(void)
                 possible(&d, 7 + (share - 500 + 11) / 12);
                 impossible(&d, FORGE_POSITION, share + 1);
                 impossible(&d, FORGE_POSITION, share - 1);
-                impossible(&d, FORGE_POSITION, 500 + (share - 500 + 12) / 12 * 12);
+                impossible(&d, FORGE_POSITION,
+                           500 + (share - 500 + 12) / 12 * 12);
                 /* No base lies beyond the samples, or, with PAD, beyond
                    what the largest world adds to them. */
                 forge_put(model, FORGE_BASE_POSITION, most);
@@ -556,7 +564,8 @@ static void check_fields(void)
             }
     /* One step before the base, where a global batch divides 2^64. */
     for (tail = 0; tail < 4; tail++) {
-        d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED, tail);
+        d = describe(STATESAMPLER_ORDER_SHUFFLE,
+                     STATESAMPLER_PARTITION_INTERLEAVED, tail);
         d.world_size = 4;
         build(&d, 512, 512, 7);
         possible(&d, 7);
@@ -564,8 +573,8 @@ static void check_fields(void)
         impossible(&d, FORGE_POSITION, 0);
     }
     /* Global batches that are too large. */
-    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
-                 STATESAMPLER_TAIL_PAD);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE,
+                 STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD);
     build(&d, 0, 0, 0);
     forge_put(model, FORGE_WORLD_SIZE, 0x80000000u);
     forge_put(model, FORGE_BATCH_SIZE, 0x7fffffffu);
@@ -579,8 +588,9 @@ static void check_fields(void)
 static void check_beginning(void)
 {
     statesampler s, fresh;
-    statesampler_desc d = describe(STATESAMPLER_ORDER_SHUFFLE,
-                                   STATESAMPLER_PARTITION_BLOCKED, STATESAMPLER_TAIL_PAD);
+    statesampler_desc d =
+        describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_BLOCKED,
+                 STATESAMPLER_TAIL_PAD);
     unsigned char state[BYTES], again[BYTES];
     uint64_t out[2][4];
     start(&s, &d, 0);
