@@ -366,6 +366,7 @@ def ask(folder, pool, everything):
         text = file.read()
     faults, equivalent, answered = read_faults(text)
     faults = [fault for fault in faults if re.search(ONLY, fault.question)]
+    answered = [answer for answer in answered if re.search(ONLY, answer[0])]
     kept, broken, absent = sort_out(folder, text, faults)
     answered += [(fault.question, None, ["does not compile"])
                  for fault in faults if fault.name and fault.number in broken]
