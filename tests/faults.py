@@ -208,7 +208,8 @@ def fault_of(entry, functions):
 def with_all(text, faults, chosen, new=lambda fault: fault.new):
     """The header with every fault: in each function a switch over a global
     number, `chosen`, leads to the body once more for each fault. The lines of
-    such a body are named after the fault, for the compiler's messages."""
+    such a body are named after the fault, for the compiler's messages. The
+    number -start of a function ends the program where it is called."""
     groups = {}
     for fault in faults:
         groups.setdefault(fault.function.start, []).append(fault)
@@ -216,7 +217,8 @@ def with_all(text, faults, chosen, new=lambda fault: fault.new):
     for start, group in sorted(groups.items()):
         function = group[0].function
         leave = "return;" if function.is_void else "abort();"
-        parts.append(f"{text[at:start]}\nswitch ({chosen}) {{\n")
+        parts.append(f"{text[at:start]}\nswitch ({chosen}) {{\n"
+                     f"case -{start}: abort();\n")
         for fault in group:
             parts.append(
                 f'case {fault.number}: {{\n#line 1 "fault-{fault.number}"\n'

@@ -119,8 +119,7 @@ def sort_out(folder, text, faults):
 
 
 class Test:
-    """A test, compiled with all faults in its header. It shares its core as
-    in tests/ways.sh, unless it sets more than STATESAMPLER_IMPLEMENTATION."""
+    """A test, compiled with all faults in its header."""
 
     def __init__(self, path, flags):
         self.path, self.name = path, os.path.basename(path)[:-2]
@@ -129,10 +128,10 @@ class Test:
 
     def compile(self, folder, made):
         self.program = os.path.abspath(f"{made}/{self.name}")
-        with open(self.path) as file:
-            own = re.search("^#define STATESAMPLER_[^I]", file.read(), re.M)
-        core = [] if own else ["-O1", f"{made}/core.o",
-                               "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
+        own = subprocess.run(["sh", "tests/ways.sh", "own", self.path])
+        core = [] if own.returncode == 0 else [
+            "-O1", f"{made}/core.o",
+            "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
         run(CC + self.flags + core + [f"-I{folder}", "-I.", self.path,
             f"{made}/choice.o", "-o", self.program, "-lm"])
 
@@ -237,23 +236,47 @@ def as_entry(key, title):
     return [f"@ {key[0]}", f"= {title}", f"- {key[1]}", f"+ {key[2]}"]
 
 
+class Asker:
+    """Shows the faults of one function to the tests."""
+
+    def __init__(self, function, tests):
+        self.function, self.tests = function, tests
+        self.plain, self.sanitized = list(tests.plain), None
+
+    def notice(self, fault, is_equivalent):
+        """What the first test says that notices a fault, or None. What no
+        test notices is shown to the tests with sanitizers, unless nothing
+        is expected."""
+        said = first_notice(fault, self.plain)
+        if said or is_equivalent:
+            return said
+        if self.sanitized is None:
+            # From now on, only the tests that call the function.
+            self.plain = [test for test in self.plain
+                          if test.notices(-self.function.start)]
+            names = {test.name for test in self.plain}
+            self.sanitized = [test for test in self.tests.sanitized()
+                              if test.name in names]
+        return first_notice(fault, self.sanitized)
+
+
 def ask_function(faults, tests, equivalent):
     """The answers about one function's faults: each is a question, a note and
     a list of complaints. The generated ones are one question."""
-    plain, answers, complaints, count = list(tests.plain), [], [], 0
+    answers, complaints, count = [], [], 0
+    asker = Asker(faults[0].function, tests)
     for fault in faults:
-        said = (first_notice(fault, plain) or
-                first_notice(fault, tests.sanitized()))
+        reason = None if fault.name else equivalent.get(fault.key)
+        said = asker.notice(fault, reason is not None)
         if fault.name:
             answers.append((fault.question, said,
                             [] if said else ["no test noticed"]))
             continue
         count += 1
-        if fault.key in equivalent:
-            if said:
-                complaints += as_entry(fault.key, equivalent[fault.key])
-                complaints += [f"is in tests/equivalent.txt, but {said}"]
-        elif not said:
+        if reason is not None and said:
+            complaints += as_entry(fault.key, reason)
+            complaints += [f"is in tests/equivalent.txt, but {said}"]
+        elif reason is None and not said:
             complaints += as_entry(fault.key, "no test noticed")
     if count:
         answers.append((f"{faults[0].function.name}: {count} generated", None,
@@ -343,6 +366,7 @@ def ask(folder, pool, everything):
         text = file.read()
     faults, equivalent, answered = read_faults(text)
     faults = [fault for fault in faults if re.search(ONLY, fault.question)]
+    answered = [answer for answer in answered if re.search(ONLY, answer[0])]
     kept, broken, absent = sort_out(folder, text, faults)
     answered += [(fault.question, None, ["does not compile"])
                  for fault in faults if fault.name and fault.number in broken]

@@ -41,8 +41,14 @@ nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
-# Compiles tests/core.c to an object, or a test to a program. A test shares the
-# core of its folder, unless it sets more than STATESAMPLER_IMPLEMENTATION.
+# Whether a test needs an implementation of its own: it sets more than
+# STATESAMPLER_IMPLEMENTATION, or asks a private function.
+own() { # SOURCE
+    grep -q '^#define STATESAMPLER_[^I]\|statesampler_priv_' "$1"
+}
+
+# Compiles tests/core.c to an object, or a test to a program, with the core of
+# its folder if it may share one.
 compile_by_way() { # WAY SOURCE TARGET
     compiler=$(ways | awk -v way="$1" '
         $1 == way { $1 = $2 = $3 = ""; print }')
@@ -54,7 +60,7 @@ compile_by_way() { # WAY SOURCE TARGET
     new=$3.$$ target=$3
     if [ "$2" = tests/core.c ]; then
         set -- -c "$2"
-    elif grep -q '^#define STATESAMPLER_[^I]' "$2"; then
+    elif own "$2"; then
         set -- "$2" -lm
     else
         set -- -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" \
@@ -65,4 +71,7 @@ compile_by_way() { # WAY SOURCE TARGET
     "$@" && mv "$new" "$target"
 }
 
-case $0 in *ways.sh) compile_by_way "$@" ;; esac
+case $0$1 in
+*ways.shown) own "$2" ;;
+*ways.sh*) compile_by_way "$@" ;;
+esac

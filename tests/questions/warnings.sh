@@ -11,12 +11,12 @@ warnings() { # LANGUAGE COMMAND...
             compile "$language" warn.o "$@" $STRICT -O2
     done
     source_of $optional | compile "$language" warn.o "$@" $STRICT
-    { source_of IMPLEMENTATION STATIC; careless_caller; } |
+    { source_of IMPLEMENTATION STATIC; caller; } |
         compile "$language" warn.o "$@" $STRICT -O3
 }
 
-# A caller that passes errors over, where there are none.
-careless_caller() {
+# A caller that passes errors over where there can be none.
+caller() {
     cat <<'END'
 int probe(const statesampler_desc *desc, statesampler_place *place,
           uint64_t *out, size_t *count);
@@ -25,9 +25,11 @@ int probe(const statesampler_desc *desc, statesampler_place *place,
 {
     statesampler s;
     int code = statesampler_init(&s, desc);
-    code += statesampler_at(&s, 1, out, count);
-    code += statesampler_next(&s, out, count);
-    return code + statesampler_locate(&s, out[0], place);
+    if (code != STATESAMPLER_OK)
+        return code;
+    statesampler_at(&s, 1, out, count);
+    statesampler_next(&s, out, count);
+    return statesampler_locate(&s, out[0], place);
 }
 uint64_t probe_perm(uint64_t seed, uint64_t *out, size_t count);
 uint64_t probe_perm(uint64_t seed, uint64_t *out, size_t count)
