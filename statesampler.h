@@ -2409,8 +2409,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         if (waiting == 0) {
             return;
         }
-        for (k = 0; k < lanes; k++) {
-            index[k] = k < waiting ? out[where[k]] : 0;
+        for (k = 0; k < lanes; k++) { /* 0 for the others may become memset */
+            index[k] = out[where[k < waiting ? k : 0]];
         }
         statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
         statesampler_priv_bulk_network(&pairs, perm, 1);
@@ -2480,8 +2480,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_map(
         if (before != done) {
             uint64_t rest[STATESAMPLER_PRIV_ROOM];
             uint32_t i;
-            for (i = 0; i < lanes; i++) {
-                rest[i] = before + i < done ? values[before + i] : 0;
+            for (i = before; i < before + lanes; i++) {
+                rest[i - before] = values[i < done ? i : before];
             }
             statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
         }
