@@ -1359,7 +1359,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
            has half as many lanes in v32
    VECTORS at most so many take turns: more are no faster, and all must fit the
            stack
-   FEW     up to so many indices are faster one by one (FEW16, FEW32)
+   FEW     up to so many indices are faster one by one
    SET     a number in all lanes: its low bits
    HIGH16  the upper half of a 32-bit number in all lanes
    HALF    a half in all lanes, in the form in which lanes have halves: as it
@@ -1420,7 +1420,11 @@ typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define STATESAMPLER_PRIV_VECTORS 12
+#define STATESAMPLER_PRIV_ODD(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
+#define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_FEW 2
 #elif STATESAMPLER_PRIV_X86 == 256
 #include <immintrin.h>
 typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
@@ -1431,7 +1435,11 @@ typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
     (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
-#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ODD(x) _mm256_shuffle_epi32(x, 0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
+#define STATESAMPLER_PRIV_VECTORS 24
+#define STATESAMPLER_PRIV_FEW 2
 #else
 #include <emmintrin.h>
 typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
@@ -1440,15 +1448,19 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_SET64(x) _mm_set1_epi64x((int64_t)(x))
 #define STATESAMPLER_PRIV_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
-#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ODD(x) _mm_shuffle_epi32(x, 0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm_or_si128(                           \
+        _mm_srli_epi64(even, 32),           \
+        _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)))
+#define STATESAMPLER_PRIV_VECTORS 24
+#define STATESAMPLER_PRIV_FEW 3
 #endif
 
 #define STATESAMPLER_PRIV_PARTS16 1
 #define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
 #define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
-#define STATESAMPLER_PRIV_FEW16 2
-#define STATESAMPLER_PRIV_FEW32 4
 #define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
@@ -1499,17 +1511,7 @@ STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_bulk_hash16(
     return STATESAMPLER_PRIV_MM(mulhi_epu16)(x, span);
 }
 
-/* The high halves of 64-bit lanes, as the even and the odd 32-bit lanes. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_high32(
-    statesampler_priv_v32 even, statesampler_priv_v32 odd)
-{
-    return STATESAMPLER_PRIV_SI(or)(
-        STATESAMPLER_PRIV_DOWN(even),
-        STATESAMPLER_PRIV_SI(and)(odd,
-                                  STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)));
-}
-
-/* And the low halves, where the high ones are 0. */
+/* The low halves of 64-bit lanes whose high ones are 0. */
 STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_low32(
     statesampler_priv_v32 even, statesampler_priv_v32 odd)
 {
@@ -1522,7 +1524,7 @@ STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_product32(
     statesampler_priv_v32 span)
 {
     statesampler_priv_v32 y =
-        STATESAMPLER_PRIV_DOWN(STATESAMPLER_PRIV_MUL64(x, mul));
+        STATESAMPLER_PRIV_ODD(STATESAMPLER_PRIV_MUL64(x, mul));
     return STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_MUL64(x, y), span);
 }
 
@@ -1530,10 +1532,9 @@ STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_hash32(
     statesampler_priv_v32 x, statesampler_priv_v32 mul,
     statesampler_priv_v32 span)
 {
-    return statesampler_priv_bulk_high32(
+    return STATESAMPLER_PRIV_HIGH32(
         statesampler_priv_bulk_product32(x, mul, span),
-        statesampler_priv_bulk_product32(STATESAMPLER_PRIV_DOWN(x), mul,
-                                         span));
+        statesampler_priv_bulk_product32(STATESAMPLER_PRIV_ODD(x), mul, span));
 }
 
 STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
@@ -1577,10 +1578,10 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
     statesampler_priv_v32 ab = statesampler_priv_bulk_low32(a, b);
     statesampler_priv_v32 cd = statesampler_priv_bulk_low32(c, d);
     statesampler_priv_v16 quotient = STATESAMPLER_PRIV_MM(packs_epi32)(
-        statesampler_priv_bulk_high32(STATESAMPLER_PRIV_MUL64(a, times),
-                                      STATESAMPLER_PRIV_MUL64(b, times)),
-        statesampler_priv_bulk_high32(STATESAMPLER_PRIV_MUL64(c, times),
-                                      STATESAMPLER_PRIV_MUL64(d, times)));
+        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(a, times),
+                                 STATESAMPLER_PRIV_MUL64(b, times)),
+        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(c, times),
+                                 STATESAMPLER_PRIV_MUL64(d, times)));
     statesampler_priv_v16 product = STATESAMPLER_PRIV_MM(mullo_epi16)(
         quotient, STATESAMPLER_PRIV_SET16(by->right));
     ab = STATESAMPLER_PRIV_MM(slli_epi32)(ab, 16);
@@ -1677,8 +1678,7 @@ typedef uint32x4_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_FEW16 2
-#define STATESAMPLER_PRIV_FEW32 4
+#define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
@@ -1828,8 +1828,7 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_FEW16 2
-#define STATESAMPLER_PRIV_FEW32 4
+#define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
@@ -1972,8 +1971,7 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_PARTS16 8
 #define STATESAMPLER_PRIV_PARTS32 4
 #define STATESAMPLER_PRIV_VECTORS 8
-#define STATESAMPLER_PRIV_FEW16 3
-#define STATESAMPLER_PRIV_FEW32 7
+#define STATESAMPLER_PRIV_FEW 4
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
 /* Ones are above the 16 bits before the cast: GCC makes no vectors of products
    of a number that it knows to have no more than 16 bits as it is. */
@@ -2066,6 +2064,16 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 
 #ifdef STATESAMPLER_PRIV_VECTORS
 
+/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
+   two functions of their own, else it would be asked again and again. */
+#if defined(_MSC_VER)
+#define STATESAMPLER_PRIV_FLAT static __forceinline
+#elif defined(__GNUC__) && defined(__OPTIMIZE__)
+#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
+#else
+#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
+#endif
+
 /* The lanes of a vector for n <= 2^30; above, there are half as many. */
 #define STATESAMPLER_PRIV_ROOM \
     (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
@@ -2080,31 +2088,22 @@ typedef struct statesampler_priv_pairs {
     statesampler_priv_halves l, r;
 } statesampler_priv_pairs;
 
-STATESAMPLER_PRIV uint32_t
-statesampler_priv_bulk_lanes(const statesampler_perm *perm)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(int wide)
 {
-    return (uint32_t)STATESAMPLER_PRIV_ROOM >> perm->wide;
+    return (uint32_t)STATESAMPLER_PRIV_ROOM >> wide;
 }
 
 /* The vectors that count pairs fill. */
-STATESAMPLER_PRIV size_t
-statesampler_priv_bulk_full(const statesampler_perm *perm, size_t count)
+STATESAMPLER_PRIV size_t statesampler_priv_bulk_full(size_t count, int wide)
 {
-    return (count << perm->wide) / STATESAMPLER_PRIV_ROOM;
-}
-
-STATESAMPLER_PRIV uint32_t
-statesampler_priv_bulk_few(const statesampler_perm *perm)
-{
-    return perm->wide ? STATESAMPLER_PRIV_FEW32 : STATESAMPLER_PRIV_FEW16;
+    return (count << wide) / STATESAMPLER_PRIV_ROOM;
 }
 
 /* How many of count indices come in one turn. */
-STATESAMPLER_PRIV uint32_t
-statesampler_priv_bulk_turn(const statesampler_perm *perm, size_t count)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_turn(size_t count, int wide)
 {
     return (uint32_t)statesampler_priv_min(
-        count, STATESAMPLER_PRIV_VECTORS * statesampler_priv_bulk_lanes(perm));
+        count, STATESAMPLER_PRIV_VECTORS * statesampler_priv_bulk_lanes(wide));
 }
 
 STATESAMPLER_PRIV statesampler_priv_divisor
@@ -2127,7 +2126,7 @@ statesampler_priv_bulk_divisor(const statesampler_perm *perm)
 }
 
 /* Vectors of pairs, each a step further on, from *next, which moves along. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_advance16(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance16(
     statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
     uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
@@ -2150,7 +2149,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_advance16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_advance32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance32(
     statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
     uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
@@ -2175,7 +2174,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_advance32(
 
 /* Vectors of pairs from positions. One row down where split said one too
    few. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_load16(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load16(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
     const statesampler_priv_divisor *by, uint32_t vectors)
 {
@@ -2195,7 +2194,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_load16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_load32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load32(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
     const statesampler_priv_divisor *by, uint32_t vectors)
 {
@@ -2215,12 +2214,11 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_load32(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_load(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_perm *perm, const statesampler_priv_divisor *by,
-    uint32_t vectors)
+    const statesampler_priv_divisor *by, uint32_t vectors, const int wide)
 {
-    if (perm->wide) {
+    if (wide) {
         statesampler_priv_bulk_load32(pairs, positions, by, vectors);
     } else {
         statesampler_priv_bulk_load16(pairs, positions, by, vectors);
@@ -2228,7 +2226,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_load(
 }
 
 /* half - hash(other xor add) modulo size. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_round16(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round16(
     statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
     statesampler_priv_v16 add, statesampler_priv_v16 mul,
     statesampler_priv_v16 size, statesampler_priv_v16 span)
@@ -2242,7 +2240,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_round16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_round32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round32(
     statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
     statesampler_priv_v32 add, statesampler_priv_v32 mul,
     statesampler_priv_v32 size, statesampler_priv_v32 span)
@@ -2258,7 +2256,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_round32(
 
 /* All rounds. Keys are read outside the loops that write vectors: these may be
    anywhere, for all that a compiler knows. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_network16(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
@@ -2291,7 +2289,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_network16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_network32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network32(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
@@ -2323,11 +2321,11 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_network32(
 }
 
 /* The number of vectors as a constant lets one or two stay in registers. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_network(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
-    uint32_t vectors)
+    uint32_t vectors, const int wide)
 {
-    if (perm->wide) {
+    if (wide) {
         statesampler_priv_bulk_network32(pairs, perm, vectors);
     } else if (vectors == 1) {
         statesampler_priv_bulk_network16(pairs, perm, 1);
@@ -2340,7 +2338,7 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_network(
 
 /* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
    first `rows` rows of the grid, which are whole. */
-STATESAMPLER_PRIV int statesampler_priv_bulk_store16(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store16(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
 {
@@ -2360,7 +2358,7 @@ STATESAMPLER_PRIV int statesampler_priv_bulk_store16(
     return STATESAMPLER_PRIV_ANY16(beyond);
 }
 
-STATESAMPLER_PRIV int statesampler_priv_bulk_store32(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store32(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
 {
@@ -2380,14 +2378,15 @@ STATESAMPLER_PRIV int statesampler_priv_bulk_store32(
     return STATESAMPLER_PRIV_ANY32(beyond);
 }
 
-STATESAMPLER_PRIV int statesampler_priv_bulk_store(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
     uint64_t *out, const statesampler_priv_pairs *pairs,
-    const statesampler_perm *perm, uint32_t rows, uint32_t vectors)
+    const statesampler_perm *perm, uint32_t rows, uint32_t vectors,
+    const int wide)
 {
-    return perm->wide ? statesampler_priv_bulk_store32(out, pairs, perm->right,
-                                                       rows, vectors)
-                      : statesampler_priv_bulk_store16(out, pairs, perm->right,
-                                                       rows, vectors);
+    return wide ? statesampler_priv_bulk_store32(out, pairs, perm->right, rows,
+                                                 vectors)
+                : statesampler_priv_bulk_store16(out, pairs, perm->right, rows,
+                                                 vectors);
 }
 
 /* Goes on with the walks that are not at their end, a vector of them at a
@@ -2396,7 +2395,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
     uint64_t *out, const statesampler_perm *perm,
     const statesampler_priv_divisor *by, uint32_t count)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const int wide = (int)perm->wide;
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
     statesampler_priv_pairs pairs;
     uint64_t index[STATESAMPLER_PRIV_ROOM];
     uint16_t where[STATESAMPLER_PRIV_ROOM];
@@ -2412,9 +2412,9 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         for (k = 0; k < lanes; k++) { /* 0 for the others may become memset */
             index[k] = out[where[k < waiting ? k : 0]];
         }
-        statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
-        statesampler_priv_bulk_network(&pairs, perm, 1);
-        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1);
+        statesampler_priv_bulk_load(&pairs, index, by, 1, wide);
+        statesampler_priv_bulk_network(&pairs, perm, 1, wide);
+        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1, wide);
         for (k = 0, kept = 0; k < waiting; k++) {
             out[where[k]] = index[k];
             where[kept] = where[k];
@@ -2427,13 +2427,13 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
 /* Writes the indices of count pairs, at most VECTORS of them. The last vector
    may have more: of neighbours, from position on, those behind n. These are
    where its walks lead: for few samples, all walks. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_run(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_run(
     uint64_t *out, statesampler_priv_pairs *pairs,
     const statesampler_perm *perm, const statesampler_priv_divisor *by,
-    uint32_t count, uint64_t position)
+    uint32_t count, uint64_t position, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
-    const uint32_t full = (uint32_t)statesampler_priv_bulk_full(perm, count);
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
+    const uint32_t full = (uint32_t)statesampler_priv_bulk_full(count, wide);
     const uint32_t before = full * lanes, vectors = full + (before != count);
     uint32_t rows = perm->left, i;
     int beyond;
@@ -2442,12 +2442,12 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
     while ((uint64_t)rows * perm->right > perm->n) {
         rows--;
     }
-    statesampler_priv_bulk_network(pairs, perm, vectors);
-    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
+    statesampler_priv_bulk_network(pairs, perm, vectors, wide);
+    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full, wide);
     if (before != count) {
         uint64_t rest[STATESAMPLER_PRIV_ROOM];
-        beyond |=
-            statesampler_priv_bulk_store(rest, pairs + full, perm, rows, 1);
+        beyond |= statesampler_priv_bulk_store(rest, pairs + full, perm, rows,
+                                               1, wide);
         position += before;
         for (i = before; i < count; i++) {
             uint64_t index = rest[i - before];
@@ -2465,39 +2465,40 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
 /* The position of those that are no neighbours: no index is near it. */
 #define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_map(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_map(
+    uint64_t *values, const statesampler_perm *perm, size_t count,
+    const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
     const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS];
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = statesampler_priv_bulk_turn(perm, count);
+        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
         const uint32_t full =
-            (uint32_t)statesampler_priv_bulk_full(perm, done);
+            (uint32_t)statesampler_priv_bulk_full(done, wide);
         const uint32_t before = full * lanes;
-        statesampler_priv_bulk_load(pairs, values, perm, &by, full);
+        statesampler_priv_bulk_load(pairs, values, &by, full, wide);
         if (before != done) {
             uint64_t rest[STATESAMPLER_PRIV_ROOM];
             uint32_t i;
             for (i = before; i < before + lanes; i++) {
                 rest[i - before] = values[i < done ? i : before];
             }
-            statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
+            statesampler_priv_bulk_load(pairs + full, rest, &by, 1, wide);
         }
         statesampler_priv_bulk_run(values, pairs, perm, &by, done,
-                                   STATESAMPLER_PRIV_APART);
+                                   STATESAMPLER_PRIV_APART, wide);
         values += done;
         count -= done;
     }
 }
 
 /* Lanes behind the last position hold anything, and are not written. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_fill(
     uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count)
+    uint64_t stride, size_t count, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
     const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
     uint64_t start[STATESAMPLER_PRIV_ROOM];
@@ -2507,21 +2508,21 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_fill(
         step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
     }
     statesampler_priv_bulk_ramp(start, first, stride);
-    statesampler_priv_bulk_load(&next, start, perm, &by, 1);
+    statesampler_priv_bulk_load(&next, start, &by, 1, wide);
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = statesampler_priv_bulk_turn(perm, count);
+        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
         const uint32_t vectors =
-            (uint32_t)statesampler_priv_bulk_full(perm, done + lanes - 1);
-        if (perm->wide) {
+            (uint32_t)statesampler_priv_bulk_full(done + lanes - 1, wide);
+        if (wide) {
             statesampler_priv_bulk_advance32(pairs, &next, step_l, step_r,
                                              perm->right, vectors);
         } else {
             statesampler_priv_bulk_advance16(pairs, &next, step_l, step_r,
                                              perm->right, vectors);
         }
-        statesampler_priv_bulk_run(out, pairs, perm, &by, done,
-                                   stride == 1 ? first
-                                               : STATESAMPLER_PRIV_APART);
+        statesampler_priv_bulk_run(
+            out, pairs, perm, &by, done,
+            stride == 1 ? first : STATESAMPLER_PRIV_APART, wide);
         first += done * stride;
         out += done;
         count -= done;
@@ -2594,8 +2595,12 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef STATESAMPLER_PRIV_VECTORS
-    if (count > statesampler_priv_bulk_few(perm)) {
-        statesampler_priv_bulk_fill(out, perm, first, stride, count);
+    if (count > STATESAMPLER_PRIV_FEW) {
+        if (perm->wide) {
+            statesampler_priv_bulk_fill(out, perm, first, stride, count, 1);
+        } else {
+            statesampler_priv_bulk_fill(out, perm, first, stride, count, 0);
+        }
         return;
     }
 #endif
@@ -2607,8 +2612,12 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
 #ifdef STATESAMPLER_PRIV_VECTORS
-    if (count > statesampler_priv_bulk_few(perm)) {
-        statesampler_priv_bulk_map(values, perm, count);
+    if (count > STATESAMPLER_PRIV_FEW) {
+        if (perm->wide) {
+            statesampler_priv_bulk_map(values, perm, count, 1);
+        } else {
+            statesampler_priv_bulk_map(values, perm, count, 0);
+        }
         return;
     }
 #endif
