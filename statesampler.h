@@ -1424,13 +1424,13 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 /* For functions that need much of the stack, so that it is not taken from
    callers on other ways. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define STATESAMPLER_PRIV_ALONE static __noinline__ STATESAMPLER_API
+#define STATESAMPLER_PRIV_ALONE STATESAMPLER_PRIV
 #elif defined(__GNUC__)
 #define STATESAMPLER_PRIV_ALONE static __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
 #define STATESAMPLER_PRIV_ALONE static __declspec(noinline)
 #else
-#define STATESAMPLER_PRIV_ALONE static inline
+#define STATESAMPLER_PRIV_ALONE STATESAMPLER_PRIV
 #endif
 
 /* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
@@ -1508,8 +1508,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_key(uint64_t seed,
 STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0;
-    uint32_t bit = n > (uint32_t)1 << 30 ? (uint32_t)1 << 30
-                                         : (uint32_t)1 << 14;
+    uint32_t bit =
+        n > (uint32_t)1 << 30 ? (uint32_t)1 << 30 : (uint32_t)1 << 14;
     for (; bit != 0; bit >>= 1) {
         uint64_t t = root | bit;
         if (t * t < n) {
@@ -1630,36 +1630,50 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_quotient(
                       : (uint32_t)position / perm->right;
 }
 
-/* The index at position l * right + r: all rounds on [0, left * right), until
-   the result is below n. The loop ends: the rounds are a bijection, so the
+/* The keyed function of a round. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
+    const statesampler_perm *perm, uint32_t round, uint32_t half,
+    uint32_t size)
+{
+    uint32_t span = statesampler_priv_perm_span(size, round / 2);
+    return perm->wide
+               ? statesampler_priv_perm_wide(half, perm->keys + 2 * round,
+                                             span)
+               : statesampler_priv_perm_narrow(half, perm->keys[round], span);
+}
+
+/* All rounds on count pairs of halves, which wait for nothing of each
+   other. */
+STATESAMPLER_PRIV void statesampler_priv_perm_network(
+    uint32_t *l, uint32_t *r, const statesampler_perm *perm, uint32_t count)
+{
+    const uint32_t left = perm->left, right = perm->right;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        for (j = 0; j < count; j++) {
+            l[j] = statesampler_priv_sub_mod(
+                l[j], statesampler_priv_perm_hash(perm, i, r[j], left), left);
+        }
+        for (j = 0; j < count; j++) {
+            r[j] = statesampler_priv_sub_mod(
+                r[j], statesampler_priv_perm_hash(perm, i + 1, l[j], right),
+                right);
+        }
+    }
+}
+
+/* The index at position l * right + r: the network on [0, left * right), until
+   the result is below n. The loop ends: the network is a bijection, so the
    walk from a position below n runs on a cycle that comes back to it. It runs
    left * right / n times on average: six at n = 1, and hardly more than once
    from n = 9 on, where left * right - n < left. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_perm_walk(
     const statesampler_perm *perm, uint32_t l, uint32_t r)
 {
-    const uint32_t left = perm->left, right = perm->right;
     uint64_t index;
-    uint32_t i;
     do {
-        const uint32_t *key = perm->keys;
-        for (i = 0; i < perm->rounds; i += 2) {
-            uint32_t span_l = statesampler_priv_perm_span(left, i / 2);
-            uint32_t span_r = statesampler_priv_perm_span(right, i / 2), v;
-            if (perm->wide) {
-                v = statesampler_priv_perm_wide(r, key, span_l);
-                l = statesampler_priv_sub_mod(l, v, left);
-                v = statesampler_priv_perm_wide(l, key + 2, span_r);
-                key += 4;
-            } else {
-                v = statesampler_priv_perm_narrow(r, key[0], span_l);
-                l = statesampler_priv_sub_mod(l, v, left);
-                v = statesampler_priv_perm_narrow(l, key[1], span_r);
-                key += 2;
-            }
-            r = statesampler_priv_sub_mod(r, v, right);
-        }
-        index = (uint64_t)l * right + r;
+        statesampler_priv_perm_network(&l, &r, perm, 1);
+        index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
 }
@@ -1689,18 +1703,6 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
         perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
 }
 
-/* The keyed function of a round. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
-    const statesampler_perm *perm, uint32_t round, uint32_t half,
-    uint32_t size)
-{
-    uint32_t span = statesampler_priv_perm_span(size, round / 2);
-    return perm->wide
-               ? statesampler_priv_perm_wide(half, perm->keys + 2 * round,
-                                             span)
-               : statesampler_priv_perm_narrow(half, perm->keys[round], span);
-}
-
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index)
 {
@@ -1724,67 +1726,70 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 }
 
 /* --- perm, in bulk ---------------------------------------------------------
-   The same rounds on a vector of pairs of halves at once, and round by round
-   on several vectors, as one alone would wait for its own multiplications.
+   The same network on a vector of pairs at once, and round by round on several
+   vectors, as one alone would wait for its own multiplications.
 
-   Each instruction set has a table below, of two types and some operations on
-   them: v16 has a 16-bit lane for each of LANES16 pairs (n <= 2^30), v32 a
-   32-bit lane for each of LANES32 (n > 2^30).
-       SET      the lower bits of a number, in every lane
-       ADD, SUB, XOR
-       SIGN     the highest bit of each lane, as 0 or 1
-       REDUCE   lanes of -size .. size - 1 modulo size: the negative ones, which
-                have wrapped to the top, plus size
-       HASH     what perm_hash computes, of x = other xor add
-       split    reads positions; l may be too small by one, and r, which is
-                position - l * right, is below 2 * right then
-       join     writes l * right + r, in the order that split reads; not 0 if
-                one of them is larger than last
-   A vector is PARTS of these types. VECTORS are in turn: more are no faster,
-   and all must fit the stack. Up to FEW indices are faster one by one.
+   An instruction set is a line of the list below, which chooses it, and a
+   table of types, numbers and operations after the list. What follows the
+   tables is written in these.
 
-   Without a table all are done one by one: small cores have neither trouble
-   with waiting nor registers for more. Plain C is the table of device code, of
-   freestanding builds, because the headers of intrinsics may include those of
-   a C library, and of what has no other. */
+   v16     16-bit lanes, for n <= 2^30: the halves of LANES16 pairs
+   v32     32-bit lanes, for n > 2^30: the halves of LANES32 pairs
+   PARTS   so many of v16 (PARTS16) or of v32 (PARTS32) make a vector, which
+           has half as many lanes in v32
+   VECTORS at most so many take turns: more are no faster, and all must fit the
+           stack
+   FEW     up to so many indices are faster one by one
+   SET     a number in all lanes: its low bits
+   HIGH16  the upper half of a 32-bit number in all lanes
+   HALF    a half in all lanes, in the form in which lanes have halves: as it
+           is, or with 2^15 added
+   ADD, SUB, XOR, OR
+   REDUCE  a half of -size .. size - 1 modulo size
+   CARRY   l, and 1 more where the half x is not negative
+   ANY     not 0 if the highest bit of any lane is set
+   hash    what a round subtracts from a half, of x = other xor add
+   ramp    writes the positions of a vector: first, first + stride, ...
+   split   reads positions: l may be 1 too small, and r, which is
+           position - l * right, is then below 2 * right
+   join    writes the indices l * right + r, in the order in which split reads
+
+   Freestanding builds have plain C, because the headers of intrinsics may
+   include those of a C library. Device code and small cores have no table: in
+   a GPU other threads run while one waits, and small cores do not wait. */
 
 #if defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(__CUDACC__)
 /* None: not optimised, each operation is a call with operands in memory. */
 #elif defined(__CUDACC__) || defined(__HIPCC__)
-#define STATESAMPLER_PRIV_PLAIN
+#define STATESAMPLER_PRIV_PAIRS 8
 #elif defined(__AVX512BW__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_X86 512
 #elif defined(__AVX2__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_X86 256
-#elif (defined(__SSE2__) || defined(_M_X64) || \
-       (defined(_M_IX86_FP) && _M_IX86_FP >= 2)) && __STDC_HOSTED__
+#elif __STDC_HOSTED__ && (defined(__SSE2__) || defined(_M_X64) || \
+                          (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
 #define STATESAMPLER_PRIV_X86 128
-#elif ((defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)) || \
-       defined(_M_ARM64)) && __STDC_HOSTED__
+#elif __STDC_HOSTED__ && (defined(_M_ARM64) || (defined(__ARM_NEON) && \
+                                                !defined(__ARM_BIG_ENDIAN)))
 #define STATESAMPLER_PRIV_NEON
 #elif defined(__wasm_simd128__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_WASM
-#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || \
-    defined(__i386__) || defined(_M_IX86) || \
+#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || defined(__i386__) || \
+    defined(_M_IX86) ||                                                      \
     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
 #define STATESAMPLER_PRIV_PLAIN
 #endif
 
-#if defined(STATESAMPLER_PRIV_PLAIN) || defined(STATESAMPLER_PRIV_X86) || \
-    defined(STATESAMPLER_PRIV_NEON) || defined(STATESAMPLER_PRIV_WASM)
-#define STATESAMPLER_PRIV_BULK
-
 /* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
-   position or too small by one. With the largest shift that has 2^shift <
-   right, reciprocal = floor((2^(32 + shift) - 1) / right) is less than 2^32
-   and too small by one at most; x is below right * 2^31, so below
-   2^(32 + shift), and its product too small by one quotient at most. For
-   n <= 2^30, x is below 2^32, and a shift of 0 will do. */
-typedef struct statesampler_priv_division {
+   position x, or 1 too small. For n > 2^30, shift is the largest number with
+   2^shift < right; otherwise it is 0. reciprocal is (2^(32 + shift) - 1) /
+   right, rounded down: below 2^32, and 1 less than 2^(32 + shift) / right at
+   most. So the product is x less than x / right * 2^(32 + shift) at most, and
+   x < left * right <= 2^31 * right <= 2^(32 + shift). (For n <= 2^30, both are
+   2^15 at most, and x < 2^32.) */
+typedef struct statesampler_priv_divisor {
     uint32_t right, reciprocal, shift;
-} statesampler_priv_division;
-
-#endif
+} statesampler_priv_divisor;
 
 #ifdef STATESAMPLER_PRIV_X86
 
@@ -1797,7 +1802,11 @@ typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define STATESAMPLER_PRIV_VECTORS 4
+#define STATESAMPLER_PRIV_ODD(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
+#define STATESAMPLER_PRIV_VECTORS 6
+#define STATESAMPLER_PRIV_FEW 2
 #elif STATESAMPLER_PRIV_X86 == 256
 #include <immintrin.h>
 typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
@@ -1808,7 +1817,11 @@ typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
     (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) \
     (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
-#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ODD(x) _mm256_shuffle_epi32(x, 0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
+#define STATESAMPLER_PRIV_VECTORS 18
+#define STATESAMPLER_PRIV_FEW 2
 #else
 #include <emmintrin.h>
 typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
@@ -1817,14 +1830,19 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_SET64(x) _mm_set1_epi64x((int64_t)(x))
 #define STATESAMPLER_PRIV_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
-#define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ODD(x) _mm_shuffle_epi32(x, 0xf5)
+#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+    _mm_or_si128(                           \
+        _mm_srli_epi64(even, 32),           \
+        _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)))
+#define STATESAMPLER_PRIV_VECTORS 24
+#define STATESAMPLER_PRIV_FEW 3
 #endif
 
 #define STATESAMPLER_PRIV_PARTS16 1
 #define STATESAMPLER_PRIV_PARTS32 1
 #define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
 #define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
-#define STATESAMPLER_PRIV_FEW 2
 #define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
@@ -1836,7 +1854,8 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_XOR32 STATESAMPLER_PRIV_SI(xor)
 #define STATESAMPLER_PRIV_OR16 STATESAMPLER_PRIV_SI(or)
 #define STATESAMPLER_PRIV_OR32 STATESAMPLER_PRIV_SI(or)
-/* SSE2 has a minimum of signed 16-bit lanes only: the least of them is 0. */
+/* The minimum of 16-bit lanes is of signed ones, as SSE2 has no other, so that
+   the least of them stands for 0. */
 #define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16((x) ^ 0x8000u)
 #define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
 #define STATESAMPLER_PRIV_REDUCE16(x, size) \
@@ -1850,12 +1869,22 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #endif
 #define STATESAMPLER_PRIV_CARRY16(x, l) \
     STATESAMPLER_PRIV_ADD16(l, STATESAMPLER_PRIV_MM(srli_epi16)(x, 15))
-#define STATESAMPLER_PRIV_CARRY32(x, l)                      \
-    STATESAMPLER_PRIV_ADD32(                                 \
+#define STATESAMPLER_PRIV_CARRY32(x, l)                         \
+    STATESAMPLER_PRIV_ADD32(                                    \
         STATESAMPLER_PRIV_ADD32(l, STATESAMPLER_PRIV_SET32(1)), \
         STATESAMPLER_PRIV_MM(srai_epi32)(x, 31))
 
-STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+#define STATESAMPLER_PRIV_LOAD(from) \
+    STATESAMPLER_PRIV_SI(loadu)((const statesampler_priv_v32 *)(from))
+#define STATESAMPLER_PRIV_STORE(to, x) \
+    STATESAMPLER_PRIV_SI(storeu)((statesampler_priv_v32 *)(to), x)
+/* On 64-bit lanes, the last of them with the low halves alone. */
+#define STATESAMPLER_PRIV_ADD64 STATESAMPLER_PRIV_MM(add_epi64)
+#define STATESAMPLER_PRIV_UP(x) STATESAMPLER_PRIV_MM(slli_epi64)(x, 32)
+#define STATESAMPLER_PRIV_DOWN(x) STATESAMPLER_PRIV_MM(srli_epi64)(x, 32)
+#define STATESAMPLER_PRIV_MUL64 STATESAMPLER_PRIV_MM(mul_epu32)
+
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_bulk_hash16(
     statesampler_priv_v16 x, statesampler_priv_v16 mul,
     statesampler_priv_v16 span)
 {
@@ -1864,183 +1893,161 @@ STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
     return STATESAMPLER_PRIV_MM(mulhi_epu16)(x, span);
 }
 
-/* The high halves of 64-bit lanes, as the even and the odd 32-bit lanes. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_high32(
+/* The low halves of 64-bit lanes whose high ones are 0. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_low32(
     statesampler_priv_v32 even, statesampler_priv_v32 odd)
 {
-    return STATESAMPLER_PRIV_SI(or)(
-        STATESAMPLER_PRIV_MM(srli_epi64)(even, 32),
-        STATESAMPLER_PRIV_SI(and)(
-            odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)));
+    return STATESAMPLER_PRIV_SI(or)(even, STATESAMPLER_PRIV_UP(odd));
 }
 
-/* And the low halves, of lanes whose high ones are 0. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_low32(
-    statesampler_priv_v32 even, statesampler_priv_v32 odd)
-{
-    return STATESAMPLER_PRIV_SI(or)(
-        even, STATESAMPLER_PRIV_MM(slli_epi64)(odd, 32));
-}
-
-/* x * ((x * mul) >> 32) in the even lanes, without the bits above 32, which no
-   product reads. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_square32(
-    statesampler_priv_v32 x, statesampler_priv_v32 mul)
-{
-    return STATESAMPLER_PRIV_MM(mul_epu32)(
-        x, STATESAMPLER_PRIV_MM(srli_epi64)(
-               STATESAMPLER_PRIV_MM(mul_epu32)(x, mul), 32));
-}
-
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_hash32(
+/* The products are the even lanes' of x. */
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_product32(
     statesampler_priv_v32 x, statesampler_priv_v32 mul,
     statesampler_priv_v32 span)
 {
-    statesampler_priv_v32 odd = STATESAMPLER_PRIV_MM(srli_epi64)(x, 32);
-    return statesampler_priv_high32(
-        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(x, mul),
-                                        span),
-        STATESAMPLER_PRIV_MM(mul_epu32)(statesampler_priv_square32(odd, mul),
-                                        span));
+    statesampler_priv_v32 y =
+        STATESAMPLER_PRIV_ODD(STATESAMPLER_PRIV_MUL64(x, mul));
+    return STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_MUL64(x, y), span);
 }
 
-/* first, first + stride, ...: the positions of a vector. */
-STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
-                                              uint64_t stride)
+STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_hash32(
+    statesampler_priv_v32 x, statesampler_priv_v32 mul,
+    statesampler_priv_v32 span)
+{
+    return STATESAMPLER_PRIV_HIGH32(
+        statesampler_priv_bulk_product32(x, mul, span),
+        statesampler_priv_bulk_product32(STATESAMPLER_PRIV_ODD(x), mul, span));
+}
+
+STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
+                                                   uint64_t first,
+                                                   uint64_t stride)
 {
     static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
-    const statesampler_priv_v32 number =
-        STATESAMPLER_PRIV_SI(loadu)((const statesampler_priv_v32 *)numbers);
+    const statesampler_priv_v32 number = STATESAMPLER_PRIV_LOAD(numbers);
     const statesampler_priv_v32 step = STATESAMPLER_PRIV_SET64(lanes * stride);
-    statesampler_priv_v32 x = STATESAMPLER_PRIV_MM(add_epi64)(
-        STATESAMPLER_PRIV_SET64(first),
-        STATESAMPLER_PRIV_MM(mul_epu32)(number,
-                                        STATESAMPLER_PRIV_SET64(stride)));
+    const statesampler_priv_v32 low =
+        STATESAMPLER_PRIV_MUL64(number, STATESAMPLER_PRIV_SET64(stride));
+    const statesampler_priv_v32 high =
+        STATESAMPLER_PRIV_MUL64(number, STATESAMPLER_PRIV_SET64(stride >> 32));
+    statesampler_priv_v32 x = STATESAMPLER_PRIV_SET64(first);
     size_t i;
-    x = STATESAMPLER_PRIV_MM(add_epi64)(
-        x, STATESAMPLER_PRIV_MM(slli_epi64)(
-               STATESAMPLER_PRIV_MM(mul_epu32)(
-                   number, STATESAMPLER_PRIV_SET64(stride >> 32)),
-               32));
-    for (i = 0; i < 4; i++) {
-        STATESAMPLER_PRIV_SI(storeu)((statesampler_priv_v32 *)(out), x);
-        x = STATESAMPLER_PRIV_MM(add_epi64)(x, step);
-        out += lanes;
+    x = STATESAMPLER_PRIV_ADD64(x, low);
+    x = STATESAMPLER_PRIV_ADD64(x, STATESAMPLER_PRIV_UP(high));
+    for (i = 0; i < 4; i++, out += lanes) {
+        STATESAMPLER_PRIV_STORE(out, x);
+        x = STATESAMPLER_PRIV_ADD64(x, step);
     }
 }
 
-/* Four vectors of 64-bit lanes, that a pack brings into the order in which
-   join's unpack takes them apart. */
-STATESAMPLER_PRIV void statesampler_priv_split16(
-    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+/* The packs of 32-bit lanes undo what join16 unpacks. They are for signed
+   numbers, which the low halves of positions are made. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r,
+    const uint64_t *positions, const statesampler_priv_divisor *by)
 {
-    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
+    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
     const statesampler_priv_v32 times =
         STATESAMPLER_PRIV_SET32(by->reciprocal);
-    statesampler_priv_v32 a = STATESAMPLER_PRIV_SI(loadu)(from);
-    statesampler_priv_v32 b = STATESAMPLER_PRIV_SI(loadu)(from + 1);
-    statesampler_priv_v32 c = STATESAMPLER_PRIV_SI(loadu)(from + 2);
-    statesampler_priv_v32 d = STATESAMPLER_PRIV_SI(loadu)(from + 3);
-    statesampler_priv_v32 ab = statesampler_priv_low32(a, b);
-    statesampler_priv_v32 cd = statesampler_priv_low32(c, d);
-    a = STATESAMPLER_PRIV_MM(mul_epu32)(a, times);
-    b = STATESAMPLER_PRIV_MM(mul_epu32)(b, times);
-    c = STATESAMPLER_PRIV_MM(mul_epu32)(c, times);
-    d = STATESAMPLER_PRIV_MM(mul_epu32)(d, times);
-    a = STATESAMPLER_PRIV_MM(packs_epi32)(statesampler_priv_high32(a, b),
-                                          statesampler_priv_high32(c, d));
-    /* The pack is of signed numbers: the low halves are made some. */
+    const statesampler_priv_v16 zero = STATESAMPLER_PRIV_HALF16(0);
+    const statesampler_priv_v32 a = STATESAMPLER_PRIV_LOAD(positions);
+    const statesampler_priv_v32 b = STATESAMPLER_PRIV_LOAD(positions + lanes);
+    const statesampler_priv_v32 c =
+        STATESAMPLER_PRIV_LOAD(positions + 2 * lanes);
+    const statesampler_priv_v32 d =
+        STATESAMPLER_PRIV_LOAD(positions + 3 * lanes);
+    statesampler_priv_v32 ab = statesampler_priv_bulk_low32(a, b);
+    statesampler_priv_v32 cd = statesampler_priv_bulk_low32(c, d);
+    statesampler_priv_v16 quotient = STATESAMPLER_PRIV_MM(packs_epi32)(
+        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(a, times),
+                                 STATESAMPLER_PRIV_MUL64(b, times)),
+        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(c, times),
+                                 STATESAMPLER_PRIV_MUL64(d, times)));
+    statesampler_priv_v16 product = STATESAMPLER_PRIV_MM(mullo_epi16)(
+        quotient, STATESAMPLER_PRIV_SET16(by->right));
     ab = STATESAMPLER_PRIV_MM(slli_epi32)(ab, 16);
     cd = STATESAMPLER_PRIV_MM(slli_epi32)(cd, 16);
-    b = STATESAMPLER_PRIV_MM(packs_epi32)(
+    ab = STATESAMPLER_PRIV_MM(packs_epi32)(
         STATESAMPLER_PRIV_MM(srai_epi32)(ab, 16),
         STATESAMPLER_PRIV_MM(srai_epi32)(cd, 16));
-    b = STATESAMPLER_PRIV_SUB16(
-        b, STATESAMPLER_PRIV_MM(mullo_epi16)(
-               a, STATESAMPLER_PRIV_SET16(by->right)));
-    *l = STATESAMPLER_PRIV_XOR16(a, STATESAMPLER_PRIV_HALF16(0));
-    *r = STATESAMPLER_PRIV_XOR16(b, STATESAMPLER_PRIV_HALF16(0));
+    *l = STATESAMPLER_PRIV_XOR16(quotient, zero);
+    *r = STATESAMPLER_PRIV_XOR16(STATESAMPLER_PRIV_SUB16(ab, product), zero);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_quotient64(
+STATESAMPLER_PRIV void statesampler_priv_bulk_split64(
     statesampler_priv_v32 *l, statesampler_priv_v32 *r,
-    const statesampler_priv_v32 *from, const statesampler_priv_division *by)
+    const uint64_t *positions, const statesampler_priv_divisor *by)
 {
     const statesampler_priv_v32 times =
         STATESAMPLER_PRIV_SET32(by->reciprocal);
-    statesampler_priv_v32 x = STATESAMPLER_PRIV_SI(loadu)(from);
-    statesampler_priv_v32 low = STATESAMPLER_PRIV_MM(mul_epu32)(x, times);
-    statesampler_priv_v32 high = STATESAMPLER_PRIV_MM(mul_epu32)(
-        STATESAMPLER_PRIV_MM(srli_epi64)(x, 32), times);
-    low = STATESAMPLER_PRIV_MM(srli_epi64)(low, 32);
+    const statesampler_priv_v32 x = STATESAMPLER_PRIV_LOAD(positions);
+    const statesampler_priv_v32 low = STATESAMPLER_PRIV_MUL64(x, times);
+    const statesampler_priv_v32 high =
+        STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_DOWN(x), times);
     *l = STATESAMPLER_PRIV_MM(srl_epi64)(
-        STATESAMPLER_PRIV_MM(add_epi64)(high, low),
+        STATESAMPLER_PRIV_ADD64(high, STATESAMPLER_PRIV_DOWN(low)),
         _mm_cvtsi32_si128((int)by->shift));
     *r = STATESAMPLER_PRIV_MM(sub_epi64)(
-        x, STATESAMPLER_PRIV_MM(mul_epu32)(
-               *l, STATESAMPLER_PRIV_SET32(by->right)));
+        x, STATESAMPLER_PRIV_MUL64(*l, STATESAMPLER_PRIV_SET32(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split32(
-    statesampler_priv_v32 *l, statesampler_priv_v32 *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
+    statesampler_priv_v32 *l, statesampler_priv_v32 *r,
+    const uint64_t *positions, const statesampler_priv_divisor *by)
 {
-    const statesampler_priv_v32 *from = (const statesampler_priv_v32 *)values;
     statesampler_priv_v32 even_l, even_r, odd_l, odd_r;
-    statesampler_priv_quotient64(&even_l, &even_r, from, by);
-    statesampler_priv_quotient64(&odd_l, &odd_r, from + 1, by);
-    *l = statesampler_priv_low32(even_l, odd_l);
-    *r = statesampler_priv_low32(even_r, odd_r);
+    statesampler_priv_bulk_split64(&even_l, &even_r, positions, by);
+    statesampler_priv_bulk_split64(&odd_l, &odd_r,
+                                   positions + STATESAMPLER_PRIV_X86 / 64, by);
+    *l = statesampler_priv_bulk_low32(even_l, odd_l);
+    *r = statesampler_priv_bulk_low32(even_r, odd_r);
 }
 
-/* The multiply-add takes signed lanes. That of l is l - 2^15, so ~l is
-   2^15 - 1 - l, and -right fits where right does not. */
-STATESAMPLER_PRIV void statesampler_priv_join16(
-    uint64_t *out, statesampler_priv_v16 l,
-    statesampler_priv_v16 r, uint32_t right)
+/* The multiply-add is of signed lanes. With 2^15 added, and so read, a half h
+   is h - 2^15. That makes 2^15 - 1 - l of ~l, which fits, as -right does where
+   right may not, and the sum too small by what `more` adds. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
+                                                     statesampler_priv_v16 l,
+                                                     statesampler_priv_v16 r,
+                                                     uint32_t right)
 {
-    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
+    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
     const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
     const statesampler_priv_v32 factors =
         STATESAMPLER_PRIV_SET32(((0 - right) & 0xffffu) | 0x10000u);
     const statesampler_priv_v32 more =
         STATESAMPLER_PRIV_SET32(0x7fffu * right + 0x8000u);
-    const statesampler_priv_v16 minus =
-        STATESAMPLER_PRIV_XOR16(l, STATESAMPLER_PRIV_SET32(0xffffffffu));
-    const statesampler_priv_v32 a = STATESAMPLER_PRIV_ADD32(
-        STATESAMPLER_PRIV_MM(madd_epi16)(
-            STATESAMPLER_PRIV_MM(unpacklo_epi16)(minus, r), factors),
-        more);
-    const statesampler_priv_v32 b = STATESAMPLER_PRIV_ADD32(
-        STATESAMPLER_PRIV_MM(madd_epi16)(
-            STATESAMPLER_PRIV_MM(unpackhi_epi16)(minus, r), factors),
-        more);
-    STATESAMPLER_PRIV_SI(storeu)(to, STATESAMPLER_PRIV_SI(and)(a, low));
-    STATESAMPLER_PRIV_SI(storeu)(
-        to + 1, STATESAMPLER_PRIV_MM(srli_epi64)(a, 32));
-    STATESAMPLER_PRIV_SI(storeu)(to + 2, STATESAMPLER_PRIV_SI(and)(b, low));
-    STATESAMPLER_PRIV_SI(storeu)(
-        to + 3, STATESAMPLER_PRIV_MM(srli_epi64)(b, 32));
+    const statesampler_priv_v16 not_l =
+        STATESAMPLER_PRIV_XOR16(l, STATESAMPLER_PRIV_SET16(0xffffu));
+    statesampler_priv_v32 a = STATESAMPLER_PRIV_MM(unpacklo_epi16)(not_l, r);
+    statesampler_priv_v32 b = STATESAMPLER_PRIV_MM(unpackhi_epi16)(not_l, r);
+    a = STATESAMPLER_PRIV_MM(madd_epi16)(a, factors);
+    b = STATESAMPLER_PRIV_MM(madd_epi16)(b, factors);
+    a = STATESAMPLER_PRIV_ADD32(a, more);
+    b = STATESAMPLER_PRIV_ADD32(b, more);
+    STATESAMPLER_PRIV_STORE(out, STATESAMPLER_PRIV_SI(and)(a, low));
+    STATESAMPLER_PRIV_STORE(out + lanes, STATESAMPLER_PRIV_DOWN(a));
+    STATESAMPLER_PRIV_STORE(out + 2 * lanes,
+                            STATESAMPLER_PRIV_SI(and)(b, low));
+    STATESAMPLER_PRIV_STORE(out + 3 * lanes, STATESAMPLER_PRIV_DOWN(b));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join32(
-    uint64_t *out, statesampler_priv_v32 l,
-    statesampler_priv_v32 r, uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out,
+                                                     statesampler_priv_v32 l,
+                                                     statesampler_priv_v32 r,
+                                                     uint32_t right)
 {
-    statesampler_priv_v32 *to = (statesampler_priv_v32 *)out;
-    const statesampler_priv_v32 rights = STATESAMPLER_PRIV_SET32(right);
     const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
-    STATESAMPLER_PRIV_SI(storeu)(
-        to, STATESAMPLER_PRIV_MM(add_epi64)(
-                STATESAMPLER_PRIV_MM(mul_epu32)(l, rights),
-                STATESAMPLER_PRIV_SI(and)(r, low)));
-    STATESAMPLER_PRIV_SI(storeu)(
-        to + 1, STATESAMPLER_PRIV_MM(add_epi64)(
-                    STATESAMPLER_PRIV_MM(mul_epu32)(
-                        STATESAMPLER_PRIV_MM(srli_epi64)(l, 32), rights),
-                    STATESAMPLER_PRIV_MM(srli_epi64)(r, 32)));
+    const statesampler_priv_v32 times = STATESAMPLER_PRIV_SET32(right);
+    const statesampler_priv_v32 even = STATESAMPLER_PRIV_MUL64(l, times);
+    const statesampler_priv_v32 odd =
+        STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_DOWN(l), times);
+    STATESAMPLER_PRIV_STORE(
+        out, STATESAMPLER_PRIV_ADD64(even, STATESAMPLER_PRIV_SI(and)(r, low)));
+    STATESAMPLER_PRIV_STORE(
+        out + STATESAMPLER_PRIV_X86 / 64,
+        STATESAMPLER_PRIV_ADD64(odd, STATESAMPLER_PRIV_DOWN(r)));
 }
 
 #elif defined(STATESAMPLER_PRIV_NEON)
@@ -2053,7 +2060,7 @@ typedef uint32x4_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
@@ -2074,48 +2081,58 @@ typedef uint32x4_t statesampler_priv_v32;
     vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
 #define STATESAMPLER_PRIV_CARRY32(x, l) \
     vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
-#define STATESAMPLER_PRIV_ANY16(x) \
-    (vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_s16( \
-         vshrq_n_s16(vreinterpretq_s16_u16(x), 15)), 8)), 0) != 0)
-#define STATESAMPLER_PRIV_ANY32(x) \
-    (vget_lane_u64(vreinterpret_u64_u16(vshrn_n_u32(vreinterpretq_u32_s32( \
-         vshrq_n_s32(vreinterpretq_s32_u32(x), 31)), 16)), 0) != 0)
+#define STATESAMPLER_PRIV_ANY16(x) statesampler_priv_bulk_any16(x)
+#define STATESAMPLER_PRIV_ANY32(x) statesampler_priv_bulk_any32(x)
+
+STATESAMPLER_PRIV int statesampler_priv_bulk_any32(uint32x4_t x)
+{
+    const uint32x2_t any = vorr_u32(vget_low_u32(x), vget_high_u32(x));
+    return ((vget_lane_u32(any, 0) | vget_lane_u32(any, 1)) >> 31) != 0;
+}
+
+STATESAMPLER_PRIV int statesampler_priv_bulk_any16(uint16x8_t x)
+{
+    const uint32x4_t wide = vreinterpretq_u32_u16(x);
+    return statesampler_priv_bulk_any32(
+        vorrq_u32(wide, vshlq_n_u32(wide, 16)));
+}
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV uint16x8_t statesampler_priv_high16(uint16x8_t a,
-                                                      uint16x8_t b)
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_bulk_high16(uint16x8_t a,
+                                                           uint16x8_t b)
 {
     return vcombine_u16(
         vshrn_n_u32(vmull_u16(vget_low_u16(a), vget_low_u16(b)), 16),
         vshrn_n_u32(vmull_u16(vget_high_u16(a), vget_high_u16(b)), 16));
 }
 
-STATESAMPLER_PRIV uint32x4_t statesampler_priv_high32(uint32x4_t a,
-                                                      uint32x4_t b)
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_bulk_high32(uint32x4_t a,
+                                                           uint32x4_t b)
 {
     return vcombine_u32(
         vshrn_n_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)), 32),
         vshrn_n_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)), 32));
 }
 
-STATESAMPLER_PRIV uint16x8_t statesampler_priv_hash16(uint16x8_t x,
-                                                      uint16x8_t mul,
-                                                      uint16x8_t span)
+STATESAMPLER_PRIV uint16x8_t statesampler_priv_bulk_hash16(uint16x8_t x,
+                                                           uint16x8_t mul,
+                                                           uint16x8_t span)
 {
-    x = vmulq_u16(x, statesampler_priv_high16(x, mul));
-    return statesampler_priv_high16(x, span);
+    x = vmulq_u16(x, statesampler_priv_bulk_high16(x, mul));
+    return statesampler_priv_bulk_high16(x, span);
 }
 
-STATESAMPLER_PRIV uint32x4_t statesampler_priv_hash32(uint32x4_t x,
-                                                      uint32x4_t mul,
-                                                      uint32x4_t span)
+STATESAMPLER_PRIV uint32x4_t statesampler_priv_bulk_hash32(uint32x4_t x,
+                                                           uint32x4_t mul,
+                                                           uint32x4_t span)
 {
-    x = vmulq_u32(x, statesampler_priv_high32(x, mul));
-    return statesampler_priv_high32(x, span);
+    x = vmulq_u32(x, statesampler_priv_bulk_high32(x, mul));
+    return statesampler_priv_bulk_high32(x, span);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
-                                              uint64_t stride)
+STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
+                                                   uint64_t first,
+                                                   uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2123,29 +2140,29 @@ STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split16(
-    uint16x8_t *l, uint16x8_t *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
+    uint16x8_t *l, uint16x8_t *r, const uint64_t *positions,
+    const statesampler_priv_divisor *by)
 {
     const uint32x4_t times = vdupq_n_u32(by->reciprocal);
-    const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(values)),
-                                      vmovn_u64(vld1q_u64(values + 2)));
-    const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(values + 4)),
-                                      vmovn_u64(vld1q_u64(values + 6)));
-    *l = vcombine_u16(vmovn_u32(statesampler_priv_high32(a, times)),
-                      vmovn_u32(statesampler_priv_high32(b, times)));
+    const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(positions)),
+                                      vmovn_u64(vld1q_u64(positions + 2)));
+    const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(positions + 4)),
+                                      vmovn_u64(vld1q_u64(positions + 6)));
+    *l = vcombine_u16(vmovn_u32(statesampler_priv_bulk_high32(a, times)),
+                      vmovn_u32(statesampler_priv_bulk_high32(b, times)));
     *r = vmlsq_u16(vcombine_u16(vmovn_u32(a), vmovn_u32(b)), *l,
                    vdupq_n_u16((uint16_t)by->right));
 }
 
 /* A shift to the right is one to the left by less than nothing. */
-STATESAMPLER_PRIV void statesampler_priv_split32(
-    uint32x4_t *l, uint32x4_t *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
+    uint32x4_t *l, uint32x4_t *r, const uint64_t *positions,
+    const statesampler_priv_divisor *by)
 {
     const uint32x2_t times = vdup_n_u32(by->reciprocal);
     const int64x2_t shift = vdupq_n_s64(-(int64_t)by->shift);
-    const uint64x2_t a = vld1q_u64(values), b = vld1q_u64(values + 2);
+    const uint64x2_t a = vld1q_u64(positions), b = vld1q_u64(positions + 2);
     uint64x2_t la = vshrq_n_u64(vmull_u32(vmovn_u64(a), times), 32);
     uint64x2_t lb = vshrq_n_u64(vmull_u32(vmovn_u64(b), times), 32);
     la = vmlal_u32(la, vshrn_n_u64(a, 32), times);
@@ -2156,32 +2173,32 @@ STATESAMPLER_PRIV void statesampler_priv_split32(
                    vdupq_n_u32(by->right));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
-                                                uint16x8_t l,
-                                                uint16x8_t r,
-                                                uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
+                                                     uint16x8_t l,
+                                                     uint16x8_t r,
+                                                     uint32_t right)
 {
     const uint16x4_t rights = vdup_n_u16((uint16_t)right);
-    const uint32x4_t a = vmlal_u16(vmovl_u16(vget_low_u16(r)),
-                                   vget_low_u16(l), rights);
-    const uint32x4_t b = vmlal_u16(vmovl_u16(vget_high_u16(r)),
-                                   vget_high_u16(l), rights);
+    const uint32x4_t a =
+        vmlal_u16(vmovl_u16(vget_low_u16(r)), vget_low_u16(l), rights);
+    const uint32x4_t b =
+        vmlal_u16(vmovl_u16(vget_high_u16(r)), vget_high_u16(l), rights);
     vst1q_u64(out, vmovl_u32(vget_low_u32(a)));
     vst1q_u64(out + 2, vmovl_u32(vget_high_u32(a)));
     vst1q_u64(out + 4, vmovl_u32(vget_low_u32(b)));
     vst1q_u64(out + 6, vmovl_u32(vget_high_u32(b)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
-                                                uint32x4_t l,
-                                                uint32x4_t r,
-                                                uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out,
+                                                     uint32x4_t l,
+                                                     uint32x4_t r,
+                                                     uint32_t right)
 {
     const uint32x2_t rights = vdup_n_u32(right);
-    vst1q_u64(out, vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l),
-                             rights));
-    vst1q_u64(out + 2, vmlal_u32(vmovl_u32(vget_high_u32(r)),
-                                 vget_high_u32(l), rights));
+    vst1q_u64(out,
+              vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l), rights));
+    vst1q_u64(out + 2, vmlal_u32(vmovl_u32(vget_high_u32(r)), vget_high_u32(l),
+                                 rights));
 }
 
 #elif defined(STATESAMPLER_PRIV_WASM)
@@ -2193,7 +2210,7 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_FEW 2
+#define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
@@ -2220,41 +2237,42 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV v128_t statesampler_priv_high16(v128_t a, v128_t b)
+STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
 {
     return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
                               wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
                               9, 11, 13, 15);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_high32(v128_t a, v128_t b)
+STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
                               wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_hash16(v128_t x, v128_t mul,
-                                                  v128_t span)
+STATESAMPLER_PRIV v128_t statesampler_priv_bulk_hash16(v128_t x, v128_t mul,
+                                                       v128_t span)
 {
-    x = wasm_i16x8_mul(x, statesampler_priv_high16(x, mul));
-    return statesampler_priv_high16(x, span);
+    x = wasm_i16x8_mul(x, statesampler_priv_bulk_high16(x, mul));
+    return statesampler_priv_bulk_high16(x, span);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_hash32(v128_t x, v128_t mul,
-                                                  v128_t span)
+STATESAMPLER_PRIV v128_t statesampler_priv_bulk_hash32(v128_t x, v128_t mul,
+                                                       v128_t span)
 {
-    x = wasm_i32x4_mul(x, statesampler_priv_high32(x, mul));
-    return statesampler_priv_high32(x, span);
+    x = wasm_i32x4_mul(x, statesampler_priv_bulk_high32(x, mul));
+    return statesampler_priv_bulk_high32(x, span);
 }
 
 /* The low halves of 64-bit lanes. */
-STATESAMPLER_PRIV v128_t statesampler_priv_low32(v128_t a, v128_t b)
+STATESAMPLER_PRIV v128_t statesampler_priv_bulk_low32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
-                                              uint64_t stride)
+STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
+                                                   uint64_t first,
+                                                   uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2262,45 +2280,44 @@ STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split16(
-    v128_t *l, v128_t *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
+    v128_t *l, v128_t *r, const uint64_t *positions,
+    const statesampler_priv_divisor *by)
 {
     const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
-    const v128_t a = statesampler_priv_low32(wasm_v128_load(values),
-                                             wasm_v128_load(values + 2));
-    const v128_t b = statesampler_priv_low32(wasm_v128_load(values + 4),
-                                             wasm_v128_load(values + 6));
-    *l = wasm_i16x8_shuffle(statesampler_priv_high32(a, times),
-                            statesampler_priv_high32(b, times), 0, 2, 4, 6, 8,
-                            10, 12, 14);
-    *r = wasm_i16x8_sub(
-        wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
-        wasm_i16x8_mul(*l, STATESAMPLER_PRIV_SET16(by->right)));
+    const v128_t a = statesampler_priv_bulk_low32(
+        wasm_v128_load(positions), wasm_v128_load(positions + 2));
+    const v128_t b = statesampler_priv_bulk_low32(
+        wasm_v128_load(positions + 4), wasm_v128_load(positions + 6));
+    *l = wasm_i16x8_shuffle(statesampler_priv_bulk_high32(a, times),
+                            statesampler_priv_bulk_high32(b, times), 0, 2, 4,
+                            6, 8, 10, 12, 14);
+    *r =
+        wasm_i16x8_sub(wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+                       wasm_i16x8_mul(*l, STATESAMPLER_PRIV_SET16(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split32(
-    v128_t *l, v128_t *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
+    v128_t *l, v128_t *r, const uint64_t *positions,
+    const statesampler_priv_divisor *by)
 {
     const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
-    const v128_t a = wasm_v128_load(values), b = wasm_v128_load(values + 2);
-    const v128_t low = statesampler_priv_low32(a, b);
+    const v128_t a = wasm_v128_load(positions),
+                 b = wasm_v128_load(positions + 2);
+    const v128_t low = statesampler_priv_bulk_low32(a, b);
     const v128_t high = wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
     v128_t la = wasm_u64x2_shr(wasm_u64x2_extmul_low_u32x4(low, times), 32);
     v128_t lb = wasm_u64x2_shr(wasm_u64x2_extmul_high_u32x4(low, times), 32);
     la = wasm_i64x2_add(la, wasm_u64x2_extmul_low_u32x4(high, times));
     lb = wasm_i64x2_add(lb, wasm_u64x2_extmul_high_u32x4(high, times));
-    *l = statesampler_priv_low32(wasm_u64x2_shr(la, by->shift),
-                                 wasm_u64x2_shr(lb, by->shift));
+    *l = statesampler_priv_bulk_low32(wasm_u64x2_shr(la, by->shift),
+                                      wasm_u64x2_shr(lb, by->shift));
     *r = wasm_i32x4_sub(
         low, wasm_i32x4_mul(*l, STATESAMPLER_PRIV_SET32(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
-                                                v128_t l,
-                                                v128_t r,
-                                                uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out, v128_t l,
+                                                     v128_t r, uint32_t right)
 {
     const v128_t rights = STATESAMPLER_PRIV_SET16(right);
     const v128_t a = wasm_i32x4_add(wasm_u32x4_extmul_low_u16x8(l, rights),
@@ -2313,45 +2330,34 @@ STATESAMPLER_PRIV void statesampler_priv_join16(uint64_t *out,
     wasm_v128_store(out + 6, wasm_u64x2_extend_high_u32x4(b));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
-                                                v128_t l,
-                                                v128_t r,
-                                                uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, v128_t l,
+                                                     v128_t r, uint32_t right)
 {
     const v128_t rights = STATESAMPLER_PRIV_SET32(right);
-    wasm_v128_store(
-        out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
-                            wasm_u64x2_extend_low_u32x4(r)));
-    wasm_v128_store(
-        out + 2, wasm_i64x2_add(wasm_u64x2_extmul_high_u32x4(l, rights),
-                                wasm_u64x2_extend_high_u32x4(r)));
+    wasm_v128_store(out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
+                                        wasm_u64x2_extend_low_u32x4(r)));
+    wasm_v128_store(out + 2,
+                    wasm_i64x2_add(wasm_u64x2_extmul_high_u32x4(l, rights),
+                                   wasm_u64x2_extend_high_u32x4(r)));
 }
 
 #elif defined(STATESAMPLER_PRIV_PLAIN)
 
-/* Eight numbers in turn, which compilers that can make a vector of. A GPU has
-   32-bit registers only, eight of them are enough, and a key is read once for
-   all. */
-#if defined(__CUDACC__) || defined(__HIPCC__)
-typedef uint32_t statesampler_priv_v16;
-#define STATESAMPLER_PRIV_HIGH16(x) ((x) >> 16)
-#define STATESAMPLER_PRIV_PARTS32 8
-#define STATESAMPLER_PRIV_VECTORS 1
-#define STATESAMPLER_PRIV_FEW 7
-#else
+/* A number is a vector of one lane. Where a compiler can, it makes one vector
+   of all parts, for which VECTORS * PARTS numbers are read and written in
+   memory. */
 typedef uint16_t statesampler_priv_v16;
-/* With ones above the 16 bits: of a number that it knows to have 16 bits of
-   32, GCC multiplies no vectors. */
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
-#define STATESAMPLER_PRIV_PARTS32 4
-#define STATESAMPLER_PRIV_VECTORS 8
-#define STATESAMPLER_PRIV_FEW 2
-#endif
 typedef uint32_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS16 8
 #define STATESAMPLER_PRIV_LANES16 1
 #define STATESAMPLER_PRIV_LANES32 1
+#define STATESAMPLER_PRIV_PARTS16 8
+#define STATESAMPLER_PRIV_PARTS32 4
+#define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_FEW 4
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+/* Ones are above the 16 bits before the cast: GCC makes no vectors of products
+   of a number that it knows to have no more than 16 bits as it is. */
+#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
 #define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
 #define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
 #define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
@@ -2363,43 +2369,37 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_OR32(a, b) ((a) | (b))
 #define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
 #define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_SIGN16(x) \
-    ((x) >> (8 * sizeof(statesampler_priv_v16) - 1))
-#define STATESAMPLER_PRIV_ANY16(x) (STATESAMPLER_PRIV_SIGN16(x) != 0)
+#define STATESAMPLER_PRIV_ANY16(x) ((x) >> 15 != 0)
 #define STATESAMPLER_PRIV_ANY32(x) ((x) >> 31 != 0)
 #define STATESAMPLER_PRIV_CARRY16(x, l) \
     ((statesampler_priv_v16)((l) + !STATESAMPLER_PRIV_ANY16(x)))
 #define STATESAMPLER_PRIV_CARRY32(x, l) ((l) + !STATESAMPLER_PRIV_ANY32(x))
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define STATESAMPLER_PRIV_REDUCE16(x, size) min(x, (x) + (size))
-#define STATESAMPLER_PRIV_REDUCE32(x, size) min(x, (x) + (size))
-#else
 #define STATESAMPLER_PRIV_REDUCE16(x, size) \
-    ((statesampler_priv_v16)( \
-        (x) + ((size) & (0u - STATESAMPLER_PRIV_SIGN16(x)))))
+    ((statesampler_priv_v16)((x) + ((size) & (0u - ((x) >> 15)))))
 #define STATESAMPLER_PRIV_REDUCE32(x, size) \
     ((x) + ((size) & (0u - ((x) >> 31))))
-#endif
 
-STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_hash16(
+STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_bulk_hash16(
     statesampler_priv_v16 x, statesampler_priv_v16 mul,
     statesampler_priv_v16 span)
 {
     statesampler_priv_v16 y =
         (statesampler_priv_v16)(((uint32_t)x * mul) >> 16);
-    x = (statesampler_priv_v16)(((uint32_t)x * y) & 0xffffu);
+    x = (statesampler_priv_v16)((uint32_t)x * y);
     return (statesampler_priv_v16)(((uint32_t)x * span) >> 16);
 }
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_hash32(uint32_t x, uint32_t mul,
-                                                    uint32_t span)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_hash32(uint32_t x,
+                                                         uint32_t mul,
+                                                         uint32_t span)
 {
     x *= (uint32_t)(((uint64_t)x * mul) >> 32);
     return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
-                                              uint64_t stride)
+STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
+                                                   uint64_t first,
+                                                   uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2407,80 +2407,91 @@ STATESAMPLER_PRIV void statesampler_priv_ramp(uint64_t *out, uint64_t first,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split16(
-    statesampler_priv_v16 *l, statesampler_priv_v16 *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
+    statesampler_priv_v16 *l, statesampler_priv_v16 *r,
+    const uint64_t *positions, const statesampler_priv_divisor *by)
 {
-    uint32_t x = (uint32_t)*values;
+    uint32_t x = (uint32_t)*positions;
     uint32_t quotient = (uint32_t)(((uint64_t)x * by->reciprocal) >> 32);
     *l = (statesampler_priv_v16)quotient;
     *r = (statesampler_priv_v16)(x - quotient * by->right);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_split32(
-    uint32_t *l, uint32_t *r, const uint64_t *values,
-    const statesampler_priv_division *by)
+STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
+    uint32_t *l, uint32_t *r, const uint64_t *positions,
+    const statesampler_priv_divisor *by)
 {
-    uint64_t low = (*values & 0xffffffffu) * by->reciprocal;
-    uint64_t high = (*values >> 32) * by->reciprocal;
+    uint64_t low = (*positions & 0xffffffffu) * by->reciprocal;
+    uint64_t high = (*positions >> 32) * by->reciprocal;
     *l = (uint32_t)((high + (low >> 32)) >> by->shift);
-    *r = (uint32_t)*values - *l * by->right;
+    *r = (uint32_t)*positions - *l * by->right;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join16(
-    uint64_t *out, statesampler_priv_v16 l,
-    statesampler_priv_v16 r, uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
+                                                     statesampler_priv_v16 l,
+                                                     statesampler_priv_v16 r,
+                                                     uint32_t right)
 {
     *out = l * right + r;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_join32(uint64_t *out,
-                                                uint32_t l,
-                                                uint32_t r,
-                                                uint32_t right)
+STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
+                                                     uint32_t r,
+                                                     uint32_t right)
 {
     *out = (uint64_t)l * right + r;
 }
 
 #endif
 
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
 
+/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
+   two functions of their own, else it would be asked again and again. */
+#if defined(_MSC_VER)
+#define STATESAMPLER_PRIV_FLAT static __forceinline
+#elif defined(__GNUC__) && defined(__OPTIMIZE__)
+#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
+#else
+#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
+#endif
+
+/* The lanes of a vector for n <= 2^30; above, there are half as many. */
 #define STATESAMPLER_PRIV_ROOM \
     (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
 
-/* A vector of halves: as many as bulk_lanes says. */
 typedef union statesampler_priv_halves {
     statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS16];
     statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS32];
 } statesampler_priv_halves;
 
+/* A vector of pairs. */
 typedef struct statesampler_priv_pairs {
     statesampler_priv_halves l, r;
 } statesampler_priv_pairs;
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(
-    const statesampler_perm *perm)
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(int wide)
 {
-    const uint32_t wide = STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32;
-    const uint32_t narrow =
-        STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16;
-    return perm->wide ? wide : narrow;
+    return (uint32_t)STATESAMPLER_PRIV_ROOM >> wide;
 }
 
-/* The vectors that the next indices take. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_vectors(
-    const statesampler_perm *perm, size_t count)
+/* The vectors that count pairs fill. */
+STATESAMPLER_PRIV size_t statesampler_priv_bulk_full(size_t count, int wide)
+{
+    return (count << wide) / STATESAMPLER_PRIV_ROOM;
+}
+
+/* How many of count indices come in one turn. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_turn(size_t count, int wide)
 {
     return (uint32_t)statesampler_priv_min(
-        (count - 1) / statesampler_priv_bulk_lanes(perm) + 1,
-        STATESAMPLER_PRIV_VECTORS);
+        count, STATESAMPLER_PRIV_VECTORS * statesampler_priv_bulk_lanes(wide));
 }
 
-STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
-    const statesampler_perm *perm)
+STATESAMPLER_PRIV statesampler_priv_divisor
+statesampler_priv_bulk_divisor(const statesampler_perm *perm)
 {
-    statesampler_priv_division by;
+    statesampler_priv_divisor by;
     uint32_t bit;
     by.right = perm->right;
     by.shift = 0;
@@ -2491,13 +2502,13 @@ STATESAMPLER_PRIV statesampler_priv_division statesampler_priv_bulk_division(
     for (bit = 16; bit != 0; bit /= 2) {
         by.shift += (perm->right - 1) >> (by.shift + bit) ? bit : 0;
     }
-    by.reciprocal = (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) /
-                               perm->right);
+    by.reciprocal =
+        (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) / perm->right);
     return by;
 }
 
-/* Vectors of pairs, each a step further on, from next, which moves along. */
-STATESAMPLER_PRIV void statesampler_priv_advance16(
+/* Vectors of pairs, each a step further on, from *next, which moves along. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance16(
     statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
     uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
@@ -2520,7 +2531,7 @@ STATESAMPLER_PRIV void statesampler_priv_advance16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_advance32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance32(
     statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
     uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
 {
@@ -2543,10 +2554,11 @@ STATESAMPLER_PRIV void statesampler_priv_advance32(
     }
 }
 
-/* Vectors of pairs from positions. */
-STATESAMPLER_PRIV void statesampler_priv_load16(
+/* Vectors of pairs from positions. One row down where split said one too
+   few. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load16(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_priv_division *by, uint32_t vectors)
+    const statesampler_priv_divisor *by, uint32_t vectors)
 {
     const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(by->right);
     const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(0 - by->right);
@@ -2555,7 +2567,7 @@ STATESAMPLER_PRIV void statesampler_priv_load16(
     for (j = 0; j < vectors; j++) {
         for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l, r;
-            statesampler_priv_split16(&l, &r, positions, by);
+            statesampler_priv_bulk_split16(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD16(r, on);
             pairs[j].l.narrow[w] = STATESAMPLER_PRIV_CARRY16(r, l);
             pairs[j].r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(r, size);
@@ -2564,9 +2576,9 @@ STATESAMPLER_PRIV void statesampler_priv_load16(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_load32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load32(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_priv_division *by, uint32_t vectors)
+    const statesampler_priv_divisor *by, uint32_t vectors)
 {
     const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(by->right);
     const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(0 - by->right);
@@ -2575,7 +2587,7 @@ STATESAMPLER_PRIV void statesampler_priv_load32(
     for (j = 0; j < vectors; j++) {
         for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l, r;
-            statesampler_priv_split32(&l, &r, positions, by);
+            statesampler_priv_bulk_split32(&l, &r, positions, by);
             r = STATESAMPLER_PRIV_ADD32(r, on);
             pairs[j].l.wide[w] = STATESAMPLER_PRIV_CARRY32(r, l);
             pairs[j].r.wide[w] = STATESAMPLER_PRIV_REDUCE32(r, size);
@@ -2584,50 +2596,49 @@ STATESAMPLER_PRIV void statesampler_priv_load32(
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_load(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load(
     statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_perm *perm, const statesampler_priv_division *by,
-    uint32_t vectors)
+    const statesampler_priv_divisor *by, uint32_t vectors, const int wide)
 {
-    if (perm->wide) {
-        statesampler_priv_load32(pairs, positions, by, vectors);
+    if (wide) {
+        statesampler_priv_bulk_load32(pairs, positions, by, vectors);
     } else {
-        statesampler_priv_load16(pairs, positions, by, vectors);
+        statesampler_priv_bulk_load16(pairs, positions, by, vectors);
     }
 }
 
-/* A round of vectors of pairs: half - F(other) modulo size. */
-STATESAMPLER_PRIV void statesampler_priv_round16(
+/* half - hash(other xor add) modulo size. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round16(
     statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
     statesampler_priv_v16 add, statesampler_priv_v16 mul,
     statesampler_priv_v16 size, statesampler_priv_v16 span)
 {
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
-        statesampler_priv_v16 x = statesampler_priv_hash16(
+        statesampler_priv_v16 x = statesampler_priv_bulk_hash16(
             STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB16(half[w], x);
         half[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_round32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round32(
     statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
     statesampler_priv_v32 add, statesampler_priv_v32 mul,
     statesampler_priv_v32 size, statesampler_priv_v32 span)
 {
     size_t w;
     for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
-        statesampler_priv_v32 x = statesampler_priv_hash32(
+        statesampler_priv_v32 x = statesampler_priv_bulk_hash32(
             STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
         x = STATESAMPLER_PRIV_SUB32(half[w], x);
         half[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
     }
 }
 
-/* All rounds. Keys are read before the loops that write vectors, which may be
-   anywhere for all that a compiler knows. */
-STATESAMPLER_PRIV void statesampler_priv_network16(
+/* All rounds. Keys are read outside the loops that write vectors: these may be
+   anywhere, for all that a compiler knows. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
@@ -2648,19 +2659,21 @@ STATESAMPLER_PRIV void statesampler_priv_network16(
             STATESAMPLER_PRIV_HALF16(key[1] & 0xffffu);
         const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(pairs[j].l.narrow, pairs[j].r.narrow,
-                                      add_l, mul_l, left, span_l);
+            statesampler_priv_bulk_round16(pairs[j].l.narrow,
+                                           pairs[j].r.narrow, add_l, mul_l,
+                                           left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round16(pairs[j].r.narrow, pairs[j].l.narrow,
-                                      add_r, mul_r, right, span_r);
+            statesampler_priv_bulk_round16(pairs[j].r.narrow,
+                                           pairs[j].l.narrow, add_r, mul_r,
+                                           right, span_r);
         }
         span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_network32(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network32(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
 {
@@ -2679,12 +2692,12 @@ STATESAMPLER_PRIV void statesampler_priv_network32(
         const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
         const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(pairs[j].l.wide, pairs[j].r.wide, add_l,
-                                      mul_l, left, span_l);
+            statesampler_priv_bulk_round32(pairs[j].l.wide, pairs[j].r.wide,
+                                           add_l, mul_l, left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_round32(pairs[j].r.wide, pairs[j].l.wide, add_r,
-                                      mul_r, right, span_r);
+            statesampler_priv_bulk_round32(pairs[j].r.wide, pairs[j].l.wide,
+                                           add_r, mul_r, right, span_r);
         }
         span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
@@ -2692,24 +2705,24 @@ STATESAMPLER_PRIV void statesampler_priv_network32(
 }
 
 /* The number of vectors as a constant lets one or two stay in registers. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_network(
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
-    uint32_t vectors)
+    uint32_t vectors, const int wide)
 {
-    if (perm->wide) {
-        statesampler_priv_network32(pairs, perm, vectors);
+    if (wide) {
+        statesampler_priv_bulk_network32(pairs, perm, vectors);
     } else if (vectors == 1) {
-        statesampler_priv_network16(pairs, perm, 1);
+        statesampler_priv_bulk_network16(pairs, perm, 1);
     } else if (vectors == 2) {
-        statesampler_priv_network16(pairs, perm, 2);
+        statesampler_priv_bulk_network16(pairs, perm, 2);
     } else {
-        statesampler_priv_network16(pairs, perm, vectors);
+        statesampler_priv_bulk_network16(pairs, perm, vectors);
     }
 }
 
 /* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
    first `rows` rows of the grid, which are whole. */
-STATESAMPLER_PRIV int statesampler_priv_store16(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store16(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
 {
@@ -2720,7 +2733,7 @@ STATESAMPLER_PRIV int statesampler_priv_store16(
     for (j = 0; j < vectors; j++) {
         for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
             statesampler_priv_v16 l = pairs[j].l.narrow[w];
-            statesampler_priv_join16(out, l, pairs[j].r.narrow[w], right);
+            statesampler_priv_bulk_join16(out, l, pairs[j].r.narrow[w], right);
             beyond = STATESAMPLER_PRIV_OR16(beyond,
                                             STATESAMPLER_PRIV_SUB16(below, l));
             out += STATESAMPLER_PRIV_LANES16;
@@ -2729,7 +2742,7 @@ STATESAMPLER_PRIV int statesampler_priv_store16(
     return STATESAMPLER_PRIV_ANY16(beyond);
 }
 
-STATESAMPLER_PRIV int statesampler_priv_store32(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store32(
     uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
     uint32_t rows, uint32_t vectors)
 {
@@ -2740,7 +2753,7 @@ STATESAMPLER_PRIV int statesampler_priv_store32(
     for (j = 0; j < vectors; j++) {
         for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
             statesampler_priv_v32 l = pairs[j].l.wide[w];
-            statesampler_priv_join32(out, l, pairs[j].r.wide[w], right);
+            statesampler_priv_bulk_join32(out, l, pairs[j].r.wide[w], right);
             beyond = STATESAMPLER_PRIV_OR32(beyond,
                                             STATESAMPLER_PRIV_SUB32(below, l));
             out += STATESAMPLER_PRIV_LANES32;
@@ -2749,23 +2762,25 @@ STATESAMPLER_PRIV int statesampler_priv_store32(
     return STATESAMPLER_PRIV_ANY32(beyond);
 }
 
-STATESAMPLER_PRIV int statesampler_priv_bulk_store(
+STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
     uint64_t *out, const statesampler_priv_pairs *pairs,
-    const statesampler_perm *perm, uint32_t rows, uint32_t vectors)
+    const statesampler_perm *perm, uint32_t rows, uint32_t vectors,
+    const int wide)
 {
-    return perm->wide ? statesampler_priv_store32(out, pairs, perm->right,
-                                                  rows, vectors)
-                      : statesampler_priv_store16(out, pairs, perm->right,
-                                                  rows, vectors);
+    return wide ? statesampler_priv_bulk_store32(out, pairs, perm->right, rows,
+                                                 vectors)
+                : statesampler_priv_bulk_store16(out, pairs, perm->right, rows,
+                                                 vectors);
 }
 
 /* Goes on with the walks that are not at their end, a vector of them at a
    time. Each comes nearer to its end in every turn. */
 STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
     uint64_t *out, const statesampler_perm *perm,
-    const statesampler_priv_division *by, uint32_t count)
+    const statesampler_priv_divisor *by, uint32_t count)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
+    const int wide = (int)perm->wide;
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
     statesampler_priv_pairs pairs;
     uint64_t index[STATESAMPLER_PRIV_ROOM];
     uint16_t where[STATESAMPLER_PRIV_ROOM];
@@ -2778,13 +2793,12 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         if (waiting == 0) {
             return;
         }
-        for (k = 0; k < lanes; k++) {
-            /* Not 0 behind them: compilers would call memset. */
+        for (k = 0; k < lanes; k++) { /* 0 for the others may become memset */
             index[k] = out[where[k < waiting ? k : 0]];
         }
-        statesampler_priv_bulk_load(&pairs, index, perm, by, 1);
-        statesampler_priv_bulk_network(&pairs, perm, 1);
-        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1);
+        statesampler_priv_bulk_load(&pairs, index, by, 1, wide);
+        statesampler_priv_bulk_network(&pairs, perm, 1, wide);
+        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1, wide);
         for (k = 0, kept = 0; k < waiting; k++) {
             out[where[k]] = index[k];
             where[kept] = where[k];
@@ -2794,31 +2808,33 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
     }
 }
 
-/* Takes count pairs through the network and writes their indices. Of
-   neighbours, position is the first one's place. The last vector then goes on
-   behind n, with where its walks lead: for few samples, all walks. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_run(
+/* Writes the indices of count pairs, at most VECTORS of them. The last vector
+   may have more: of neighbours, from position on, those behind n. These are
+   where its walks lead: for few samples, all walks. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_run(
     uint64_t *out, statesampler_priv_pairs *pairs,
-    const statesampler_perm *perm, const statesampler_priv_division *by,
-    uint32_t count, uint64_t position)
+    const statesampler_perm *perm, const statesampler_priv_divisor *by,
+    uint32_t count, uint64_t position, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
-    const uint32_t vectors = (count - 1) / lanes + 1;
-    const uint32_t full = count / lanes;
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
+    const uint32_t full = (uint32_t)statesampler_priv_bulk_full(count, wide);
+    const uint32_t before = full * lanes, vectors = full + (before != count);
     uint32_t rows = perm->left, i;
     int beyond;
+    /* Rows of the grid below n. As left * right - n < left for n >= 9, it is
+       one or two less than all, and three less at most. */
     while ((uint64_t)rows * perm->right > perm->n) {
-        rows--; /* once or twice, three times at n = 5 */
+        rows--;
     }
-    statesampler_priv_bulk_network(pairs, perm, vectors);
-    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full);
-    if (full != vectors) {
+    statesampler_priv_bulk_network(pairs, perm, vectors, wide);
+    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full, wide);
+    if (before != count) {
         uint64_t rest[STATESAMPLER_PRIV_ROOM];
-        beyond |=
-            statesampler_priv_bulk_store(rest, pairs + full, perm, rows, 1);
-        position += full * lanes;
-        for (i = full * lanes; i < count; i++) {
-            uint64_t index = rest[i - full * lanes];
+        beyond |= statesampler_priv_bulk_store(rest, pairs + full, perm, rows,
+                                               1, wide);
+        position += before;
+        for (i = before; i < count; i++) {
+            uint64_t index = rest[i - before];
             while (index >= perm->n && index - position < lanes) {
                 index = rest[index - position];
             }
@@ -2830,80 +2846,157 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_run(
     }
 }
 
-/* No index is so near to this one. */
+/* The position of those that are no neighbours: no index is near it. */
 #define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_map(
+    uint64_t *values, const statesampler_perm *perm, size_t count,
+    const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
-    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
+    const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS];
-    while (count != 0) {
-        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
-        const uint32_t done =
-            (uint32_t)statesampler_priv_min(count, vectors * lanes);
-        const uint32_t full = done / lanes;
-        statesampler_priv_bulk_load(pairs, values, perm, &by, full);
-        if (full != vectors) {
+    while (count != 0) { /* it falls by one or more in every turn */
+        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
+        const uint32_t full =
+            (uint32_t)statesampler_priv_bulk_full(done, wide);
+        const uint32_t before = full * lanes;
+        statesampler_priv_bulk_load(pairs, values, &by, full, wide);
+        if (before != done) {
             uint64_t rest[STATESAMPLER_PRIV_ROOM];
             uint32_t i;
-            for (i = 0; i < lanes; i++) {
-                uint32_t at = full * lanes + i;
-                rest[i] = values[at < done ? at : 0];
+            for (i = before; i < before + lanes; i++) {
+                rest[i - before] = values[i < done ? i : before];
             }
-            statesampler_priv_bulk_load(pairs + full, rest, perm, &by, 1);
+            statesampler_priv_bulk_load(pairs + full, rest, &by, 1, wide);
         }
         statesampler_priv_bulk_run(values, pairs, perm, &by, done,
-                                   STATESAMPLER_PRIV_APART);
+                                   STATESAMPLER_PRIV_APART, wide);
         values += done;
         count -= done;
     }
 }
 
-/* The lanes behind the last position hold whatever comes. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill(
+/* Lanes behind the last position hold anything, and are not written. */
+STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_fill(
     uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count)
+    uint64_t stride, size_t count, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(perm);
-    const statesampler_priv_division by = statesampler_priv_bulk_division(perm);
+    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
+    const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
     statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
     uint64_t start[STATESAMPLER_PRIV_ROOM];
     uint32_t step_l = 0, step_r = 0;
-    statesampler_priv_ramp(start, first, stride);
-    if (count > lanes) {
+    if (count > lanes) { /* otherwise it is not used, and may overflow */
         step_l = statesampler_priv_perm_quotient(perm, lanes * stride);
         step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
     }
-    statesampler_priv_bulk_load(&next, start, perm, &by, 1);
-    while (count != 0) {
-        const uint32_t vectors = statesampler_priv_bulk_vectors(perm, count);
-        const uint32_t done =
-            (uint32_t)statesampler_priv_min(count, vectors * lanes);
-        if (perm->wide) {
-            statesampler_priv_advance32(pairs, &next, step_l, step_r,
-                                        perm->right, vectors);
+    statesampler_priv_bulk_ramp(start, first, stride);
+    statesampler_priv_bulk_load(&next, start, &by, 1, wide);
+    while (count != 0) { /* it falls by one or more in every turn */
+        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
+        const uint32_t vectors =
+            (uint32_t)statesampler_priv_bulk_full(done + lanes - 1, wide);
+        if (wide) {
+            statesampler_priv_bulk_advance32(pairs, &next, step_l, step_r,
+                                             perm->right, vectors);
         } else {
-            statesampler_priv_advance16(pairs, &next, step_l, step_r,
-                                        perm->right, vectors);
+            statesampler_priv_bulk_advance16(pairs, &next, step_l, step_r,
+                                             perm->right, vectors);
         }
-        statesampler_priv_bulk_run(out, pairs, perm, &by, done,
-                                   stride == 1 ? first
-                                               : STATESAMPLER_PRIV_APART);
+        statesampler_priv_bulk_run(
+            out, pairs, perm, &by, done,
+            stride == 1 ? first : STATESAMPLER_PRIV_APART, wide);
         first += done * stride;
         out += done;
         count -= done;
     }
 }
 
-#endif /* STATESAMPLER_PRIV_BULK */
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill16(
+    uint64_t *out, const statesampler_perm *perm, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    statesampler_priv_bulk_fill(out, perm, first, stride, count, 0);
+}
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill32(
+    uint64_t *out, const statesampler_perm *perm, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    statesampler_priv_bulk_fill(out, perm, first, stride, count, 1);
+}
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map16(
+    uint64_t *values, const statesampler_perm *perm, size_t count)
+{
+    statesampler_priv_bulk_map(values, perm, count, 0);
+}
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map32(
+    uint64_t *values, const statesampler_perm *perm, size_t count)
+{
+    statesampler_priv_bulk_map(values, perm, count, 1);
+}
+
+#endif /* STATESAMPLER_PRIV_VECTORS */
+
+/* A step on from (l, r). */
+STATESAMPLER_PRIV void statesampler_priv_perm_move(uint32_t *l, uint32_t *r,
+                                                   uint32_t step_l,
+                                                   uint32_t step_r,
+                                                   uint32_t right)
+{
+    *l += step_l;
+    *r += step_r;
+    if (*r >= right) {
+        *r -= right;
+        *l += 1;
+    }
+}
+
+/* perm_fill, one by one. Carries (l, r) along instead of dividing every
+   position. Where a stride is n or more there is one index only, and the sums
+   are not used. */
+STATESAMPLER_PRIV_ALONE void statesampler_priv_perm_fill_each(
+    uint64_t *out, const statesampler_perm *perm, uint64_t first,
+    uint64_t stride, size_t count)
+{
+    uint32_t l = statesampler_priv_perm_quotient(perm, first);
+    uint32_t r = (uint32_t)(first - (uint64_t)l * perm->right);
+    uint32_t step_l = stride < perm->right
+                          ? 0
+                          : statesampler_priv_perm_quotient(perm, stride);
+    uint32_t step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
+#ifdef STATESAMPLER_PRIV_PAIRS
+    /* A GPU reads each key once for all of them. */
+    for (; count >= STATESAMPLER_PRIV_PAIRS;
+         count -= STATESAMPLER_PRIV_PAIRS) {
+        uint32_t x[STATESAMPLER_PRIV_PAIRS], y[STATESAMPLER_PRIV_PAIRS], i;
+        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+            x[i] = l;
+            y[i] = r;
+            statesampler_priv_perm_move(&l, &r, step_l, step_r, perm->right);
+        }
+        statesampler_priv_perm_network(x, y, perm, STATESAMPLER_PRIV_PAIRS);
+        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+            uint64_t index = (uint64_t)x[i] * perm->right + y[i];
+            *out++ = index < perm->n
+                         ? index
+                         : statesampler_priv_perm_walk(perm, x[i], y[i]);
+        }
+    }
+#endif
+    for (; count != 0; count--) {
+        *out++ = statesampler_priv_perm_walk(perm, l, r);
+        statesampler_priv_perm_move(&l, &r, step_l, step_r, perm->right);
+    }
+}
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count)
 {
-    uint32_t l, r, step_l, step_r;
     STATESAMPLER_ASSERT(perm && (out || count == 0));
     if (count == 0) {
         return;
@@ -2911,39 +3004,30 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
     if (count > STATESAMPLER_PRIV_FEW) {
-        statesampler_priv_bulk_fill(out, perm, first, stride, count);
+        if (perm->wide) {
+            statesampler_priv_bulk_fill32(out, perm, first, stride, count);
+        } else {
+            statesampler_priv_bulk_fill16(out, perm, first, stride, count);
+        }
         return;
     }
 #endif
-    /* Carry (l, r) along instead of dividing every position. Where a stride
-       is n or more there is one index only, and the sums are not used. */
-    l = statesampler_priv_perm_quotient(perm, first);
-    r = (uint32_t)(first - (uint64_t)l * perm->right);
-    step_l = statesampler_priv_perm_quotient(perm, stride);
-    step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
-    for (;;) {
-        *out++ = statesampler_priv_perm_walk(perm, l, r);
-        if (--count == 0) {
-            return;
-        }
-        l += step_l;
-        r += step_r;
-        if (r >= perm->right) {
-            r -= perm->right;
-            l++;
-        }
-    }
+    statesampler_priv_perm_fill_each(out, perm, first, stride, count);
 }
 
 /* values[i] = perm_at(perm, values[i]). */
 STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
     if (count > STATESAMPLER_PRIV_FEW) {
-        statesampler_priv_bulk_map(values, perm, count);
+        if (perm->wide) {
+            statesampler_priv_bulk_map32(values, perm, count);
+        } else {
+            statesampler_priv_bulk_map16(values, perm, count);
+        }
         return;
     }
 #endif
@@ -2962,7 +3046,7 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
 #if defined(STATESAMPLER_PRIV_X86) && STATESAMPLER_PRIV_X86 == 512
 #define STATESAMPLER_PRIV_SOME 32
 #define STATESAMPLER_PRIV_SLOTS 32
-#elif defined(STATESAMPLER_PRIV_BULK)
+#elif defined(STATESAMPLER_PRIV_VECTORS)
 #define STATESAMPLER_PRIV_SOME 64
 #define STATESAMPLER_PRIV_SLOTS 64
 #else
@@ -3076,7 +3160,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
 {
     const uint64_t size = run->chunk_size;
     size_t i = 0;
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
     if (size * run->window <= UINT32_MAX) {
         /* A division takes as long as several rounds. A product with this
            inverse, rounded down, is the quotient or one less; and compilers
@@ -3129,7 +3213,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     }
 }
 
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
 
 /* The same for a window of few slots, whose chunks are all looked up first. */
 STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
@@ -3174,7 +3258,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
                 count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
         if (run->window <= STATESAMPLER_PRIV_SLOTS) {
             statesampler_priv_order_open_slots(out, some, run, order, window);
         } else
@@ -3192,7 +3276,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
    position the first that is below it, once ANDed with a mask of ones. The
    loops end: a position's words run through all 2^64 values before one
    repeats, and one of them is 0. Half of them or more are below the size. */
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
 
 STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
     uint64_t *out, uint64_t position, uint64_t stride, uint64_t mask,
@@ -3479,7 +3563,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_block(
                                  count);
 }
 
-#ifdef STATESAMPLER_PRIV_BULK
+#ifdef STATESAMPLER_PRIV_VECTORS
 
 /* The greatest common divisor, by Euclid: b falls in every turn. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
@@ -6644,7 +6728,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
-    arrsetlen(mixture->changes, 0);
+    arrfree(mixture->changes);
     past.datasets = NULL;
     past.numbers = NULL;
     past.sources = NULL;
@@ -6661,7 +6745,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
                          statesampler_priv_mix_bytes(past.head.num_sources))
                    : statesampler_priv_mixture_follow(mixture, &past);
         if (code != STATESAMPLER_OK) {
-            arrsetlen(mixture->changes, 0);
+            arrfree(mixture->changes);
         }
     }
     statesampler_priv_past_free(&past);

@@ -63,8 +63,10 @@ compile_by_way() { # WAY SOURCE TARGET
     elif own "$2"; then
         set -- "$2" -lm
     else
-        set -- -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" \
-            "$(dirname "$3")/core.o" -lm
+        core=$(dirname "$3")/core.o
+        # After -x, a compiler takes all files for sources, but not these.
+        case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
+        set -- -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $core -lm
     fi
     set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"
