@@ -1556,10 +1556,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
 
 /* Makes perm the permutation of [0, n) under this key: a permutation is a
    function of its size and key. */
+/* Makes perm the permutation of [0, n) under another key, most often of as many
+   as before. A permutation is a function of its size and key. */
 STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
                                                   uint64_t n, uint64_t key)
 {
-    statesampler_priv_perm_set_size(perm, n);
+    if (perm->n != n) {
+        statesampler_priv_perm_set_size(perm, n);
+    }
     statesampler_priv_perm_set_key(perm, key);
 }
 
@@ -1687,9 +1691,10 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
     STATESAMPLER_ASSERT(perm);
     /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
        the caller does about it; so what is refused is set up elsewhere. */
-    statesampler_priv_perm_set(
-        refused ? &unused : perm, refused ? 0 : n,
-        statesampler_priv_epoch_key(seed, epoch, stream));
+    perm = refused ? &unused : perm;
+    statesampler_priv_perm_set_size(perm, refused ? 0 : n);
+    statesampler_priv_perm_set_key(
+        perm, statesampler_priv_epoch_key(seed, epoch, stream));
     return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
@@ -1834,7 +1839,7 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_HIGH32(even, odd) \
     _mm_or_si128(                           \
         _mm_srli_epi64(even, 32),           \
-        _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(UINT64_MAX << 32)))
+        _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(~(uint64_t)0 << 32)))
 #define STATESAMPLER_PRIV_VECTORS 24
 #define STATESAMPLER_PRIV_FEW 3
 #endif
@@ -2773,6 +2778,27 @@ STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
                                                  vectors);
 }
 
+/* The first of out, from i on, that is n or more; or count. Most are not, which
+   eight at a time tell sooner. */
+STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_beyond(
+    const uint64_t *out, uint32_t i, uint32_t count, uint64_t n)
+{
+    for (; count - i >= 8; i += 8) {
+        uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
+        uint32_t k;
+        for (k = 0; k < 8; k++) {
+            any |= n - 1 - out[i + k];
+        }
+        if (any >> 63 != 0) {
+            break;
+        }
+    }
+    while (i < count && out[i] < n) {
+        i++;
+    }
+    return i;
+}
+
 /* Goes on with the walks that are not at their end, a vector of them at a
    time. Each comes nearer to its end in every turn. */
 STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
@@ -2786,9 +2812,12 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
     uint16_t where[STATESAMPLER_PRIV_ROOM];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
-        for (; i < count && waiting < lanes; i++) {
-            where[waiting] = (uint16_t)i;
-            waiting += out[i] >= perm->n;
+        for (; waiting < lanes; i++) {
+            i = statesampler_priv_bulk_beyond(out, i, count, perm->n);
+            if (i == count) {
+                break;
+            }
+            where[waiting++] = (uint16_t)i;
         }
         if (waiting == 0) {
             return;
@@ -3058,13 +3087,13 @@ STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
     order->blocks = 0; /* no dataset has none, so this fits no block */
-    order->inside.n = 0; /* no window is empty, so this fits none */
+    /* No dataset has so many, so these fit none and no window. */
+    order->perm.n = order->inside.n = ~(uint64_t)0;
     order->inside.key = 0;
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
     order->block = 0;
     order->epoch = order->epoch_key = order->key = 0;
     order->start = order->size = 0;
-    order->perm.n = 0;
     order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
@@ -3215,28 +3244,30 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
 
 #ifdef STATESAMPLER_PRIV_VECTORS
 
-/* The same for a window of few slots, whose chunks are all looked up first. */
+/* The same for a window of few slots, whose chunks are all looked up first:
+   moves[slot] is how far a value of that slot is from its sample. With inverse
+   = 2^57 / size, rounded down, plus 1, value * inverse / 2^57 is above value /
+   size by less than value / 2^57; as value < 64 * size and size <= 2^25, by
+   less than 1 / size, which does not reach the next whole number. */
 STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
     uint64_t *out, size_t count, const statesampler_priv_run *run,
     const statesampler_priv_order *order, uint64_t window)
 {
     const uint64_t first = window * run->window, full = order->perm.n;
-    uint64_t starts[STATESAMPLER_PRIV_SLOTS], slots[16];
+    const uint64_t size = run->chunk_size;
+    const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;
+    uint64_t moves[STATESAMPLER_PRIV_SLOTS];
     size_t known = (size_t)statesampler_priv_min(run->window, full - first);
-    size_t i, some;
-    statesampler_perm_fill(&order->perm, first, 1, starts, known);
+    size_t i;
+    statesampler_perm_fill(&order->perm, first, 1, moves, known);
     if (known < run->window) {
-        starts[known] = full; /* the short chunk stays the last */
+        moves[known] = full; /* the short chunk stays the last */
     }
     for (i = 0; i <= known && i < run->window; i++) {
-        starts[i] = order->start + starts[i] * run->chunk_size;
+        moves[i] = order->start + (moves[i] - i) * size;
     }
-    for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, 16);
-        statesampler_priv_order_split(slots, out, some, run);
-        for (i = 0; i < some; i++) {
-            *out++ += starts[slots[i]];
-        }
+    for (i = 0; i < count; i++) {
+        out[i] += moves[out[i] * inverse >> 57];
     }
 }
 
@@ -3259,7 +3290,8 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
 #ifdef STATESAMPLER_PRIV_VECTORS
-        if (run->window <= STATESAMPLER_PRIV_SLOTS) {
+        if (run->window <= STATESAMPLER_PRIV_SLOTS &&
+            run->chunk_size <= (uint32_t)1 << 25) {
             statesampler_priv_order_open_slots(out, some, run, order, window);
         } else
 #endif
