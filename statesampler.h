@@ -1433,6 +1433,14 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_ALONE STATESAMPLER_PRIV
 #endif
 
+/* For functions that many others call: where size counts, one copy serves
+   them all. */
+#if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
+#define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV_ALONE
+#else
+#define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV
+#endif
+
 /* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
 #define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
 
@@ -1463,12 +1471,13 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    mix, audit, error, hosted, mixture. A private name begins with what it is
    about. */
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b)
+STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_ceil_div(uint64_t a,
+                                                             uint64_t b)
 {
     return a / b + (a % b != 0);
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_min(uint64_t a, uint64_t b)
+STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -1490,9 +1499,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_derive(uint64_t key,
     return statesampler_priv_scramble(key + value + STATESAMPLER_PRIV_GOLDEN);
 }
 
-STATESAMPLER_PRIV uint64_t statesampler_priv_epoch_key(uint64_t seed,
-                                                       uint64_t epoch,
-                                                       uint64_t stream)
+STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_epoch_key(
+    uint64_t seed, uint64_t epoch, uint64_t stream)
 {
     uint64_t key = statesampler_priv_derive(0, seed);
     key = statesampler_priv_derive(key, epoch);
@@ -1558,8 +1566,8 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
    function of its size and key. */
 /* Makes perm the permutation of [0, n) under another key, most often of as many
    as before. A permutation is a function of its size and key. */
-STATESAMPLER_PRIV void statesampler_priv_perm_set(statesampler_perm *perm,
-                                                  uint64_t n, uint64_t key)
+STATESAMPLER_PRIV_SHARED void statesampler_priv_perm_set(
+    statesampler_perm *perm, uint64_t n, uint64_t key)
 {
     if (perm->n != n) {
         statesampler_priv_perm_set_size(perm, n);
@@ -1627,7 +1635,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_add_mod(uint32_t half,
 
 /* The left half of a position: by a 32-bit division where it does, which is
    several times cheaper. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_quotient(
+STATESAMPLER_PRIV_SHARED uint32_t statesampler_priv_perm_quotient(
     const statesampler_perm *perm, uint64_t position)
 {
     return perm->wide ? (uint32_t)(position / perm->right)
@@ -3446,7 +3454,7 @@ STATESAMPLER_PRIV void statesampler_priv_spot_copy(
     to->step = from->step;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_leg_copy(
+STATESAMPLER_PRIV_SHARED void statesampler_priv_leg_copy(
     statesampler_priv_leg *to, const statesampler_priv_leg *from)
 {
     statesampler_priv_spot_copy(&to->base, &from->base);
@@ -3456,7 +3464,7 @@ STATESAMPLER_PRIV void statesampler_priv_leg_copy(
 
 /* The tail rule: samples in parts of equal size, so many that the last part
    is filled (PAD), left out (DROP) or as it is. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_run_whole(
+STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_run_whole(
     const statesampler_priv_run *run, uint64_t samples, uint32_t parts)
 {
     uint64_t over = samples % parts;
@@ -3718,9 +3726,8 @@ STATESAMPLER_PRIV void statesampler_priv_sampler_rebase(statesampler *s)
     statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_sampler_reshape(statesampler *s,
-                                                         uint32_t world_size,
-                                                         uint32_t batch_size)
+STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
+    statesampler *s, uint32_t world_size, uint32_t batch_size)
 {
     s->run.world_size = world_size;
     s->run.batch_size = batch_size;
@@ -4184,7 +4191,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
 /* The check word over the bytes before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_state_hash(
+STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_state_hash(
     const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
