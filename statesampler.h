@@ -74,8 +74,8 @@ HOW TO
 
    Each recipe is a part of a program in examples/ that `make test` runs. A
    description has zero for every field that is not named, and zero is the
-   default. C++ has the designated initialisers used here since 2020; before,
-   set the fields one by one: `statesampler_desc desc = {0}; desc.seed = 42;`.
+   default. C++ before C++20 has no designated initialisers as used here: set
+   the fields one by one, `statesampler_desc desc = {0}; desc.seed = 42;`.
 
    One GPU. (examples/recipe_one_gpu.c)
 
@@ -120,8 +120,8 @@ HOW TO
    shuffle differently, and samples are lost and doubled without an error. To
    check, compare the ranks' states: they are the same bytes on all of them.
    from_env gives the rank among all processes. Where several processes share
-   each sample (tensor, pipeline or context parallelism), divide both numbers
-   by how many they are.
+   each sample (tensor, pipeline or context parallelism), divide rank and
+   world_size by the number of processes that share one.
 
    Save and resume. (examples/resume.c)
 
@@ -208,10 +208,11 @@ HOW TO
      }
 
    A batch is of one dataset. For batches in which datasets mix, make all
-   samplers with world_size 1 and batch_size 1: a turn is then one sample, a
-   rank's batch is batch_size turns that follow one another, and the turn is
-   the whole position. For datasets with names that come and go there is
-   statesampler_mixture, in the part stb_ds.
+   samplers with world_size 1 and batch_size 1. A turn is then one sample, and
+   each rank asks mix_at for the turns of its own batch: of the B turns for
+   each of W ranks, rank r takes t + rB .. t + (r+1)B - 1, and then all go on
+   to t + WB, the one number that is to be saved. For datasets with names that
+   come and go there is statesampler_mixture, in the part stb_ds.
 
    Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
 
@@ -267,8 +268,8 @@ HOW TO
      }
 
    With the tail CARRY a batch may run over the end of an epoch. Slot j of
-   rank r holds the sample at `position + j * world_size + r`, which is of the
-   epoch `epoch + (that) / num_samples`.
+   rank r holds the sample at `position + j * world_size + r`; divided by
+   num_samples, that is how many epochs later than `epoch` the sample is.
 
    An order of your own. (examples/recipe_order.c)
 
@@ -299,9 +300,9 @@ HOW TO
      }
 
    The order SEQUENTIAL hands out positions; what you make of a position is
-   your order, with ranks, epochs and states as ever. Weighted samples are the
-   same idea the other way round: shuffle as many numbers as the weights sum
-   to, and look up whose number it is (examples/recipe_weights.c).
+   your order, with ranks, epochs and states as ever. For weighted samples, let
+   num_samples be the sum of the weights, and look up to whom an index belongs
+   (examples/recipe_weights.c).
 
    The dataset has grown. (examples/recipe_changed.c)
 
@@ -326,14 +327,17 @@ HOW TO
          return code;
      }
 
-   Give the description a `stream` that tells datasets apart: a number, or a
-   hash of the files' names and sizes. The state of another dataset of the
-   same length is then refused.
+   The rest of the epoch is that of the old dataset (train takes as many steps
+   as it is told, or with STATESAMPLER_NONE all that are left), and the next
+   one has the new samples too. A description may also have a `stream` that
+   tells datasets apart: a number, or a hash of the files' names and sizes. The
+   state of another dataset of the same length is then refused.
 
 
 FUNCTIONS
 
-   Their comments, further down, have the details and the errors.
+   Names stand here without statesampler_ (KIND: STATESAMPLER_). The comments
+   at the declarations have the details and the errors.
 
    perm: a keyed bijection on [0, n)
    perm_init        makes one of n, seed, epoch and stream
@@ -347,7 +351,7 @@ FUNCTIONS
    at               the batch of any step, without moving
    seek             makes any step the next one
    begin            goes to the start of an epoch
-   set_epoch        the same, unless it is in that epoch
+   set_epoch        begin, unless it is in that epoch already
    epoch, step      where it is
    num_steps        steps of this epoch
    position         positions served of this epoch, by all ranks
@@ -387,25 +391,27 @@ SHAPES, ORDERS, TAILS
    W = world_size, B = batch_size (samples per rank and step), G = W * B. The
    pair (W, B) is the shape.
 
-   Step t of an epoch is exactly the positions tG .. (t+1)G - 1, and rank r's
-   slot j in it is position tG + jW + r. When another shape goes on at
-   position c, the same holds from there: its steps are c + uG' ..
-   c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then 3, then 5, and
-   as long as G stays, every global batch holds the same samples whatever W
-   is. The position and step at which the present shape began is the base: 0
-   in a fresh epoch, kept by a load in the saving run's shape, and the loaded
-   position in any other. Steps count through all shapes. at, seek, padding
-   and locate reach back to the base, not before it; begin goes to the start.
+   Step t of an epoch is the positions tG .. (t+1)G - 1, the last step those
+   that are left, and rank r's slot j in it is position tG + jW + r. When
+   another shape goes on at position c, the same holds from there: its steps
+   are c + uG' .. c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then
+   3, then 5, and as long as G stays, every global batch holds the same samples
+   whatever W is. The position and step at which the present shape began is the
+   base: 0 in a fresh epoch, kept by a load in the saving run's shape, and the
+   loaded position in any other. Steps count through all shapes. at, seek,
+   padding and locate know the steps from the base on; begin goes back to
+   position 0.
 
    Order: which sample stands at position p of an epoch.
-   SHUFFLE      (default) perm(p).
+   SHUFFLE      (default) what a permutation of the dataset has at p.
    SEQUENTIAL   p.
    WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order, a short last one stays last;
-                each `window` chunks of that order are a window, the last one
-                what is left, and positions inside a window are permuted.
-                Reading positions in order keeps at most `window` chunks open.
-                (BLOCKED: of each block. Padding is from the first window.)
+                samples come in a permuted order, a short last one stays last.
+                Every `window` chunks in that order form a window; the last
+                window has those that are left. Positions inside a window are
+                permuted. Reading positions in order keeps at most `window`
+                chunks open. (BLOCKED: in each block by itself. Padding repeats
+                samples of the first window.)
    REPLACEMENT  independent uniform draws. Has no locate.
 
    Partition: what positions count.
@@ -423,24 +429,24 @@ SHAPES, ORDERS, TAILS
 
    Tail: where the epoch ends, for a shape with base c.
    PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples repeats: position p mod num_samples
-                or, if BLOCKED, the first one of block p mod P where that
-                block is not empty.
+                position p >= num_samples is padding: it repeats position p
+                mod num_samples; with BLOCKED the first of block p mod P,
+                unless that block is empty.
    DROP         at c + W * floor(max(D - c, 0) / W).
    UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
                 one sample. In the last step a rank may have an empty batch.
    CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
                 the rest of an epoch opens the next one, inside the same batch
                 if need be, and next never ends. Steps count from the run's
-                start; epoch and position are those of the next sample. Where
-                next ends 2^62 positions or more after the base, the base
-                moves up to there.
+                start; epoch and position are those of the next sample. Once
+                next is 2^62 positions or more past the base, the base moves
+                to where it is.
    With every tail all ranks take the same number of steps.
 
    drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
                 tail DROP) the last step is left out on all ranks unless all
-                its positions exist, padding included. A load may differ in
-                it.
+                its positions exist, padding included. A state may be loaded
+                with another drop_last.
 
    Epochs advance by themselves: next returns 0 once at the end and has then
    already moved to step 0 of the next epoch, in a new order. A state saved
@@ -454,8 +460,8 @@ SHAPES, ORDERS, TAILS
    - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
      other orders ignore both);
    - CARRY with no samples, with BLOCKED or with drop_last.
-   Otherwise an empty dataset is a valid, empty epoch, and W may be larger than
-   num_samples.
+   Otherwise a dataset may be empty: its epochs have no steps. W may be larger
+   than num_samples.
 
 
 MIXES
@@ -465,35 +471,35 @@ MIXES
    world_size and batch_size. A turn is the next step of one source, so that a
    batch holds samples of one dataset only. All ranks take the same turns. n_i
    is the number of steps of source i. Sources without steps (n_i = 0) take no
-   turns; below, D and i count the others, from 0.
+   turns; below, D is the number of the others, and i numbers them from 0.
 
-   Whose turn it is follows from one endless sequence. With equal weights it
-   is 0, 1, ..., D - 1, 0, ... With others a source has exactly its weight of
-   every period (as many turns as the weights' sum). In between it is never
-   farther from its share than log2(D) / 2 turns, with log2(D) rounded up: two
-   turns for D = 16, five for D = 1,000.
+   Whose turn it is follows from one endless sequence. With equal weights it is
+   0, 1, ..., D - 1, 0, ... With other weights each source has exactly `weight`
+   turns in every period of as many turns as the weights sum to. In between it
+   is never farther from its share than log2(D) / 2 turns, with log2(D) rounded
+   up: two turns for D = 16, five for D = 1,000.
 
    stop: what becomes of a source that has nothing left when its turn comes,
    and when an epoch of the mix ends. With equal weights, in turns:
    FIRST        (default) it ends the epoch: min(n_i * D + i).
    ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i). (The shares of what
-                is left are not as near as before.)
-   RESTART      it begins its next epoch, and the mix's ends where the last of
-                them would, when all have finished once: max(n_i * D + i).
+                sequence, until nothing is left: sum(n_i). (From then on the
+                sources that are left may be farther from their shares.)
+   RESTART      it begins its next epoch; the epoch of the mix ends when the
+                last source has finished its first: max(n_i * D + i).
    NEVER        it begins its next epoch, for ever.
    Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
 
    The next epoch of the mix begins by itself, with the sequence from its
-   start; each source goes on with its first epoch of which nothing was
-   served. Any turn is computed directly, without those before it.
+   start. Each source that has served steps in the one that it is in begins its
+   next epoch. Any turn is computed directly, without those before it.
 
-   A mix is elastic as a sampler is: a state loaded in another shape (here
-   also with another drop_last) goes on with every source where it was, turns
-   go on counting, and at, seek and locate reach back to that load, the mix's
-   base. (It moves up to the present when 2^62 positions of a source with CARRY
-   lie behind.) The sequence goes on too, unless the new shape gives steps to
-   other sources than the old one: then it begins anew.
+   A mix is elastic as a sampler is. After loading a state in another shape,
+   or with another drop_last, every source goes on where it was and turns go on
+   counting; at, seek and locate then reach back to that load, the mix's base.
+   (It moves up to the present when 2^62 positions of a source with CARRY lie
+   behind.) The sequence goes on too, unless the new shape gives steps to other
+   sources than the old one: then it begins anew.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -502,10 +508,11 @@ MIXES
    - no sources, or a stop that is not one of the above;
    - samplers that differ in rank, world_size or batch_size;
    - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
-   - RESTART or ALL where, in whole numbers, n_i / weight is 2^62 / (sum of
-     the weights) or more for some i, in this epoch or a later one: the
+   - stop RESTART or ALL, if for some source n_i / weight, rounded down, is
+     2^62 / (sum of the weights) or more, in this epoch or a later one: the
      sequence would be too long;
-   - CARRY, unless stop is NEVER; and NEVER where no source has steps.
+   - a sampler with CARRY, unless stop is NEVER;
+   - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
    A sampler in a mix is moved by the mix alone; what it says of itself may be
@@ -517,8 +524,8 @@ GUARANTEES
 
    - Every sample is served exactly once in an epoch, over all ranks, whatever
      the saves, loads, kills and changes of world size and batch size in it,
-     beyond what the tail rule you chose adds or leaves out. (With the order
-     REPLACEMENT, every position.)
+     but for what your tail rule and drop_last add or leave out. (With the
+     order REPLACEMENT, every position.)
    - The order is a function of the description (without rank, batch_size and
      drop_last; and without world_size unless BLOCKED), the epoch and the
      algorithm number. It is the same on every compiler, flag, word size and
@@ -527,15 +534,15 @@ GUARANTEES
      machine and on every rank.
    - Bad input gets a named error and leaves the object as it was.
    - Constant time and memory: no call takes longer for more samples, a later
-     position or another epoch, but by a few rounds of arithmetic and, for few
-     samples, some steps of a walk. (A mix's time grows with its sources, not
-     with turns.) A sampler is at most 512 bytes; the stack stays below 1 KiB,
-     with vectors and optimised below 4 KiB, and below 10 KiB in the hosted
-     part.
+     position or another epoch, except for a few rounds of arithmetic and, with
+     few samples, a few more steps of a walk. (A mix's time grows with its
+     sources, not with turns.) A sampler is at most 512 bytes. The stack stays
+     below 1 KiB, below 4 KiB where vectors are used, and below 10 KiB in the
+     hosted part.
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
-   It is not cryptographic: seeds are not secrets, and indices are not proof.
+   It is not cryptographic: seeds are not secrets, and indices prove nothing.
    It is not a loader: it says which samples, you read them.
 
 
@@ -548,13 +555,14 @@ OPTIONS
                                 Nothing unless you define it.
 
    Wherever you include this file, the same everywhere:
-   STATESAMPLER_STATIC          makes every function static, for a private
-                                copy; with the implementation.
+   STATESAMPLER_STATIC          makes every function static: each file that
+                                defines it has a copy of its own, and must
+                                define STATESAMPLER_IMPLEMENTATION too.
    STATESAMPLER_API             stands before every public declaration: an
-                                export attribute, say. A CUDA or HIP build
-                                defines it as __host__ __device__ together
-                                with STATESAMPLER_STATIC; there it stands
-                                before private functions too.
+                                export attribute, say. In CUDA and HIP define
+                                it as __host__ __device__, together with
+                                STATESAMPLER_STATIC; there it stands before
+                                private functions too.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
                                 and POSIX or Windows.
    STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
@@ -566,7 +574,8 @@ OPTIONS
 
 CHANGES
 
-   0.3.0  The interface of 1.0. Orders and sampler states are those of 0.2.0.
+   0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
+          those of 0.2.0.
           What a program of 0.2 must change:
           - Constants are named by their field: STATESAMPLER_SHUFFLE is
             STATESAMPLER_ORDER_SHUFFLE, _BLOCKED is _PARTITION_BLOCKED, _PAD
@@ -583,7 +592,7 @@ CHANGES
             also the present one.
           - Errors have a code for each rule. To ask for a kind, compare
             STATESAMPLER_KIND(code), not the code, with STATESAMPLER_EINVAL
-            and its like. Their numbers are new.
+            and its like. All their numbers are new.
           - mixture_load's last argument is STATESAMPLER_REFUSE_CHANGED or
             STATESAMPLER_RESTART_CHANGED.
           - padding returns a size_t. Fields of the structs have moved.
@@ -626,12 +635,14 @@ STATE FORMAT 1
    The step is the base step + the positions since the base / (world_size *
    batch_size), rounded up; with CARRY, an epoch is num_samples positions.
 
-   Fields marked * must match the loading sampler's. Read in this order:
-   magic, version (a newer format may be longer), size, check word, algorithm,
-   every field's range, the match.
+   Fields marked * must match the loading sampler's. What is wrong is told in
+   this order: magic, version (another format may have another length), size,
+   check word, algorithm, every field's range, the match. (Less than 8 bytes
+   are too few for a magic.)
 
-   A mix's state is 56 bytes and 88 for each source, in the same manner; it
-   says where the base is, and the rest follows from the turn.
+   A mix's state is 56 bytes and 88 for each source. It records the base and
+   the turn, from which all else follows. Its sources are looked at one after
+   the other, the ranges and then the match of each.
 
    bytes     field
    0 .. 3    magic "SSMX"
@@ -644,8 +655,8 @@ STATE FORMAT 1
    40 .. 47  place of the base in the sequence
    and for each source, counted from its first byte:
    0 .. 3    weight            *
-   4         1: begun anew before the base + 2: drop_last of the run that
-             saved
+   4         bit 0: it had begun anew before the base; bit 1: drop_last of
+             the run that saved
    5 .. 7    0
    8 .. 63   as in a sampler's state
    64 .. 87  epoch, position and step at the base
@@ -696,11 +707,11 @@ ALGORITHM 1
      the same way.
    The smallest even number of rounds that no test of tests/quality told from
    a Fisher-Yates shuffle, at any n it tried, is at most 18, 8 and 6 in these
-   three ranges; a third is added to it.
+   three ranges; a third is added, and the sum rounded up to even.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
-   k = derive(K, 2^63 + block), its own number of samples as n, and as p the
-   number in it. Blocks, windows, chunks and numbers count from 0.
+   k = derive(K, 2^63 + block); n is the number of the block's samples, and p
+   a number in the block. Blocks, windows, chunks and numbers count from 0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
@@ -740,15 +751,17 @@ ALGORITHM 1
 #define STATESAMPLER_TAIL_UNEVEN 2
 #define STATESAMPLER_TAIL_CARRY 3
 
-/* What functions that return int return when something is wrong: one of these
-   kinds, or a code of the kind for each rule. STATESAMPLER_KIND(code) is the
-   kind, statesampler_error(code) says the rule in a sentence. */
+/* What functions that return int return when something is wrong: one of the
+   codes below, one for each rule, or the kind itself where it has one rule.
+   STATESAMPLER_KIND(code) is the kind, statesampler_error(code) says the rule
+   in a sentence. Where a comment says EINVAL, it means all codes of the
+   kind. */
 #define STATESAMPLER_OK 0
 #define STATESAMPLER_EINVAL (-100)    /* impossible description or argument */
 #define STATESAMPLER_ERANGE (-200)    /* no such step or turn; a sample that
                                          is not served */
 #define STATESAMPLER_ECORRUPT (-300)  /* a state that no run has saved */
-#define STATESAMPLER_EVERSION (-400)  /* newer format or unknown algorithm */
+#define STATESAMPLER_EVERSION (-400)  /* newer format or another algorithm */
 #define STATESAMPLER_EMISMATCH (-500) /* a state of another run */
 #define STATESAMPLER_EENV (-600)      /* half-set or malformed variables */
 #define STATESAMPLER_EIO (-700)       /* a file cannot be read or written */
@@ -934,7 +947,11 @@ typedef struct statesampler_priv_leg {
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } statesampler_priv_leg;
 
-/* What a state records. Private. */
+/* What a state records. Private. A field is set by init, given back by
+   run_describe, and read from states by run_decode (for samplers and the
+   sources of mixes) or by run_read (for samplers; source_decode then sets it
+   too). What must be the same to load is compared by run_match; what is taken
+   over, by sampler_follow. */
 typedef struct statesampler_priv_run {
     uint64_t num_samples, seed, stream, chunk_size, window;
     uint32_t order, partition, tail;
@@ -1001,8 +1018,8 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count);
 
 /* Makes `step` the next one: the base's step .. num_steps, with CARRY at most
-   2^62 positions after the base and 2^63 - 1; else ERANGE_BASE, ERANGE_END or
-   ERANGE_FAR, and nothing is changed. VISSL's start_iter. */
+   2^62 positions after the base, and at most step 2^63 - 1; else ERANGE_BASE,
+   ERANGE_END or ERANGE_FAR, and nothing is changed. VISSL's start_iter. */
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
 
 /* Begins an epoch, also the one it is in, at step 0 and in this shape (with
@@ -1230,8 +1247,8 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors --------------------------------------------------------------- */
 
-/* An error in words, a constant string, for any code. The hosted part's have
-   theirs where it is. */
+/* An error in words, a constant string, for any code. Codes of the hosted part
+   have their own sentences where STATESAMPLER_HOSTED is defined. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
@@ -1377,7 +1394,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
 /* Goes on where a state was saved, on a started mixture with the same stop
    rule, in any shape. Datasets are matched by name; some may have been added,
    removed, put in another order or given other weights: then turns go on
-   counting, and the sequence begins anew. One that has CHANGED is an
+   counting, and the sequence begins anew. A dataset that has CHANGED gives
    EMISMATCH_DATASET, unless `changed` is STATESAMPLER_RESTART_CHANGED. Of
    each dataset here and, after them, of each that is no longer here,
    mixture.changes then says which it was, also after an EMISMATCH (of the
@@ -1467,9 +1484,25 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    seat      the number of a source among those that take turns
    window    chunks whose samples are shuffled together; slot of a window: the
              place of a chunk in it
+   view      what is read of a sampler: a leg, and an order `ready` for the
+             block of the last step, or a `spare` one for others
    The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
    mix, audit, error, hosted, mixture. A private name begins with what it is
-   about. */
+   about.
+
+   Where a new thing goes, besides the manual and examples/torch, which has
+   constants of its own:
+   a tail rule   a number STATESAMPLER_TAIL_...; desc_check, which knows the
+                 last number; run_pads, run_whole and run_repeated, what the
+                 rule means; order_bounds and sampler_position_of, if samples
+                 are left out; tests/reference.py and examples/indices.c
+   an order      a number STATESAMPLER_ORDER_...; desc_check; order_set,
+                 order_fill, order_inverse; the same two files
+   a field of a description or of a state
+                 the comment at statesampler_priv_run says where
+   an error      a number, and its sentence in the error_... of its kind
+   an instruction set
+                 a line of the list and a table, both in bulk */
 
 STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_ceil_div(uint64_t a,
                                                              uint64_t b)
@@ -1511,8 +1544,8 @@ STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_epoch_key(
    Both halves are at most 2^15 for n <= 2^30 and at most 2^31 for n <= 2^62,
    so that a sum of two values of one half fits the 16 or 32 bits of a lane. */
 
-/* The smallest root with root * root >= n, for 1 <= n <= 2^62: bit by bit,
-   keeping root * root < n. */
+/* The smallest root with root * root >= n, for 1 <= n <= 2^62 (n = 0 gives
+   1): bit by bit, keeping root * root < n. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0;
@@ -1562,8 +1595,6 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
     }
 }
 
-/* Makes perm the permutation of [0, n) under this key: a permutation is a
-   function of its size and key. */
 /* Makes perm the permutation of [0, n) under another key, most often of as many
    as before. A permutation is a function of its size and key. */
 STATESAMPLER_PRIV_SHARED void statesampler_priv_perm_set(
@@ -1742,30 +1773,39 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    The same network on a vector of pairs at once, and round by round on several
    vectors, as one alone would wait for its own multiplications.
 
-   An instruction set is a line of the list below, which chooses it, and a
-   table of types, numbers and operations after the list. What follows the
-   tables is written in these.
+   To add an instruction set, add a line to the list below, which chooses it,
+   and a table of types, numbers and operations after the list. What follows
+   the tables is written in these.
 
    v16     16-bit lanes, for n <= 2^30: the halves of LANES16 pairs
    v32     32-bit lanes, for n > 2^30: the halves of LANES32 pairs
    PARTS   so many of v16 (PARTS16) or of v32 (PARTS32) make a vector, which
-           has half as many lanes in v32
+           has half as many lanes in v32 as in v16
    VECTORS at most so many take turns: more are no faster, and all must fit the
-           stack
+           stack, as `make sizes` asks
+   ASIDE   so many indices are put aside on the stack beside them
    FEW     up to so many indices are faster one by one
    SET     a number in all lanes: its low bits
    HIGH16  the upper half of a 32-bit number in all lanes
    HALF    a half in all lanes, in the form in which lanes have halves: as it
-           is, or with 2^15 added
+           is, or with 2^15 added. In this form are the halves of all pairs;
+           other operands are as they are
    ADD, SUB, XOR, OR
    REDUCE  a half of -size .. size - 1 modulo size
    CARRY   l, and 1 more where the half x is not negative
    ANY     not 0 if the highest bit of any lane is set
-   hash    what a round subtracts from a half, of x = other xor add
-   ramp    writes the positions of a vector: first, first + stride, ...
-   split   reads positions: l may be 1 too small, and r, which is
+   bulk_hash(x, mul, span)
+           what a round subtracts from a half, of x = other xor add: with y =
+           the high half of x * mul and z = the low half of x * y, the high
+           half of z * span
+   bulk_ramp(out, first, stride)
+           the positions of PARTS16 * LANES16 pairs, whatever n is: first,
+           first + stride, ...
+   bulk_split(&l, &r, positions, by)
+           halves of a part's positions: l may be 1 too small, and r, which is
            position - l * right, is then below 2 * right
-   join    writes the indices l * right + r, in the order in which split reads
+   bulk_join(out, l, r, right)
+           a part's indices l * right + r, in the order in which split reads
 
    Freestanding builds have plain C, because the headers of intrinsics may
    include those of a C library. Device code and small cores have no table: in
@@ -1819,6 +1859,7 @@ typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_HIGH32(even, odd) \
     _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
 #define STATESAMPLER_PRIV_VECTORS 6
+#define STATESAMPLER_PRIV_ASIDE 32
 #define STATESAMPLER_PRIV_FEW 2
 #elif STATESAMPLER_PRIV_X86 == 256
 #include <immintrin.h>
@@ -1834,6 +1875,7 @@ typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_HIGH32(even, odd) \
     _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
 #define STATESAMPLER_PRIV_VECTORS 18
+#define STATESAMPLER_PRIV_ASIDE 64
 #define STATESAMPLER_PRIV_FEW 2
 #else
 #include <emmintrin.h>
@@ -1849,6 +1891,7 @@ typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
         _mm_srli_epi64(even, 32),           \
         _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(~(uint64_t)0 << 32)))
 #define STATESAMPLER_PRIV_VECTORS 24
+#define STATESAMPLER_PRIV_ASIDE 64
 #define STATESAMPLER_PRIV_FEW 3
 #endif
 
@@ -2073,6 +2116,7 @@ typedef uint32x4_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ASIDE 64
 #define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
@@ -2223,6 +2267,7 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES16 8
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
+#define STATESAMPLER_PRIV_ASIDE 64
 #define STATESAMPLER_PRIV_FEW 3
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
 #define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
@@ -2366,6 +2411,7 @@ typedef uint32_t statesampler_priv_v32;
 #define STATESAMPLER_PRIV_PARTS16 8
 #define STATESAMPLER_PRIV_PARTS32 4
 #define STATESAMPLER_PRIV_VECTORS 8
+#define STATESAMPLER_PRIV_ASIDE 64
 #define STATESAMPLER_PRIV_FEW 4
 #define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
 /* Ones are above the 16 bits before the cast: GCC makes no vectors of products
@@ -2457,7 +2503,9 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 
 #endif
 
-#ifdef STATESAMPLER_PRIV_VECTORS
+#ifndef STATESAMPLER_PRIV_VECTORS
+#define STATESAMPLER_PRIV_ASIDE 2
+#else
 
 /* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
    two functions of their own, else it would be asked again and again. */
@@ -2472,6 +2520,10 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 /* The lanes of a vector for n <= 2^30; above, there are half as many. */
 #define STATESAMPLER_PRIV_ROOM \
     (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
+#if STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32 * 2 != \
+    STATESAMPLER_PRIV_ROOM
+#error "a vector must have half as many lanes in v32 as in v16"
+#endif
 
 typedef union statesampler_priv_halves {
     statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS16];
@@ -3078,19 +3130,6 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
-/* How many indices are put aside on the stack at a time, and how many slots of
-   a window: as many as its limit allows beside the vectors. */
-#if defined(STATESAMPLER_PRIV_X86) && STATESAMPLER_PRIV_X86 == 512
-#define STATESAMPLER_PRIV_SOME 32
-#define STATESAMPLER_PRIV_SLOTS 32
-#elif defined(STATESAMPLER_PRIV_VECTORS)
-#define STATESAMPLER_PRIV_SOME 64
-#define STATESAMPLER_PRIV_SLOTS 64
-#else
-#define STATESAMPLER_PRIV_SOME 2
-#define STATESAMPLER_PRIV_SLOTS 2
-#endif
-
 STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
@@ -3226,10 +3265,10 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
 {
     const uint64_t first = window * run->window, full = order->perm.n;
     const uint64_t size = run->chunk_size, start = order->start;
-    uint64_t chunks[STATESAMPLER_PRIV_SLOTS];
+    uint64_t chunks[STATESAMPLER_PRIV_ASIDE];
     size_t i, some;
     for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SLOTS);
+        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_ASIDE);
         statesampler_priv_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
             /* The short chunk is one on from the last full one; slot 0
@@ -3264,7 +3303,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
     const uint64_t first = window * run->window, full = order->perm.n;
     const uint64_t size = run->chunk_size;
     const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;
-    uint64_t moves[STATESAMPLER_PRIV_SLOTS];
+    uint64_t moves[STATESAMPLER_PRIV_ASIDE];
     size_t known = (size_t)statesampler_priv_min(run->window, full - first);
     size_t i;
     statesampler_perm_fill(&order->perm, first, 1, moves, known);
@@ -3298,7 +3337,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
 #ifdef STATESAMPLER_PRIV_VECTORS
-        if (run->window <= STATESAMPLER_PRIV_SLOTS &&
+        if (run->window <= STATESAMPLER_PRIV_ASIDE &&
             run->chunk_size <= (uint32_t)1 << 25) {
             statesampler_priv_order_open_slots(out, some, run, order, window);
         } else
@@ -3323,11 +3362,11 @@ STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
     uint64_t size, size_t count)
 {
     const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    uint64_t states[STATESAMPLER_PRIV_SOME];
-    unsigned char where[STATESAMPLER_PRIV_SOME];
+    uint64_t states[STATESAMPLER_PRIV_ASIDE];
+    unsigned char where[STATESAMPLER_PRIV_ASIDE];
     while (count != 0) { /* it falls by one or more in every turn */
         uint32_t some =
-            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_SOME);
+            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_ASIDE);
         uint32_t i, k, waiting = 0;
         for (i = 0; i < some; i++, position += stride) {
             states[i] = statesampler_priv_derive(0, position) + golden;
@@ -3462,8 +3501,17 @@ STATESAMPLER_PRIV_SHARED void statesampler_priv_leg_copy(
     to->blocks = from->blocks;
 }
 
-/* The tail rule: samples in parts of equal size, so many that the last part
-   is filled (PAD), left out (DROP) or as it is. */
+/* --- sampler: the tail, and what a shape serves of an epoch */
+
+/* Whether the tail fills the last part with repeats. */
+STATESAMPLER_PRIV int statesampler_priv_run_pads(
+    const statesampler_priv_run *run)
+{
+    return run->tail == STATESAMPLER_TAIL_PAD;
+}
+
+/* What the tail makes of samples in parts of equal size, where the last part is
+   short: all parts full (PAD), without the last (DROP), or as they are. */
 STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_run_whole(
     const statesampler_priv_run *run, uint64_t samples, uint32_t parts)
 {
@@ -3471,9 +3519,22 @@ STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_run_whole(
     if (run->tail == STATESAMPLER_TAIL_DROP) {
         return samples - over;
     }
-    return run->tail == STATESAMPLER_TAIL_PAD && over != 0
+    return statesampler_priv_run_pads(run) && over != 0
                ? samples - over + parts
                : samples;
+}
+
+/* The position whose sample a padding position repeats: the first of its block
+   (which is the block's number) or, where that is empty or there are no blocks,
+   the one counted from the start again. */
+STATESAMPLER_PRIV uint64_t statesampler_priv_run_repeated(
+    const statesampler_priv_run *run, uint32_t blocks, uint64_t position)
+{
+    uint64_t block = position % blocks;
+    return run->partition == STATESAMPLER_PARTITION_BLOCKED &&
+                   block < run->num_samples
+               ? block
+               : position % run->num_samples;
 }
 
 /* Where the epoch ends in which a run is, but for its drop_last: D of the
@@ -3548,6 +3609,8 @@ STATESAMPLER_PRIV int statesampler_priv_leg_ends(
 {
     return position == leg->end && s->run.tail != STATESAMPLER_TAIL_CARRY;
 }
+
+/* --- sampler: reading a step */
 
 /* How many of the positions first, first + W, ... (count of them) are below
    bound. */
@@ -3630,13 +3693,13 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_slots(
     for (slot = 0; slot < period && slot < count; slot++) {
         const uint64_t stride = (uint64_t)period * world_size;
         uint64_t position = first + (uint64_t)slot * world_size;
-        uint64_t some[STATESAMPLER_PRIV_SOME];
+        uint64_t some[STATESAMPLER_PRIV_ASIDE];
         uint64_t done = slot;
         while (done < count) { /* by a period or more in every turn */
             uint32_t i, k = (uint32_t)statesampler_priv_min(
-                (count - done - 1) / period + 1, STATESAMPLER_PRIV_SOME);
+                (count - done - 1) / period + 1, STATESAMPLER_PRIV_ASIDE);
             statesampler_priv_view_fill_block(some, view, epoch, position,
-                                                stride, k);
+                                              stride, k);
             for (i = 0; i < k; i++, done += period) {
                 out[done] = some[i];
             }
@@ -3657,22 +3720,6 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill_slots(
 }
 
 #endif
-
-/* The sample that a padding position repeats: the first of its block (whose
-   position is the block's number) or, where that is empty or there are no
-   blocks, that of the position from the start again. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_view_pad(
-    const statesampler_priv_view *view, uint64_t epoch, uint64_t position)
-{
-    const statesampler_priv_run *run = &view->s->run;
-    uint64_t index, block = position % view->leg->blocks;
-    position = run->partition == STATESAMPLER_PARTITION_BLOCKED &&
-                       block < run->num_samples
-                   ? block
-                   : position % run->num_samples;
-    statesampler_priv_view_fill_block(&index, view, epoch, position, 0, 1);
-    return index;
-}
 
 /* This rank's count samples of the step at a spot. With CARRY they may run
    through several epochs; each turn serves at least one. */
@@ -3705,7 +3752,10 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill(
         first += some * stride;
         if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
             for (; count != 0; count--, first += stride) {
-                *out++ = statesampler_priv_view_pad(view, epoch, first);
+                statesampler_priv_view_fill_block(
+                    out++, view, epoch,
+                    statesampler_priv_run_repeated(&s->run, blocks, first), 0,
+                    1);
             }
         }
     }
@@ -3725,6 +3775,8 @@ STATESAMPLER_PRIV void statesampler_priv_sampler_rebase(statesampler *s)
 {
     statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
 }
+
+/* --- sampler: its shape */
 
 STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
     statesampler *s, uint32_t world_size, uint32_t batch_size)
@@ -3829,6 +3881,25 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     statesampler_priv_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
+}
+
+/* The description of a run as rank 0, without its epoch and drop_last. */
+STATESAMPLER_PRIV void statesampler_priv_run_describe(
+    statesampler_desc *desc, const statesampler_priv_run *run)
+{
+    desc->num_samples = run->num_samples;
+    desc->seed = run->seed;
+    desc->epoch = 0;
+    desc->stream = run->stream;
+    desc->rank = 0;
+    desc->world_size = run->world_size;
+    desc->batch_size = run->batch_size;
+    desc->order = run->order;
+    desc->partition = run->partition;
+    desc->tail = run->tail;
+    desc->drop_last = 0;
+    desc->chunk_size = run->chunk_size;
+    desc->window = run->window;
 }
 
 /* --- sampler: moving */
@@ -4096,10 +4167,12 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 
 /* --- state -----------------------------------------------------------------
    The manual's byte tables say what stands where. Bytes are moved by shifts,
-   so that neither byte order nor alignment matters. Only run_encode and
-   run_decode, and those who write and read the rest of a state, know an
-   offset. */
+   so that neither byte order nor alignment matters. Only the pairs
+   run_encode and run_decode, spot_encode and spot_decode, source_encode and
+   source_decode, and what saves and reads each kind of state, know offsets. */
 
+/* Of samplers, mixes and mixtures: where it rises, the states of all three are
+   others. */
 #define STATESAMPLER_PRIV_FORMAT 1
 #define STATESAMPLER_PRIV_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
 #define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
@@ -4119,8 +4192,8 @@ statesampler_priv_bytes_load64(const unsigned char *bytes)
            statesampler_priv_bytes_load32(bytes);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bytes_store32(unsigned char *bytes,
-                                                 uint32_t value)
+STATESAMPLER_PRIV void
+statesampler_priv_bytes_store32(unsigned char *bytes, uint32_t value)
 {
     bytes[0] = (unsigned char)(value & 255);
     bytes[1] = (unsigned char)(value >> 8 & 255);
@@ -4128,8 +4201,8 @@ STATESAMPLER_PRIV void statesampler_priv_bytes_store32(unsigned char *bytes,
     bytes[3] = (unsigned char)(value >> 24);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bytes_store64(unsigned char *bytes,
-                                                 uint64_t value)
+STATESAMPLER_PRIV void
+statesampler_priv_bytes_store64(unsigned char *bytes, uint64_t value)
 {
     statesampler_priv_bytes_store32(bytes, (uint32_t)value);
     statesampler_priv_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
@@ -4208,20 +4281,20 @@ STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
                                                      uint32_t magic)
 {
     statesampler_priv_bytes_store32(bytes, magic);
-    statesampler_priv_bytes_store32(bytes + 4,
-                              (uint32_t)STATESAMPLER_ALGORITHM << 16 |
-                                  STATESAMPLER_PRIV_FORMAT);
+    statesampler_priv_bytes_store32(
+        bytes + 4,
+        (uint32_t)STATESAMPLER_ALGORITHM << 16 | STATESAMPLER_PRIV_FORMAT);
 }
 
 /* The last eight of so many. */
 STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
                                                    size_t size)
 {
-    statesampler_priv_bytes_store64(bytes + size - 8,
-                              statesampler_priv_state_hash(bytes, size - 8));
+    statesampler_priv_bytes_store64(
+        bytes + size - 8, statesampler_priv_state_hash(bytes, size - 8));
 }
 
-/* Whether these bytes are a whole state, of this kind and of so many bytes. */
+/* OK if these bytes are a whole state, of this kind and of so many bytes. */
 STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
                                                     size_t size,
                                                     uint32_t magic,
@@ -4251,25 +4324,6 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
                : STATESAMPLER_EVERSION_ALGORITHM;
 }
 
-/* The description of a run as rank 0, without its epoch and drop_last. */
-STATESAMPLER_PRIV void statesampler_priv_run_describe(
-    statesampler_desc *desc, const statesampler_priv_run *run)
-{
-    desc->num_samples = run->num_samples;
-    desc->seed = run->seed;
-    desc->epoch = 0;
-    desc->stream = run->stream;
-    desc->rank = 0;
-    desc->world_size = run->world_size;
-    desc->batch_size = run->batch_size;
-    desc->order = run->order;
-    desc->partition = run->partition;
-    desc->tail = run->tail;
-    desc->drop_last = 0;
-    desc->chunk_size = run->chunk_size;
-    desc->window = run->window;
-}
-
 /* Positions that a run has served since its base. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
     const statesampler_priv_run *run)
@@ -4278,7 +4332,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
            run->now.position - run->leg.base.position;
 }
 
-/* Whether positions and base are such as a run with CARRY has. seek stops at
+/* OK if positions and base are such as a run with CARRY has. seek stops at
    2^63 steps, and 2^62 more take centuries. */
 STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
     const statesampler_priv_run *run)
@@ -4308,7 +4362,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
     uint64_t end = statesampler_priv_run_end(run, &run->leg);
     uint64_t most = statesampler_priv_run_whole(run, run->num_samples,
                                                 run->leg.blocks);
-    if (run->tail == STATESAMPLER_TAIL_PAD) {
+    if (statesampler_priv_run_pads(run)) {
         most += UINT32_MAX - 1;
     }
     if (base->position > most || base->step > base->position) {
@@ -4334,7 +4388,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_blocks(
            (run->leg.base.position != 0 || blocks == run->world_size);
 }
 
-/* Whether a run can have saved this. */
+/* OK if a run can have saved this, else what is wrong with it. */
 STATESAMPLER_PRIV int statesampler_priv_run_check(
     const statesampler_priv_run *run)
 {
@@ -4360,7 +4414,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_check(
                : statesampler_priv_run_check_spots(run);
 }
 
-/* Whether two runs are of the same dataset, in the same order. */
+/* OK if two runs are of the same dataset, in the same order. */
 STATESAMPLER_PRIV int statesampler_priv_run_match(
     const statesampler_priv_run *run, const statesampler_priv_run *other)
 {
@@ -4393,6 +4447,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_match(
 STATESAMPLER_PRIV void statesampler_priv_sampler_follow(
     statesampler *s, const statesampler_priv_run *run)
 {
+    /* A field that is taken over at any position stands before this. */
     if (run->now.position == 0 && run->tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_begin(s, run->now.epoch);
         return;
@@ -4792,7 +4847,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_source_most_steps(
     return steps > present ? steps : present;
 }
 
-/* Whether a sampler may be in a mix with the first one. */
+/* OK if a sampler may be in a mix with the first one. */
 STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
                                                      const statesampler *first,
                                                      uint32_t stop)
@@ -4812,7 +4867,7 @@ STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
                : STATESAMPLER_OK;
 }
 
-/* Whether sources of this weight altogether make a sequence. Where they take
+/* OK if sources of this weight altogether make a sequence. Where they take
    turns until all have finished, all of it must fit. */
 STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
     const statesampler_source *sources, uint32_t num_sources, uint32_t stop,
@@ -5039,7 +5094,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     return more;
 }
 
-/* Whether at, seek and locate reach a turn; its end counts. */
+/* OK if at, seek and locate reach a turn; its end counts. */
 STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
                                                  uint64_t turn)
 {
@@ -5319,7 +5374,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
-/* Whether a mix can have been at such turns and points. seek stops at turn
+/* OK if a mix can have been at such turns and points. seek stops at turn
    2^62, and half as many more take centuries. Only what ALL has passed over
    takes the sequence ahead of the turns. */
 STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
@@ -5374,7 +5429,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
     return statesampler_priv_mix_check_head(head);
 }
 
-/* Whether every source of a state fits the mix's. */
+/* OK if every source of a state fits the mix's. */
 STATESAMPLER_PRIV int statesampler_priv_mix_match(
     const statesampler_mix *mix, const statesampler_priv_mix_head *head,
     const unsigned char *bytes)
@@ -5748,7 +5803,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
     case STATESAMPLER_ECORRUPT_NAMES:
         return "the state of a mixture has a name twice";
     case STATESAMPLER_EVERSION:
-        return "the state is of a newer version or algorithm";
+        return "the state is of a newer format or another algorithm";
     case STATESAMPLER_EVERSION_FORMAT:
         return "the state has a newer format than this library";
     case STATESAMPLER_EVERSION_ALGORITHM:
@@ -6526,7 +6581,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     statesampler_priv_bytes_store64(bytes + 8, count);
     for (i = 0; i < count; i++) {
         statesampler_priv_bytes_store64(bytes + 16 + 8 * (size_t)i,
-                                  mixture->datasets[i].value);
+                                        mixture->datasets[i].value);
     }
     head = statesampler_priv_mixture_head(count);
     (void)statesampler_mix_save(&mixture->mix, bytes + head,
@@ -6697,7 +6752,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     return same;
 }
 
-/* Whether the past may go on here. */
+/* OK if the past may go on here. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
     const statesampler_mixture *mixture, const statesampler_priv_past *past,
     int changed)
