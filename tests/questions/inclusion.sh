@@ -24,6 +24,12 @@ units() { # COMPILER_OF_MAIN COMPILER_OF_SHARED COMPILER_OF_STATIC
     ./units
 }
 
+# clang 14 came to no end here with the vectors of 0.2.0.
+link_time() {
+    timeout 120 clang -std=c99 -O2 -flto -fuse-ld=lld -march=znver3 -I. \
+        -o link_time "$root/examples/quickstart.c"
+}
+
 questions() {
     ask "inclusion: twice, declarations first, after libc: $CC, C99" \
         included c inc.o $CC -std=c99 -pedantic -Werror
@@ -36,5 +42,8 @@ questions() {
     if tool "${NVCC:-nvcc}" 'inclusion in CUDA'; then
         ask 'two files and a static copy: nvcc calls C' \
             units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"
+    fi
+    if [ -n "$x86" ] && tool ld.lld 'optimised at link time'; then
+        ask 'optimised at link time: clang -flto -march=znver3' link_time
     fi
 }
