@@ -787,7 +787,7 @@ ALGORITHM 1
 #define STATESAMPLER_EINVAL_STOP (-121)
 #define STATESAMPLER_EINVAL_SOURCE_RANK (-122)
 #define STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE (-123)
-#define STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE (-124)
+#define STATESAMPLER_EINVAL_ALL_OFF (-124)
 #define STATESAMPLER_EINVAL_SOURCE_SAMPLES (-125)
 #define STATESAMPLER_EINVAL_SOURCE_CARRY (-126)
 #define STATESAMPLER_EINVAL_WEIGHTS (-127)
@@ -797,6 +797,7 @@ ALGORITHM 1
 #define STATESAMPLER_EINVAL_NAME_TAKEN (-131)
 #define STATESAMPLER_EINVAL_REPLACEMENT (-140)
 #define STATESAMPLER_EINVAL_PATH (-141)
+#define STATESAMPLER_EINVAL_RESIZE (-142)
 
 /* seek, at, locate and their like */
 #define STATESAMPLER_ERANGE_BASE (-201)
@@ -807,6 +808,8 @@ ALGORITHM 1
 #define STATESAMPLER_ERANGE_SERVED (-206)
 #define STATESAMPLER_ERANGE_SOURCE (-207)
 #define STATESAMPLER_ERANGE_NAME (-208)
+#define STATESAMPLER_ERANGE_OFF (-209)
+#define STATESAMPLER_ERANGE_POSITION (-210)
 
 /* load and its like */
 #define STATESAMPLER_ECORRUPT_SIZE (-301)
@@ -823,6 +826,7 @@ ALGORITHM 1
 #define STATESAMPLER_ECORRUPT_TURN (-312)
 #define STATESAMPLER_ECORRUPT_POINT (-313)
 #define STATESAMPLER_ECORRUPT_NAMES (-314)
+#define STATESAMPLER_ECORRUPT_WEIGHTS (-315)
 #define STATESAMPLER_EVERSION_FORMAT (-401)
 #define STATESAMPLER_EVERSION_ALGORITHM (-402)
 #define STATESAMPLER_EMISMATCH_NUM_SAMPLES (-501)
@@ -835,8 +839,7 @@ ALGORITHM 1
 #define STATESAMPLER_EMISMATCH_TAIL (-508)
 #define STATESAMPLER_EMISMATCH_SOURCES (-509)
 #define STATESAMPLER_EMISMATCH_STOP (-510)
-#define STATESAMPLER_EMISMATCH_WEIGHT (-511)
-#define STATESAMPLER_EMISMATCH_DATASET (-512)
+#define STATESAMPLER_EMISMATCH_DATASET (-511)
 
 /* from_env */
 #define STATESAMPLER_EENV_UNSET (-601)
@@ -1061,6 +1064,33 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
                                          uint64_t index,
                                          statesampler_place *place);
 
+/* 64 mixed bits, a function of seed, stream, epoch and index alone: for what is
+   random about a sample (a crop, a mask, noise), the same on any worker, rank
+   and machine, in any shape and after any resume. Any epoch and index will
+   do. With CARRY a batch may run into the next epoch: see the recipe for
+   pre-training. */
+STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
+                                                   uint64_t epoch,
+                                                   uint64_t index);
+
+/* Goes on in another shape, where it is: as init with this rank, world_size and
+   batch_size and a load of its own state would, so with the present as base.
+   In the same shape it only becomes the sampler of another rank, base and all.
+   0 means 1 as in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH: nothing is
+   changed. */
+STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
+                                          uint32_t world_size,
+                                          uint32_t batch_size);
+
+/* From here on this epoch and those to come have num_samples positions, and the
+   present is the base; with as many as now, nothing changes. For orders of
+   your own: the order must be SEQUENTIAL and the partition INTERLEAVED, else
+   EINVAL_RESIZE. (Padding already served counts as positions.)
+   EINVAL_NUM_SAMPLES and EINVAL_CARRY_EMPTY as init; ERANGE_POSITION: fewer
+   than the position it is at. Nothing is then changed. */
+STATESAMPLER_DEF int statesampler_resize(statesampler *s,
+                                         uint64_t num_samples);
+
 /* Writes the state, STATESAMPLER_STATE_BYTES bytes, the same on every rank.
    ECAPACITY: size, that of the buffer, is less, and nothing is written. */
 STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
@@ -1093,6 +1123,9 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
 #define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
+/* The weight of a source that takes no turns until it has another weight. */
+#define STATESAMPLER_OFF ((uint32_t)-1)
+
 /* One row of a mix's tables. A mix has no memory of its own, and so keeps row
    k in its source k, with which it has nothing else to do. Private. */
 typedef struct statesampler_priv_row {
@@ -1103,13 +1136,13 @@ typedef struct statesampler_priv_row {
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
-    uint32_t weight;           /* 0 means 1 */
+    uint32_t weight;           /* 0 means 1; or STATESAMPLER_OFF */
     statesampler sampler;      /* initialised by you */
     statesampler_priv_row row; /* This and all behind it is private. */
     uint32_t seat;             /* where this source sits, or NOBODY */
     uint32_t finished;         /* 1: it finished once before the base */
-    uint32_t own_drop_last;    /* its own, while a state stands in for it */
-    uint32_t own_finished;
+    uint32_t own_weight; /* these are its own, while others are tried */
+    uint32_t own_batch_size, own_drop_last, own_finished;
     statesampler_priv_leg base; /* its sampler's, at the mix's base */
     uint64_t base_turns;        /* turns of the sequence by then */
     uint64_t left;              /* steps that were left in its epoch */
@@ -1138,8 +1171,8 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t stop);
 
 /* Takes the next turn: sets *source to the number of the source whose turn it
-   is, writes this rank's batch of it to out, which holds batch_size, and sets
-   *count to its number of indices, which may be 0. out may be NULL, to move
+   is, writes this rank's batch of it to out, which holds the largest batch_size
+   of the sources, and sets *count to its number of indices, which may be 0. out may be NULL, to move
    only, and then count and source may be, too.
    Returns 1; or, once at the end of an epoch, 0: the next epoch has then begun,
    *count is 0 and *source as it was. (At an empty epoch every time; with NEVER
@@ -1164,6 +1197,23 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
+/* From this turn on the weights are these, one for each source: sources go on
+   where they are, turns go on counting, the sequence begins anew, and the
+   present is the base. The weights that they have already change nothing, so
+   that a loop may call this at every turn. A source that is off keeps its place,
+   also while epochs of the mix pass. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
+   EINVAL_SEQUENCE, EINVAL_NO_STEPS as mix_init: nothing is changed. */
+STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
+                                            const uint32_t *weights);
+
+/* statesampler_reshape of all sources, each with its own batch_size: as
+   mix_init with this rank and world_size and a load of its own state would.
+   EINVAL_RANK, EINVAL_GLOBAL_BATCH, and EINVAL_SEQUENCE and EINVAL_NO_STEPS as
+   mix_init: nothing is changed. */
+STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
+                                              uint32_t rank,
+                                              uint32_t world_size);
+
 /* Turns done in this epoch. */
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
 
@@ -1181,7 +1231,8 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 
 /* The turn and the first place at which a sample is served in its source's
    present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
-   source that there is not, and for a turn that mix_at does not serve. *turn
+   source that there is not or that is off, and for a turn that mix_at does not
+   serve. *turn
    and *place are then unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
@@ -1198,9 +1249,10 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size);
 
 /* Goes on where a state was saved, in any shape, on an initialised mix of the
-   same number of sources, stop rule, weights and, source by source, what
-   statesampler_load wants to be the same. ECORRUPT, EVERSION, EMISMATCH: the
-   mix and its sources are unchanged. */
+   same number of sources, stop rule and, source by source, what
+   statesampler_load wants to be the same. The weights are then the state's: to
+   go on with others, mix_weigh. ECORRUPT, EVERSION, EMISMATCH: the mix and its
+   sources are unchanged. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1208,7 +1260,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
 typedef struct statesampler_mix_place {
     uint64_t epoch, turn;
     uint32_t num_sources, stop;
-    uint32_t weight; /* the source's */
+    uint32_t weight; /* the source's, or STATESAMPLER_OFF */
 } statesampler_mix_place;
 
 /* Says what a mix's state holds, without a mix: sets *desc to the description
@@ -1465,11 +1517,12 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_GOLDEN \
     STATESAMPLER_PRIV_U64(0x9e3779b9u, 0x7f4a7c15u)
 
-/* The four things a key is derived for. Sizes, positions, blocks and windows
-   are all below 2^62, so the top two bits are free to tell them apart. */
+/* The five things a key is derived for. Sizes, positions and windows are below
+   2^62 and blocks below 2^32, so that the top three bits tell them apart. */
 #define STATESAMPLER_PRIV_DRAW ((uint64_t)1 << 62)
 #define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
 #define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
+#define STATESAMPLER_PRIV_SEED ((uint64_t)5 << 61)
 
 /* The words that the rest uses:
    position  a number in the order of an epoch, over all ranks
@@ -3778,6 +3831,18 @@ STATESAMPLER_PRIV void statesampler_priv_sampler_rebase(statesampler *s)
 
 /* --- sampler: its shape */
 
+STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
+                                                    uint32_t world_size,
+                                                    uint32_t batch_size)
+{
+    if (rank >= world_size) {
+        return STATESAMPLER_EINVAL_RANK;
+    }
+    return (uint64_t)world_size * batch_size >= STATESAMPLER_MAX_SAMPLES
+               ? STATESAMPLER_EINVAL_GLOBAL_BATCH
+               : STATESAMPLER_OK;
+}
+
 STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
     statesampler *s, uint32_t world_size, uint32_t batch_size)
 {
@@ -3824,16 +3889,14 @@ STATESAMPLER_PRIV int statesampler_priv_desc_check_carry(
 /* The rules of init; of load too, as a state may hold nothing else. */
 STATESAMPLER_PRIV int statesampler_priv_desc_check(const statesampler_desc *d)
 {
-    uint32_t world_size = d->world_size ? d->world_size : 1;
     int code;
     if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
         return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
-    if (d->rank >= world_size) {
-        return STATESAMPLER_EINVAL_RANK;
-    }
-    if ((uint64_t)world_size * d->batch_size >= STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL_GLOBAL_BATCH;
+    code = statesampler_priv_shape_check(
+        d->rank, d->world_size ? d->world_size : 1, d->batch_size);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
     if (d->order > STATESAMPLER_ORDER_REPLACEMENT) {
         return STATESAMPLER_EINVAL_ORDER;
@@ -3918,6 +3981,74 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
     if (epoch != s->run.now.epoch) {
         statesampler_begin(s, epoch);
     }
+}
+
+/* Gives a sampler a shape where it is, which is its base then. What it has
+   ready may be of another rank. */
+STATESAMPLER_PRIV void statesampler_priv_sampler_change(statesampler *s,
+                                                        uint32_t world_size,
+                                                        uint32_t batch_size)
+{
+    statesampler_priv_sampler_reshape(s, world_size, batch_size);
+    if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
+        statesampler_begin(s, s->run.now.epoch);
+        return;
+    }
+    statesampler_priv_sampler_rebase(s);
+    statesampler_priv_leg_close(&s->run.leg, s);
+}
+
+STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
+                                          uint32_t world_size,
+                                          uint32_t batch_size)
+{
+    int code;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    world_size = world_size ? world_size : 1;
+    batch_size = batch_size ? batch_size : 1;
+    code = statesampler_priv_shape_check(rank, world_size, batch_size);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    s->rank = rank;
+    if (world_size != s->run.world_size || batch_size != s->run.batch_size) {
+        statesampler_priv_sampler_change(s, world_size, batch_size);
+    }
+    statesampler_priv_sampler_prepare(s);
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
+{
+    statesampler_priv_spot *now = &s->run.now;
+    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
+    STATESAMPLER_ASSERT(s->run.world_size != 0);
+    if (num_samples > STATESAMPLER_MAX_SAMPLES) {
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
+    }
+    if (s->run.order != STATESAMPLER_ORDER_SEQUENTIAL ||
+        s->run.partition != STATESAMPLER_PARTITION_INTERLEAVED) {
+        return STATESAMPLER_EINVAL_RESIZE;
+    }
+    if (carry && num_samples == 0) {
+        return STATESAMPLER_EINVAL_CARRY_EMPTY;
+    }
+    if (num_samples == s->run.num_samples) {
+        return STATESAMPLER_OK;
+    }
+    if (num_samples < now->position) {
+        return STATESAMPLER_ERANGE_POSITION;
+    }
+    if (carry && num_samples == now->position) {
+        now->epoch++; /* its epoch ends here, and the next one begins */
+        now->position = 0;
+    }
+    s->run.num_samples = num_samples;
+    statesampler_priv_sampler_rebase(s);
+    statesampler_priv_leg_close(&s->run.leg, s);
+    statesampler_priv_order_clear(&s->ready);
+    statesampler_priv_sampler_prepare(s);
+    return STATESAMPLER_OK;
 }
 
 /* Serves the present step, which is there, and moves past it. Returns how many
@@ -4037,6 +4168,18 @@ STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 }
 
 /* --- sampler: what it says of itself */
+
+STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
+                                                   uint64_t epoch,
+                                                   uint64_t index)
+{
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    return statesampler_priv_derive(
+        statesampler_priv_derive(
+            statesampler_priv_epoch_key(s->run.seed, epoch, s->run.stream),
+            STATESAMPLER_PRIV_SEED),
+        index);
+}
 
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
@@ -4702,12 +4845,16 @@ statesampler_priv_source_weight(const statesampler_source *source)
     return source->weight ? source->weight : 1;
 }
 
-/* Whether a source has steps: with FIRST and ALL in the present epoch, served
-   ones counted, otherwise in epochs to come. */
-STATESAMPLER_PRIV int statesampler_priv_source_has_steps(const statesampler *s,
-                                                         uint32_t stop)
+/* Whether a source takes turns: it is not off and has steps, with FIRST and ALL
+   in the present epoch, served ones counted, otherwise in epochs to come. */
+STATESAMPLER_PRIV int statesampler_priv_source_plays(
+    const statesampler_source *source, uint32_t stop)
 {
+    const statesampler *s = &source->sampler;
     statesampler_priv_leg leg;
+    if (source->weight == STATESAMPLER_OFF) {
+        return 0;
+    }
     if (stop <= STATESAMPLER_STOP_ALL) {
         return statesampler_num_steps(s) != 0;
     }
@@ -4729,8 +4876,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
         uint32_t seat = STATESAMPLER_PRIV_NOBODY;
         sources[i].base_turns = 0;
         sources[i].left = 0;
-        if (statesampler_priv_source_has_steps(&sources[i].sampler,
-                                               mix->stop)) {
+        if (statesampler_priv_source_plays(sources + i, mix->stop)) {
             seat = mix->seats++;
             mix->weight += weight;
             sources[seat].row.source = i;
@@ -4858,9 +5004,6 @@ STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
     if (s->run.world_size != first->run.world_size) {
         return STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE;
     }
-    if (s->run.batch_size != first->run.batch_size) {
-        return STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE;
-    }
     return s->run.tail == STATESAMPLER_TAIL_CARRY &&
                    stop != STATESAMPLER_STOP_NEVER
                ? STATESAMPLER_EINVAL_SOURCE_CARRY
@@ -4881,7 +5024,8 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
         return STATESAMPLER_OK;
     }
     for (i = 0; i < num_sources; i++) {
-        if (statesampler_priv_source_most_steps(&sources[i].sampler) /
+        if (sources[i].weight != STATESAMPLER_OFF &&
+            statesampler_priv_source_most_steps(&sources[i].sampler) /
                     statesampler_priv_source_weight(sources + i) >=
                 STATESAMPLER_MAX_SAMPLES / weight) {
             return STATESAMPLER_EINVAL_SEQUENCE;
@@ -4890,11 +5034,35 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
     return STATESAMPLER_OK;
 }
 
+/* OK if these sources may take turns with their weights. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check_weights(
+    const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
+{
+    uint64_t weights = 0, seated = 0;
+    uint32_t i;
+    for (i = 0; i < num_sources; i++) {
+        uint32_t weight = statesampler_priv_source_weight(sources + i);
+        if (weight == STATESAMPLER_OFF) {
+            continue;
+        }
+        weights += weight;
+        if (weights >> 31) {
+            return STATESAMPLER_EINVAL_WEIGHTS;
+        }
+        if (statesampler_priv_source_plays(sources + i, stop)) {
+            seated += weight;
+        }
+    }
+    return weights == 0 ? STATESAMPLER_EINVAL_ALL_OFF
+                        : statesampler_priv_mix_check_sequence(
+                              sources, num_sources, stop, seated);
+}
+
 /* The rules of mix_init. */
 STATESAMPLER_PRIV int statesampler_priv_mix_check(
     const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
 {
-    uint64_t samples = 0, weights = 0, seated = 0;
+    uint64_t samples = 0;
     uint32_t i;
     if (num_sources == 0) {
         return STATESAMPLER_EINVAL_NO_SOURCES;
@@ -4904,7 +5072,6 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check(
     }
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
-        uint32_t weight = statesampler_priv_source_weight(sources + i);
         int code;
         STATESAMPLER_ASSERT(s->run.world_size != 0);
         code = statesampler_priv_source_check(s, &sources->sampler, stop);
@@ -4915,16 +5082,18 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check(
         if (samples >= STATESAMPLER_MAX_SAMPLES) {
             return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
         }
-        weights += weight;
-        if (weights >> 31) {
-            return STATESAMPLER_EINVAL_WEIGHTS;
-        }
-        if (statesampler_priv_source_has_steps(s, stop)) {
-            seated += weight;
-        }
     }
-    return statesampler_priv_mix_check_sequence(sources, num_sources, stop,
-                                                seated);
+    return statesampler_priv_mix_check_weights(sources, num_sources, stop);
+}
+
+/* What was its own while others were tried is so again, or no more. */
+STATESAMPLER_PRIV void statesampler_priv_source_forget(
+    statesampler_source *source)
+{
+    source->own_weight = 0;
+    source->own_batch_size = 0;
+    source->own_drop_last = 0;
+    source->own_finished = 0;
 }
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
@@ -4947,8 +5116,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->point = 0;
     for (i = 0; i < num_sources; i++) {
         sources[i].seat = STATESAMPLER_PRIV_NOBODY;
-        sources[i].own_drop_last = 0;
-        sources[i].own_finished = 0;
+        statesampler_priv_source_forget(sources + i);
     }
     statesampler_priv_mix_rebase(mix);
     return STATESAMPLER_OK;
@@ -5062,7 +5230,11 @@ STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        if (s->run.now.step != 0) {
+        /* What one that is off has left of its epoch is still to come. */
+        if (s->run.now.step != 0 &&
+            (mix->sources[i].weight != STATESAMPLER_OFF ||
+             statesampler_priv_leg_ends(&s->run.leg, s,
+                                        s->run.now.position))) {
             statesampler_begin(s, s->run.now.epoch + 1);
         }
     }
@@ -5193,6 +5365,128 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
     return code;
 }
 
+/* --- mix: other weights, other shapes */
+
+/* Before the base moves to the present turn: whether a source has finished. */
+STATESAMPLER_PRIV void statesampler_priv_source_note(
+    statesampler_source *source)
+{
+    if (source->sampler.run.now.epoch != source->base.base.epoch) {
+        source->finished = 1;
+    }
+}
+
+/* Gives all sources other weights, and notes what they had. Returns 0 if they
+   are the same. */
+STATESAMPLER_PRIV int statesampler_priv_mix_try(statesampler_mix *mix,
+                                                const uint32_t *weights)
+{
+    int others = 0;
+    uint32_t i;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        uint32_t own = statesampler_priv_source_weight(source);
+        source->own_weight = source->weight;
+        source->weight = weights[i];
+        others |= own != statesampler_priv_source_weight(source);
+    }
+    return others;
+}
+
+STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
+                                            const uint32_t *weights)
+{
+    int code = STATESAMPLER_OK, others;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mix && mix->sources && weights);
+    others = statesampler_priv_mix_try(mix, weights);
+    if (others) {
+        code = statesampler_priv_mix_check_weights(
+            mix->sources, mix->num_sources, mix->stop);
+    }
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        if (!others || code != STATESAMPLER_OK) {
+            source->weight = source->own_weight;
+        } else {
+            statesampler_priv_source_note(source);
+        }
+        statesampler_priv_source_forget(source);
+    }
+    if (others && code == STATESAMPLER_OK) {
+        mix->point = 0;
+        statesampler_priv_mix_rebase(mix);
+    }
+    return code;
+}
+
+/* Gives a source a shape at the present turn. */
+STATESAMPLER_PRIV void statesampler_priv_source_reshape(
+    statesampler_source *source, uint32_t world_size, uint32_t batch_size,
+    uint32_t drop_last)
+{
+    source->sampler.drop_last = drop_last;
+    statesampler_priv_source_note(source);
+    statesampler_priv_sampler_change(&source->sampler, world_size, batch_size);
+}
+
+/* OK if the sources may be of so many ranks. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check_ranks(
+    statesampler_mix *mix, uint32_t rank, uint32_t world_size)
+{
+    const uint32_t own = mix->sources->sampler.run.world_size;
+    int code = STATESAMPLER_OK;
+    uint32_t i;
+    for (i = 0; code == STATESAMPLER_OK && i < mix->num_sources; i++) {
+        code = statesampler_priv_shape_check(
+            rank, world_size, mix->sources[i].sampler.run.batch_size);
+    }
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    /* The rules look at the sources: they have that shape for so long. */
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &mix->sources[i].sampler;
+        statesampler_priv_sampler_reshape(s, world_size, s->run.batch_size);
+    }
+    code = statesampler_priv_mix_check_weights(mix->sources, mix->num_sources,
+                                               mix->stop);
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &mix->sources[i].sampler;
+        statesampler_priv_sampler_reshape(s, own, s->run.batch_size);
+    }
+    return code;
+}
+
+STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
+                                              uint32_t rank,
+                                              uint32_t world_size)
+{
+    uint32_t i;
+    int code, same;
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    world_size = world_size ? world_size : 1;
+    same = world_size == mix->sources->sampler.run.world_size;
+    code = statesampler_priv_mix_check_ranks(mix, rank, world_size);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        statesampler *s = &source->sampler;
+        s->rank = rank;
+        if (!same) {
+            statesampler_priv_source_reshape(
+                source, world_size, s->run.batch_size, s->drop_last);
+        }
+        statesampler_priv_sampler_prepare(s);
+    }
+    if (!same) {
+        statesampler_priv_mix_rebase(mix);
+    }
+    return STATESAMPLER_OK;
+}
+
 /* --- mix: what it says of itself */
 
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
@@ -5256,6 +5550,9 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources) {
         return STATESAMPLER_ERANGE_SOURCE;
+    }
+    if (mix->sources[source].weight == STATESAMPLER_OFF) {
+        return STATESAMPLER_ERANGE_OFF;
     }
     code = statesampler_locate(&mix->sources[source].sampler, index, &found);
     if (code != STATESAMPLER_OK) {
@@ -5434,7 +5731,8 @@ STATESAMPLER_PRIV int statesampler_priv_mix_match(
     const statesampler_mix *mix, const statesampler_priv_mix_head *head,
     const unsigned char *bytes)
 {
-    uint32_t i, world_size = 0, batch_size = 0;
+    uint64_t weights = 0;
+    uint32_t i, world_size = 0;
     if (head->stop != mix->stop) {
         return STATESAMPLER_EMISMATCH_STOP;
     }
@@ -5451,21 +5749,22 @@ STATESAMPLER_PRIV int statesampler_priv_mix_match(
         }
         if (i == 0) {
             world_size = entry.run.world_size;
-            batch_size = entry.run.batch_size;
         }
-        if (entry.run.world_size != world_size ||
-            entry.run.batch_size != batch_size) {
+        if (entry.run.world_size != world_size) {
             return STATESAMPLER_ECORRUPT_SHAPES;
+        }
+        if (entry.weight != STATESAMPLER_OFF) {
+            weights += entry.weight;
+        }
+        if (entry.weight == 0 || weights >> 31) {
+            return STATESAMPLER_ECORRUPT_WEIGHTS;
         }
         code = statesampler_priv_run_match(&entry.run, &source->sampler.run);
         if (code != STATESAMPLER_OK) {
             return code;
         }
-        if (entry.weight != statesampler_priv_source_weight(source)) {
-            return STATESAMPLER_EMISMATCH_WEIGHT;
-        }
     }
-    return STATESAMPLER_OK;
+    return weights == 0 ? STATESAMPLER_ECORRUPT_WEIGHTS : STATESAMPLER_OK;
 }
 
 /* Puts a source at the base of a state, in the shape of the run that saved;
@@ -5479,8 +5778,11 @@ STATESAMPLER_PRIV int statesampler_priv_source_adopt(
     int same = run->world_size == s->run.world_size &&
                run->batch_size == s->run.batch_size &&
                entry->drop_last == s->drop_last;
+    source->own_weight = source->weight;
+    source->own_batch_size = s->run.batch_size;
     source->own_drop_last = s->drop_last;
     source->own_finished = source->finished;
+    source->weight = entry->weight;
     s->drop_last = entry->drop_last;
     source->finished = entry->finished;
     statesampler_priv_sampler_reshape(s, run->world_size, run->batch_size);
@@ -5493,35 +5795,15 @@ STATESAMPLER_PRIV int statesampler_priv_source_adopt(
 
 /* Undoes that: the mix's own shape, at its own base. */
 STATESAMPLER_PRIV void statesampler_priv_source_restore(
-    statesampler_source *source, uint32_t world_size, uint32_t batch_size)
+    statesampler_source *source, uint32_t world_size)
 {
     statesampler *s = &source->sampler;
+    source->weight = source->own_weight;
     s->drop_last = source->own_drop_last;
     source->finished = source->own_finished;
-    source->own_drop_last = 0;
-    source->own_finished = 0;
-    statesampler_priv_sampler_reshape(s, world_size, batch_size);
+    statesampler_priv_sampler_reshape(s, world_size, source->own_batch_size);
     statesampler_priv_leg_copy(&s->run.leg, &source->base);
     statesampler_priv_spot_copy(&s->run.now, &source->base.base);
-}
-
-/* Gives a source a shape at the present turn. */
-STATESAMPLER_PRIV void statesampler_priv_source_reshape(
-    statesampler_source *source, uint32_t world_size, uint32_t batch_size,
-    uint32_t drop_last)
-{
-    statesampler *s = &source->sampler;
-    s->drop_last = drop_last;
-    statesampler_priv_sampler_reshape(s, world_size, batch_size);
-    if (s->run.now.epoch != source->base.base.epoch) {
-        source->finished = 1;
-    }
-    if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
-        statesampler_begin(s, s->run.now.epoch);
-    } else {
-        statesampler_priv_sampler_rebase(s);
-        statesampler_priv_leg_close(&s->run.leg, s);
-    }
 }
 
 /* Sets a mix whose sources stand at the base of a head to that base, and tells
@@ -5544,12 +5826,12 @@ STATESAMPLER_PRIV int statesampler_priv_mix_resume(
 /* Goes back to where a mix was before its sources adopted a state. */
 STATESAMPLER_PRIV void statesampler_priv_mix_restore(
     statesampler_mix *mix, const statesampler_priv_mix_head *own,
-    uint32_t world_size, uint32_t batch_size)
+    uint32_t world_size)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_source_restore(mix->sources + i, world_size,
-                                         batch_size);
+        statesampler_priv_source_restore(mix->sources + i, world_size);
+        statesampler_priv_source_forget(mix->sources + i);
     }
     (void)statesampler_priv_mix_resume(mix, own);
     statesampler_priv_mix_goto(mix, own->turn);
@@ -5562,7 +5844,6 @@ STATESAMPLER_PRIV int statesampler_priv_mix_follow(
     const unsigned char *bytes)
 {
     const uint32_t world_size = mix->sources->sampler.run.world_size;
-    const uint32_t batch_size = mix->sources->sampler.run.batch_size;
     statesampler_priv_mix_head own;
     uint32_t i;
     int same = 1, code;
@@ -5578,17 +5859,21 @@ STATESAMPLER_PRIV int statesampler_priv_mix_follow(
     }
     code = statesampler_priv_mix_resume(mix, head);
     if (code != STATESAMPLER_OK) {
-        statesampler_priv_mix_restore(mix, &own, world_size, batch_size);
+        statesampler_priv_mix_restore(mix, &own, world_size);
         return code;
     }
     statesampler_priv_mix_commit(mix);
     statesampler_priv_mix_goto(mix, head->turn);
-    if (!same) {
-        for (i = 0; i < mix->num_sources; i++) {
-            statesampler_priv_source_reshape(mix->sources + i, world_size,
-                                             batch_size,
-                                             mix->sources[i].own_drop_last);
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        if (!same) {
+            statesampler_priv_source_reshape(source, world_size,
+                                             source->own_batch_size,
+                                             source->own_drop_last);
         }
+        statesampler_priv_source_forget(source);
+    }
+    if (!same) {
         statesampler_priv_mix_rebase(mix);
     }
     return STATESAMPLER_OK;
@@ -5723,8 +6008,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
         return "the samplers of a mix differ in rank";
     case STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE:
         return "the samplers of a mix differ in world_size";
-    case STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE:
-        return "the samplers of a mix differ in batch_size";
+    case STATESAMPLER_EINVAL_ALL_OFF: return "all sources of the mix are off";
     case STATESAMPLER_EINVAL_SOURCE_SAMPLES:
         return "the sources of a mix have 2^62 samples or more";
     case STATESAMPLER_EINVAL_SOURCE_CARRY:
@@ -5743,6 +6027,8 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
         return "with the order REPLACEMENT a sample has no place";
     case STATESAMPLER_EINVAL_PATH:
         return "the path is empty or longer than 4,095 bytes";
+    case STATESAMPLER_EINVAL_RESIZE:
+        return "only SEQUENTIAL, INTERLEAVED epochs change their length";
     default: return "unknown error";
     }
 }
@@ -5766,6 +6052,9 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_erange(int code)
         return "the mix has no source of this number";
     case STATESAMPLER_ERANGE_NAME:
         return "the mixture has no dataset of this name";
+    case STATESAMPLER_ERANGE_OFF: return "the source is off";
+    case STATESAMPLER_ERANGE_POSITION:
+        return "the position is beyond so many samples";
     default: return "unknown error";
     }
 }
@@ -5802,6 +6091,8 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
         return "the state has a place in the sequence that no mix reaches";
     case STATESAMPLER_ECORRUPT_NAMES:
         return "the state of a mixture has a name twice";
+    case STATESAMPLER_ECORRUPT_WEIGHTS:
+        return "the state has impossible weights";
     case STATESAMPLER_EVERSION:
         return "the state is of a newer format or another algorithm";
     case STATESAMPLER_EVERSION_FORMAT:
@@ -5831,8 +6122,6 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_emismatch(int code)
     case STATESAMPLER_EMISMATCH_SOURCES:
         return "the state has another number of sources";
     case STATESAMPLER_EMISMATCH_STOP: return "the state has another stop rule";
-    case STATESAMPLER_EMISMATCH_WEIGHT:
-        return "the state has another weight for a source";
     case STATESAMPLER_EMISMATCH_DATASET:
         return "the state has another dataset of the same name";
     default: return "unknown error";
@@ -6736,8 +7025,8 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
     }
 }
 
-/* Whether the datasets and weights are those of the past, in the same order:
-   then the sequence goes on, too. */
+/* Whether the datasets are those of the past, in the same order: then the
+   sequence goes on, too. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     const statesampler_mixture *mixture, const statesampler_priv_past *past)
 {
@@ -6745,9 +7034,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
     int same = count == past->head.num_sources;
     for (i = 0; same && i < count; i++) {
         same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == past->datasets[i].hash &&
-               statesampler_priv_source_weight(mixture->sources + i) ==
-                   past->datasets[i].entry.weight;
+               mixture->changes[i].hash == past->datasets[i].hash;
     }
     return same;
 }
@@ -6793,8 +7080,8 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
     statesampler_priv_sampler_follow(s, &old->sampler.run);
 }
 
-/* Goes on where the past was, with other datasets or weights than it had: turns
-   go on counting, and the sequence begins anew. */
+/* Goes on where the past was, with other datasets than it had: turns go on
+   counting, and the sequence begins anew. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
     statesampler_mixture *mixture, statesampler_priv_past *past)
 {
