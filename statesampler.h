@@ -352,11 +352,14 @@ FUNCTIONS
    seek             makes any step the next one
    begin            goes to the start of an epoch
    set_epoch        begin, unless it is in that epoch already
+   reshape          goes on in another shape, or as another rank
+   resize           goes on with another number of samples
    epoch, step      where it is
    num_steps        steps of this epoch
    position         positions served of this epoch, by all ranks
    get_counts       positions, padding, drops, steps, this rank's share
    padding          how many samples of a batch are repeats
+   sample_seed      64 bits for what is random about a sample
    locate           step, rank and slot of a sample
    save, load       112 bytes
    describe         what a state holds
@@ -364,6 +367,8 @@ FUNCTIONS
    mix: samplers that take turns
    mix_init         makes one of an array of sources
    mix_next, mix_at, mix_seek       as for a sampler, in turns
+   mix_weigh        goes on with other weights
+   mix_reshape      goes on with another number of ranks, or as another rank
    mix_turn, mix_num_turns, mix_epoch
    mix_offset       samples of the sources before one
    mix_locate       turn and place of a sample
@@ -467,11 +472,12 @@ SHAPES, ORDERS, TAILS
 MIXES
 
    A mix takes turns among datasets, its sources. Each has a sampler of its
-   own, with its own length, order, tail and epochs; all have the same rank,
-   world_size and batch_size. A turn is the next step of one source, so that a
+   own, with its own length, order, tail, epochs and batch_size; all have the
+   same rank and world_size. A turn is the next step of one source, so that a
    batch holds samples of one dataset only. All ranks take the same turns. n_i
-   is the number of steps of source i. Sources without steps (n_i = 0) take no
-   turns; below, D is the number of the others, and i numbers them from 0.
+   is the number of steps of source i. Sources without steps (n_i = 0), and
+   those of the weight STATESAMPLER_OFF, take no turns; below, D is the number
+   of the others, and i numbers them from 0.
 
    Whose turn it is follows from one endless sequence. With equal weights it is
    0, 1, ..., D - 1, 0, ... With other weights each source has exactly `weight`
@@ -494,6 +500,11 @@ MIXES
    start. Each source that has served steps in the one that it is in begins its
    next epoch. Any turn is computed directly, without those before it.
 
+   The weights may change at any turn (mix_weigh): the sources go on where they
+   are, and the sequence begins anew with the new weights. A source that is off
+   keeps its place; when it is weighed again it goes on there. A schedule is a
+   table of turns and weights, and one call before each turn.
+
    A mix is elastic as a sampler is. After loading a state in another shape,
    or with another drop_last, every source goes on where it was and turns go on
    counting; at, seek and locate then reach back to that load, the mix's base.
@@ -506,8 +517,9 @@ MIXES
 
    mix_init returns EINVAL, with a code for each rule, for:
    - no sources, or a stop that is not one of the above;
-   - samplers that differ in rank, world_size or batch_size;
-   - weights that sum to 2^31 or more, or num_samples to 2^62 or more;
+   - samplers that differ in rank or world_size;
+   - all weights STATESAMPLER_OFF, or the others summing to 2^31 or more;
+   - num_samples that sum to 2^62 or more;
    - stop RESTART or ALL, if for some source n_i / weight, rounded down, is
      2^62 / (sum of the weights) or more, in this epoch or a later one: the
      sequence would be too long;
@@ -574,6 +586,12 @@ OPTIONS
 
 CHANGES
 
+   0.4.0  mix_weigh and STATESAMPLER_OFF: other weights at any turn. reshape and
+          mix_reshape: another shape without a state. resize. sample_seed. The
+          sources of a mix have batch sizes of their own. mix_load takes over
+          the weights of the state, and so does mixture_load where the
+          datasets are the same: EMISMATCH_WEIGHT and EINVAL_SOURCE_BATCH_SIZE
+          are gone.
    0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
           those of 0.2.0.
           What a program of 0.2 must change:
@@ -654,7 +672,7 @@ STATE FORMAT 1
    32 .. 39  turn of the base
    40 .. 47  place of the base in the sequence
    and for each source, counted from its first byte:
-   0 .. 3    weight            *
+   0 .. 3    weight               2^32 - 1 if it is off
    4         bit 0: it had begun anew before the base; bit 1: drop_last of
              the run that saved
    5 .. 7    0
@@ -720,6 +738,9 @@ ALGORITHM 1
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
                 scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
                 ANDed with the smallest 2^e - 1 that is n - 1 or more.
+
+   The seed of a sample is derive(derive(K, 2^63 + 2^61), index), with the K of
+   the epoch.
 */
 
 #ifndef STATESAMPLER_H
@@ -728,7 +749,7 @@ ALGORITHM 1
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.3.0"
+#define STATESAMPLER_VERSION "0.4.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
@@ -1171,9 +1192,10 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            uint32_t stop);
 
 /* Takes the next turn: sets *source to the number of the source whose turn it
-   is, writes this rank's batch of it to out, which holds the largest batch_size
-   of the sources, and sets *count to its number of indices, which may be 0. out may be NULL, to move
-   only, and then count and source may be, too.
+   is, writes this rank's batch of it to out, which holds the largest
+   batch_size of the sources, and sets *count to its number of indices, which
+   may be 0. out may be NULL, to move only, and then count and source may be,
+   too.
    Returns 1; or, once at the end of an epoch, 0: the next epoch has then begun,
    *count is 0 and *source as it was. (At an empty epoch every time; with NEVER
    never.) All ranks get the same answers.
@@ -1200,8 +1222,8 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
 /* From this turn on the weights are these, one for each source: sources go on
    where they are, turns go on counting, the sequence begins anew, and the
    present is the base. The weights that they have already change nothing, so
-   that a loop may call this at every turn. A source that is off keeps its place,
-   also while epochs of the mix pass. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
+   that a loop may call this at every turn. A source that is off keeps its
+   place, also while epochs of the mix pass. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
    EINVAL_SEQUENCE, EINVAL_NO_STEPS as mix_init: nothing is changed. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
@@ -1445,12 +1467,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
 
 /* Goes on where a state was saved, on a started mixture with the same stop
    rule, in any shape. Datasets are matched by name; some may have been added,
-   removed, put in another order or given other weights: then turns go on
-   counting, and the sequence begins anew. A dataset that has CHANGED gives
-   EMISMATCH_DATASET, unless `changed` is STATESAMPLER_RESTART_CHANGED. Of
-   each dataset here and, after them, of each that is no longer here,
-   mixture.changes then says which it was, also after an EMISMATCH (of the
-   stop rule, too); it is empty after other errors.
+   removed or put in another order: then turns go on counting, and the sequence
+   begins anew with the weights of this mixture. Otherwise it goes on with the
+   weights of the state; for others there is mix_weigh. A dataset that has
+   CHANGED gives EMISMATCH_DATASET, unless `changed` is
+   STATESAMPLER_RESTART_CHANGED. Of each dataset here and, after them, of each
+   that is no longer here, mixture.changes then says which it was, also after
+   an EMISMATCH (of the stop rule, too); it is empty after other errors.
    ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
