@@ -1,4 +1,4 @@
-/* statesampler.h - v0.3.0 - shuffled sample indices for training runs, one
+/* statesampler.h - v0.4.0 - shuffled sample indices for training runs, one
    header, no table. Public domain or MIT, see the end of the file.
 
    Do this:
