@@ -46,7 +46,7 @@ static inline void mix_model_sit(mix_model *m)
             CHECK(statesampler_init(&fresh, &m->desc[i]) == STATESAMPLER_OK);
             steps = statesampler_num_steps(&fresh);
         }
-        if (steps != 0)
+        if (steps != 0 && m->weight[i] != STATESAMPLER_OFF)
             seat[seats++] = i;
     }
     if (seats != m->seats)
@@ -147,6 +147,9 @@ static inline int mix_model_next(mix_model *m, uint32_t *source,
     }
     for (i = 0; i < m->count; i++) {
         m->restarted[i] = 0;
+        /* Who is off may stand in the middle of an epoch, and stays there. */
+        if (m->weight[i] == STATESAMPLER_OFF && mix_model_left(m, i) != 0)
+            continue;
         if (statesampler_step(&m->sampler[i]) != 0)
             statesampler_set_epoch(&m->sampler[i],
                                    statesampler_epoch(&m->sampler[i]) + 1);
@@ -158,7 +161,25 @@ static inline int mix_model_next(mix_model *m, uint32_t *source,
     return 0;
 }
 
-/* The run goes on in another shape, or as another rank. */
+/* Other weights: all begin to count anew, unless they are the same. */
+static inline void mix_model_weigh(mix_model *m, const uint32_t *weights)
+{
+    int same = 1;
+    uint32_t i;
+    for (i = 0; i < m->count; i++) {
+        if ((weights[i] ? weights[i] : 1) != (m->weight[i] ? m->weight[i] : 1))
+            same = 0;
+    }
+    if (same)
+        return;
+    for (i = 0; i < m->count; i++)
+        m->weight[i] = weights[i];
+    memset(m->had, 0, sizeof m->had);
+    mix_model_sit(m);
+}
+
+/* The run goes on in another shape, or as another rank. batch 0: each source
+   keeps its own. */
 static inline void mix_model_reshape(mix_model *m, uint32_t world,
                                      uint32_t batch, uint32_t rank,
                                      uint32_t drop_last)
@@ -168,7 +189,8 @@ static inline void mix_model_reshape(mix_model *m, uint32_t world,
         unsigned char state[STATESAMPLER_STATE_BYTES];
         must_save(&m->sampler[i], state);
         m->desc[i].world_size = world;
-        m->desc[i].batch_size = batch;
+        if (batch != 0)
+            m->desc[i].batch_size = batch;
         m->desc[i].rank = rank;
         m->desc[i].drop_last =
             drop_last && m->desc[i].tail != STATESAMPLER_TAIL_CARRY;
