@@ -42,7 +42,7 @@ static struct {
     {STATESAMPLER_EINVAL_STOP, 1, 0},
     {STATESAMPLER_EINVAL_SOURCE_RANK, 1, 0},
     {STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE, 1, 0},
-    {STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE, 1, 0},
+    {STATESAMPLER_EINVAL_ALL_OFF, 1, 0},
     {STATESAMPLER_EINVAL_SOURCE_SAMPLES, 1, 0},
     {STATESAMPLER_EINVAL_SOURCE_CARRY, 1, 0},
     {STATESAMPLER_EINVAL_WEIGHTS, 1, 0},
@@ -52,6 +52,7 @@ static struct {
     {STATESAMPLER_EINVAL_NAME_TAKEN, 0, 0},
     {STATESAMPLER_EINVAL_REPLACEMENT, 1, 0},
     {STATESAMPLER_EINVAL_PATH, 0, 0},
+    {STATESAMPLER_EINVAL_RESIZE, 1, 0},
     {STATESAMPLER_ERANGE_BASE, 1, 0},
     {STATESAMPLER_ERANGE_END, 1, 0},
     {STATESAMPLER_ERANGE_FAR, 1, 0},
@@ -60,6 +61,8 @@ static struct {
     {STATESAMPLER_ERANGE_SERVED, 1, 0},
     {STATESAMPLER_ERANGE_SOURCE, 1, 0},
     {STATESAMPLER_ERANGE_NAME, 0, 0},
+    {STATESAMPLER_ERANGE_OFF, 1, 0},
+    {STATESAMPLER_ERANGE_POSITION, 1, 0},
     {STATESAMPLER_ECORRUPT_SIZE, 1, 0},
     {STATESAMPLER_ECORRUPT_MAGIC, 1, 0},
     {STATESAMPLER_ECORRUPT_CHECK, 1, 0},
@@ -74,6 +77,7 @@ static struct {
     {STATESAMPLER_ECORRUPT_TURN, 1, 0},
     {STATESAMPLER_ECORRUPT_POINT, 1, 0},
     {STATESAMPLER_ECORRUPT_NAMES, 0, 0},
+    {STATESAMPLER_ECORRUPT_WEIGHTS, 1, 0},
     {STATESAMPLER_EVERSION_FORMAT, 1, 0},
     {STATESAMPLER_EVERSION_ALGORITHM, 1, 0},
     {STATESAMPLER_EMISMATCH_NUM_SAMPLES, 1, 0},
@@ -86,7 +90,6 @@ static struct {
     {STATESAMPLER_EMISMATCH_TAIL, 1, 0},
     {STATESAMPLER_EMISMATCH_SOURCES, 1, 0},
     {STATESAMPLER_EMISMATCH_STOP, 1, 0},
-    {STATESAMPLER_EMISMATCH_WEIGHT, 1, 0},
     {STATESAMPLER_EMISMATCH_DATASET, 0, 0}
 };
 
@@ -795,14 +798,17 @@ static void check_mixes(void)
          {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_STOP},
         {3, 2, {10, 20, 30}, {0, 0x7ffffffe, 0}, {0, 0, 0}, {0, 0, 0},
          {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_WEIGHTS},
-        {3, 3, {10, 20, 30}, {0, 0, UINT32_MAX}, {0, 0, 0}, {0, 0, 0},
+        {3, 3, {10, 20, 30}, {0, 0, UINT32_MAX - 1}, {0, 0, 0}, {0, 0, 0},
          {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_WEIGHTS},
+        {3, 1, {10, 20, 30},
+         {STATESAMPLER_OFF, STATESAMPLER_OFF, STATESAMPLER_OFF}, {0, 0, 0},
+         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_ALL_OFF},
+        {3, 3, {10, 0, 0}, {STATESAMPLER_OFF, 0, 0}, {0, 0, 0}, {0, 0, 0},
+         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS},
         {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 1}, {2, 2, 2},
          {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_RANK},
         {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 2, 1},
          {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE},
-        {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 2}, STATESAMPLER_EINVAL_SOURCE_BATCH_SIZE},
         {3, 0, {((uint64_t)1 << 62) - 50, 20, 30}, {0, 0, 0}, {0, 0, 0},
          {0, 0, 0}, {1, 1, 1}, {1u << 20, 1u << 20, 1u << 20},
          STATESAMPLER_EINVAL_SOURCE_SAMPLES},
@@ -1114,7 +1120,9 @@ static void check_mix_fields(void)
         {0, FORGE_SOURCE_STEP, 0, STATESAMPLER_ECORRUPT_BASE},
         {1, FORGE_SOURCE_STEP, (uint64_t)1 << 40, STATESAMPLER_ECORRUPT_BASE},
         {1, FORGE_WORLD_SIZE, 5, STATESAMPLER_ECORRUPT_SHAPES},
-        {2, FORGE_BATCH_SIZE, 5, STATESAMPLER_ECORRUPT_SHAPES}
+        {0, FORGE_SOURCE_WEIGHT, 0, STATESAMPLER_ECORRUPT_WEIGHTS},
+        {2, FORGE_SOURCE_WEIGHT, (uint32_t)1 << 31,
+         STATESAMPLER_ECORRUPT_WEIGHTS}
     };
     unsigned char state[MIX_BYTES];
     size_t i;
@@ -1128,10 +1136,40 @@ static void check_mix_fields(void)
         start(2, STATESAMPLER_STOP_RESTART);
         unloaded_mix(state, MIX_BYTES, broken[i].code);
         if (broken[i].where != HEAD &&
-            broken[i].code != STATESAMPLER_ECORRUPT_SHAPES)
+            broken[i].code != STATESAMPLER_ECORRUPT_SHAPES &&
+            broken[i].code != STATESAMPLER_ECORRUPT_WEIGHTS)
             undescribed_mix(state, MIX_BYTES, broken[i].where,
                             broken[i].code);
     }
+}
+
+/* A mix of other weights and batch sizes has its own again. */
+static void check_mix_restored(void)
+{
+    unsigned char state[MIX_BYTES];
+    uint32_t i;
+    make_mix(state, STATESAMPLER_STOP_RESTART);
+    forge_put(state, FORGE_MIX_TURN, 1000000);
+    forge_seal(state, MIX_BYTES);
+    for (i = 0; i < SOURCES; i++) {
+        statesampler_desc d = source_of(i, 3);
+        d.batch_size = 7 + i;
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+        sources[i].weight = i == 0 ? STATESAMPLER_OFF : 0;
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&mix, 5) == STATESAMPLER_OK);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_TURN);
+    /* A state whose sources are all off. */
+    make_mix(state, STATESAMPLER_STOP_RESTART);
+    for (i = 0; i < SOURCES; i++)
+        forge_put(state + FORGE_SOURCE(i), FORGE_SOURCE_WEIGHT,
+                  STATESAMPLER_OFF);
+    forge_seal(state, MIX_BYTES);
+    start(2, STATESAMPLER_STOP_RESTART);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_WEIGHTS);
 }
 
 static void check_mix_wholeness(void)
@@ -1178,7 +1216,6 @@ static void check_mix_mismatch(void)
         unsigned size;
         int code;
     } other[] = {
-        {FORGE_SOURCE_WEIGHT, STATESAMPLER_EMISMATCH_WEIGHT},
         {FORGE_NUM_SAMPLES, STATESAMPLER_EMISMATCH_NUM_SAMPLES},
         {FORGE_SEED, STATESAMPLER_EMISMATCH_SEED},
         {FORGE_STREAM, STATESAMPLER_EMISMATCH_STREAM},
@@ -1193,7 +1230,7 @@ static void check_mix_mismatch(void)
         for (i = 0; i < COUNT(other); i++) {
             unsigned char *part = forged + FORGE_SOURCE(k);
             uint64_t value;
-            if (k != 1 && i >= 4)
+            if (k != 1 && i >= 3)
                 continue; /* only this one has chunks */
             memcpy(forged, state, MIX_BYTES);
             value = forge_get(part, other[i].at, other[i].size);
@@ -1226,6 +1263,149 @@ static void check_mix_mismatch(void)
                      : k == 1 ? STATESAMPLER_EMISMATCH_PARTITION
                               : STATESAMPLER_EMISMATCH_TAIL);
     }
+}
+
+/* --- weigh, reshape, resize ----------------------------------------------- */
+
+static void unweighed(const uint32_t *weights, int code)
+{
+    snapshot before;
+    take_snapshot(&before);
+    CHECK_CODE(statesampler_mix_weigh(&mix, weights), code);
+    check_snapshot(&before);
+}
+
+static void check_weights(void)
+{
+    static const uint32_t off[SOURCES] = {STATESAMPLER_OFF, STATESAMPLER_OFF,
+                                          STATESAMPLER_OFF};
+    static const uint32_t heavy[SOURCES] = {1, 0x7ffffffe, 0};
+    static const uint32_t first[SOURCES] = {1, STATESAMPLER_OFF,
+                                            STATESAMPLER_OFF};
+    static const uint32_t others[SOURCES] = {STATESAMPLER_OFF, 1, 1};
+    static const uint32_t lone[SOURCES] = {0, 0, (uint32_t)1 << 30};
+    statesampler_desc d = plain();
+    statesampler_place place;
+    uint64_t turn;
+    uint32_t i;
+    start(2, STATESAMPLER_STOP_ALL);
+    CHECK(statesampler_mix_seek(&mix, 7) == STATESAMPLER_OK);
+    unweighed(off, STATESAMPLER_EINVAL_ALL_OFF);
+    unweighed(heavy, STATESAMPLER_EINVAL_WEIGHTS);
+    CHECK_CODE(statesampler_mix_weigh(&mix, others), STATESAMPLER_OK);
+    CHECK_CODE(statesampler_mix_locate(&mix, 0, 0, &turn, &place),
+               STATESAMPLER_ERANGE_OFF);
+    /* Too long as soon as the others weigh more; not while it is off. */
+    for (i = 0; i < SOURCES; i++) {
+        d.num_samples = i == 0 ? (uint64_t)1 << 40 : 10;
+        d.rank = 0;
+        d.world_size = 1;
+        d.batch_size = 1;
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+        sources[i].weight = 0;
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                STATESAMPLER_STOP_ALL) == STATESAMPLER_OK);
+    unweighed(lone, STATESAMPLER_EINVAL_SEQUENCE);
+    CHECK_CODE(statesampler_mix_weigh(&mix, first), STATESAMPLER_OK);
+    CHECK_CODE(statesampler_mix_weigh(&mix, others), STATESAMPLER_OK);
+    {
+        const uint32_t light[SOURCES] = {STATESAMPLER_OFF, 1,
+                                         (uint32_t)1 << 30};
+        CHECK_CODE(statesampler_mix_weigh(&mix, light), STATESAMPLER_OK);
+    }
+    /* Nobody with steps is left. */
+    for (i = 0; i < SOURCES; i++) {
+        d.num_samples = i == 0 ? 10 : 0;
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+        sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    unweighed(others, STATESAMPLER_EINVAL_NO_STEPS);
+}
+
+static void unshaped_mix(uint32_t rank, uint32_t world_size, int code)
+{
+    snapshot before;
+    take_snapshot(&before);
+    CHECK_CODE(statesampler_mix_reshape(&mix, rank, world_size), code);
+    check_snapshot(&before);
+}
+
+static void check_mix_shapes(void)
+{
+    uint32_t i;
+    start(2, STATESAMPLER_STOP_NEVER);
+    unshaped_mix(2, 2, STATESAMPLER_EINVAL_RANK);
+    unshaped_mix(1, 0, STATESAMPLER_EINVAL_RANK);
+    unshaped_mix(UINT32_MAX, 5, STATESAMPLER_EINVAL_RANK);
+    for (i = 0; i < SOURCES; i++) {
+        statesampler_desc d = source_of(i, 1);
+        d.batch_size = (uint32_t)1 << (29 + i);
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    unshaped_mix(0, (uint32_t)1 << 31, STATESAMPLER_EINVAL_GLOBAL_BATCH);
+    /* With DROP, no rank has a sample of so few. */
+    for (i = 0; i < SOURCES; i++) {
+        statesampler_desc d = plain();
+        d.num_samples = 10;
+        d.rank = 0;
+        d.world_size = 1;
+        d.tail = STATESAMPLER_TAIL_DROP;
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    unshaped_mix(0, 11, STATESAMPLER_EINVAL_NO_STEPS);
+    CHECK_CODE(statesampler_mix_reshape(&mix, 0, 10), STATESAMPLER_OK);
+}
+
+static void unshaped(const statesampler_desc *d, uint32_t rank,
+                     uint32_t world_size, uint32_t batch_size, int code)
+{
+    statesampler s, before;
+    memset(&s, 0, sizeof s);
+    CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
+    before = s;
+    CHECK_CODE(statesampler_reshape(&s, rank, world_size, batch_size), code);
+    CHECK(memcmp(&s, &before, sizeof s) == 0);
+}
+
+static void unsized(const statesampler_desc *d, uint64_t steps, uint64_t n,
+                    int code)
+{
+    statesampler s, before;
+    memset(&s, 0, sizeof s);
+    CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, steps) == STATESAMPLER_OK);
+    before = s;
+    CHECK_CODE(statesampler_resize(&s, n), code);
+    CHECK(memcmp(&s, &before, sizeof s) == 0);
+}
+
+static void check_changes(void)
+{
+    statesampler_desc d = plain();
+    unshaped(&d, 4, 4, 5, STATESAMPLER_EINVAL_RANK);
+    unshaped(&d, 1, 0, 5, STATESAMPLER_EINVAL_RANK);
+    unshaped(&d, 0, (uint32_t)1 << 31, (uint32_t)1 << 31,
+             STATESAMPLER_EINVAL_GLOBAL_BATCH);
+    unsized(&d, 2, 999, STATESAMPLER_EINVAL_RESIZE);
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    unsized(&d, 2, limit + 1, STATESAMPLER_EINVAL_NUM_SAMPLES);
+    unsized(&d, 2, 2 * d.world_size * d.batch_size - 1,
+            STATESAMPLER_ERANGE_POSITION);
+    unsized(&d, 2, d.num_samples, STATESAMPLER_OK);
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    unsized(&d, 2, 999, STATESAMPLER_EINVAL_RESIZE);
+    d.partition = STATESAMPLER_PARTITION_INTERLEAVED;
+    d.drop_last = 0;
+    d.tail = STATESAMPLER_TAIL_CARRY;
+    unsized(&d, 0, 0, STATESAMPLER_EINVAL_CARRY_EMPTY);
 }
 
 /* --- All codes ------------------------------------------------------------ */
@@ -1296,7 +1476,11 @@ int main(int argc, char **argv)
     check_mix_capacity();
     check_mix_fields();
     check_mix_wholeness();
+    check_mix_restored();
     check_mix_mismatch();
+    check_weights();
+    check_mix_shapes();
+    check_changes();
     check_texts();
     check_kinds();
     return check_done("test_errors");
