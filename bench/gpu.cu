@@ -130,6 +130,11 @@ __host__ __device__ static void use_questions(result *r, statesampler *s,
     note(r, count + statesampler_position(s));
     statesampler_begin(s, 9);
     note(r, statesampler_position(s));
+    note(r, statesampler_sample_seed(s, 9, num_samples / 2));
+    expect(r, statesampler_reshape(s, 1, 2, BATCH) == STATESAMPLER_OK);
+    note(r, statesampler_num_steps(s));
+    note(r, (uint64_t)-statesampler_resize(s, num_samples / 2));
+    note(r, statesampler_num_steps(s));
 }
 
 /* A first step, a save, a load on another rank, and the rest there. */

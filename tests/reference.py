@@ -433,6 +433,8 @@ where the index 37 * call mod (num_samples + 1) is: position, step, rank and
 slot, or 1 for EINVAL, or 2 for ERANGE; after it: how many indices it served,
 and the indices. And the state after all calls.
 
+kind seed: for each index the 64 bits of a sample in an epoch.
+
 kind audit: the sums of i, i^2 and i^3 over [0, num_samples), modulo 2^64.
 
 A digest is the 64-bit FNV-1a of bytes (from 0xcbf29ce484222325, times
@@ -693,8 +695,26 @@ def add_audits():
              "sum3": (n * (n - 1) // 2)**2 & M})
 
 
+def sample_seed(seed, epoch, stream, index):
+    key = derive(epoch_key(seed, epoch, stream), 2**63 + 2**61)
+    return derive(key, index)
+
+
+def add_seeds():
+    for seed, epoch, stream in [(0, 0, 0), (42, 0, 0), (42, 1, 0), (42, 0, 1),
+                                (2**64 - 1, 2**64 - 1, 2**64 - 1),
+                                (1, 2**63, 2**32)]:
+        indices = [0, 1, 2, 999, 2**32 - 1, 2**32, 2**62 - 1, 2**64 - 1]
+        add("seed", "seed",
+            {"seed": seed, "epoch": epoch, "stream": stream,
+             "indices": indices,
+             "seeds": [sample_seed(seed, epoch, stream, index)
+                       for index in indices]})
+
+
 if __name__ == "__main__":
     add_perms()
     add_samplers()
     add_audits()
+    add_seeds()
     print_all()

@@ -342,6 +342,27 @@ static void audit_case(void)
     same(parts[0].sum3, sums.sum3, "sum3");
 }
 
+/* --- sample_seed --- */
+
+static void seed_case(void)
+{
+    static uint64_t indices[MOST], seeds[MOST];
+    statesampler_desc d;
+    statesampler s;
+    size_t count = MOST, seeded = MOST, i;
+    memset(&d, 0, sizeof d);
+    d.num_samples = 10;
+    d.seed = number_of("seed");
+    d.stream = number_of("stream");
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(read_list(find("indices"), indices, &count) != NULL);
+    CHECK(read_list(find("seeds"), seeds, &seeded) != NULL);
+    CHECK(count != 0 && count == seeded);
+    for (i = 0; i < count; i++)
+        same(statesampler_sample_seed(&s, number_of("epoch"), indices[i]),
+             seeds[i], "sample_seed");
+}
+
 /* --- All cases --- */
 
 static const struct {
@@ -351,6 +372,7 @@ static const struct {
     {"perm", perm_case},
     {"sampler", sampler_case},
     {"audit", audit_case},
+    {"seed", seed_case},
 };
 
 /* The digest of all lines of a group, without what ends them. */
@@ -421,6 +443,8 @@ static struct {
      UINT64_C(0xf79bfaf7b49a2b50), 0},
     {"audit",
      UINT64_C(0x6937bcf7af67f93a), 0},
+    {"seed",
+     UINT64_C(0x39ffb059382a4717), 0},
 };
 
 #define KINDS (sizeof kinds / sizeof kinds[0])

@@ -110,10 +110,21 @@ function check_sampler(d) {
         same(Buffer.from(bytes()).toString("hex"), d.state, "the state");
 }
 
+function check_seed(d) {
+    describe({ num_samples: 10, seed: d.seed, stream: d.stream });
+    same(c.statesampler_init(object, desc), 0, "init");
+    d.indices.forEach((index, i) =>
+        same(unsigned(c.statesampler_sample_seed(object, BigInt(d.epoch),
+                                                 BigInt(index))),
+             d.seeds[i], "sample_seed"));
+}
+
 JSON.parse(fs.readFileSync(vectors)).cases.forEach((wanted, i) => {
     where = `case ${i + 1}, ${wanted.config}`;
     if (wanted.kind === "audit")
         return;
+    if (wanted.kind === "seed")
+        return check_seed(wanted);
     digest = 0xcbf29ce484222325n;
     (wanted.kind === "perm" ? check_perm : check_sampler)(wanted);
     same(digest.toString(16).padStart(16, "0"), wanted.digest, "the digest");
