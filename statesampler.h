@@ -1671,6 +1671,14 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
     }
 }
 
+/* Makes perm unlike any: no dataset has so many samples. */
+STATESAMPLER_PRIV void statesampler_priv_perm_clear(statesampler_perm *perm)
+{
+    perm->n = ~(uint64_t)0;
+    perm->key = 0;
+    perm->left = perm->right = perm->rounds = perm->wide = 0;
+}
+
 /* Makes perm the permutation of [0, n) under another key, most often of as many
    as before. A permutation is a function of its size and key. */
 STATESAMPLER_PRIV_SHARED void statesampler_priv_perm_set(
@@ -3210,14 +3218,12 @@ STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_order *order)
 {
     order->blocks = 0; /* no dataset has none, so this fits no block */
-    /* No dataset has so many, so these fit none and no window. */
-    order->perm.n = order->inside.n = ~(uint64_t)0;
-    order->inside.key = 0;
+    statesampler_priv_perm_clear(&order->perm);
+    statesampler_priv_perm_clear(&order->inside);
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
     order->block = 0;
     order->epoch = order->epoch_key = order->key = 0;
     order->start = order->size = 0;
-    order->inside.left = order->inside.right = order->inside.rounds = 0;
 }
 
 /* The samples of a block are *size from *start on. The first num_samples mod
