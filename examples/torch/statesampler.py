@@ -185,6 +185,7 @@ for _name, _result, *_arguments in (
         ("mix_init", _int, _pointer, _pointer, _u32, _u32),
         ("mix_next", _int, _pointer, _pointer, _sets(_size), _sets(_u32)),
         ("mix_seek", _int, _pointer, _u64),
+        ("mix_weigh", _int, _pointer, _pointer),
         ("mix_turn", _u64, _pointer),
         ("mix_num_turns", _u64, _pointer),
         ("mix_epoch", _u64, _pointer),
@@ -890,6 +891,7 @@ class _Mix:
     def __init__(self, descs, weights, stop, epoch):
         self.sources = _memory(_SOURCE * len(descs))
         self.memory = _memory(_MIX)
+        self.weights = (_u32 * len(weights))(*weights)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
             desc = _Desc.from_buffer_copy(desc)
             desc.epoch = epoch
@@ -904,7 +906,11 @@ class _Mix:
         return state.raw
 
     def load(self, state):
-        return _c.statesampler_mix_load(self.memory, state, len(state))
+        code = _c.statesampler_mix_load(self.memory, state, len(state))
+        if code == 0:
+            # The weights are then the state's: from here on its own.
+            _check(_c.statesampler_mix_weigh(self.memory, self.weights))
+        return code
 
 
 class RoundRobinBatchSampler(_Resumable):
@@ -915,8 +921,8 @@ class RoundRobinBatchSampler(_Resumable):
     batch_size, drop_last: of each rank's batches, as torch's BatchSampler.
     rank, num_replicas, seed, shuffle: as StatefulDistributedSampler's. Each
         dataset has an order of its own.
-    weights: how many turns each dataset has in a round, in integers; None: one
-        each.
+    weights: how many turns each dataset has in a round, in integers, which may
+        be others than those of a state that is loaded; None: one each.
     stop: when an epoch ends. "first": at the turn of a dataset that has
         nothing left. "all": when each dataset has been served once.
         "restart": the same, but those that are finished earlier begin again.
@@ -1033,9 +1039,7 @@ class RoundRobinBatchSampler(_Resumable):
                 said += _differences({"stop": _STOPS[place.stop]},
                                      {"stop": self.stop})
             said += _differences(
-                {"weight": place.weight, **_identity(theirs)},
-                {"weight": self._weights[i], **_identity(ours)},
-                f" for dataset {i}")
+                _identity(theirs), _identity(ours), f" for dataset {i}")
         return "; ".join(said)
 
     def state_dict(self):

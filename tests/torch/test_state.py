@@ -440,8 +440,6 @@ class States(unittest.TestCase):
                  "1"),
                 ({"lengths": [20, 30, 1]}, "the state has 2 datasets, this "
                  "sampler 3"),
-                ({"weights": [1, 2]}, "the state has weight 1 for dataset 1, "
-                 "this sampler 2"),
                 ({"stop": "all"}, "the state has stop first, this sampler "
                  "all"),
                 ({"seed": 1}, "the state has seed 0 for dataset 0, this "
@@ -451,6 +449,19 @@ class States(unittest.TestCase):
                 RoundRobin(**{**base, **other}).load_state_dict(state)
             self.assertEqual(str(caught.exception), word)
             self.refused(RoundRobin(**{**base, **other}), state, word)
+
+    def test_other_weights(self):
+        """From a state on with other weights, and each sample once."""
+        base = dict(lengths=[20, 40], batch_size=2, rank=0, num_replicas=1,
+                    stop="all")
+        before = RoundRobin(**base)
+        served = [next(it) for it in [iter(before)] for _ in range(6)]
+        after = RoundRobin(**base, weights=[1, 2])
+        after.load_state_dict(before.state_dict())
+        rest = list(after)
+        self.assertEqual(sorted(sum(served + rest, [])), list(range(60)))
+        first = sum(batch[0] < 20 for batch in rest[:9])
+        self.assertEqual(first, 3)
 
     def test_the_other_kinds_state(self):
         one, other = Distributed(range(9), 1, 0), RoundRobin([9], 1, 0, 1)
