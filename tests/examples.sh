@@ -390,6 +390,49 @@ grow() {
     has out "    books  epoch 0, step 0 of 13"
 }
 
+# blend_killed RANKS BATCH: goes on from the file state till it is killed. What
+# it prints does not fit a pipe, so that it is not through before that.
+blend_killed() {
+    "$bin/blend" state $1 $2 >pipe 2>err &
+    pid=$!
+    exec 3<pipe
+    head -n 40 <&3 >part
+    kill -9 $pid
+    wait $pid || code=$?
+    exec 3<&-
+    equal "${code:-0}" 137
+    finds "^turn [0-9]*, $1 ranks, batches of $2\$" part
+    code=0
+}
+
+# The shares of a row sum to its batch, and so do the samples.
+blend() {
+    rm -f state pipe
+    mkfifo pipe
+    blend_killed 4 32
+    finds '^turn 0, 4 ranks' part
+    blend_killed 7 3
+    first=$(sed -n 's/^turn \([0-9]*\),.*/\1/p' part | tail -n 1)
+    blend_killed 2 20
+    second=$(sed -n 's/^turn \([0-9]*\),.*/\1/p' part | tail -n 1)
+    [ "$first" -gt 0 ] && [ "$second" -gt "$first" ]
+    status 0 blend state 8 25
+    grep '^model' out >model
+    awk '/\// { for (i = 1; i <= NF; i++) {
+                    split($i, part, "/"); n += part[1]; share += part[2]
+                    if (part[1] - part[2] > 3 || part[2] - part[1] > 3) exit 1 }
+                if (n > 25 || share < n - 0.5 || share > n + 0.5) exit 1
+                rows++; n = share = 0 }
+        END { exit rows < 100 }' out
+    status 0 blend
+    grep '^model' out | same - model
+    status 2 blend state 0 5
+    status 2 blend state 5
+    finds 'RANKS and BATCH' err
+    echo other >state
+    status 1 blend state 1 1
+}
+
 recipe_ranks() {
     for r in 0 1 2 3 4 5 6; do
         status 0 env -i RANK=$r WORLD_SIZE=7 "$bin/recipe_ranks"
@@ -443,6 +486,11 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+if command -v mkfifo >/dev/null; then
+    check "blend.c: killed on 4, 7 and 2 ranks, the run of one rank" blend
+else
+    skip "blend.c: killed on 4, 7 and 2 ranks: mkfifo is not here"
+fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
 else
