@@ -418,10 +418,11 @@ blend() {
     [ "$first" -gt 0 ] && [ "$second" -gt "$first" ]
     status 0 blend state 8 25
     grep '^model' out >model
-    awk '/\// { for (i = 1; i <= NF; i++) {
+    awk '/^turn/ { batch = $NF }
+        /\// { for (i = 1; i <= NF; i++) {
                     split($i, part, "/"); n += part[1]; share += part[2]
                     if (part[1] - part[2] > 3 || part[2] - part[1] > 3) exit 1 }
-                if (n > 25 || share < n - 0.5 || share > n + 0.5) exit 1
+                if (n > batch || share < n - 0.5 || share > n + 0.5) exit 1
                 rows++; n = share = 0 }
         END { exit rows < 100 }' out
     status 0 blend
