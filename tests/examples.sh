@@ -434,6 +434,47 @@ blend() {
     status 1 blend state 1 1
 }
 
+# What samples of a group had sums to what the group had; of 255000 draws each
+# share is within 5 deviations; and the factors are roots of 10 and 2.5.
+weights() {
+    status 0 weights
+    has out "  200 samples never, 400 once, 400 4 times"
+    awk '/ served / {
+            if ($7 + $11 != $1 || $7 * $9 + $11 * ($9 + 1) != $4) exit 1
+            groups++
+        }
+        / 128000$/ {
+            for (i = 0; i < 8; i++) {
+                share = 1000 * 2 ^ i
+                if (($(i + 1) - share) ^ 2 > 25 * share) exit 1
+                sum += $(i + 1) + 0
+            }
+        }
+        / factor / {
+            wanted = $4 == "10:" ? 10 : $4 == "40:" ? 2.5 : 1
+            if (($6 ^ 2 - wanted) ^ 2 > 0.0001) exit 1
+            off = $NF - 64 * sqrt(wanted)
+            if (off > 1.1 || off < -1.1) exit 1
+            factors++
+        }
+        END { exit groups != 6 || sum != 255000 || factors != 3 }' out
+    has out "  1000 web    served 1500 times:  500 of them   1 times, 500 of them 2"
+    has out "   200 books  served  800 times:  200 of them   4 times,   0 of them 5"
+}
+
+split() {
+    status 0 split
+    has out "validation: 5000 ids, training: 95003"
+    has out "10 %: 10000 ids; 20 %: 20000, among them 10000 of the 10 %"
+    awk '/^fold .*train/ {
+            if ($3 + $8 != 100003 || $3 < 20000 || $3 > 20001) exit 1
+            small += $3
+        }
+        /^fold .* ids(,|$)/ { if ($3 != 200000000000) exit 1; huge++ }
+        END { exit small != 100003 || huge != 5 }' out
+    equal "$(grep -c 123456789012 out)" 1
+}
+
 recipe_ranks() {
     for r in 0 1 2 3 4 5 6; do
         status 0 env -i RANK=$r WORLD_SIZE=7 "$bin/recipe_ranks"
@@ -487,6 +528,8 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+check "weights.c: what each had is what its weight says" weights
+check "split.c: sets of exact size, of 10^12 too" split
 if command -v mkfifo >/dev/null; then
     check "blend.c: killed on 4, 7 and 2 ranks, the run of one rank" blend
 else
