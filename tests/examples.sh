@@ -440,7 +440,7 @@ weights() {
     status 0 weights
     has out "  200 samples never, 400 once, 400 4 times"
     awk '/ served / {
-            if ($7 + $11 != $1 || $7 * $9 + $11 * ($9 + 1) != $4) exit 1
+            if ($6 + $11 != $1 || $6 * $9 + $11 * ($9 + 1) != $4) exit 1
             groups++
         }
         / 128000$/ {
