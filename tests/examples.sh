@@ -475,6 +475,15 @@ split() {
     equal "$(grep -c 123456789012 out)" 1
 }
 
+# A line for each recipe of examples/README.md; learning has two.
+recipes() {
+    status 0 recipes
+    equal "$(grep -c '^ok ' out)" 12
+    equal "$(sed -n '/^# Recipes/,/^# In a CUDA/p' "$root/examples/README.md" |
+             grep -c '^```c$')" 12
+    equal "$(grep -c '^NOT' out || true)" 0
+}
+
 recipe_ranks() {
     for r in 0 1 2 3 4 5 6; do
         status 0 env -i RANK=$r WORLD_SIZE=7 "$bin/recipe_ranks"
@@ -529,6 +538,7 @@ check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
 check "weights.c: what each had is what its weight says" weights
+check "recipes.c: each recipe of examples/README.md does what it says" recipes
 check "split.c: sets of exact size, of 10^12 too" split
 if command -v mkfifo >/dev/null; then
     check "blend.c: killed on 4, 7 and 2 ranks, the run of one rank" blend
