@@ -31,16 +31,15 @@ static int worst; /* most of that in one batch, both in hundredths */
 /* Goes to this or a later turn, by the stages' weights, and returns those. */
 static const uint32_t *go_to(uint64_t turn)
 {
-    for (;;) { /* at most once a stage */
-        uint64_t now = statesampler_mix_turn(&mix), end = turn;
-        unsigned stage = now < STAGE ? 0 : now < 2 * STAGE ? 1 : 2;
+    for (;;) { /* each time nearer by up to STAGE turns */
+        uint64_t now = statesampler_mix_turn(&mix), k = now / STAGE;
+        uint64_t end = (k + 1) * STAGE;
+        const uint32_t *percent = weight[k < 2 ? k : 2];
 
-        if (stage < 2 && (stage + 1) * STAGE < turn)
-            end = (stage + 1) * STAGE;
-        example_must(statesampler_mix_weigh(&mix, weight[stage]));
+        example_must(statesampler_mix_weigh(&mix, percent));
         if (now == turn)
-            return weight[stage];
-        example_must(statesampler_mix_seek(&mix, end));
+            return percent;
+        example_must(statesampler_mix_seek(&mix, end < turn ? end : turn));
     }
 }
 
@@ -103,8 +102,8 @@ int main(int argc, char **argv)
     size_t size = sizeof parts;
     int code = STATESAMPLER_OK;
 
-    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\nBlends 8 "
-        "sources in 3 shapes and by a table; or goes on from FILE in one.\n");
+    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\nBlends in "
+        "three shapes and by a table; or goes on from FILE in one.\n");
     if (argc > 1 && (argc < 4 || sscanf(argv[2], "%" SCNu32, shapes[3]) != 1 ||
                      sscanf(argv[3], "%" SCNu32, shapes[3] + 1) != 1 ||
                      shapes[3][0] - 1 > 998 || shapes[3][1] - 1 > 998))
@@ -115,8 +114,8 @@ int main(int argc, char **argv)
         example_must(statesampler_init(&sources[k].sampler, &desc));
         sources[k].weight = weight[0][k];
     }
-    example_must(
-        statesampler_mix_init(&mix, sources, SOURCES, STATESAMPLER_STOP_NEVER));
+    example_must(statesampler_mix_init(&mix, sources, SOURCES,
+                                       STATESAMPLER_STOP_NEVER));
     example_must(statesampler_mix_save(&mix, whole.mix, sizeof whole.mix));
     parts = whole;
     run(&whole, NULL, shapes[0]);
