@@ -260,7 +260,8 @@ static int read_windows(uint64_t epoch)
 
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
         for (i = 0; i < count; i++) {
-            first = batch[i] * T + statesampler_sample_seed(&s, epoch, 0) % T;
+            first = batch[i] * T +
+                    statesampler_sample_seed(&s, epoch, STATESAMPLER_NONE) % T;
             train_window(find_part(DOCUMENTS, first), first, first + T + 1);
         }
     return code;

@@ -105,7 +105,6 @@ int main(int argc, char **argv)
     printf("10 %%: %" PRIu64 " ids; 20 %%: %" PRIu64 ", among them %" PRIu64
            " of the 10 %%\n", count_ids(tenth), count_ids(fifth), nested);
     good = good && nested == SAMPLES / 10 && count_ids(fifth) == SAMPLES / 5;
-
     example_must(statesampler_perm_init(&perm, huge, 42, 0, 7));
     printf("of 10^12, by %u bytes:\n", (unsigned)sizeof perm);
     for (i = 0; i < FOLDS; i++) {

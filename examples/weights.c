@@ -92,15 +92,14 @@ int main(int argc, char **argv)
     unsigned i, good = 1;
 
     example_begin(argc, argv, 0, "usage: weights\n\nEpochs by weights.\n");
-    for (i = 0; i < MOST; i++) {
-        groups[i].samples = 1;
-        groups[i].weight = i * i % 5;
-    }
+    for (i = 0; i < MOST; i++)
+        groups[i] = (group){"", 1, i * i % 5, 0};
     serve(MOST, STATESAMPLER_ORDER_SHUFFLE);
     printf("repeats of 0, 1 and 4, for 1000 samples\n ");
     for (i = 0; i < MOST; i++) {
         good = good && served[i][0] == groups[i].weight;
-        printf(i < 20 ? " %u" : "", served[i][0]);
+        if (i < 20)
+            printf(" %u", served[i][0]);
     }
     for (i = 0; i < 8; i++)
         groups[i].weight = (uint64_t)1000 << i;
