@@ -121,13 +121,15 @@ int main(int argc, char **argv)
                                        STATESAMPLER_STOP_NEVER));
     example_must(statesampler_mix_save(&mix, whole.mix, sizeof whole.mix));
     parts = whole;
-    run(&whole, NULL, shapes[0]);
-    for (k = 0; k < SOURCES; k++)
-        good = good && owed[k] == 0;
     if (argc > 1)
         code = statesampler_load_file(argv[1], &parts, sizeof parts, &size);
     example_must(size != sizeof parts ? STATESAMPLER_ECORRUPT_SIZE
                  : code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
+    if (argc > 1) /* to fail now, if it must */
+        example_must(statesampler_save_file(argv[1], &parts, sizeof parts));
+    run(&whole, NULL, shapes[0]);
+    for (k = 0; k < SOURCES; k++)
+        good = good && owed[k] == 0;
     for (k = argc > 1 ? 3 : 1; k < 4; k++)
         run(&parts, argc > 1 ? argv[1] : NULL, shapes[k]);
     printf("model %016" PRIx64 ", and on one rank %016" PRIx64 "\n",

@@ -432,6 +432,11 @@ blend() {
     finds 'RANKS and BATCH' err
     echo other >state
     status 1 blend state 1 1
+    empty out
+    has state other
+    status 1 blend nowhere/state 1 1
+    finds '^blend: the folder of the file does not exist' err
+    empty out
 }
 
 # What the samples of a group had sums to the group's weight; of the draws each
