@@ -1,7 +1,7 @@
 /* broken.h - the library with faults, for tests/examples.sh: it loses the
-   third step or turn, finds no sample, hands each turn to the first source,
-   and does not go on where a state says. Whatever is compiled after this must
-   notice. */
+   third step or turn, finds no sample, has a sample at two positions, hands
+   each turn to the first source, and does not go on where a state says.
+   Whatever is compiled after this must notice. */
 #define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
@@ -53,6 +53,12 @@ static int broken_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
+static uint64_t broken_perm_at(const statesampler_perm *perm,
+                               uint64_t position)
+{
+    return statesampler_perm_at(perm, position == 3 ? 0 : position);
+}
+
 #ifdef STATESAMPLER_STB_DS
 static int broken_mixture_load(statesampler_mixture *m, const void *state,
                                size_t size, int changed)
@@ -68,4 +74,5 @@ static int broken_mixture_load(statesampler_mixture *m, const void *state,
 #define statesampler_next broken_next
 #define statesampler_at broken_at
 #define statesampler_load broken_load
+#define statesampler_perm_at broken_perm_at
 #define statesampler_mix_next broken_mix_next

@@ -390,6 +390,117 @@ grow() {
     has out "    books  epoch 0, step 0 of 13"
 }
 
+# blend_killed RANKS BATCH: goes on from the file state till it is killed. What
+# it prints does not fit a pipe, so that it is not through before that.
+blend_killed() {
+    "$bin/blend" state $1 $2 >pipe 2>err &
+    pid=$!
+    exec 3<pipe
+    head -n 40 <&3 >part
+    kill -9 $pid
+    wait $pid || code=$?
+    exec 3<&-
+    equal "${code:-0}" 137
+    finds "^turn [0-9]*, $1 ranks, batches of $2\$" part
+    code=0
+}
+
+# The shares of a row sum to its batch, and so do the samples.
+blend() {
+    rm -f state pipe
+    mkfifo pipe
+    blend_killed 4 32
+    finds '^turn 0, 4 ranks' part
+    blend_killed 7 3
+    first=$(sed -n 's/^turn \([0-9]*\),.*/\1/p' part | tail -n 1)
+    blend_killed 2 20
+    second=$(sed -n 's/^turn \([0-9]*\),.*/\1/p' part | tail -n 1)
+    [ "$first" -gt 0 ] && [ "$second" -gt "$first" ]
+    status 0 blend state 8 25
+    grep '^model' out >model
+    awk '/^turn/ { batch = $NF }
+        /\// { for (i = 1; i <= NF; i++) {
+                    split($i, part, "/"); n += part[1]; share += part[2]
+                    if (part[1] - part[2] > 3 || part[2] - part[1] > 3) exit 1 }
+                if (n > batch || share < n - 0.5 || share > n + 0.5) exit 1
+                rows++; n = share = 0 }
+        END { exit rows < 100 }' out
+    status 0 blend
+    grep '^model' out | same - model
+    status 2 blend state 0 5
+    status 2 blend state 5
+    finds 'RANKS and BATCH' err
+    echo other >state
+    status 1 blend state 1 1
+    empty out
+    has state other
+    status 1 blend nowhere/state 1 1
+    finds '^blend: the folder of the file does not exist' err
+    empty out
+}
+
+# What the samples of a group had sums to the group's weight; of the draws each
+# share is within 5 deviations.
+weights() {
+    status 0 weights
+    has out "  0 1 4 4 1 0 1 4 4 1 0 1 4 4 1 0 1 4 4 1 ..."
+    awk '/ served / {
+            if ($6 + $11 != $1 || $6 * $9 + $11 * ($9 + 1) != $4) exit 1
+            groups++
+        }
+        drawn {
+            for (i = 0; i < 8; i++) {
+                share = 1000 * 2 ^ i
+                if (($(i + 1) - share) ^ 2 > 25 * share) exit 1
+                sum += $(i + 1)
+            }
+        }
+        { drawn = /draws by/ }
+        END { exit groups != 6 || sum != 255000 }' out
+    equal "$(awk '$2 == "web" { print $6, $9, $11, $14 }
+                  $2 == "books" { print $6, $9 }' out | tr '\n' ' ')" \
+        "500 1 500 2 200 4 "
+}
+
+# The squares of the factors are 10, 2.5 and 1.
+factors() {
+    status 0 factors
+    awk '/: factor / {
+            images = $3 + 0
+            wanted = images == 10 ? 10 : images == 40 ? 2.5 : 1
+            if (($5 ^ 2 / wanted - 1) ^ 2 > 0.0001) exit 1
+            off = $NF - 64 * sqrt(wanted)
+            if (off > 1.1 || off < -1.1) exit 1
+            for (i = 7; i < 17; i++)
+                if ($i - sqrt(wanted) > 1.01 || sqrt(wanted) - $i > 1.01) exit 1
+            factors++
+        }
+        END { exit factors != 3 }' out
+    has out "all: 66880 in 64 epochs of 1045"
+}
+
+split() {
+    status 0 split
+    has out "validation: 5000 ids, training: 95003"
+    has out "10 %: 10000 ids; 20 %: 20000, among them 10000 of the 10 %"
+    awk '/^fold .*train/ {
+            if ($3 + $8 != 100003 || $3 < 20000 || $3 > 20001) exit 1
+            small += $3
+        }
+        /^fold .* ids(,|$)/ { if ($3 != 200000000000) exit 1; huge++ }
+        END { exit small != 100003 || huge != 5 }' out
+    equal "$(grep -c 123456789012 out)" 1
+}
+
+# A line for each recipe of examples/README.md; learning has two.
+recipes() {
+    status 0 recipes
+    equal "$(grep -c '^ok ' out)" 12
+    equal "$(sed -n '/^# Recipes/,/^# In a CUDA/p' "$root/examples/README.md" |
+             grep -c '^```c$')" 12
+    equal "$(grep -c '^NOT' out || true)" 0
+}
+
 recipe_ranks() {
     for r in 0 1 2 3 4 5 6; do
         status 0 env -i RANK=$r WORLD_SIZE=7 "$bin/recipe_ranks"
@@ -443,6 +554,15 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+check "weights.c: what each had is what its weight says" weights
+check "recipes.c: each recipe of examples/README.md does what it says" recipes
+check "factors.c: 64 epochs have 64 times the factor" factors
+check "split.c: sets of exact size, of 10^12 too" split
+if command -v mkfifo >/dev/null; then
+    check "blend.c: killed on 4, 7 and 2 ranks, the run of one rank" blend
+else
+    skip "blend.c: killed on 4, 7 and 2 ranks: mkfifo is not here"
+fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
 else

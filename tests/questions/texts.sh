@@ -1,4 +1,4 @@
-# texts.sh - the programs that the manual and the README show are those that
+# texts.sh - the programs that the manual and the READMEs show are those that
 # are compiled and run.
 
 # Prints every block of C of a text as a file of the folder `blocks`: in the
@@ -85,4 +85,6 @@ questions() {
         quotes statesampler.h
     ask 'every block of C in the README is part of an example' \
         quotes README.md
+    ask 'every block of C in examples/README.md is part of an example' \
+        quotes examples/README.md
 }

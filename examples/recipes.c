@@ -1,0 +1,673 @@
+/* recipes.c - the short recipes of examples/README.md, each beside a check.
+
+       make examples && build/recipes
+
+   A recipe is a function that stands there word for word; its check, which
+   has its name, says in a line what came of it. Errors of init, which are of
+   a description that is wrong, end the program in the checks. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "example.h"
+
+static const char usage[] =
+    "usage: recipes\n\n"
+    "Runs each recipe of examples/README.md, and says what came of it.\n";
+
+/* --- What the recipes have in common -------------------------------------- */
+
+#define SAMPLES 1003u
+#define MOST 20000u
+
+static uint64_t size[64], sums[64]; /* of parts: classes, files, episodes */
+static unsigned served[MOST];
+static uint64_t num_trained;
+static int good = 1;
+
+/* Yours: trains on samples. */
+static void train(const uint64_t *samples, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        served[samples[i]]++;
+    }
+    num_trained += count;
+}
+
+/* Gives parts sizes, and forgets what was served. */
+static void begin(uint64_t parts, uint64_t least, uint64_t range)
+{
+    uint64_t i;
+
+    for (i = 0; i < parts; i++) {
+        size[i] = least + i * i * 7 % range;
+        sums[i] = size[i] + (i > 0 ? sums[i - 1] : 0);
+    }
+    memset(served, 0, sizeof served);
+    num_trained = 0;
+}
+
+/* Whether samples first .. last - 1 were each served so often. */
+static int each_served(uint64_t first, uint64_t last, unsigned times)
+{
+    for (; first < last; first++) {
+        if (served[first] != times) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int differ(const uint64_t *samples, size_t count)
+{
+    size_t i, j;
+
+    for (i = 0; i < count; i++) {
+        for (j = 0; j < i; j++) {
+            if (samples[i] == samples[j]) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static void say(int so, const char *claim)
+{
+    printf("%-4s %s\n", so ? "ok" : "NOT", claim);
+    good = good && so;
+}
+
+/* --- To whom a number belongs --------------------------------------------- */
+
+/* The first part whose sum is above the number; sums[k] is how many numbers
+   the parts 0 .. k have together. */
+static uint64_t find_part(uint64_t parts, uint64_t number)
+{
+    uint64_t low = 0, high = parts - 1;
+
+    while (low < high) { /* the distance halves each time */
+        uint64_t middle = (low + high) / 2;
+
+        low = sums[middle] > number ? low : middle + 1;
+        high = sums[middle] > number ? middle : high;
+    }
+    return low;
+}
+
+static void check_find_part(void)
+{
+    uint64_t number, part = 0;
+    int so = 1;
+
+    begin(50, 0, 30); /* some have none */
+    for (number = 0; number < sums[49]; number++) {
+        while (sums[part] <= number) {
+            part++;
+        }
+        so = so && find_part(50, number) == part;
+    }
+    say(so, "each number is found in its part");
+}
+
+/* --- P x K batches -------------------------------------------------------- */
+
+#define CLASSES 12u
+#define P 4u
+#define K 3u
+
+/* P classes and K samples of each. All classes come in a round, in an order
+   of its own, and the samples of a class in passes. Here P divides CLASSES,
+   and a class has K samples or more. Rank r takes batch step * W + r. */
+static void take_classes(uint64_t batch, uint64_t *out)
+{
+    statesampler_perm order;
+    uint64_t i, j, turn = batch * P, round = turn / CLASSES;
+
+    for (i = 0; i < P; i++, turn++) {
+        uint64_t c, pass; /* a class, and for how many rounds it lasts */
+
+        statesampler_perm_init(&order, CLASSES, 42, round, CLASSES);
+        c = statesampler_perm_at(&order, turn % CLASSES);
+        pass = size[c] / K;
+        statesampler_perm_init(&order, size[c], 42, round / pass, c);
+        for (j = 0; j < K; j++)
+            *out++ = sums[c] - size[c] +
+                     statesampler_perm_at(&order, round % pass * K + j);
+    }
+}
+
+static void check_take_classes(void)
+{
+    uint64_t batch, out[P * K], had[CLASSES] = {0}, i, k;
+    int so = 1;
+
+    begin(CLASSES, 6, 20);
+    for (batch = 0; batch < 30; batch++) { /* ten rounds */
+        take_classes(batch, out);
+        so = so && differ(out, P * K);
+        train(out, P * K);
+        for (i = 0; i < P * K; i++) {
+            k = find_part(CLASSES, out[i]);
+            had[k]++;
+            so = so && k == find_part(CLASSES, out[i / K * K]);
+            so = so && served[out[i]] <= 9 / (size[k] / K) + 1;
+        }
+    }
+    for (k = 0; k < CLASSES; k++) {
+        so = so && had[k] == 10 * K;
+    }
+    say(so, "P x K: each class equally often, no sample twice in a batch or "
+            "a pass");
+}
+
+/* --- Reinforcement learning ----------------------------------------------- */
+
+#define REPLAYED 32u
+#define ROLLOUT 1000u
+#define MINIBATCH 64u
+#define PASSES 4u
+
+/* Different ones of the transitions that are in the buffer at this step. */
+static void take_replay(uint64_t step, uint64_t filled, uint64_t *out)
+{
+    statesampler_perm order;
+
+    statesampler_perm_init(&order, filled, 42, step, 0);
+    statesampler_perm_fill(&order, 0, 1, out, REPLAYED);
+}
+
+/* So many passes over the rollout of an update, each in an order of its own. */
+static int learn_rollout(uint64_t update)
+{
+    const statesampler_desc desc = {
+        .num_samples = ROLLOUT,
+        .seed = 42,
+        .epoch = update * PASSES,
+        .batch_size = MINIBATCH};
+    uint64_t batch[MINIBATCH];
+    size_t count;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK &&
+           statesampler_epoch(&s) < (update + 1) * PASSES)
+        if (statesampler_next(&s, batch, &count))
+            train(batch, count);
+    return code;
+}
+
+static void check_learning(void)
+{
+    uint64_t step, i, out[REPLAYED], last[REPLAYED] = {0};
+    int so = 1;
+
+    for (step = 0; step < 500; step++) {
+        take_replay(step, 100 + step / 2, out);
+        so = so && differ(out, REPLAYED) && memcmp(out, last, sizeof out) != 0;
+        for (i = 0; i < REPLAYED; i++) {
+            so = so && out[i] < 100 + step / 2;
+        }
+        memcpy(last, out, sizeof out);
+    }
+    say(so, "replay: 32 different ones of what there is at each step");
+    begin(1, 1, 1);
+    example_must(learn_rollout(0));
+    example_must(learn_rollout(1));
+    say(each_served(0, ROLLOUT, 2 * PASSES),
+        "PPO: each step of a rollout in each of 4 passes");
+}
+
+/* --- Token windows -------------------------------------------------------- */
+
+#define TOKENS 20000u
+#define T 64u
+#define DOCUMENTS 50u
+
+static uint64_t first_window;
+static int windows_fit;
+
+/* Yours: trains on the tokens first .. last - 1, of which each but the last
+   predicts the one after it. */
+static void train_window(uint64_t document, uint64_t first, uint64_t last)
+{
+    windows_fit = windows_fit && last <= TOKENS && first < sums[document] &&
+                  first >= sums[document] - size[document];
+    first_window = first < first_window ? first : first_window;
+    for (; first < last - 1; first++) {
+        train(&first, 1);
+    }
+}
+
+/* Windows of T tokens and the next one; each epoch cuts elsewhere. */
+static int read_windows(uint64_t epoch)
+{
+    const statesampler_desc desc = {
+        .num_samples = TOKENS / T - 1,
+        .seed = 42,
+        .epoch = epoch,
+        .batch_size = 8};
+    uint64_t batch[8], first;
+    size_t count, i;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+        for (i = 0; i < count; i++) {
+            first = batch[i] * T +
+                    statesampler_sample_seed(&s, epoch, STATESAMPLER_NONE) % T;
+            train_window(find_part(DOCUMENTS, first), first, first + T + 1);
+        }
+    return code;
+}
+
+static void check_read_windows(void)
+{
+    uint64_t epoch, shift[3], n = (TOKENS / T - 1) * T;
+    int so = 1;
+
+    for (epoch = 0; epoch < 3; epoch++) {
+        begin(DOCUMENTS, 300, 700);
+        first_window = TOKENS;
+        windows_fit = 1;
+        example_must(read_windows(epoch));
+        shift[epoch] = first_window;
+        so = so && windows_fit && num_trained == n && shift[epoch] < T &&
+             each_served(shift[epoch], shift[epoch] + n, 1);
+    }
+    say(so && shift[0] != shift[1] && shift[1] != shift[2],
+        "token windows: each token once in an epoch, cut elsewhere in each");
+}
+
+/* --- Negatives ------------------------------------------------------------ */
+
+#define NEGATIVES 8u
+
+/* Samples other than the anchor, all different; in each epoch others, on any
+   rank and after any resume the same. */
+static void take_negatives(const statesampler *s, uint64_t epoch,
+                           uint64_t anchor, uint64_t *out)
+{
+    uint64_t seed = statesampler_sample_seed(s, epoch, anchor);
+    statesampler_perm others;
+    size_t i;
+
+    statesampler_perm_init(&others, SAMPLES - 1, seed, 0, 0);
+    statesampler_perm_fill(&others, 0, 1, out, NEGATIVES);
+    for (i = 0; i < NEGATIVES; i++)
+        out[i] += out[i] >= anchor;
+}
+
+static void check_take_negatives(void)
+{
+    const statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42};
+    uint64_t anchor, out[NEGATIVES + 1], other[NEGATIVES];
+    statesampler s;
+    int so = 1;
+
+    begin(1, 1, 1);
+    example_must(statesampler_init(&s, &desc));
+    for (anchor = 0; anchor < SAMPLES; anchor++) {
+        take_negatives(&s, 1, anchor, other);
+        take_negatives(&s, 0, anchor, out);
+        so = so && memcmp(out, other, sizeof other) != 0;
+        train(out, NEGATIVES);
+        out[NEGATIVES] = anchor;
+        so = so && differ(out, NEGATIVES + 1);
+    }
+    for (anchor = 0; anchor < SAMPLES; anchor++) {
+        so = so && served[anchor] > 0 && served[anchor] < 30;
+    }
+    say(so, "negatives: 8 others for each anchor, from all over the dataset");
+}
+
+/* --- Gradient accumulation ------------------------------------------------ */
+
+#define GLOBAL 24u
+#define MICRO 4u
+
+static unsigned sums_of_step[100];
+
+/* Yours: adds up gradients. */
+static void backward(uint64_t step, const uint64_t *samples, size_t count)
+{
+    while (count-- > 0) {
+        sums_of_step[step] += (unsigned)(samples[count] * samples[count]);
+        train(samples + count, 1);
+    }
+}
+
+/* A step is GLOBAL samples on any number of GPUs that divides it: each has
+   its part, MICRO samples at a time. */
+static int accumulate(uint32_t rank, uint32_t ranks)
+{
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .rank = rank,
+        .world_size = ranks,
+        .batch_size = GLOBAL / ranks,
+        .tail = STATESAMPLER_TAIL_UNEVEN};
+    uint64_t batch[GLOBAL];
+    size_t count, i;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+        for (i = 0; i < count; i += MICRO) /* then the optimiser's step */
+            backward(statesampler_step(&s) - 1, batch + i,
+                     count - i < MICRO ? count - i : MICRO);
+    return code;
+}
+
+static void check_accumulate(void)
+{
+    unsigned alone[100];
+    uint32_t rank, ranks;
+    int so = 1;
+
+    for (ranks = 1; ranks <= 6; ranks++) {
+        if (GLOBAL % ranks != 0) {
+            continue;
+        }
+        begin(1, 1, 1);
+        memset(sums_of_step, 0, sizeof sums_of_step);
+        for (rank = 0; rank < ranks; rank++) {
+            example_must(accumulate(rank, ranks));
+        }
+        if (ranks == 1) {
+            memcpy(alone, sums_of_step, sizeof alone);
+        }
+        so = so && each_served(0, SAMPLES, 1) &&
+             memcmp(alone, sums_of_step, sizeof alone) == 0;
+    }
+    say(so, "gradient accumulation: a step is the same samples on 1, 2, 3, 4 "
+            "and 6 GPUs");
+}
+
+/* --- Ranks under tensor, context and pipeline parallelism ----------------- */
+
+#define TENSOR 2u
+#define CONTEXT 2u
+#define PIPELINE 3u
+
+/* Where ranks count tensor, then context, then data, then pipeline, as
+   Megatron's do. The processes that share a sample get the same rank. */
+static int get_data_rank(statesampler_desc *desc)
+{
+    int code = statesampler_from_env(desc, NULL);
+
+    if (code == STATESAMPLER_OK &&
+        desc->world_size % (TENSOR * CONTEXT * PIPELINE) != 0)
+        code = STATESAMPLER_EENV_RANK;
+    if (code != STATESAMPLER_OK)
+        return code;
+    desc->world_size /= TENSOR * CONTEXT * PIPELINE;
+    desc->rank = desc->rank / (TENSOR * CONTEXT) % desc->world_size;
+    return STATESAMPLER_OK;
+}
+
+static void check_get_data_rank(void)
+{
+    static const unsigned data = 5;
+    statesampler_desc desc = {.num_samples = SAMPLES};
+    unsigned t, c, d, p, rank = 0;
+    char text[12];
+    int so = setenv("WORLD_SIZE", "60", 1) == 0;
+
+    for (p = 0; p < PIPELINE; p++)
+        for (d = 0; d < data; d++)
+            for (c = 0; c < CONTEXT; c++)
+                for (t = 0; t < TENSOR; t++, rank++) {
+                    snprintf(text, sizeof text, "%u", rank);
+                    so = setenv("RANK", text, 1) == 0 && so;
+                    example_must(get_data_rank(&desc));
+                    so = so && desc.rank == d && desc.world_size == data;
+                }
+    so = setenv("WORLD_SIZE", "61", 1) == 0 && so;
+    so = so && get_data_rank(&desc) == STATESAMPLER_EENV_RANK;
+    say(so, "parallel ranks: 60 processes are 5 data ranks, 12 processes each");
+}
+
+/* --- Unequal GPUs --------------------------------------------------------- */
+
+#define SHARES 6u
+#define BATCH 4u
+
+/* A GPU that is three times as fast is three of the SHARES ranks. */
+static int train_share(uint32_t first, uint32_t share)
+{
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 42, .world_size = SHARES,
+        .batch_size = BATCH, .tail = STATESAMPLER_TAIL_UNEVEN};
+    uint64_t batch[BATCH];
+    size_t count;
+    uint32_t rank;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK &&
+           statesampler_step(&s) < statesampler_num_steps(&s)) {
+        for (rank = first; rank < first + share; rank++) {
+            statesampler_reshape(&s, rank, SHARES, BATCH);
+            statesampler_at(&s, statesampler_step(&s), batch, &count);
+            train(batch, count);
+        }
+        statesampler_next(&s, NULL, NULL);
+    }
+    return code;
+}
+
+static void check_train_share(void)
+{
+    static const uint32_t first[3] = {0, 3, 5}, share[3] = {3, 2, 1};
+    uint64_t before = 0;
+    unsigned gpu;
+    int so = 1;
+
+    begin(1, 1, 1);
+    for (gpu = 0; gpu < 3; gpu++) {
+        example_must(train_share(first[gpu], share[gpu]));
+        so = so && num_trained - before >= SAMPLES / SHARES * share[gpu] &&
+             num_trained - before <= (SAMPLES / SHARES + 1) * share[gpu];
+        before = num_trained;
+    }
+    say(so && each_served(0, SAMPLES, 1),
+        "unequal GPUs: 3 : 2 : 1 of the samples, each once");
+}
+
+/* --- Tar files ------------------------------------------------------------ */
+
+#define FILES 40u
+#define CHUNK 50u
+#define WINDOW 4u
+
+static uint64_t used[FILES]; /* in which windows, a bit each */
+
+/* Yours: trains on a sample of a file. */
+static void train_member(uint64_t file, uint64_t member)
+{
+    uint64_t sample = sums[file] - size[file] + member;
+
+    used[file] |= (uint64_t)1 << num_trained / (CHUNK * WINDOW);
+    train(&sample, 1);
+}
+
+/* Files of unequal size, of which few are open at a time: those with samples
+   in WINDOW chunks of CHUNK neighbours. */
+static int read_files(void)
+{
+    const statesampler_desc desc = {
+        .num_samples = sums[FILES - 1],
+        .seed = 42,
+        .batch_size = 16,
+        .order = STATESAMPLER_ORDER_WINDOW,
+        .chunk_size = CHUNK,
+        .window = WINDOW};
+    uint64_t batch[16], file;
+    size_t count, i;
+    statesampler s;
+    int code = statesampler_init(&s, &desc);
+
+    while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+        for (i = 0; i < count; i++) {
+            file = find_part(FILES, batch[i]);
+            train_member(file, batch[i] - (sums[file] - size[file]));
+        }
+    return code;
+}
+
+static void check_read_files(void)
+{
+    uint64_t window, file;
+    unsigned open, most = 0;
+
+    begin(FILES, 30, 70);
+    memset(used, 0, sizeof used);
+    example_must(read_files());
+    for (window = 0; window < 64; window++) {
+        for (open = 0, file = 0; file < FILES; file++) {
+            open += (unsigned)(used[file] >> window & 1);
+        }
+        most = open > most ? open : most;
+    }
+    /* 64 windows are enough. A chunk is in 3 files of 30 or more at most. */
+    say(sums[FILES - 1] <= 64 * CHUNK * WINDOW && most <= 3 * WINDOW &&
+            each_served(0, sums[FILES - 1], 1),
+        "tar files: each sample once, at most 12 of 40 files open");
+}
+
+/* --- Episodes ------------------------------------------------------------- */
+
+#define EPISODES 40u
+#define BEFORE 3u
+#define AFTER 8u
+
+static uint64_t length[EPISODES];
+static int frames_fit = 1;
+
+/* Yours: trains on a frame with those around it. */
+static void train_frame(uint64_t episode, uint64_t frame)
+{
+    uint64_t sample = episode * 100 + frame;
+
+    frames_fit = frames_fit && frame >= BEFORE &&
+                 frame + AFTER < length[episode];
+    train(&sample, 1);
+}
+
+/* Frames that have BEFORE frames before and AFTER after them. */
+static int train_episodes(void)
+{
+    statesampler_desc desc = {.seed = 42, .batch_size = 16};
+    uint64_t batch[16], k, sum = 0;
+    size_t count, i;
+    statesampler s;
+    int code;
+
+    for (k = 0; k < EPISODES; k++) {
+        size[k] = length[k] > BEFORE + AFTER ? length[k] - BEFORE - AFTER : 0;
+        sums[k] = sum += size[k];
+    }
+    desc.num_samples = sum;
+    code = statesampler_init(&s, &desc);
+    while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
+        for (i = 0; i < count; i++) {
+            k = find_part(EPISODES, batch[i]);
+            train_frame(k, BEFORE + batch[i] - (sums[k] - size[k]));
+        }
+    return code;
+}
+
+static void check_train_episodes(void)
+{
+    uint64_t k, frames = 0;
+    int so = 1;
+
+    begin(1, 1, 1);
+    for (k = 0; k < EPISODES; k++) {
+        length[k] = k * k * 7 % 100; /* some are too short */
+    }
+    example_must(train_episodes());
+    for (k = 0; k < EPISODES; k++) {
+        if (length[k] > BEFORE + AFTER) {
+            so = so && each_served(k * 100 + BEFORE,
+                                   k * 100 + length[k] - AFTER, 1);
+            frames += length[k] - BEFORE - AFTER;
+        }
+    }
+    say(so && frames_fit && num_trained == frames,
+        "episodes: each frame once that has 3 before it and 8 after it");
+}
+
+/* --- A stream of unknown length ------------------------------------------- */
+
+#define ERA 500u
+#define STEP 16u /* world_size * batch_size */
+
+/* Takes the steps that a stream allows of which so many samples have arrived:
+   each ERA of it is shuffled by itself, once all of it is there. The sampler
+   is SEQUENTIAL, of STATESAMPLER_MAX_SAMPLES. */
+static void train_arrived(statesampler *s, uint64_t arrived)
+{
+    uint64_t batch[STEP], ready = arrived / ERA * ERA;
+    statesampler_perm order;
+    size_t count, i;
+
+    while (statesampler_position(s) + STEP <= ready) {
+        statesampler_next(s, batch, &count);
+        for (i = 0; i < count; i++) {
+            uint64_t era = batch[i] / ERA, place = batch[i] % ERA;
+
+            statesampler_perm_init(&order, ERA, 42, era, 0);
+            batch[i] = era * ERA + statesampler_perm_at(&order, place);
+        }
+        train(batch, count);
+    }
+}
+
+static void check_train_arrived(void)
+{
+    const statesampler_desc desc = {
+        .num_samples = STATESAMPLER_MAX_SAMPLES,
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+        .batch_size = STEP};
+    uint64_t arrived, steps;
+    statesampler s;
+    int so = 1;
+
+    begin(1, 1, 1);
+    example_must(statesampler_init(&s, &desc));
+    for (arrived = 0; arrived <= 8 * ERA; arrived += 37) {
+        train_arrived(&s, arrived);
+        steps = arrived / ERA * ERA / STEP;
+        so = so && each_served(arrived, MOST, 0) &&
+             num_trained == steps * STEP;
+    }
+    /* At 3996 there are 7 eras, 3500: 218 steps, which lack 12 samples. */
+    say(so && num_trained == 3488 && each_served(0, 6 * ERA, 1),
+        "a stream: what has arrived, each once, before the end is known");
+}
+
+int main(int argc, char **argv)
+{
+    example_begin(argc, argv, 0, usage);
+    check_find_part();
+    check_take_classes();
+    check_learning();
+    check_read_windows();
+    check_take_negatives();
+    check_accumulate();
+    check_get_data_rank();
+    check_train_share();
+    check_read_files();
+    check_train_episodes();
+    check_train_arrived();
+    return example_end(good, "11 recipes do what examples/README.md says");
+}
