@@ -138,6 +138,8 @@ run() { # PROGRAM
     case ${1##*/} in
     *indices) $limit "$1" --num-samples 10 --audit ;;
     *train_text) $limit "$1" --epochs 1 text ;;
+    *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
+    *shards) rm -rf shards; mkdir shards; $limit "$1" shards </dev/null ;;
     *) $limit "$1" ;;
     esac
 }
@@ -399,6 +401,48 @@ recipe_ranks() {
     finds '^recipe_ranks: .*rank' err
 }
 
+# is_killed STEPS PROGRAM ARGUMENT...: it is killed in its last step, in which
+# it waits for a byte that does not come. What it said is added to `lines`.
+is_killed() {
+    steps=$1
+    program=$bin/$2
+    shift 2
+    rm -f gate pipe
+    mkfifo gate pipe
+    "$program" "$@" <gate >pipe 2>err &
+    pid=$!
+    exec 4>gate 3<pipe
+    numbers 2 "$steps" | tr -d '0-9' >&4
+    while [ "$steps" -gt 0 ] && read -r line <&3; do
+        echo "$line" >>lines
+        case $line in step*) steps=$((steps - 1)) ;; esac
+    done
+    code=0
+    kill -9 $pid && wait $pid || code=$?
+    exec 4>&- 3<&-
+    equal $code 137
+}
+
+# Kills beside each of three edits, and with other ranks each time. A step in
+# which it was killed, and an edit before it, are done again.
+edit() {
+    rm -f checkpoint lines
+    is_killed 11 edit checkpoint 4
+    is_killed 4 edit checkpoint 7
+    is_killed 21 edit checkpoint 1
+    is_killed 1 edit checkpoint 2
+    status 0 edit checkpoint 3 </dev/null
+    cat out >>lines
+    equal "$(awk '$1 == "step" && $4 != ranks { printf "%s ", $4; ranks = $4 }
+             ' lines)" "4 7 1 2 3 "
+    # Put in, taken out and too late: each id is one of these.
+    awk '$1 == "position" { edit[$2] = $0 }
+         END { for (i in edit) { split(edit[i], n, " "); put += n[3]
+                   out += n[6] }
+               print put, out, put - out }' lines >sums
+    awk '/: ok,/ { print 1150, $9, $3 + $18 }' lines | same - sums
+}
+
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
@@ -443,6 +487,11 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+if command -v mkfifo >/dev/null; then
+    check "edit.c: ids out and in, through kills on 4, 7, 1, 2, 3 ranks" edit
+else
+    skip "edit.c: mkfifo is not here"
+fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
 else
