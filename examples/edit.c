@@ -26,7 +26,7 @@ static struct {
 
 static int is_readable(uint64_t id)
 {
-    return id % 97 != 5;
+    return id % 11 != 5;
 }
 
 /* Makes the edits that somebody wants by now. Returns 0 at the epoch's end. */
@@ -38,7 +38,7 @@ static int make_edits(statesampler *s)
     const edit *e;
 
     while (statesampler_position(s) >= from[k = now.edits.count]) {
-        for (count = 0, id = k; k % 2 == 1 && id < now.edits.ids; id += 20)
+        for (count = 0, id = k; k % 2 == 1 && id < now.edits.ids; id += 20 + k)
             out[count++] = id;
         example_must(edits_make(&now.edits, s, added[k], out, count));
         e = &now.edits.edit[k];
