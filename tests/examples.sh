@@ -443,6 +443,22 @@ edit() {
     awk '/: ok,/ { print 1150, $9, $3 + $18 }' lines | same - sums
 }
 
+# The same tokens in fewer steps; little padding, and next to no waiting.
+buckets() {
+    status 0 buckets
+    awk '$4 == "%" { steps[$1] = $2; tokens[$1] = $2 * $5
+                padding[$1] = $3; waiting[$1] = $6 }
+         END { b = tokens["buckets"]; g = tokens["group_by_length"]
+               exit !(b > 0.999 * g && b < 1.001 * g &&
+                      3 * steps["buckets"] < steps["group_by_length"] &&
+                      padding["buckets"] < 6 && padding["random"] > 60 &&
+                      waiting["buckets"] < 1 &&
+                      waiting["group_by_length"] > 20) }' out || {
+        cat out
+        return 1
+    }
+}
+
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
@@ -487,6 +503,7 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
+check "buckets.c: 3 times the tokens a step, and each sequence once" buckets
 if command -v mkfifo >/dev/null; then
     check "edit.c: ids out and in, through kills on 4, 7, 1, 2, 3 ranks" edit
 else
