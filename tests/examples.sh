@@ -459,6 +459,24 @@ buckets() {
     }
 }
 
+# Where the batch size stays, a step is ranks * batch positions: of the ranks
+# left in the step done again, of all with the dead one in the committed one.
+ramp() {
+    status 0 ramp
+    equal "$(grep -c 'a rank dies' out)" 2
+    awk 'NF > 5 && $1 + 0 == $1 {
+            if ($4 == batch) {
+                gap = $1 - position - ($2 - step) * $3 * $4
+                if (gap != (dead == 7 ? $4 : 0)) exit 1
+                checked++
+            }
+            position = $1; step = $2; batch = $4; dead = NF > 6 ? $3 : 0
+        }
+        END { exit checked < 8 }' out
+    finds 'planned 0.500, by position 0.50., by steps 0.1' out
+    has out "16 samples were owed: step 215 of rank 2"
+}
+
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
@@ -504,6 +522,7 @@ check "train_text.c: outputs are tried first, and options stand anywhere" \
     train_text
 check "mixture.c: shares of 3 : 2 : 1, also after 10^15 turns" mixture
 check "buckets.c: 3 times the tokens a step, and each sequence once" buckets
+check "ramp.c: batches grow, ranks die, and each sample is served once" ramp
 if command -v mkfifo >/dev/null; then
     check "edit.c: ids out and in, through kills on 4, 7, 1, 2, 3 ranks" edit
 else
