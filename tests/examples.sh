@@ -477,6 +477,34 @@ ramp() {
     has out "16 samples were owed: step 215 of rank 2"
 }
 
+# The same, with one rank or more; and shards that are none are refused.
+shards() {
+    rm -rf shards lines
+    mkdir shards
+    is_killed 7 shards shards 4
+    is_killed 2 shards shards 6
+    is_killed 40 shards shards 1
+    equal "$(wc -c <shards/checkpoint | tr -d ' ')" 144
+    status 0 shards shards 5 </dev/null
+    finds '^state: 112 bytes; .*: 6250000$' out
+    finds '^shards: ok, each of 1110 sequences in 13 shards once' out
+    for damage in "head -c 1023" "head -c 3000" "tail -c +2"; do
+        rm -rf damaged
+        cp -r shards damaged
+        rm damaged/checkpoint
+        $damage shards/4.bin >damaged/4.bin
+        status 1 shards damaged </dev/null
+        finds '^shards: damaged/4.bin ' err
+    done
+    status 1 shards nowhere
+    finds '^shards: nowhere/0.bin: No such file' err
+    # Another folder's checkpoint.
+    rm -f damaged/4.bin
+    cp shards/checkpoint damaged
+    status 1 shards damaged </dev/null
+    finds 'the state has another num_samples' err
+}
+
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
@@ -525,8 +553,10 @@ check "buckets.c: 3 times the tokens a step, and each sequence once" buckets
 check "ramp.c: batches grow, ranks die, and each sample is served once" ramp
 if command -v mkfifo >/dev/null; then
     check "edit.c: ids out and in, through kills on 4, 7, 1, 2, 3 ranks" edit
+    check "shards.c: shards from disk, through kills on 4, 6, 1, 5 ranks" \
+        shards
 else
-    skip "edit.c: mkfifo is not here"
+    skip "edit.c, shards.c: mkfifo is not here"
 fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow
