@@ -488,20 +488,20 @@ shards() {
     status 0 shards shards 5 </dev/null
     finds '^state: 112 bytes; .*: 6250000$' out
     finds '^shards: ok, each of 1110 sequences in 13 shards once' out
-    for damage in "head -c 1023" "head -c 3000" "tail -c +2"; do
-        rm -rf damaged
-        cp -r shards damaged
-        rm damaged/checkpoint
-        $damage shards/4.bin >damaged/4.bin
-        status 1 shards damaged </dev/null
-        finds '^shards: damaged/4.bin ' err
+    for tear in "head -c 1023" "head -c 3000" "tail -c +2"; do
+        rm -rf torn
+        cp -r shards torn
+        rm torn/checkpoint
+        $tear shards/4.bin >torn/4.bin
+        status 1 shards torn </dev/null
+        finds '^shards: torn/4.bin ' err
     done
     status 1 shards nowhere
     finds '^shards: nowhere/0.bin: No such file' err
     # Another folder's checkpoint.
-    rm -f damaged/4.bin
-    cp shards/checkpoint damaged
-    status 1 shards damaged </dev/null
+    rm -f torn/4.bin
+    cp shards/checkpoint torn
+    status 1 shards torn </dev/null
     finds 'the state has another num_samples' err
 }
 
