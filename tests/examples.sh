@@ -423,6 +423,19 @@ is_killed() {
     equal $code 137
 }
 
+# Each run went on at the step in which the one before it was killed.
+goes_on() { # KILLS FILE
+    awk -v kills="$1" '{
+            again += $2 == step && NR > 1
+            gaps += NR > 1 && $2 != step && $2 != step + 1
+            step = $2
+        }
+        END { exit again != kills || gaps > 0 }' "$2" || {
+        cat "$2"
+        return 1
+    }
+}
+
 # Kills beside each of three edits, and with other ranks each time. A step in
 # which it was killed, and an edit before it, are done again.
 edit() {
@@ -433,6 +446,8 @@ edit() {
     is_killed 1 edit checkpoint 2
     status 0 edit checkpoint 3 </dev/null
     cat out >>lines
+    grep '^step' lines >steps
+    goes_on 4 steps
     equal "$(awk '$1 == "step" && $4 != ranks { printf "%s ", $4; ranks = $4 }
              ' lines)" "4 7 1 2 3 "
     # Put in, taken out and too late: each id is one of these.
@@ -487,6 +502,8 @@ shards() {
     equal "$(wc -c <shards/checkpoint | tr -d ' ')" 144
     status 0 shards shards 5 </dev/null
     finds '^state: 112 bytes; .*: 6250000$' out
+    cat lines out | grep '^step' >steps
+    goes_on 3 steps
     finds '^shards: ok, each of 1110 sequences in 13 shards once' out
     for tear in "head -c 1023" "head -c 3000" "tail -c +2"; do
         rm -rf torn
