@@ -986,7 +986,7 @@ typedef struct statesampler_priv_run {
 
 /* The order of one epoch and block, set up. Private. */
 typedef struct statesampler_priv_order {
-    uint64_t epoch, epoch_key;
+    uint64_t epoch, epoch_key, seed_key;
     uint32_t block, blocks;   /* blocks 0: nothing is set up */
     uint64_t key;             /* of the block */
     uint64_t start, size;     /* samples start .. start + size - 1 */
@@ -3222,7 +3222,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_clear(
     statesampler_priv_perm_clear(&order->inside);
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
     order->block = 0;
-    order->epoch = order->epoch_key = order->key = 0;
+    order->epoch = order->epoch_key = order->seed_key = order->key = 0;
     order->start = order->size = 0;
 }
 
@@ -3241,14 +3241,23 @@ STATESAMPLER_PRIV void statesampler_priv_order_bounds(
     *size = quota + (block < longer);
 }
 
+/* Whether an order has the keys of an epoch. */
+STATESAMPLER_PRIV int statesampler_priv_order_knows(
+    const statesampler_priv_order *order, uint64_t epoch)
+{
+    return order->blocks != 0 && order->epoch == epoch;
+}
+
 /* Makes order the one of this epoch and block, one of so many. */
 STATESAMPLER_PRIV_ALONE void statesampler_priv_order_set(
     statesampler_priv_order *order, const statesampler_priv_run *run,
     uint64_t epoch, uint32_t blocks, uint32_t block)
 {
-    if (order->blocks == 0 || order->epoch != epoch) {
+    if (!statesampler_priv_order_knows(order, epoch)) {
         order->epoch_key =
             statesampler_priv_epoch_key(run->seed, epoch, run->stream);
+        order->seed_key = statesampler_priv_derive(order->epoch_key,
+                                                   STATESAMPLER_PRIV_SEED);
     }
     order->epoch = epoch;
     order->blocks = blocks;
@@ -4075,8 +4084,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     s->run.num_samples = num_samples;
     statesampler_priv_sampler_rebase(s);
     statesampler_priv_leg_close(&s->run.leg, s);
-    statesampler_priv_order_clear(&s->ready);
-    statesampler_priv_sampler_prepare(s);
+    s->ready.blocks = 0; /* it was of another length */
     return STATESAMPLER_OK;
 }
 
@@ -4204,9 +4212,12 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
 {
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
     return statesampler_priv_derive(
-        statesampler_priv_derive(
-            statesampler_priv_epoch_key(s->run.seed, epoch, s->run.stream),
-            STATESAMPLER_PRIV_SEED),
+        statesampler_priv_order_knows(&s->ready, epoch)
+            ? s->ready.seed_key
+            : statesampler_priv_derive(
+                  statesampler_priv_epoch_key(s->run.seed, epoch,
+                                              s->run.stream),
+                  STATESAMPLER_PRIV_SEED),
         index);
 }
 

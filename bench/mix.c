@@ -69,6 +69,19 @@ static void mix_check(void *data)
              "a turn gives another index than perm_at");
 }
 
+/* The same weights the other way round, from some turn on. */
+static void weigh(turns *t, uint32_t sources)
+{
+    uint32_t *weights = malloc(sources * sizeof *weights), k;
+    must(weights != NULL, "no memory");
+    for (k = 0; k < sources; k++)
+        weights[k] = sources - k;
+    must(statesampler_mix_seek(&t->mix, LATE) == 0, "mix_seek");
+    must(statesampler_mix_weigh(&t->mix, weights) == 0, "mix_weigh");
+    t->first = LATE;
+    free(weights);
+}
+
 static contender begin(turns *t, uint32_t sources, uint32_t stop,
                        uint64_t *out)
 {
@@ -97,15 +110,18 @@ int main(void)
         const char *figure;
         uint32_t sources, stop;
         double bar;
+        int weighed; /* other weights by mix_weigh */
     } sizes[] = {
         {"a turn of a mix; D = 2; batches of 256", 2,
-         STATESAMPLER_STOP_NEVER, 1.3},
+         STATESAMPLER_STOP_NEVER, 1.3, 0},
         {"a turn of a mix; D = 16; batches of 256", 16,
-         STATESAMPLER_STOP_NEVER, 1.4},
+         STATESAMPLER_STOP_NEVER, 1.4, 0},
+        {"a turn of a mix; D = 16; after mix_weigh", 16,
+         STATESAMPLER_STOP_NEVER, 1.4, 1},
         {"a turn of a mix; D = 1000; batches of 256", 1000,
-         STATESAMPLER_STOP_NEVER, 2},
+         STATESAMPLER_STOP_NEVER, 2, 0},
         {"a turn of ALL; D = 1000; 998 finished", 1000,
-         STATESAMPLER_STOP_ALL, NO_BAR}
+         STATESAMPLER_STOP_ALL, NO_BAR, 0}
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     static turns t[SIZES];
@@ -114,8 +130,11 @@ int main(void)
     statesampler_desc d = describe(0);
     uint64_t *out = array_of(ARRAY);
     int i;
-    for (i = 0; i < SIZES; i++)
+    for (i = 0; i < SIZES; i++) {
         c[i] = begin(&t[i], sizes[i].sources, sizes[i].stop, out);
+        if (sizes[i].weighed)
+            weigh(&t[i], sizes[i].sources);
+    }
     batches_init(&plain, &d, out);
     c[SIZES] = batches_contender(&plain);
     race(c, SIZES + 1, 6);

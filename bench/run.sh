@@ -42,6 +42,7 @@ scalar ours bulk 6
 native ours bulk 2.5
 fast mix
 fast mixture
+O2 changes
 fast memory
 - sizes
 - quality

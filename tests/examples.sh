@@ -138,6 +138,8 @@ run() { # PROGRAM
     case ${1##*/} in
     *indices) $limit "$1" --num-samples 10 --audit ;;
     *train_text) $limit "$1" --epochs 1 text ;;
+    *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
+    *shards) rm -rf shards; mkdir shards; $limit "$1" shards </dev/null ;;
     *) $limit "$1" ;;
     esac
 }
@@ -510,6 +512,127 @@ recipe_ranks() {
     finds '^recipe_ranks: .*rank' err
 }
 
+# is_killed STEPS PROGRAM ARGUMENT...: it is killed in its last step, in which
+# it waits for a byte that does not come. What it said is added to `lines`.
+is_killed() {
+    steps=$1
+    program=$bin/$2
+    shift 2
+    rm -f gate pipe
+    mkfifo gate pipe
+    "$program" "$@" <gate >pipe 2>err &
+    pid=$!
+    exec 4>gate 3<pipe
+    numbers 2 "$steps" | tr -d '0-9' >&4
+    while [ "$steps" -gt 0 ] && read -r line <&3; do
+        echo "$line" >>lines
+        case $line in step*) steps=$((steps - 1)) ;; esac
+    done
+    code=0
+    kill -9 $pid && wait $pid || code=$?
+    exec 4>&- 3<&-
+    equal $code 137
+}
+
+# Each run went on at the step in which the one before it was killed.
+goes_on() { # KILLS FILE
+    awk -v kills="$1" '{
+            again += $2 == step && NR > 1
+            gaps += NR > 1 && $2 != step && $2 != step + 1
+            step = $2
+        }
+        END { exit again != kills || gaps > 0 }' "$2" || {
+        cat "$2"
+        return 1
+    }
+}
+
+# Kills beside each of three edits, and with other ranks each time. A step in
+# which it was killed, and an edit before it, are done again.
+edit() {
+    rm -f checkpoint lines
+    is_killed 11 edit checkpoint 4
+    is_killed 4 edit checkpoint 7
+    is_killed 21 edit checkpoint 1
+    is_killed 1 edit checkpoint 2
+    status 0 edit checkpoint 3 </dev/null
+    cat out >>lines
+    grep '^step' lines >steps
+    goes_on 4 steps
+    equal "$(awk '$1 == "step" && $4 != ranks { printf "%s ", $4; ranks = $4 }
+             ' lines)" "4 7 1 2 3 "
+    # Put in, taken out and too late: each id is one of these.
+    awk '$1 == "position" { edit[$2] = $0 }
+         END { for (i in edit) { split(edit[i], n, " "); put += n[3]
+                   out += n[6] }
+               print put, out, put - out }' lines >sums
+    awk '/: ok,/ { print 1150, $9, $3 + $18 }' lines | same - sums
+}
+
+# The same tokens in fewer steps; little padding, and next to no waiting.
+buckets() {
+    status 0 buckets
+    awk '$4 == "%" { steps[$1] = $2; tokens[$1] = $2 * $5
+                padding[$1] = $3; waiting[$1] = $6 }
+         END { b = tokens["buckets"]; g = tokens["group_by_length"]
+               exit !(b > 0.999 * g && b < 1.001 * g &&
+                      3 * steps["buckets"] < steps["group_by_length"] &&
+                      padding["buckets"] < 6 && padding["random"] > 60 &&
+                      waiting["buckets"] < 1 &&
+                      waiting["group_by_length"] > 20) }' out || {
+        cat out
+        return 1
+    }
+}
+
+# Where the batch size stays, a step is ranks * batch positions: of the ranks
+# left in the step done again, of all with the dead one in the committed one.
+ramp() {
+    status 0 ramp
+    equal "$(grep -c 'a rank dies' out)" 2
+    awk 'NF > 5 && $1 + 0 == $1 {
+            if ($4 == batch) {
+                gap = $1 - position - ($2 - step) * $3 * $4
+                if (gap != (dead == 7 ? $4 : 0)) exit 1
+                checked++
+            }
+            position = $1; step = $2; batch = $4; dead = NF > 6 ? $3 : 0
+        }
+        END { exit checked < 8 }' out
+    finds 'planned 0.500, by position 0.50., by steps 0.1' out
+    has out "16 samples were owed: step 215 of rank 2"
+}
+
+# The same, with one rank or more; and shards that are none are refused.
+shards() {
+    rm -rf shards lines
+    mkdir shards
+    is_killed 7 shards shards 4
+    is_killed 2 shards shards 6
+    is_killed 40 shards shards 1
+    equal "$(wc -c <shards/checkpoint | tr -d ' ')" 144
+    status 0 shards shards 5 </dev/null
+    finds '^state: 112 bytes; .*: 6250000$' out
+    cat lines out | grep '^step' >steps
+    goes_on 3 steps
+    finds '^shards: ok, each of 1110 sequences in 13 shards once' out
+    for tear in "head -c 1023" "head -c 3000" "tail -c +2"; do
+        rm -rf torn
+        cp -r shards torn
+        rm torn/checkpoint
+        $tear shards/4.bin >torn/4.bin
+        status 1 shards torn </dev/null
+        finds '^shards: torn/4.bin ' err
+    done
+    status 1 shards nowhere
+    finds '^shards: nowhere/0.bin: No such file' err
+    # Another folder's checkpoint.
+    rm -f torn/4.bin
+    cp shards/checkpoint torn
+    status 1 shards torn </dev/null
+    finds 'the state has another num_samples' err
+}
+
 # What a run writes is tried before it trains, and left as it is; the options
 # may stand behind the file.
 train_text() {
@@ -558,10 +681,15 @@ check "weights.c: what each had is what its weight says" weights
 check "recipes.c: each recipe of examples/README.md does what it says" recipes
 check "factors.c: 64 epochs have 64 times the factor" factors
 check "split.c: sets of exact size, of 10^12 too" split
+check "buckets.c: 3 times the tokens a step, and each sequence once" buckets
+check "ramp.c: batches grow, ranks die, and each sample is served once" ramp
 if command -v mkfifo >/dev/null; then
     check "blend.c: killed on 4, 7 and 2 ranks, the run of one rank" blend
+    check "edit.c: ids out and in, through kills on 4, 7, 1, 2, 3 ranks" edit
+    check "shards.c: shards from disk, through kills on 4, 6, 1, 5 ranks" \
+        shards
 else
-    skip "blend.c: killed on 4, 7 and 2 ranks: mkfifo is not here"
+    skip "blend.c, edit.c, shards.c: mkfifo is not here"
 fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, and the rest go on" grow

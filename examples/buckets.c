@@ -1,0 +1,119 @@
+/* buckets.c - batches by length for a budget of tokens, the same on all ranks.
+
+       make examples && build/buckets
+
+   Beside the mix of buckets.h random batches, and the rule of group_by_length
+   (Hugging Face): 50 batches at random, sorted by length. Those two have a
+   fixed batch size, of which the longest sequences must fit. */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "example.h"
+#include "buckets.h"
+
+#define IDS 204800u
+#define BUCKETS 32u
+#define SIZE (IDS / BUCKETS)
+#define RANKS 8u
+#define FIXED 8u
+#define BUDGET (FIXED * 2048) /* tokens of a rank's batch, with padding */
+
+typedef struct tally {
+    double steps, tokens, padded, largest, slots; /* slots: largest * ranks */
+    statesampler_audit audit;
+} tally;
+
+/* Sequences lie sorted by length, from 17 to 2,047; short ones are many. */
+static uint32_t length(uint64_t id)
+{
+    return (uint32_t)(17 + id * id / IDS * id / IDS * 2031 / IDS);
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds a rank's batch. With rank 0 a step begins; all wait for the largest. */
+static void add(tally *t, uint32_t rank, uint32_t ranks, const uint64_t *ids,
+                size_t count)
+{
+    double most = 0, before = rank == 0 ? 0 : t->largest;
+    size_t i;
+
+    for (i = 0; i < count; t->tokens += length(ids[i++]))
+        most = length(ids[i]) > most ? length(ids[i]) : most;
+    most *= (double)count;
+    t->padded += most;
+    t->largest = most > before ? most : before;
+    t->slots += ranks * (t->largest - before);
+    t->steps += rank == 0;
+    statesampler_audit_add(&t->audit, ids, count);
+}
+
+/* Batches of a fixed size from a random list, of which parts are sorted. */
+static void run_list(tally *t, size_t part)
+{
+    static uint64_t ids[IDS];
+    statesampler_perm perm;
+    uint32_t i;
+
+    example_must(statesampler_perm_init(&perm, IDS, 1, 0, 0));
+    statesampler_perm_fill(&perm, 0, 1, ids, IDS);
+    for (i = 0; i < IDS / part; i++)
+        qsort(ids + i * part, part, sizeof *ids, compare);
+    for (i = 0; i < IDS / FIXED; i++)
+        add(t, i % RANKS, RANKS, ids + i * FIXED, FIXED);
+}
+
+/* 8 ranks, then others. Returns 0 if two were in different buckets. */
+static int run_mix(tally *t, double until, uint32_t others)
+{
+    static statesampler_source sources[RANKS][BUCKETS];
+    uint32_t r, b, at[RANKS], ranks = RANKS, same = 1;
+    statesampler_desc desc = {.world_size = RANKS};
+    uint64_t batch[BUDGET / 17], i;
+    statesampler_mix mix[RANKS];
+    bucket buckets[BUCKETS];
+    size_t count;
+
+    for (b = 0; b < BUCKETS; b++)
+        buckets[b] = (bucket){SIZE, length((b + 1) * SIZE - 1)};
+    for (; desc.rank < RANKS; desc.rank++)
+        example_must(buckets_init(&mix[desc.rank], sources[desc.rank], buckets,
+                                  BUCKETS, BUDGET, &desc));
+    while (statesampler_mix_turn(mix) < statesampler_mix_num_turns(mix)) {
+        for (r = 0; !(t->steps < until) && r < others; r++)
+            example_must(statesampler_mix_reshape(&mix[r], r, ranks = others));
+        for (r = 0; r < ranks; r++) {
+            statesampler_mix_next(&mix[r], batch, &count, &at[r]);
+            same = same && at[r] == at[0];
+            for (i = 0; i < count; i++)
+                batch[i] += statesampler_mix_offset(&mix[r], at[r]);
+            add(t, r, ranks, batch, count);
+        }
+    }
+    return (int)same;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name[] = {"random", "group_by_length", "buckets", "8, then 6"};
+    static tally t[4];
+    int i, good;
+
+    example_begin(argc, argv, 0, "usage: buckets\n\nThree kinds of batches.\n");
+    run_list(&t[0], 1);
+    run_list(&t[1], 50 * FIXED);
+    good = run_mix(&t[2], 0, RANKS) && run_mix(&t[3], 300, 6);
+    printf("batches           steps     padding   tokens/step     waiting\n");
+    for (i = 0; i < 4; i++) {
+        good = good && statesampler_audit_check(&t[i].audit, IDS);
+        printf("%-16s %6.0f %9.1f %% %12.0f %9.1f %%\n", name[i], t[i].steps,
+               100 - 100 * t[i].tokens / t[i].padded, t[i].tokens / t[i].steps,
+               100 - 100 * t[i].padded / t[i].slots);
+    }
+    return example_end(good && 3 * t[2].steps < t[1].steps,
+                       "%.1f times the tokens a step; all ranks in the same "
+                       "bucket; each sequence once", t[1].steps / t[2].steps);
+}

@@ -1,0 +1,119 @@
+/* edit.c - ids taken out and ids put in, in the middle of an epoch.
+
+       make examples && build/edit FILE [RANKS]
+
+   edits.h makes an id of a position. A run trains on it, makes edits, is killed
+   and goes on with other ranks. Its checkpoint is the state, the list of edits
+   and, in place of a model, what became of each id. */
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "example.h"
+#include "edits.h"
+
+#define IDS 1150u /* in the end */
+
+static const char usage[] =
+    "usage: edit FILE [RANKS]\n\n"
+    "Takes ids out and puts ids in while it trains; FILE is its checkpoint.\n"
+    "Each step waits for a byte: kill it there, and go on with other RANKS.\n";
+
+static struct {
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    edits edits;
+    uint64_t at[IDS], served[IDS], trained[IDS]; /* which id; how often */
+} now;
+
+static int is_readable(uint64_t id)
+{
+    return id % 11 != 5;
+}
+
+/* Makes the edits that somebody wants by now. Returns 0 at the epoch's end. */
+static int make_edits(statesampler *s)
+{
+    static const uint64_t from[] = {0, 300, 500, 700, STATESAMPLER_NONE};
+    static const uint64_t added[] = {1000, 0, 150, 0};
+    uint64_t k, id, out[60], count;
+    const edit *e;
+
+    while (statesampler_position(s) >= from[k = now.edits.count]) {
+        for (count = 0, id = k; k % 2 == 1 && id < now.edits.ids; id += 20 + k)
+            out[count++] = id;
+        example_must(edits_make(&now.edits, s, added[k], out, count));
+        e = &now.edits.edit[k];
+        printf("position %3d: %4d put in, %2d taken out, %2d too late\n",
+               (int)e->position, (int)e->added, (int)e->removed,
+               (int)(count - e->removed));
+    }
+    return statesampler_step(s) < statesampler_num_steps(s);
+}
+
+static void train(uint64_t position)
+{
+    uint64_t id = edits_id(&now.edits, position);
+    uint64_t used = edits_spare(&now.edits, id, is_readable);
+
+    now.at[position] = id;
+    now.served[id]++;
+    now.trained[used] += is_readable(used) && !edits_is_out(&now.edits, used);
+}
+
+/* Goes on from the checkpoint, or begins; saves it after each step. */
+static void run(const char *path, uint32_t ranks)
+{
+    statesampler_desc desc = {.order = STATESAMPLER_ORDER_SEQUENTIAL,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    uint64_t batch[8];
+    size_t size, count, i;
+    statesampler s, one;
+    int found = statesampler_load_file(path, &now, sizeof now, &size);
+
+    if (found == STATESAMPLER_OK)
+        found = statesampler_describe(now.state, size == sizeof now
+                                      ? sizeof now.state : 0, &desc, NULL);
+    example_must(found == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : found);
+    desc.world_size = ranks;
+    desc.batch_size = 8;
+    example_must(statesampler_init(&s, &desc));
+    if (found == STATESAMPLER_OK)
+        example_must(statesampler_load(&s, now.state, sizeof now.state));
+    while (make_edits(&s)) {
+        for (one = s, desc.rank = 0; desc.rank < ranks; desc.rank++) {
+            statesampler_reshape(&one, desc.rank, ranks, 8);
+            statesampler_at(&one, statesampler_step(&s), batch, &count);
+            for (i = 0; i < count; i++)
+                train(batch[i]);
+        }
+        printf("step %d on %u ranks\n", (int)statesampler_step(&s), ranks);
+        fflush(stdout);
+        getchar();
+        statesampler_next(&s, NULL, NULL);
+        statesampler_save(&s, now.state, sizeof now.state);
+        example_must(statesampler_save_file(path, &now, sizeof now));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int ranks = argc > 2 ? atoi(argv[2]) : 4, good = 1;
+    uint64_t i, ids[2] = {0, 0}, spares = 0; /* ids: unreadable, good */
+
+    example_begin(argc, argv, 2, usage);
+    if (argc < 2 || argv[1][0] == '-' || ranks < 1 || ranks > 1000)
+        example_fail(2, "'%s' is not a FILE or a number of RANKS",
+                     argc < 2 ? "" : argv[argc - 1]);
+    run(argv[1], (uint32_t)ranks);
+    for (i = 0; i < now.edits.ids; i++) {
+        good = good && now.served[i] == !edits_is_out(&now.edits, i);
+        ids[is_readable(i)] += now.served[i];
+        spares += is_readable(i) ? now.trained[i] - now.served[i] : 0;
+    }
+    for (i = 0; good && i < ids[0] + ids[1]; i++)
+        good = good && now.at[i] == edits_id(&now.edits, i) &&
+               edits_position(&now.edits, now.at[i]) == i;
+    return example_end(good && ids[0] == spares,
+                       "%d good ids once, none of %d taken out, a good one for "
+                       "each of %d unreadable, the past as it was", (int)ids[1],
+                       (int)(now.edits.ids - ids[0] - ids[1]), (int)spares);
+}

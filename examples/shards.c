@@ -1,0 +1,119 @@
+/* shards.c - shuffled sequences from shards of unequal size, few of them open.
+
+       make examples && build/shards FOLDER [RANKS]
+
+   shards.h reads llm.c's shards, and makes a shard and a place in it of a
+   position of the sampler. The checkpoint is the state and, to prove that
+   nothing is lost or doubled, an audit of 32 bytes. */
+#define _POSIX_C_SOURCE 200809L
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "example.h"
+#include "shards.h"
+
+#define LENGTH 64u
+
+static const char usage[] =
+    "usage: shards FOLDER [RANKS]\n\n"
+    "Reads an epoch of shards in FOLDER, and writes them if there are none.\n"
+    "Each step waits for a byte: kill it there, and go on with other RANKS.\n";
+
+static shards data = {.length = LENGTH, .window = 3, .seed = 42};
+static struct {
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_audit audit;
+} now;
+
+static uint16_t make_token(uint64_t k, uint64_t number)
+{
+    return (uint16_t)((k * 40503 + number) * 2654435761u >> 16);
+}
+
+/* 13 shards of 900 to 9,899 tokens. */
+static void make_shards(void)
+{
+    static uint16_t tokens[9900];
+    uint32_t k, i, count;
+
+    for (k = 0; k < 13; k++) {
+        count = 900 + k * 7919 % 9000;
+        for (i = 0; i < count; i++)
+            tokens[i] = make_token(k, i);
+        shards_write(data.folder, k, tokens, count);
+    }
+    shards_open(&data);
+}
+
+/* Reads the sequence at a position. Returns 1 if it is what was written. */
+static int train(uint64_t position)
+{
+    uint64_t place, i;
+    uint32_t k = shards_find(&data, position, &place);
+    const uint16_t *tokens = shards_read(&data, k, place);
+    uint64_t id = data.shard[k].first + place;
+
+    statesampler_audit_add(&now.audit, &id, 1);
+    for (i = 0; i <= LENGTH; i++)
+        if (tokens[i] != make_token(k, place * LENGTH + i))
+            return 0;
+    return 1;
+}
+
+/* Goes on, or begins; saves after each step. Returns 1 if all was right. */
+static int run(const char *path, uint32_t ranks)
+{
+    const statesampler_desc desc = {
+        .num_samples = data.sequences, .world_size = ranks, .batch_size = 8,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+        .order = STATESAMPLER_ORDER_SEQUENTIAL}; /* see shards_find */
+    uint64_t batch[8], r;
+    statesampler s, one;
+    size_t size = 0, count, i;
+    int good = 1, code = statesampler_load_file(path, &now, sizeof now, &size);
+
+    example_must(statesampler_init(&s, &desc));
+    if (code == STATESAMPLER_OK) /* a size of 0: the file is cut short */
+        code = statesampler_load(&s, now.state, size == sizeof now ? 112 : 0);
+    example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
+    while (statesampler_step(&s) < statesampler_num_steps(&s)) {
+        for (one = s, r = 0; r < ranks; r++) {
+            statesampler_reshape(&one, (uint32_t)r, ranks, 8);
+            statesampler_at(&one, statesampler_step(&s), batch, &count);
+            for (i = 0; i < count; i++)
+                good = train(batch[i]) && good;
+        }
+        printf("step %d on %u ranks\n", (int)statesampler_step(&s), ranks);
+        fflush(stdout);
+        getchar();
+        statesampler_next(&s, NULL, NULL);
+        statesampler_save(&s, now.state, sizeof now.state);
+        example_must(statesampler_save_file(path, &now, sizeof now));
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    int ranks = argc > 2 ? atoi(argv[2]) : 4, good;
+    char path[1024];
+
+    example_begin(argc, argv, 2, usage);
+    if (argc < 2 || argv[1][0] == '-' || ranks < 1 || ranks > 1000)
+        example_fail(2, "'%s' is not a FOLDER or a number of RANKS",
+                     argc < 2 ? "" : argv[argc - 1]);
+    data.folder = argv[1];
+    shards_open(&data);
+    if (data.count == 0)
+        make_shards();
+    shards_begin(&data, 0);
+    snprintf(path, sizeof path, "%s/checkpoint", data.folder);
+    good = run(path, (uint32_t)ranks) &&
+           statesampler_audit_check(&now.audit, data.sequences);
+    printf("state: %d bytes; int32 permutations as in llm.c, for a shard of "
+           "10^8 tokens: %u\n", (int)sizeof now.state,
+           4 * (1 + (100000000 - 1) / LENGTH));
+    return example_end(good && data.peak <= data.window, "each of %d sequences "
+                       "in %u shards once, with %u shards open at most",
+                       (int)data.sequences, data.count, data.window);
+}

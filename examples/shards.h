@@ -1,0 +1,180 @@
+/* shards.h - sequences of tokens in shards of unequal size, mapped from disk.
+   For shards.c, and to be copied.
+
+   A folder has the shards 0.bin, 1.bin, ... in llm.c's layout: 256 int32, of
+   which three are used (20240520, the version 1 and the number of tokens), then
+   uint16 tokens. A sequence is `length` tokens and the one after them.
+
+   The order of the shards is shuffled; every `window` of them in that order are
+   one window, and the sequences in it are shuffled. Two permutations and a
+   binary search make a shard and a place in it of a position, and only the
+   shards of one window are mapped. */
+#ifndef SHARDS_H
+#define SHARDS_H
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARDS_HEADER 1024u
+#define SHARDS_MOST 1000u
+
+typedef struct shard {
+    uint64_t first, sequences; /* of those of all shards, by number */
+    size_t bytes;
+    void *map; /* NULL if it is not mapped */
+} shard;
+
+typedef struct shards {
+    const char *folder;
+    uint32_t length, window, count, open, peak; /* peak: most that were open */
+    uint64_t seed, epoch, sequences;
+    uint64_t order[SHARDS_MOST], start[SHARDS_MOST + 1]; /* of order[k] */
+    shard shard[SHARDS_MOST];
+} shards;
+
+static inline void shards_path(char path[1024], const char *folder, uint32_t k)
+{
+    snprintf(path, 1024, "%s/%u.bin", folder, k);
+}
+
+static inline void shards_write(const char *folder, uint32_t k,
+                                const uint16_t *tokens, uint32_t count)
+{
+    int32_t header[SHARDS_HEADER / 4] = {20240520, 1, 0};
+    char path[1024];
+    FILE *file;
+
+    header[2] = (int32_t)count;
+    shards_path(path, folder, k);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(header, sizeof header, 1, file) != 1 ||
+        fwrite(tokens, sizeof *tokens, count, file) != count ||
+        fclose(file) != 0) {
+        example_fail(1, "%s: %s", path, strerror(errno));
+    }
+}
+
+/* Maps a shard and looks at its header. Returns 0 if there is no such file. */
+static inline int shard_map(shards *all, uint32_t k)
+{
+    shard *s = &all->shard[k];
+    int32_t header[3];
+    struct stat info;
+    char path[1024];
+    int file;
+
+    shards_path(path, all->folder, k);
+    file = open(path, O_RDONLY);
+    if (file < 0 && errno == ENOENT) {
+        return 0;
+    }
+    if (file < 0 || fstat(file, &info) != 0) {
+        example_fail(1, "%s: %s", path, strerror(errno));
+    }
+    s->bytes = (size_t)info.st_size;
+    s->map = s->bytes < SHARDS_HEADER ? MAP_FAILED
+        : mmap(NULL, s->bytes, PROT_READ, MAP_SHARED, file, 0);
+    close(file);
+    if (s->map == MAP_FAILED) {
+        example_fail(1, "%s cannot be mapped, or has no header", path);
+    }
+    memcpy(header, s->map, sizeof header);
+    if (header[0] != 20240520 || header[1] != 1 || header[2] < 1 ||
+        s->bytes != SHARDS_HEADER + 2 * (size_t)header[2]) {
+        example_fail(1, "%s is not a shard", path);
+    }
+    s->sequences = ((uint64_t)header[2] - 1) / all->length;
+    all->open++;
+    all->peak = all->open > all->peak ? all->open : all->peak;
+    return 1;
+}
+
+static inline void shards_unmap(shards *all)
+{
+    uint32_t k;
+
+    for (k = 0; k < all->count; k++) {
+        if (all->shard[k].map != NULL) {
+            munmap(all->shard[k].map, all->shard[k].bytes);
+            all->shard[k].map = NULL;
+            all->open--;
+        }
+    }
+}
+
+/* Counts what the folder has. Set folder, length, window and seed before; the
+   rest is 0. */
+static inline void shards_open(shards *all)
+{
+    while (all->count < SHARDS_MOST && shard_map(all, all->count)) {
+        all->shard[all->count].first = all->sequences;
+        all->sequences += all->shard[all->count++].sequences;
+        shards_unmap(all);
+    }
+}
+
+/* Shuffles the shards for an epoch. */
+static inline void shards_begin(shards *all, uint64_t epoch)
+{
+    statesampler_perm perm;
+    uint32_t i;
+
+    all->epoch = epoch;
+    example_must(
+        statesampler_perm_init(&perm, all->count, all->seed, epoch, 0));
+    statesampler_perm_fill(&perm, 0, 1, all->order, all->count);
+    for (i = 0; i < all->count; i++) {
+        all->start[i + 1] =
+            all->start[i] + all->shard[all->order[i]].sequences;
+    }
+}
+
+/* Who in the order of shards has this number: the last to start by then. */
+static inline uint32_t shards_search(const shards *all, uint64_t number)
+{
+    uint32_t low = 0, high = all->count, middle;
+
+    while (high - low > 1) { /* the distance halves each time */
+        middle = low + (high - low) / 2;
+        low = all->start[middle] <= number ? middle : low;
+        high = all->start[middle] <= number ? high : middle;
+    }
+    return low;
+}
+
+/* The shard at a position and the number of the sequence in it. */
+static inline uint32_t shards_find(const shards *all, uint64_t position,
+                                   uint64_t *place)
+{
+    uint32_t slot = shards_search(all, position);
+    uint32_t from = slot - slot % all->window, to = from + all->window;
+    uint64_t first = all->start[from], number;
+    statesampler_perm perm;
+
+    to = to < all->count ? to : all->count;
+    example_must(statesampler_perm_init(&perm, all->start[to] - first,
+                                        all->seed, all->epoch, 1 + from));
+    number = first + statesampler_perm_at(&perm, position - first);
+    slot = shards_search(all, number);
+    *place = number - all->start[slot];
+    return (uint32_t)all->order[slot];
+}
+
+/* The tokens of a sequence. Maps its shard, if it is not mapped; before that it
+   unmaps the others, where those of a whole window are. */
+static inline const uint16_t *shards_read(shards *all, uint32_t k,
+                                          uint64_t place)
+{
+    if (all->shard[k].map == NULL) {
+        if (all->open == all->window) {
+            shards_unmap(all);
+        }
+        shard_map(all, k);
+    }
+    return (const uint16_t *)((const char *)all->shard[k].map +
+                              SHARDS_HEADER) + place * all->length;
+}
+
+#endif
