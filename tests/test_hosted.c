@@ -33,7 +33,7 @@
 /* What the system answers the header in this process: 0, or an error that a
    call of this kind ends with. */
 static struct {
-    int write, read, fsync, rename, create, open, fcntl, getpriority;
+    int write, read, fsync, rename, create, open, close, fcntl, getpriority;
 } failing;
 
 /* What the header asked, a letter each: w writes, f flushes a file, d flushes
@@ -130,6 +130,13 @@ static int watched_fsync(int file)
     return fails(failing.fsync) ? -1 : fsync(file);
 }
 
+/* A file is closed even where this fails. */
+static int watched_close(int file)
+{
+    int result = close(file);
+    return fails(failing.close) ? -1 : result;
+}
+
 static int watched_rename(const char *from, const char *to)
 {
     note('r');
@@ -179,6 +186,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #define write watched_write
 #define read watched_read
 #define fsync watched_fsync
+#define close watched_close
 #define rename watched_rename
 #define getpriority watched_getpriority
 #define getpid watched_getpid
@@ -193,6 +201,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #undef write
 #undef read
 #undef fsync
+#undef close
 #undef rename
 #undef getpriority
 #undef getpid
@@ -901,6 +910,8 @@ static void check_answers(void)
     check_answer(&failing.fsync, ENOSPC, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EIO, STATESAMPLER_EIO);
+    check_answer(&failing.close, ENOSPC, STATESAMPLER_EIO_SPACE);
+    check_answer(&failing.close, EIO, STATESAMPLER_EIO);
     check_answer(&failing.rename, EIO, STATESAMPLER_EIO);
     check_answer(&failing.rename, EPERM, STATESAMPLER_EIO_PERMISSION);
     check_answer(&failing.rename, EBUSY, STATESAMPLER_EIO_BUSY);
@@ -1196,8 +1207,13 @@ static void check_leftovers(void)
         ".statesampler-00000001_7fffffff-00000001.tmp",
         "_statesampler-00000001-7fffffff-00000001.tmp"
     };
+    static const char *const left[] = {
+        ".statesampler-00000001-7fffffff-00000001.tmp",
+        "below/.statesampler-00000001-7fffffff-00000002.tmp"
+    };
     unsigned k, count = sizeof similar / sizeof similar[0];
     struct paused p;
+    struct stat found;
 
     /* Of a process that is gone, and of one that is not. */
     kill_paused(pause_in_save("state", 1));
@@ -1243,6 +1259,18 @@ static void check_leftovers(void)
     CHECK(count_files() == 1 && load_number("state") == 12);
     release(p);
     CHECK(count_files() == 1 && load_number("state") == 11);
+
+    /* In the file's folder, and in no other. */
+    CHECK(mkdir("below", 0700) == 0);
+    for (k = 0; k < 2; k++) {
+        FILE *f = fopen(left[k], "wb");
+        CHECK(f != NULL && fclose(f) == 0);
+        make_old(left[k], 1000000);
+    }
+    CHECK(save_number("below/state", 100, 12) == STATESAMPLER_OK);
+    CHECK(stat(left[0], &found) == 0 && stat(left[1], &found) != 0);
+    CHECK(remove(left[0]) == 0 && remove("below/state") == 0);
+    CHECK(remove("below") == 0);
 
     /* Whatever else is there is not ours. */
     for (k = 0; k < count; k++) {

@@ -322,6 +322,11 @@ static void test_big(int cases)
         } else if (i % 13 == 2) {
             d.chunk_size = STATESAMPLER_MAX_SAMPLES - 1;
             d.window = 1;
+        } else if (i % 13 == 3) { /* few chunks that are large */
+            d.num_samples = n = (uint64_t)1 << 62;
+            d.order = STATESAMPLER_ORDER_WINDOW;
+            d.chunk_size = (uint64_t)1 << 55;
+            d.window = 64;
         }
         d.partition = (uint32_t)check_random(2);
         d.tail = (uint32_t)check_random(3);

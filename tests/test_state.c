@@ -537,6 +537,12 @@ static void check_fields(void)
                     build(&d, 10, 1008, 90);
                     forge_put(model, FORGE_EPOCH, d.epoch + 2);
                     impossible(&d, FORGE_SEED, 1);
+                    /* Number 1003 is number 0 of the next epoch. */
+                    build(&d, 1003, 7, 1);
+                    impossible(&d, FORGE_SEED, 1);
+                    build(&d, 12, 1003, 90);
+                    forge_put(model, FORGE_EPOCH, d.epoch + 1);
+                    impossible(&d, FORGE_SEED, 1);
                     continue;
                 }
                 /* The end, whose distance from the last step is what the tail
