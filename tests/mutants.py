@@ -9,9 +9,9 @@ Generated faults that change nothing that anybody could notice stand in
 tests/equivalent.txt, each with its reason.
 
 Each test is compiled once, with a header that holds all faults; a number in
-the environment chooses one. A fault is shown to one test after the other,
-quick ones first, and first of all to the test that noticed the last fault of
-the same function. Those that no test notices are shown to the tests once more,
+the environment chooses one. A fault is shown to one test after the other:
+first to the test that noticed the last fault of the same function, then to
+those that noticed others of late, then to quick ones. Those that no test notices are shown to the tests once more,
 compiled with sanitizers. ONLY=pattern asks only the questions that it matches.
 JOBS, CC and STB_FLAGS come from the Makefile."""
 
@@ -26,16 +26,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 CC = (shlex.split(os.environ.get("CC") or "cc") +
       ["-w", "-std=c99"] + STB_FLAGS)
-# -O0 compiles a header with 3,000 faults in seconds, -O1 in minutes. One macro
-# keeps the vectors that the header has where it is optimised; with the other,
-# the faults of a function that is inlined stand in one place only.
-PLAIN = ["-O0", "-D__OPTIMIZE__", "-Dalways_inline=unused"]
+# Where functions are not inlined, each fault is compiled in one place only: a
+# header with 3,000 of them takes seconds instead of minutes.
+PLAIN = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
 SANITIZED = PLAIN + ["-fsanitize=address,undefined",
                      "-fno-sanitize-recover=all"]
 JOBS = int(os.environ.get("JOBS") or 2)
@@ -128,6 +128,7 @@ class Test:
         self.path, self.name = path, os.path.basename(path)[:-2]
         self.flags = flags
         self.seconds = 60.0  # of the processor, without a fault
+        self.last = 0.0      # when it noticed a fault
 
     def compile(self, folder, made):
         self.program = os.path.abspath(f"{made}/{self.name}")
@@ -159,7 +160,7 @@ class Test:
         return f"{self.name}: status {status}"
 
     def ask(self, number, scratch, said):
-        limit = int((5 * self.seconds + 0.3) * 1e6)
+        limit = int((3 * self.seconds + 0.3) * 1e6)
         process = subprocess.Popen(
             [self.program, "reduced"], cwd=scratch, stdin=subprocess.DEVNULL,
             stdout=said, stderr=said, start_new_session=True,
@@ -178,8 +179,8 @@ class Test:
 
 
 def compile_tests(folder, flags):
-    """The tests, quick ones first. Without a fault they must notice nothing,
-    or what they notice with one would prove nothing."""
+    """The tests. Without a fault they must notice nothing, or what they notice
+    with one would prove nothing."""
     made = tempfile.mkdtemp()
     with open(f"{made}/choice.c", "w") as file:
         file.write(CHOICE)
@@ -202,7 +203,7 @@ def compile_tests(folder, flags):
             sys.exit(f"the header as it is: {said}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         test.seconds = after.ru_utime - before.ru_utime
-    return sorted(tests, key=lambda test: test.seconds)
+    return tests
 
 
 # --- Questions ----------------------------------------------------------------
@@ -213,6 +214,7 @@ def first_notice(fault, tests):
     for test in tests:
         said = test.notices(fault.number)
         if said:
+            test.last = time.monotonic()
             tests.remove(test)
             tests.insert(0, test)
             return said
@@ -221,7 +223,7 @@ def first_notice(fault, tests):
 
 def ask_function(faults, tests):
     """What the tests say about one function's faults, by their numbers."""
-    tests = list(tests)
+    tests = sorted(tests, key=lambda test: (-test.last, test.seconds))
     return {fault.number: first_notice(fault, tests) for fault in faults}
 
 
