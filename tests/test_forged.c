@@ -558,6 +558,10 @@ static void test_turn_past_end(void)
         CHECK(start(&p) == STATESAMPLER_OK);
         forge_put(state, FORGE_MIX_TURN, end + 1);
         check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        /* And one of another shape. */
+        plain_mix(&p, stop, 41, 2);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
     }
 }
 
@@ -597,6 +601,10 @@ static void test_carry_past_reach(void)
     CHECK(load_or_refuse(&p, state));
     CHECK(statesampler_step(&p.source[0].sampler) ==
           ((uint64_t)1 << 59) - 1);
+    forge_put(state, FORGE_MIX_TURN, (uint64_t)1 << 59);
+    forge_seal(state, MIX_BYTES);
+    CHECK(load_or_refuse(&p, state));
+    CHECK(statesampler_mix_turn(&p.mix) == (uint64_t)1 << 59);
     /* And it has no last step to leave out. */
     save_mix(&p, state, 10);
     forge_put(state + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS, 2);
