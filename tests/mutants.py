@@ -84,7 +84,8 @@ def compile_header(folder, text, action):
     """What the compiler says to a header by itself, with all its parts."""
     with open(f"{folder}/statesampler.h", "w") as file:
         file.write(text)
-    lines = ["#define STATESAMPLER_IMPLEMENTATION",
+    lines = ["#define _XOPEN_SOURCE 700", # as test_hosted has it
+             "#define STATESAMPLER_IMPLEMENTATION",
              "#define STATESAMPLER_HOSTED", "#include <statesampler.h>"]
     if STB_FLAGS:
         lines[:0] = ['#include "stb_ds.h"', "#define STATESAMPLER_STB_DS"]

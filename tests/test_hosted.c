@@ -47,6 +47,7 @@ static void (*at_write)(void), (*at_read)(void), (*at_open)(void);
 
 static unsigned names_taken;     /* of so many names a file is there already */
 static int interrupting;         /* every other call is interrupted */
+static int full_without_error;   /* what errno is where nothing is written */
 static long same_process;        /* every process has this number; 0: its own */
 static const char *other_host;   /* the name of this host; NULL: its own */
 
@@ -104,6 +105,10 @@ static ssize_t watched_write(int file, const void *bytes, size_t size)
     note('w');
     if (fails(failing.write))
         return -1;
+    if (full_without_error != 0) {
+        errno = full_without_error;
+        return 0;
+    }
     if (at_write == NULL || size < 2)
         return write(file, bytes, size);
     wrote = write(file, bytes, size / 2);
@@ -889,8 +894,13 @@ static void check_load_answer(int *failure, int error, int code)
     CHECK(got == 12345);
 }
 
+static void do_nothing(void)
+{
+}
+
 static void check_answers(void)
 {
+    size_t got, k;
     CHECK(save_number("state", 3000, 1) == STATESAMPLER_OK);
     check_answer(&failing.create, EACCES, STATESAMPLER_EIO_PERMISSION);
     check_answer(&failing.create, EPERM, STATESAMPLER_EIO_PERMISSION);
@@ -907,6 +917,8 @@ static void check_answers(void)
     check_answer(&failing.write, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EFBIG, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EIO, STATESAMPLER_EIO);
+    check_answer(&full_without_error, EINTR, STATESAMPLER_EIO);
+    check_answer(&full_without_error, ENOSPC, STATESAMPLER_EIO);
     check_answer(&failing.fsync, ENOSPC, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EIO, STATESAMPLER_EIO);
@@ -926,6 +938,15 @@ static void check_answers(void)
     check_load_answer(&failing.open, ENFILE, STATESAMPLER_EIO_OPEN_FILES);
     check_load_answer(&failing.open, EAGAIN, STATESAMPLER_EIO_BUSY);
     check_load_answer(&failing.open, EIO, STATESAMPLER_EIO);
+
+    /* The first part of a file comes in two reads, and no more than it. */
+    memset(work, 0x33, 200);
+    at_read = do_nothing;
+    CHECK(statesampler_load_file("state", work, 100, &got) ==
+          STATESAMPLER_ECAPACITY);
+    CHECK(got == 3000);
+    for (k = 100; k < 200; k++)
+        CHECK(work[k] == 0x33);
 
     /* Signals interrupt every call once; no save or load fails for it. */
     interrupting = 1;
@@ -1251,6 +1272,18 @@ static void check_leftovers(void)
     CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
     CHECK(count_files() == 1 && load_number("state") == 10);
 
+    /* Names of hosts that begin in the same way are two. */
+    other_host = "host-a";
+    p = pause_in_save("state", 10);
+    kill_paused(p);
+    other_host = "host-b";
+    CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
+    CHECK(count_files() == 2);
+    other_host = "host-a";
+    CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
+    CHECK(count_files() == 1);
+    other_host = NULL;
+
     /* Who takes a living process for a dead one does no harm. */
     p = pause_in_save("state", 11);
     failing.getpriority = ESRCH;
@@ -1496,6 +1529,14 @@ static void check_calls(void)
     asked[asked_count] = 0;
     CHECK(strcmp(asked, "wfrd") == 0);
 
+    /* In another folder, too, it is this one that is flushed. */
+    CHECK(mkdir("below", 0700) == 0);
+    asked_count = 0;
+    CHECK(save_number("below/state", 5000, 1) == STATESAMPLER_OK);
+    asked[asked_count] = 0;
+    CHECK(strcmp(asked, "wfrd") == 0);
+    CHECK(remove("below/state") == 0 && remove("below") == 0);
+
     /* A disk that says no to the flush: nothing is renamed. */
     asked_count = 0;
     failing.fsync = EIO;
@@ -1504,6 +1545,26 @@ static void check_calls(void)
     asked[asked_count] = 0;
     CHECK(strcmp(asked, "wf") == 0);
     CHECK(load_number("state") == 1 && count_files() == 1);
+    empty_folder();
+}
+
+/* A descriptor may be 0, whatever errno is, and is closed like any other; a file
+   is as open to others as the process makes files. */
+static void check_descriptors(void)
+{
+    struct stat found;
+    mode_t mask = umask(027);
+    int kept = dup(0);
+    CHECK(kept >= 0 && close(0) == 0);
+    errno = EINTR;
+    CHECK(save_number("state", 5000, 1) == STATESAMPLER_OK);
+    CHECK(fstat(0, &found) != 0);
+    errno = EINTR;
+    CHECK(load_number("state") == 1);
+    CHECK(fstat(0, &found) != 0);
+    CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    CHECK(stat("state", &found) == 0 && (found.st_mode & 0777) == 0640);
+    (void)umask(mask);
     empty_folder();
 }
 
@@ -1524,7 +1585,7 @@ static const struct part {
     {"kinds", check_kinds},         {"loading", check_loading},
     {"errors", check_errors},       {"interleaved", check_interleaved},
     {"leftovers", check_leftovers}, {"calls", check_calls},
-    {"storms", check_storms}
+    {"descriptors", check_descriptors}, {"storms", check_storms}
 };
 
 int main(int argc, char **argv)
