@@ -8,12 +8,12 @@
 Generated faults that change nothing that anybody could notice stand in
 tests/equivalent.txt, each with its reason.
 
-Each test is compiled once, with a header that holds all faults; a number in
-the environment chooses one. A fault is shown to one test after the other:
-first to the test that noticed the last fault of the same function, then to
-those that noticed others of late, then to quick ones. Those that no test notices are shown to the tests once more,
-compiled with sanitizers. ONLY=pattern asks only the questions that it matches.
-JOBS, CC and STB_FLAGS come from the Makefile."""
+Each test is compiled once, with a header that holds all faults; a number in the
+environment chooses one. A fault is shown to one test after the other: first to
+the test that noticed the last fault of the same function, then to those that
+noticed others of late, then to quick ones. Those that no test notices are shown
+to the tests once more, compiled with sanitizers. ONLY=pattern asks only the
+questions that it matches. JOBS, CC and STB_FLAGS come from the Makefile."""
 
 import concurrent.futures
 import glob
@@ -84,7 +84,7 @@ def compile_header(folder, text, action):
     """What the compiler says to a header by itself, with all its parts."""
     with open(f"{folder}/statesampler.h", "w") as file:
         file.write(text)
-    lines = ["#define _XOPEN_SOURCE 700", # as test_hosted has it
+    lines = ["#define _XOPEN_SOURCE 700",  # as test_hosted has it
              "#define STATESAMPLER_IMPLEMENTATION",
              "#define STATESAMPLER_HOSTED", "#include <statesampler.h>"]
     if STB_FLAGS:
@@ -382,7 +382,8 @@ def ask_all(folder, pool, text, faults, equivalent, answers):
     noticed = sum(note is not None for note in said.values())
     same = sum(not fault.name and fault.key in equivalent for fault in faults)
     print(f"{noticed} of {len(faults) - same} faults were noticed: "
-          f"{100 * noticed / max(len(faults) - same, 1):.1f} %")
+          f"{100 * noticed / max(len(faults) - same, 1):.1f} %. "
+          f"{len(equivalent)} more are known to change nothing.")
 
 
 def start_torch(pool, answers):

@@ -637,8 +637,8 @@ static void test_many_blocks(void)
     }
 }
 
-/* A sampler that has been in the epoch with other blocks: their windows have the
-   same keys, but not as many samples. */
+/* A sampler that has been in the epoch with other blocks: their windows have
+   the same keys, but not as many samples. */
 static void test_other_blocks(void)
 {
     statesampler saved, used, fresh;

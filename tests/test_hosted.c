@@ -1548,8 +1548,8 @@ static void check_calls(void)
     empty_folder();
 }
 
-/* A descriptor may be 0, whatever errno is, and is closed like any other; a file
-   is as open to others as the process makes files. */
+/* A descriptor may be 0, whatever errno is, and is closed like any other. A
+   file is as open to others as the process makes files. */
 static void check_descriptors(void)
 {
     struct stat found;

@@ -290,8 +290,8 @@ static void test_by_hand(void)
     CHECK(p.position == 3 && p.step == 0 && p.rank == 0 && p.slot == 1);
 }
 
-/* The first and the last sample of every chunk, for chunks about as large as are
-   told apart without a division. */
+/* The first and the last sample of every chunk, for chunks about as large as
+   are told apart without a division. */
 static void test_chunks(void)
 {
     uint64_t size, k, index, out;

@@ -446,6 +446,31 @@ static void test_changed(void)
     }
 }
 
+/* The only one, too. */
+static void test_only_changed(void)
+{
+    statesampler_mixture a, b;
+    statesampler_desc d = describe(0, 2, 0);
+    unsigned char state[STATE];
+    size_t size;
+    build(&a, "0", 2, STATESAMPLER_STOP_FIRST);
+    memset(&b, 0, sizeof b);
+    d.seed++;
+    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_FIRST) ==
+          STATESAMPLER_OK);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_REFUSE_CHANGED) ==
+          STATESAMPLER_EMISMATCH_DATASET);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_RESTART_CHANGED) ==
+          STATESAMPLER_OK);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
 /* A mixture that grows while it runs. */
 static void test_growth(void)
 {
@@ -476,7 +501,7 @@ static void test_growth(void)
         CHECK(number(&m, name_of[i]) == i);
     statesampler_mixture_free(&whole);
     statesampler_mixture_free(&m);
-    CHECK(!m.sources && !m.datasets && !m.changes);
+    CHECK(!m.sources && !m.datasets && !m.changes && !m.mix.sources);
     statesampler_mixture_free(&m); /* twice is once */
 }
 
@@ -840,6 +865,7 @@ int main(int argc, char **argv)
     test_nothing_left();
     test_weights();
     test_changed();
+    test_only_changed();
     test_growth();
     test_used();
     test_used_and_new();
