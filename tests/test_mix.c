@@ -482,6 +482,9 @@ static void test_elastic(int reduced)
                       STATESAMPLER_OK);
                 mix_model_reshape(&m[k], to, batch, k, drop_last);
                 CHECK(statesampler_mix_turn(&fresh[k].mix) == m[k].turn);
+                for (j = 0; j < p[0].count; j++)
+                    CHECK(statesampler_step(&fresh[k].source[j].sampler) ==
+                          statesampler_step(&m[k].sampler[j]));
             }
             if (k < to)
                 break;

@@ -266,6 +266,85 @@ static void check_finished(uint32_t longer, uint64_t steps)
     statesampler_mixture_free(&b);
 }
 
+/* So has who finished before the base; but not who is new, whatever it has
+   done before. */
+static void test_finished_before(void)
+{
+    statesampler_mixture a, b, other;
+    unsigned char state[STATE];
+    const statesampler *longer;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    memset(&other, 0, sizeof other);
+    add(&a, 0, 1, 1);
+    add(&a, 1, 1, 1);
+    add(&b, 0, 1, 2);
+    add(&b, 1, 1, 2);
+    add(&other, 1, 1, 2);
+    add(&other, 0, 1, 2);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    take(&a, 34);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&other, state, save(&b, state), 0) ==
+          STATESAMPLER_OK);
+    longer = &other.sources[0].sampler;
+    CHECK(statesampler_mix_num_turns(&other.mix) ==
+          34 + 2 * (statesampler_num_steps(longer) -
+                    statesampler_step(longer)));
+    statesampler_mixture_free(&other);
+    /* The other one is new to b: it has 8 steps, and 4 of 9 are left. */
+    memset(&other, 0, sizeof other);
+    add(&other, 1, 1, 2);
+    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    take(&other, 5);
+    CHECK(statesampler_mixture_load(&b, state, save(&other, state), 0) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&b.mix) == 5 + 2 * 8);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    statesampler_mixture_free(&other);
+}
+
+/* A dataset of which drop_last leaves nothing has no part in the sequence: if
+   it had, its weight would be too much for the other's length. */
+static void test_nothing_left(void)
+{
+    statesampler_mixture a, b;
+    statesampler_desc d[2];
+    unsigned char state[STATE];
+    int i;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    memset(d, 0, sizeof d);
+    d[0].num_samples = (uint64_t)1 << 40;
+    d[1].num_samples = 3;
+    d[1].drop_last = 1;
+    d[0].batch_size = d[1].batch_size = 4;
+    for (i = 0; i < 2; i++) {
+        CHECK(statesampler_mixture_add(&a, name_of[i], i ? 1u << 30 : 1,
+                                       &d[i]) == STATESAMPLER_OK);
+        CHECK(statesampler_mixture_add(&b, name_of[1 - i], i ? 1 : 1u << 30,
+                                       &d[1 - i]) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_ALL) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_ALL) ==
+          STATESAMPLER_OK);
+    take(&a, 3);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    check_place(&a, 0, &b, 1);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
 /* The same datasets with other weights: they go on, with new turns. */
 static void test_weights(void)
 {
@@ -286,6 +365,24 @@ static void test_weights(void)
         check_place(&a, i, &b, i);
     }
     CHECK(statesampler_mix_turn(&b.mix) == 10);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    /* A weight of 0 is 1, and so no other one: the turns go on, too. */
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    add(&a, 0, 0, 2);
+    add(&a, 1, 3, 2);
+    add(&b, 0, 0, 2);
+    add(&b, 1, 3, 2);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_NEVER) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
+          STATESAMPLER_OK);
+    take(&a, 10);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+          STATESAMPLER_OK);
+    check_alike(&a, &b, 20);
+    CHECK(statesampler_mix_seek(&b.mix, 3) == STATESAMPLER_OK);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
 }
@@ -349,6 +446,31 @@ static void test_changed(void)
     }
 }
 
+/* The only one, too. */
+static void test_only_changed(void)
+{
+    statesampler_mixture a, b;
+    statesampler_desc d = describe(0, 2, 0);
+    unsigned char state[STATE];
+    size_t size;
+    build(&a, "0", 2, STATESAMPLER_STOP_FIRST);
+    memset(&b, 0, sizeof b);
+    d.seed++;
+    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_FIRST) ==
+          STATESAMPLER_OK);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_REFUSE_CHANGED) ==
+          STATESAMPLER_EMISMATCH_DATASET);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_RESTART_CHANGED) ==
+          STATESAMPLER_OK);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
 /* A mixture that grows while it runs. */
 static void test_growth(void)
 {
@@ -379,7 +501,7 @@ static void test_growth(void)
         CHECK(number(&m, name_of[i]) == i);
     statesampler_mixture_free(&whole);
     statesampler_mixture_free(&m);
-    CHECK(!m.sources && !m.datasets && !m.changes);
+    CHECK(!m.sources && !m.datasets && !m.changes && !m.mix.sources);
     statesampler_mixture_free(&m); /* twice is once */
 }
 
@@ -400,6 +522,31 @@ static void test_used(void)
     CHECK(statesampler_step(&b.sources[source].sampler) == 0);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
+}
+
+/* Whatever a mixture has done before, it goes on as a new one does, in the
+   epoch of the state. */
+static void test_used_and_new(void)
+{
+    statesampler_mixture a, b, fresh;
+    unsigned char state[STATE];
+    size_t size;
+    build(&a, "01", 2, STATESAMPLER_STOP_FIRST);
+    build(&b, "10", 2, STATESAMPLER_STOP_FIRST);
+    build(&fresh, "10", 2, STATESAMPLER_STOP_FIRST);
+    take(&a, (int)statesampler_mix_num_turns(&a.mix));
+    CHECK(statesampler_mix_next(&a.mix, NULL, NULL, NULL) == 0);
+    take(&a, 4);
+    take(&b, 5);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&fresh, state, size, 0) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_epoch(&b.mix) == 1);
+    check_alike(&b, &fresh, 40);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    statesampler_mixture_free(&fresh);
 }
 
 /* The state byte by byte, from the manual's table. */
@@ -521,6 +668,14 @@ static void test_errors(int reduced)
     forge_seal(state, 80);
     CHECK(statesampler_mixture_load(&other, state, 80, 1) ==
           STATESAMPLER_ECORRUPT_SOURCES);
+    /* A turn that is not there: nothing is told of what is refused. */
+    save(&m, state);
+    forge_put(state + 40, FORGE_MIX_TURN, 1000000);
+    forge_seal(state + 40, size - 48);
+    forge_seal(state, size);
+    CHECK(statesampler_mixture_load(&m, state, size, 1) ==
+          STATESAMPLER_ECORRUPT_TURN);
+    CHECK(arrlen(m.changes) == 0);
     for (i = 0; i < size; i++) {
         memset(state, 0x44, sizeof state);
         CHECK(statesampler_mixture_save(&m, state, i) ==
@@ -706,10 +861,14 @@ int main(int argc, char **argv)
     test_changes(reduced);
     check_finished(1, 19);
     check_finished(2, 24);
+    test_finished_before();
+    test_nothing_left();
     test_weights();
     test_changed();
+    test_only_changed();
     test_growth();
     test_used();
+    test_used_and_new();
     test_table();
     test_errors(reduced);
     test_forged(reduced);
