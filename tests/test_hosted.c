@@ -993,7 +993,7 @@ static void check_size_limit(void)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
     CHECK(load_number("state") == 41);
     CHECK(save_number("state", MEGABYTE, 43) == STATESAMPLER_OK);
-    CHECK(load_number("state") == 43 && count_files() == 1);
+    CHECK(load_number("state") == 43);
     empty_folder();
 }
 
@@ -1154,6 +1154,18 @@ static void make_old(const char *path, long seconds)
     CHECK(utimes(path, times) == 0);
 }
 
+/* So that the next save takes them for what the dead have left. */
+static void make_leftovers_old(void)
+{
+    DIR *entries = opendir(".");
+    struct dirent *entry;
+    CHECK(entries != NULL);
+    while ((entry = readdir(entries)) != NULL)
+        if (strncmp(entry->d_name, ".statesampler-", 14) == 0)
+            make_old(entry->d_name, 610);
+    closedir(entries);
+}
+
 static void save_within(void)
 {
     CHECK(save_number("state", 2000, 12) == STATESAMPLER_OK);
@@ -1239,7 +1251,12 @@ static void check_leftovers(void)
     /* Of a process that is gone, and of one that is not. */
     kill_paused(pause_in_save("state", 1));
     CHECK(count_files() == 1 && load_number("state") == 0);
-    make_old(other_file("state"), -60);
+    /* It may write where its number is not seen: after ten minutes. */
+    make_old(other_file("state"), 590);
+    CHECK(save_number("other", 100, 2) == STATESAMPLER_OK);
+    CHECK(count_files() == 2 && load_number("other") == 2);
+    CHECK(remove("other") == 0);
+    make_old(other_file("state"), 610);
     CHECK(save_number("other", 100, 2) == STATESAMPLER_OK);
     CHECK(count_files() == 1 && load_number("other") == 2);
     CHECK(remove("other") == 0);
@@ -1276,6 +1293,7 @@ static void check_leftovers(void)
     other_host = "host-a";
     p = pause_in_save("state", 10);
     kill_paused(p);
+    make_old(other_file("state"), 610);
     other_host = "host-b";
     CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
     CHECK(count_files() == 2);
@@ -1287,6 +1305,9 @@ static void check_leftovers(void)
     /* Who takes a living process for a dead one does no harm. */
     p = pause_in_save("state", 11);
     failing.getpriority = ESRCH;
+    CHECK(save_number("state", 100, 12) == STATESAMPLER_OK);
+    CHECK(count_files() == 2 && load_number("state") == 12);
+    make_old(other_file("state"), 610);
     CHECK(save_number("state", 100, 12) == STATESAMPLER_OK);
     failing.getpriority = 0;
     CHECK(count_files() == 1 && load_number("state") == 12);
@@ -1447,6 +1468,7 @@ static void check_alone(unsigned kills)
         CHECK(there == storm->done || there == storm->begun);
         CHECK(count_files() <= 2);
         storm->done = there;
+        make_leftovers_old();
     }
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7 && count_files() == 1);
@@ -1488,6 +1510,7 @@ static void check_storm(const char *name, unsigned kills, int two_users)
     /* What was killed has left nothing for long. */
     failing.getpriority = 0;
     same_process = 0;
+    make_leftovers_old();
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7);
     CHECK(munmap((void *)storm, sizeof *storm) == 0);

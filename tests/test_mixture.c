@@ -10,6 +10,9 @@
 #include "forge.h"
 #include <time.h>
 
+#define REFUSE STATESAMPLER_REFUSE_CHANGED
+#define RESTART STATESAMPLER_RESTART_CHANGED
+
 #define BATCH 4
 #define STATE (80 + 96 * 8)
 
@@ -112,8 +115,8 @@ static void test_same(int reduced)
             build(&a, "021", 3, (uint32_t)stop);
             build(&b, "021", 3, (uint32_t)stop);
             check_alike(&a, &b, turn);
-            CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
-                  STATESAMPLER_OK);
+            CHECK(statesampler_mixture_load(&b, state, save(&a, state),
+                                           REFUSE) == STATESAMPLER_OK);
             CHECK(arrlen(b.changes) == 3);
             for (i = 0; i < 3; i++) {
                 CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
@@ -158,7 +161,8 @@ static void change(const char *from, const char *to, uint32_t world,
     build(&fresh, to, other, stop);
     take(&a, turns);
     size = save(&a, state);
-    CHECK(statesampler_mixture_load(&b, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&b, state, size, REFUSE) ==
+          STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&b.mix) == (uint64_t)turns);
     for (i = 0; to[i]; i++) {
         const char *name = name_of[to[i] - '0'];
@@ -210,7 +214,7 @@ static void change(const char *from, const char *to, uint32_t world,
     }
     /* And its own state is as good as any. */
     size = save(&b, state);
-    CHECK(statesampler_mixture_load(&fresh, state, size, 0) ==
+    CHECK(statesampler_mixture_load(&fresh, state, size, REFUSE) ==
           STATESAMPLER_OK);
     check_alike(&b, &fresh, 20);
     statesampler_mixture_free(&a);
@@ -258,7 +262,7 @@ static void check_finished(uint32_t longer, uint64_t steps)
     CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
     take(&a, 34);
     CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     /* The longer one, now first, has had 17. */
     CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * (steps - 17));
@@ -289,9 +293,9 @@ static void test_finished_before(void)
     CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     take(&a, 34);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
-    CHECK(statesampler_mixture_load(&other, state, save(&b, state), 0) ==
+    CHECK(statesampler_mixture_load(&other, state, save(&b, state), REFUSE) ==
           STATESAMPLER_OK);
     longer = &other.sources[0].sampler;
     CHECK(statesampler_mix_num_turns(&other.mix) ==
@@ -304,45 +308,12 @@ static void test_finished_before(void)
     CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     take(&other, 5);
-    CHECK(statesampler_mixture_load(&b, state, save(&other, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&other, state), REFUSE) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_num_turns(&b.mix) == 5 + 2 * 8);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
     statesampler_mixture_free(&other);
-}
-
-/* A dataset of which drop_last leaves nothing has no part in the sequence: if
-   it had, its weight would be too much for the other's length. */
-static void test_nothing_left(void)
-{
-    statesampler_mixture a, b;
-    statesampler_desc d[2];
-    unsigned char state[STATE];
-    int i;
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    memset(d, 0, sizeof d);
-    d[0].num_samples = (uint64_t)1 << 40;
-    d[1].num_samples = 3;
-    d[1].drop_last = 1;
-    d[0].batch_size = d[1].batch_size = 4;
-    for (i = 0; i < 2; i++) {
-        CHECK(statesampler_mixture_add(&a, name_of[i], i ? 1u << 30 : 1,
-                                       &d[i]) == STATESAMPLER_OK);
-        CHECK(statesampler_mixture_add(&b, name_of[1 - i], i ? 1 : 1u << 30,
-                                       &d[1 - i]) == STATESAMPLER_OK);
-    }
-    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_ALL) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_ALL) ==
-          STATESAMPLER_OK);
-    take(&a, 3);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
-          STATESAMPLER_OK);
-    check_place(&a, 0, &b, 1);
-    statesampler_mixture_free(&a);
-    statesampler_mixture_free(&b);
 }
 
 /* The same datasets with other weights: they go on, with new turns. */
@@ -358,7 +329,7 @@ static void test_weights(void)
     CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     take(&a, 10);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     for (i = 0; i < 2; i++) {
         CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
@@ -379,7 +350,7 @@ static void test_weights(void)
     CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     take(&a, 10);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     check_alike(&a, &b, 20);
     CHECK(statesampler_mix_seek(&b.mix, 3) == STATESAMPLER_OK);
@@ -431,7 +402,7 @@ static void test_changed(void)
             CHECK(b.changes[1].source == 1);
             CHECK(strcmp(b.changes[1].name, "code") == 0);
             if (i == 0)
-                CHECK(statesampler_mixture_load(&b, state, size, 1) ==
+                CHECK(statesampler_mixture_load(&b, state, size, RESTART) ==
                       STATESAMPLER_OK);
         }
         check_place(&a, 0, &b, 0);
@@ -489,7 +460,7 @@ static void test_growth(void)
         CHECK(!m.mix.sources); /* the assertions look at this */
         CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
               STATESAMPLER_OK);
-        CHECK(statesampler_mixture_load(&m, state, size, 0) ==
+        CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mix_turn(&m.mix) == 9 * i);
         for (j = 0; j < old; j++)
@@ -516,7 +487,7 @@ static void test_used(void)
     take(&b, 25);
     source = number(&b, "code");
     CHECK(statesampler_step(&b.sources[source].sampler) > 0);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     CHECK(b.changes[source].status == STATESAMPLER_CHANGE_NEW);
     CHECK(statesampler_step(&b.sources[source].sampler) == 0);
@@ -539,8 +510,9 @@ static void test_used_and_new(void)
     take(&a, 4);
     take(&b, 5);
     size = save(&a, state);
-    CHECK(statesampler_mixture_load(&b, state, size, 0) == STATESAMPLER_OK);
-    CHECK(statesampler_mixture_load(&fresh, state, size, 0) ==
+    CHECK(statesampler_mixture_load(&b, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&fresh, state, size, REFUSE) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_epoch(&b.mix) == 1);
     check_alike(&b, &fresh, 40);
@@ -630,9 +602,10 @@ static void test_errors(int reduced)
     CHECK(number(&m, longest) == 2);
     CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL_STOP);
     d.world_size = 2;
-    CHECK(statesampler_mixture_add(&m, "two", 1, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&m, 0) ==
+    CHECK(statesampler_mixture_add(&m, "two", 1, &d) ==
           STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE);
+    CHECK(number(&m, "two") == 99 && arrlen(m.sources) == 4);
+    CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     statesampler_mixture_free(&m);
 
     build(&m, "012", 2, STATESAMPLER_STOP_RESTART);
@@ -656,7 +629,7 @@ static void test_errors(int reduced)
     /* One name twice, under right check words. */
     memcpy(state + 16, state + 24, 8);
     forge_seal(state, size);
-    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+    CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
           STATESAMPLER_ECORRUPT_NAMES);
     CHECK(arrlen(other.changes) == 0);
     /* No names at all. */
@@ -666,14 +639,14 @@ static void test_errors(int reduced)
     forge_put(state + 16, FORGE_MIX_SOURCES, 0);
     forge_seal(state + 16, 56);
     forge_seal(state, 80);
-    CHECK(statesampler_mixture_load(&other, state, 80, 1) ==
+    CHECK(statesampler_mixture_load(&other, state, 80, RESTART) ==
           STATESAMPLER_ECORRUPT_SOURCES);
     /* A turn that is not there: nothing is told of what is refused. */
     save(&m, state);
     forge_put(state + 40, FORGE_MIX_TURN, 1000000);
     forge_seal(state + 40, size - 48);
     forge_seal(state, size);
-    CHECK(statesampler_mixture_load(&m, state, size, 1) ==
+    CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
           STATESAMPLER_ECORRUPT_TURN);
     CHECK(arrlen(m.changes) == 0);
     for (i = 0; i < size; i++) {
@@ -690,7 +663,7 @@ static void test_errors(int reduced)
     for (i = 0; i < 8 * size; i += reduced ? 5 : 1) {
         int code;
         state[i / 8] ^= (unsigned char)(1 << i % 8);
-        code = statesampler_mixture_load(&other, state, size, 1);
+        code = statesampler_mixture_load(&other, state, size, RESTART);
         CHECK_KIND(code, i / 8 != 4 && i / 8 != 5 ? STATESAMPLER_ECORRUPT
                          : i == 32               ? STATESAMPLER_ECORRUPT
                                                  : STATESAMPLER_EVERSION);
@@ -699,9 +672,9 @@ static void test_errors(int reduced)
     }
     for (i = 0; i < size + 8; i++)
         if (i != size)
-            CHECK(statesampler_mixture_load(&other, state, i, 1) ==
+            CHECK(statesampler_mixture_load(&other, state, i, RESTART) ==
                   STATESAMPLER_ECORRUPT_SIZE);
-    CHECK(statesampler_mixture_load(&other, NULL, 0, 1) ==
+    CHECK(statesampler_mixture_load(&other, NULL, 0, RESTART) ==
           STATESAMPLER_ECORRUPT_SIZE);
     size = save(&other, state);
     CHECK(memcmp(state, again, size) == 0);
@@ -710,7 +683,8 @@ static void test_errors(int reduced)
                STATESAMPLER_ECORRUPT);
     must_mix_save(&other.mix, state);
     CHECK_KIND(statesampler_mixture_load(
-                   &other, state, statesampler_mix_state_bytes(&other.mix), 0),
+                   &other, state, statesampler_mix_state_bytes(&other.mix),
+                   REFUSE),
                STATESAMPLER_ECORRUPT);
     statesampler_mixture_free(&m);
     statesampler_mixture_free(&other);
@@ -736,7 +710,8 @@ static void test_forged(int reduced)
         state[at] = (unsigned char)check_random(256);
         forge_seal(state + inner, size - inner - 8);
         forge_seal(state, size);
-        code = statesampler_mixture_load(&other, state, size, i % 2);
+        code = statesampler_mixture_load(&other, state, size,
+                                          i % 2 ? RESTART : REFUSE);
         CHECK(code <= 0);
         for (turns = 0; turns < 5; turns++)
             CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) >=
@@ -785,7 +760,8 @@ static void test_thousands(int reduced)
     state = (unsigned char *)malloc(size);
     CHECK(state != NULL);
     CHECK(statesampler_mixture_save(&m, state, size) == STATESAMPLER_OK);
-    CHECK(statesampler_mixture_load(&n, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&n, state, size, REFUSE) ==
+          STATESAMPLER_OK);
     CHECK(arrlenu(n.changes) == count);
     for (i = 0; i < arrlenu(n.sources); i++)
         check_place(&n, i, &m, number(&m, n.datasets[i].key));
@@ -828,7 +804,7 @@ static void time_of(double *adding, double *loading, uint32_t count, int runs)
         CHECK(state != NULL);
         CHECK(statesampler_mixture_save(&m, state, size) == STATESAMPLER_OK);
         start = clock();
-        CHECK(statesampler_mixture_load(&n, state, size, 0) ==
+        CHECK(statesampler_mixture_load(&n, state, size, REFUSE) ==
               STATESAMPLER_OK);
         *loading += (double)(clock() - start) / CLOCKS_PER_SEC;
         free(state);
@@ -862,7 +838,6 @@ int main(int argc, char **argv)
     check_finished(1, 19);
     check_finished(2, 24);
     test_finished_before();
-    test_nothing_left();
     test_weights();
     test_changed();
     test_only_changed();
