@@ -1576,7 +1576,7 @@ static void check_calls(void)
 static void check_descriptors(void)
 {
     struct stat found;
-    mode_t mask = umask(027);
+    mode_t mask = umask(022);
     int kept = dup(0);
     CHECK(kept >= 0 && close(0) == 0);
     errno = EINTR;
@@ -1586,7 +1586,7 @@ static void check_descriptors(void)
     CHECK(load_number("state") == 1);
     CHECK(fstat(0, &found) != 0);
     CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
-    CHECK(stat("state", &found) == 0 && (found.st_mode & 0777) == 0640);
+    CHECK(stat("state", &found) == 0 && (found.st_mode & 0777) == 0644);
     (void)umask(mask);
     empty_folder();
 }

@@ -294,8 +294,12 @@ static void test_by_hand(void)
    are told apart without a division. */
 static void test_chunks(void)
 {
-    uint64_t size, k, index, out;
-    for (size = (1u << 25) - 1; size < (1u << 27); size += size / 8 + 1) {
+    static const uint64_t sizes[] = {(1u << 25) - 1, 1u << 25, (1u << 25) + 1,
+                                     1u << 26, 1u << 27};
+    uint64_t k, index, out;
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t size = sizes[i];
         statesampler s;
         statesampler_desc d = model_desc(64 * size + 5, 1, 1);
         statesampler_place p;

@@ -477,6 +477,37 @@ static void test_copies(void)
     }
 }
 
+/* Whatever was in the memory before, even numbers that a sampler has. */
+static void test_any_memory(void)
+{
+    statesampler s, clean;
+    uint64_t n, words[5], x, y;
+    size_t k, at, count;
+    int o, more;
+    for (n = 1; n < 40; n += 3)
+        for (o = 0; o < MODEL_ORDERS; o++)
+            for (k = 0; k < 5; k++) {
+                statesampler_desc d = model_desc(n, 1, 1);
+                model_set_order(&d, o);
+                d.epoch = 1;
+                words[0] = n;
+                words[1] = n << 32 | n;
+                words[2] = 1;
+                words[3] = (uint64_t)1 << 32;
+                words[4] = UINT64_MAX;
+                memset(&clean, 0, sizeof clean);
+                for (at = 0; at + sizeof n <= sizeof s; at += sizeof n)
+                    memcpy((unsigned char *)&s + at, &words[k], sizeof n);
+                CHECK(statesampler_init(&clean, &d) == STATESAMPLER_OK);
+                CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+                do {
+                    more = statesampler_next(&clean, &x, &count);
+                    CHECK(statesampler_next(&s, &y, &count) == more);
+                    CHECK(!more || x == y);
+                } while (more);
+            }
+}
+
 /* set_epoch in mid-epoch: to the present epoch it is nothing, to another it
    is a fresh start; seek(0) rewinds. */
 static void test_set_epoch(void)
@@ -1013,6 +1044,7 @@ int main(int argc, char **argv)
     int reduced = check_reduced(argc, argv);
     test_defaults();
     test_copies();
+    test_any_memory();
     test_set_epoch();
     test_uneven_loops();
     test_global_batch();
