@@ -1015,7 +1015,7 @@ typedef struct statesampler_counts {
     uint64_t padded;       /* of these, repeats */
     uint64_t dropped;      /* samples in no position served; with REPLACEMENT
                               positions below num_samples not served */
-    uint64_t steps;        /* of the rank with the most, all shapes */
+    uint64_t steps;        /* of all shapes */
     uint64_t rank_samples; /* this rank's, in the present shape */
     uint64_t rank_batches; /* this rank's, in the present shape */
 } statesampler_counts;
@@ -1061,8 +1061,7 @@ STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
    start. */
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s);
 
-/* Steps of this epoch, those done included, of the rank with the most; with
-   CARRY STATESAMPLER_NONE. */
+/* Steps of this epoch, those done included; with CARRY STATESAMPLER_NONE. */
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
 
 /* Positions served in this epoch by all ranks together. */
@@ -1358,8 +1357,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    was and nothing is left behind:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
        EIO_PERMISSION   the folder may not be written to
-       EIO_SPACE        the disk or a quota is full, or the file is above a
-                        limit on sizes
+       EIO_SPACE        the disk or a quota is full, or (in a process that
+                        ignores SIGXFSZ) the file is above a limit on sizes
        EIO_READ_ONLY    the file system is read-only
        EIO_NO_FOLDER    the folder of path does not exist
        EIO_IS_FOLDER    path is a folder, or ends with a slash
@@ -1437,7 +1436,8 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
    begins with turn 0 again (each dataset goes on), and who wants turns to go
    on saves before, and loads after the start.
    EINVAL: an empty name, one that is there already (or another of its 64-bit
-   hash), or what statesampler_init says; nothing is changed. */
+   hash), what statesampler_init says, or another rank, world_size or batch_size
+   than the first dataset's; nothing is changed. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
@@ -4090,8 +4090,8 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 
 /* Serves the present step, which is there, and moves past it. Returns how many
    samples this rank had in it. */
-STATESAMPLER_PRIV size_t statesampler_priv_sampler_serve(statesampler *s,
-                                                         uint64_t *out)
+STATESAMPLER_PRIV size_t statesampler_priv_sampler_serve(uint64_t *out,
+                                                         statesampler *s)
 {
     statesampler_priv_run *run = &s->run;
     statesampler_priv_spot *now = &run->now;
@@ -4130,7 +4130,7 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
     more = !statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position);
     if (more) {
-        samples = statesampler_priv_sampler_serve(s, out);
+        samples = statesampler_priv_sampler_serve(out, s);
     } else {
         statesampler_begin(s, s->run.now.epoch + 1);
     }
@@ -4992,7 +4992,9 @@ STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
         mix->end += (mix->stop == STATESAMPLER_STOP_FIRST ? first : last) -
                     mix->point;
     }
-    return farthest < STATESAMPLER_PRIV_TOO_FAR;
+    return mix->seats == 0 ||
+           (mix->stop == STATESAMPLER_STOP_FIRST ? first : farthest) <
+               STATESAMPLER_PRIV_TOO_FAR;
 }
 
 /* The base of the tally is the mix's from now on. */
@@ -5016,7 +5018,12 @@ STATESAMPLER_PRIV void statesampler_priv_mix_rebase(statesampler_mix *mix)
         }
     }
     statesampler_priv_mix_seat(mix);
-    (void)statesampler_priv_mix_tally(mix);
+    if (!statesampler_priv_mix_tally(mix)) {
+        /* No run comes to a point from where what is left is too far: mix_init
+           looks at whole epochs. From the sequence's start nothing is. */
+        mix->point = 0;
+        (void)statesampler_priv_mix_tally(mix);
+    }
     statesampler_priv_mix_commit(mix);
 }
 
@@ -5050,24 +5057,18 @@ STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
                : STATESAMPLER_OK;
 }
 
-/* OK if sources of this weight altogether make a sequence. Where they take
-   turns until all have finished, all of it must fit. */
+/* OK if all of a sequence fits in which sources of these weights altogether
+   take turns until all have finished. Sources without steps count: they may
+   have some in another shape. */
 STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
-    const statesampler_source *sources, uint32_t num_sources, uint32_t stop,
-    uint64_t weight)
+    const statesampler_source *sources, uint32_t num_sources, uint64_t weights)
 {
     uint32_t i;
-    if (stop == STATESAMPLER_STOP_NEVER) {
-        return weight ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
-    }
-    if (stop == STATESAMPLER_STOP_FIRST || weight == 0) {
-        return STATESAMPLER_OK;
-    }
     for (i = 0; i < num_sources; i++) {
         if (sources[i].weight != STATESAMPLER_OFF &&
             statesampler_priv_source_most_steps(&sources[i].sampler) /
                     statesampler_priv_source_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / weight) {
+                STATESAMPLER_MAX_SAMPLES / weights) {
             return STATESAMPLER_EINVAL_SEQUENCE;
         }
     }
@@ -5078,24 +5079,27 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
 STATESAMPLER_PRIV int statesampler_priv_mix_check_weights(
     const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
 {
-    uint64_t weights = 0, seated = 0;
-    uint32_t i;
+    uint64_t weights = 0;
+    uint32_t i, seats = 0;
     for (i = 0; i < num_sources; i++) {
-        uint32_t weight = statesampler_priv_source_weight(sources + i);
-        if (weight == STATESAMPLER_OFF) {
-            continue;
+        if (sources[i].weight != STATESAMPLER_OFF) {
+            weights += statesampler_priv_source_weight(sources + i);
         }
-        weights += weight;
         if (weights >> 31) {
             return STATESAMPLER_EINVAL_WEIGHTS;
         }
-        if (statesampler_priv_source_plays(sources + i, stop)) {
-            seated += weight;
-        }
+        seats += (uint32_t)statesampler_priv_source_plays(sources + i, stop);
     }
-    return weights == 0 ? STATESAMPLER_EINVAL_ALL_OFF
-                        : statesampler_priv_mix_check_sequence(
-                              sources, num_sources, stop, seated);
+    if (weights == 0) {
+        return STATESAMPLER_EINVAL_ALL_OFF;
+    }
+    if (stop == STATESAMPLER_STOP_NEVER) {
+        return seats ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
+    }
+    return stop == STATESAMPLER_STOP_FIRST
+               ? STATESAMPLER_OK
+               : statesampler_priv_mix_check_sequence(sources, num_sources,
+                                                      weights);
 }
 
 /* The rules of mix_init. */
@@ -5235,8 +5239,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
 
 /* Serves the turn that comes, which is there. Returns whose it was. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_mix_serve(size_t *count,
-                                                       statesampler_mix *mix,
-                                                       uint64_t *out)
+                                                       uint64_t *out,
+                                                       statesampler_mix *mix)
 {
     statesampler_source *source;
     statesampler *s;
@@ -5251,7 +5255,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_mix_serve(size_t *count,
     if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
         statesampler_begin(s, s->run.now.epoch + 1);
     }
-    *count = statesampler_priv_sampler_serve(s, out);
+    *count = statesampler_priv_sampler_serve(out, s);
     mix->point++;
     mix->turn++;
     if (turns + 1 >= source->left) {
@@ -5293,7 +5297,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
     STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
     more = mix->turn != mix->end;
     if (more) {
-        uint32_t taken = statesampler_priv_mix_serve(&samples, mix, out);
+        uint32_t taken = statesampler_priv_mix_serve(&samples, out, mix);
         if (source) {
             *source = taken;
         }
@@ -5324,7 +5328,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
 /* Serves a turn that mix_find finds, before the end, without moving. Returns
    whose it is. */
 STATESAMPLER_PRIV uint32_t statesampler_priv_mix_peek(
-    size_t *count, const statesampler_mix *mix, uint64_t turn, uint64_t *out)
+    size_t *count, uint64_t *out, const statesampler_mix *mix, uint64_t turn)
 {
     const statesampler_source *source;
     statesampler_priv_leg leg;
@@ -5355,7 +5359,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
         code = 0;
     } else if (code == STATESAMPLER_OK && turn != mix->end) {
         uint32_t taken =
-            statesampler_priv_mix_peek(&samples, mix, turn, out);
+            statesampler_priv_mix_peek(&samples, out, mix, turn);
         code = 1;
         if (source) {
             *source = taken;
@@ -6514,14 +6518,17 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
     return (unsigned)(hash & UINT32_MAX);
 }
 
-/* Whether a file is what a crash has left: a temporary one of a process of
-   this host that is gone. Where that cannot be told, because it is another
-   host's, or another process has that number by now, one of an hour ago. */
+/* Whether a file is what a crash has left: a temporary one, not written to for
+   ten minutes, of a process of this host that is gone; for containers may have
+   their host's name, but processes that others cannot see. Where that cannot be
+   told, because it is another host's, or another process has that number by
+   now, one of an hour ago. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
                                                             const char *name)
 {
     unsigned host, process, number;
     struct stat info;
+    time_t seconds = 3600;
     int length = 0;
     if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
                &length) != 3 ||
@@ -6532,9 +6539,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
     errno = 0;
     if (host == statesampler_priv_file_hash_host() &&
         getpriority(PRIO_PROCESS, (id_t)process) == -1 && errno == ESRCH) {
-        return 1;
+        seconds = 600;
     }
-    return stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600;
+    return stat(path, &info) == 0 && info.st_mtime < time(NULL) - seconds;
 }
 
 /* Removes what crashes have left in the folder of path, if that may be read. */
@@ -6690,8 +6697,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
 }
 
 /* Sets *got to the number of bytes read: size of them unless the file ends. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
-                                                         char *to, size_t size)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, char *to,
+                                                         int file, size_t size)
 {
     *got = 0;
     while (*got != size) { /* a turn reads, ends or was interrupted */
@@ -6712,10 +6719,8 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, int file,
 
 /* Reads an open file. Its length is the file system's word; a file that turns
    out longer or shorter is not whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(size_t *size,
-                                                               int file,
-                                                               char *bytes,
-                                                               size_t capacity)
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
+    size_t *size, char *bytes, int file, size_t capacity)
 {
     struct STATESAMPLER_PRIV_STAT info;
     uint64_t length;
@@ -6728,9 +6733,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(size_t *size,
     }
     length = (uint64_t)info.st_size;
     want = (size_t)statesampler_priv_min(length, capacity);
-    code = statesampler_priv_file_read(&got, file, bytes, want);
+    code = statesampler_priv_file_read(&got, bytes, file, want);
     if (code == STATESAMPLER_OK && length <= capacity) {
-        code = statesampler_priv_file_read(&more, file, &behind, 1);
+        code = statesampler_priv_file_read(&more, &behind, file, 1);
     }
     if (code != STATESAMPLER_OK) {
         return code;
@@ -6759,7 +6764,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
         return statesampler_priv_file_error();
     }
     code =
-        statesampler_priv_file_read_whole(size, file, (char *)bytes, capacity);
+        statesampler_priv_file_read_whole(size, (char *)bytes, file, capacity);
     (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
@@ -6836,6 +6841,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
         return STATESAMPLER_EINVAL_NAME_TAKEN;
     }
     code = statesampler_init(&source.sampler, desc);
+    if (code == STATESAMPLER_OK && mixture->sources) {
+        /* Whether CARRY may be is the stop rule's to say. */
+        code = statesampler_priv_source_check(
+            &source.sampler, &mixture->sources->sampler,
+            STATESAMPLER_STOP_NEVER);
+    }
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -7016,7 +7027,6 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
         statesampler_source source;
         statesampler_desc desc;
         statesampler_priv_run_describe(&desc, &entry->run);
-        desc.drop_last = entry->drop_last;
         (void)statesampler_init(&source.sampler, &desc);
         source.weight = entry->weight;
         arrput(past->sources, source);

@@ -48,7 +48,8 @@ int main(int argc, char **argv)
                                  "An epoch of this rank's samples; RANK and\n"
                                  "WORLD_SIZE say whose.\n");
     example_must(run(&desc));
-    share = (1000 + desc.world_size - 1) / desc.world_size; /* with padding */
+    /* With padding. */
+    share = ((uint64_t)1000 + desc.world_size - 1) / desc.world_size;
     return example_end(samples == share && steps == (share + 7) / 8,
                        "rank %" PRIu32 " of %" PRIu32 " had %" PRIu64
                        " of 1000 samples in %" PRIu64 " steps",

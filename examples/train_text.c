@@ -25,6 +25,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -870,13 +871,32 @@ static void options_check(const options *o, int files)
         example_fail(2, "--resume needs --checkpoint FILE");
 }
 
+/* A file that is written to must be no device or pipe, on which opening and
+   writing may wait, and no text that is trained on. */
+static void output_check(const char *path, int files, char **paths)
+{
+    struct stat out, in;
+    int i;
+    if (!path || stat(path, &out) != 0)
+        return;
+    if (!S_ISREG(out.st_mode))
+        example_fail(1, "cannot write %s: it is no regular file", path);
+    for (i = 0; i < files; i++)
+        if (stat(paths[i], &in) == 0 && in.st_dev == out.st_dev &&
+            in.st_ino == out.st_ino)
+            example_fail(1, "cannot write %s: it is a text to train on", path);
+}
+
 /* What cannot be written is told before the work. The log is written from
    now on, the checkpoint as soon as the run begins, and the weights at its
    end, until when what is there stays as it is. */
-static void outputs_open(run *r)
+static void outputs_open(run *r, int files, char **paths)
 {
     const char *path = r->option.weights;
     FILE *old, *file;
+    output_check(r->option.log, files, paths);
+    output_check(r->option.checkpoint, files, paths);
+    output_check(path, files, paths);
     if (r->option.log && !(r->log = fopen(r->option.log, "w")))
         example_fail(1, "cannot write %s: %s", r->option.log, strerror(errno));
     if (!path)
@@ -967,7 +987,7 @@ int main(int argc, char **argv)
         example_close();
         return 0;
     }
-    outputs_open(&r);
+    outputs_open(&r, files, argv);
     run_start(&r);
     train(&r);
     return report(&r);

@@ -645,6 +645,16 @@ train_text() {
     status 1 "$@" nowhere/text
     finds 'nowhere/text: No such file or directory' err
     echo before >weights
+    # Nor what cannot be one: a pipe, on which it would wait, and its own text.
+    mkfifo pipe
+    for option in --weights --checkpoint --log; do
+        status 1 "$@" text --epochs 1 $option pipe
+        finds 'no regular file' err
+        empty out
+        status 1 "$@" text --epochs 1 $option text
+        finds 'a text to train on' err
+    done
+    rm pipe
     status 2 "$@" text --weights weights --ranks 7
     has weights before
     status 0 "$@" text --epochs 1 --weights weights --checkpoint checkpoint

@@ -123,20 +123,24 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "&&": "||", "||": "&&", "&": "|", "|": "&", "+": "-", "-": "+",
          "+=": "-=", "-=": "+=", "<<": ">>", ">>": "<<", "++": "--",
          "--": "++"}
-NEVER_LEFT_OUT = {"STATESAMPLER_ASSERT", "break", "case", "const", "default",
-                  "do", "else", "for", "goto", "if", "return", "static",
-                  "switch", "while"}
+NEVER_LEFT_OUT = {"break", "case", "const", "default", "do", "else", "for",
+                  "goto", "if", "return", "static", "switch", "while"}
 
 
 def generated(function):
     """The faults that are made by a rule: another operator, a 1 that is not
-    added or subtracted, a constant that is one more, a statement left out."""
-    words, faults = function.words, []
+    added or subtracted, a constant that is one more, a statement left out. None
+    is in an assertion, which the compiler does not see."""
+    words, faults, asserted = function.words, [], 0
 
     def add(first, last, new):
         faults.append(Fault(function, first, last, new))
 
     for i, word in enumerate(words):
+        if word == "STATESAMPLER_ASSERT":
+            asserted = matching(words, i + 1, 1)
+        if i < asserted:
+            continue
         before = words[i - 1] if i else ";"
         binary = re.match(r"[\w)\]]", before) and before != "return"
         if word in SWAPS and (binary or word not in ("&", "+", "-")):

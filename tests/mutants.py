@@ -8,23 +8,24 @@
 Generated faults that change nothing that anybody could notice stand in
 tests/equivalent.txt, each with its reason.
 
-Each test is compiled once, with a header that holds all faults; a number in
-the environment chooses one. A fault is shown to one test after the other,
-quick ones first, and first of all to the test that noticed the last fault of
-the same function. ONLY=pattern asks only the questions that it matches. JOBS,
-CC and STB_FLAGS come from the Makefile."""
+Each test is compiled once, with a header that holds all faults; a number in the
+environment chooses one. A fault is shown to one test after the other: first to
+the test that noticed the last fault of the same function, then to those that
+noticed others of late, then to quick ones. Those that no test notices are shown
+to the tests once more, compiled with sanitizers. ONLY=pattern asks only the
+questions that it matches. JOBS, CC and STB_FLAGS come from the Makefile."""
 
 import concurrent.futures
 import glob
 import hashlib
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import faults as lists
@@ -32,14 +33,14 @@ import faults as lists
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 CC = (shlex.split(os.environ.get("CC") or "cc") +
       ["-w", "-std=c99"] + STB_FLAGS)
-# -O0 compiles a header with 3,000 faults in seconds, -O1 in minutes; the macro
-# keeps the vectors that the header has where it is optimised.
-PLAIN = ["-O0", "-D__OPTIMIZE__"]
-SANITIZED = ["-O0", "-D__OPTIMIZE__", "-fsanitize=address,undefined",
-             "-fno-sanitize-recover=all"]
+# Where functions are not inlined, each fault is compiled in one place only: a
+# header with 3,000 of them takes seconds instead of minutes.
+PLAIN = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
+SANITIZED = PLAIN + ["-fsanitize=address,undefined",
+                     "-fno-sanitize-recover=all"]
 JOBS = int(os.environ.get("JOBS") or 2)
 SEED = os.environ.get("SEED") or "1"
-QUOTA = int(os.environ.get("QUOTA") or 6)
+QUOTA = int(os.environ.get("QUOTA") or 3)
 ONLY = os.environ.get("ONLY") or ""
 TORCH = "PyTorch: every fault in its samplers is noticed"
 
@@ -88,30 +89,33 @@ def compile_header(folder, text, action):
     if STB_FLAGS:
         lines[:0] = ['#include "stb_ds.h"', "#define STATESAMPLER_STB_DS"]
     return subprocess.run(
-        CC + PLAIN + [action, f"-I{folder}", "-x", "c", "-"],
+        CC + PLAIN + ["-D_XOPEN_SOURCE=700",  # as test_hosted has it
+                      action, f"-I{folder}", "-x", "c", "-"],
         input="\n".join(lines) + "\n", text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
 
 
-def sort_out(folder, text, faults):
-    """The faults that can be asked here; the numbers of those that do not
-    compile; the numbers of those that the preprocessor leaves out."""
-    # A name in the place of each fault shows what the preprocessor leaves in.
+def present(folder, text, faults):
+    """The faults that the preprocessor leaves in: a name in the place of each
+    shows it."""
     seen = compile_header(folder, lists.with_all(
         text, faults, "statesampler_fault",
         lambda fault: f"statesampler_fault_{fault.number}"), "-E")
     numbers = {int(number) for number in
                re.findall(r"statesampler_fault_(\d+)", seen.stdout)}
-    absent = {fault.number for fault in faults} - numbers
+    return [fault for fault in faults if fault.number in numbers]
+
+
+def compiling(folder, text, faults):
+    """The faults that compile, and the numbers of those that do not."""
     broken = set()
     while True:
-        kept = [fault for fault in faults
-                if fault.number not in absent | broken]
+        kept = [fault for fault in faults if fault.number not in broken]
         result = compile_header(
             folder, lists.with_all(text, kept, "statesampler_fault"),
             "-fsyntax-only")
         if result.returncode == 0:
-            return kept, broken, absent
+            return kept, broken
         named = re.findall(r"^fault-(\d+):\d", result.stderr, re.M)
         if not named:
             sys.exit("the header does not compile:\n" + result.stderr[:2000])
@@ -124,7 +128,8 @@ class Test:
     def __init__(self, path, flags):
         self.path, self.name = path, os.path.basename(path)[:-2]
         self.flags = flags
-        self.seconds = 60.0  # how long it takes without a fault
+        self.seconds = 60.0  # of the processor, without a fault
+        self.last = 0.0      # when it noticed a fault
 
     def compile(self, folder, made):
         self.program = os.path.abspath(f"{made}/{self.name}")
@@ -156,7 +161,7 @@ class Test:
         return f"{self.name}: status {status}"
 
     def ask(self, number, scratch, said):
-        limit = int((5 * self.seconds + 0.3) * 1e6)
+        limit = int((3 * self.seconds + 0.3) * 1e6)
         process = subprocess.Popen(
             [self.program, "reduced"], cwd=scratch, stdin=subprocess.DEVNULL,
             stdout=said, stderr=said, start_new_session=True,
@@ -175,8 +180,8 @@ class Test:
 
 
 def compile_tests(folder, flags):
-    """The tests, quick ones first. Without a fault they must notice nothing,
-    or what they notice with one would prove nothing."""
+    """The tests. Without a fault they must notice nothing, or what they notice
+    with one would prove nothing."""
     made = tempfile.mkdtemp()
     with open(f"{made}/choice.c", "w") as file:
         file.write(CHOICE)
@@ -193,28 +198,13 @@ def compile_tests(folder, flags):
         for _ in pool.map(lambda test: test.compile(folder, made), tests):
             pass
     for test in tests:
-        start = time.time()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         said = test.notices(0)
         if said:
             sys.exit(f"the header as it is: {said}")
-        test.seconds = time.time() - start
-    return sorted(tests, key=lambda test: test.seconds)
-
-
-class Tests:
-    """All tests, and the same with sanitizers for those faults that they do
-    not notice otherwise: these are made when they are first wanted."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.plain = compile_tests(folder, PLAIN)
-        self.made, self.lock = None, threading.Lock()
-
-    def sanitized(self):
-        with self.lock:
-            if self.made is None:
-                self.made = compile_tests(self.folder, SANITIZED)
-            return list(self.made)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        test.seconds = after.ru_utime - before.ru_utime
+    return tests
 
 
 # --- Questions ----------------------------------------------------------------
@@ -225,10 +215,24 @@ def first_notice(fault, tests):
     for test in tests:
         said = test.notices(fault.number)
         if said:
+            test.last = time.monotonic()
             tests.remove(test)
             tests.insert(0, test)
             return said
     return None
+
+
+def ask_function(faults, tests):
+    """What the tests say about one function's faults, by their numbers."""
+    tests = sorted(tests, key=lambda test: (-test.last, test.seconds))
+    return {fault.number: first_notice(fault, tests) for fault in faults}
+
+
+def ask_callers(faults, tests):
+    """The same of those tests only that call the function."""
+    start = faults[0].function.start
+    return ask_function(faults,
+                        [test for test in tests if test.notices(-start)])
 
 
 def as_entry(key, title):
@@ -236,47 +240,22 @@ def as_entry(key, title):
     return [f"@ {key[0]}", f"= {title}", f"- {key[1]}", f"+ {key[2]}"]
 
 
-class Asker:
-    """Shows the faults of one function to the tests."""
-
-    def __init__(self, function, tests):
-        self.function, self.tests = function, tests
-        self.plain, self.sanitized = list(tests.plain), None
-
-    def notice(self, fault, is_equivalent):
-        """What the first test says that notices a fault, or None. What no
-        test notices is shown to the tests with sanitizers, unless nothing
-        is expected."""
-        said = first_notice(fault, self.plain)
-        if said or is_equivalent:
-            return said
-        if self.sanitized is None:
-            # From now on, only the tests that call the function.
-            self.plain = [test for test in self.plain
-                          if test.notices(-self.function.start)]
-            names = {test.name for test in self.plain}
-            self.sanitized = [test for test in self.tests.sanitized()
-                              if test.name in names]
-        return first_notice(fault, self.sanitized)
-
-
-def ask_function(faults, tests, equivalent):
+def answers_about(faults, said, equivalent):
     """The answers about one function's faults: each is a question, a note and
     a list of complaints. The generated ones are one question."""
     answers, complaints, count = [], [], 0
-    asker = Asker(faults[0].function, tests)
     for fault in faults:
-        reason = None if fault.name else equivalent.get(fault.key)
-        said = asker.notice(fault, reason is not None)
+        note = said[fault.number]
         if fault.name:
-            answers.append((fault.question, said,
-                            [] if said else ["no test noticed"]))
+            answers.append((fault.question, note,
+                            [] if note else ["no test noticed"]))
             continue
         count += 1
-        if reason is not None and said:
+        reason = equivalent.get(fault.key)
+        if reason is not None and note:
             complaints += as_entry(fault.key, reason)
-            complaints += [f"is in tests/equivalent.txt, but {said}"]
-        elif reason is None and not said:
+            complaints += [f"is in tests/equivalent.txt, but {note}"]
+        elif reason is None and not note:
             complaints += as_entry(fault.key, "no test noticed")
     if count:
         answers.append((f"{faults[0].function.name}: {count} generated", None,
@@ -353,6 +332,10 @@ class Answers:
             print("    " + line)
         sys.stdout.flush()
 
+    def give_all(self, answers):
+        for answer in answers:
+            self.give(*answer)
+
     def sum(self):
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         print(f"{self.number - self.failed} passed, {self.failed} failed"
@@ -360,51 +343,89 @@ class Answers:
         return 0 if self.number and not self.failed else 1
 
 
+def by_function(faults):
+    groups = {}
+    for fault in faults:
+        groups.setdefault(fault.function.start, []).append(fault)
+    return [groups[start] for start in sorted(groups)]
+
+
+def write_header(folder, text, faults):
+    with open(f"{folder}/statesampler.h", "w") as file:
+        file.write(lists.with_all(text, faults, "statesampler_fault"))
+
+
+def ask_all(folder, pool, text, faults, equivalent, answers):
+    """Gives the answers about all faults. A function's wait until all that no
+    test noticed have been shown to the tests with sanitizers, too."""
+    write_header(folder, text, faults)
+    tests = compile_tests(folder, PLAIN)
+    answers.give("the header as it is", "no test notices anything", [])
+    groups, said, waiting = by_function(faults), {}, []
+    for group, future in [(group, pool.submit(ask_function, group, tests))
+                          for group in groups]:
+        said.update(future.result())
+        left = [fault for fault in group
+                if not said[fault.number] and fault.key not in equivalent]
+        if left:
+            waiting.append((group, left))
+        else:
+            answers.give_all(answers_about(group, said, equivalent))
+    if waiting:
+        write_header(folder, text,
+                     [fault for _, left in waiting for fault in left])
+        tests = compile_tests(folder, SANITIZED)
+    for group, future in [(group, pool.submit(ask_callers, left, tests))
+                          for group, left in waiting]:
+        said.update(future.result())
+        answers.give_all(answers_about(group, said, equivalent))
+    noticed = sum(note is not None for note in said.values())
+    same = sum(not fault.name and fault.key in equivalent for fault in faults)
+    print(f"{noticed} of {len(faults) - same} faults were noticed: "
+          f"{100 * noticed / max(len(faults) - same, 1):.1f} %. "
+          f"{len(equivalent)} more are known to change nothing.")
+
+
+def start_torch(pool, answers):
+    """The question about the samplers for PyTorch, if they are here."""
+    if not re.search(ONLY, TORCH):
+        return []
+    python = subprocess.run(["sh", "tests/torch/python.sh"], text=True,
+                            stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL).stdout.strip()
+    if python:
+        return [pool.submit(ask_torch, python)]
+    answers.skip(f"skip {TORCH}: a python3 with torch is not here")
+    return []
+
+
 def ask(folder, pool, everything):
     answers = Answers()
     with open("statesampler.h") as file:
         text = file.read()
-    faults, equivalent, answered = read_faults(text)
+    faults, equivalent, wrong = read_faults(text)
     faults = [fault for fault in faults if re.search(ONLY, fault.question)]
-    answered = [answer for answer in answered if re.search(ONLY, answer[0])]
-    kept, broken, absent = sort_out(folder, text, faults)
-    answered += [(fault.question, None, ["does not compile"])
-                 for fault in faults if fault.name and fault.number in broken]
-    for question in sorted({fault.question for fault in faults
-                            if fault.number in absent} -
-                           {fault.question for fault in kept}):
+    answered = [answer for answer in wrong if re.search(ONLY, answer[0])]
+    here = present(folder, text, faults)
+    for question in sorted({fault.question for fault in faults} -
+                           {fault.question for fault in here}):
         answers.skip(f"skip {question}: not compiled here")
+    drawn = here if everything else draw(here, equivalent)
+    kept, broken = compiling(folder, text, drawn)
+    answered += [(fault.question, None, ["does not compile"])
+                 for fault in drawn if fault.name and fault.number in broken]
     if not everything:
-        count = len(kept)
-        kept = draw(kept, equivalent)
-        print(f"{len(kept)} faults of {count}: all of tests/mutants.txt, and "
-              f"QUOTA={QUOTA} generated ones for each function by SEED={SEED}")
-    with open(f"{folder}/statesampler.h", "w") as file:
-        file.write(lists.with_all(text, kept, "statesampler_fault"))
-    tests = Tests(folder)
-    answered.append(("the header as it is", "no test notices anything", []))
-
-    torch = []
-    if re.search(ONLY, TORCH):
-        python = subprocess.run(["sh", "tests/torch/python.sh"], text=True,
-                                stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL).stdout.strip()
-        if python:
-            torch = [pool.submit(ask_torch, python)]
-        else:
-            answers.skip(f"skip {TORCH}: a python3 with torch is not here")
-    groups = {}
-    for fault in kept:
-        groups.setdefault(fault.function.start, []).append(fault)
-    answers.total = (len(answered) + len(torch) + sum(
-        len({fault.question for fault in group}) for group in groups.values()))
-    for answer in answered:
-        answers.give(*answer)
-    asked = [pool.submit(ask_function, groups[start], tests, equivalent)
-             for start in sorted(groups)]
-    for future in asked + torch:
-        for answer in future.result():
-            answers.give(*answer)
+        print(f"{len(kept)} faults of {len(here)}: all of tests/mutants.txt, "
+              f"and QUOTA={QUOTA} generated ones for each function by "
+              f"SEED={SEED}", flush=True)
+    torch = start_torch(pool, answers)
+    answers.total = 1 + len(answered) + len(torch) + sum(
+        len({fault.question for fault in group})
+        for group in by_function(kept))
+    answers.give_all(answered)
+    ask_all(folder, pool, text, kept, equivalent, answers)
+    for future in torch:
+        answers.give_all(future.result())
     return answers.sum()
 
 

@@ -637,6 +637,39 @@ static void test_many_blocks(void)
     }
 }
 
+/* A sampler that has been in the epoch with other blocks: their windows have
+   the same keys, but not as many samples. */
+static void test_other_blocks(void)
+{
+    statesampler saved, used, fresh;
+    statesampler_desc d = model_desc(40, 3, 2);
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint64_t x[2], y[2];
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    d.order = STATESAMPLER_ORDER_WINDOW;
+    d.chunk_size = 4;
+    d.window = 5;
+    CHECK(statesampler_init(&saved, &d) == STATESAMPLER_OK);
+    must_next(&saved, NULL);
+    must_save(&saved, state);
+    d.world_size = 2;
+    for (d.rank = 0; d.rank < 2; d.rank++) {
+        size_t count, other;
+        CHECK(statesampler_init(&used, &d) == STATESAMPLER_OK);
+        CHECK(statesampler_init(&fresh, &d) == STATESAMPLER_OK);
+        CHECK(must_next(&used, x) == 2);
+        CHECK(statesampler_load(&used, state, sizeof state) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_load(&fresh, state, sizeof state) ==
+              STATESAMPLER_OK);
+        check_alike(&used, &fresh, 40);
+        while (statesampler_next(&used, x, &count)) {
+            CHECK(statesampler_next(&fresh, y, &other) == 1);
+            CHECK(other == count && model_same(x, y, count));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -648,6 +681,7 @@ int main(int argc, char **argv)
     test_uneven_by_hand();
     test_many_blocks();
     test_begin_by_hand();
+    test_other_blocks();
     test_begin(reduced ? 200 : 5000);
     test_twins(reduced);
     test_chains(reduced ? 150 : 4000, 1);

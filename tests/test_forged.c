@@ -553,7 +553,31 @@ static void test_turn_past_end(void)
         forge_seal(state, MIX_BYTES);
         CHECK(load_or_refuse(&p, state));
         CHECK(statesampler_mix_turn(&p.mix) == end);
+        /* One that leaves out steps which the state's mix serves. */
+        p.desc[1].drop_last = 1;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        forge_put(state, FORGE_MIX_TURN, end + 1);
+        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        /* And one of another shape. */
+        plain_mix(&p, stop, 41, 2);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
     }
+}
+
+/* A mix without end is saved up to turn 3 * 2^61, where no run comes. */
+static void test_turn_past_all(void)
+{
+    static party p;
+    unsigned char state[MIX_BYTES];
+    plain_mix(&p, STATESAMPLER_STOP_NEVER, 41, 1);
+    save_mix(&p, state, 10);
+    forge_put(state, FORGE_MIX_TURN, ((uint64_t)3 << 61) + 1);
+    check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+    forge_put(state, FORGE_MIX_TURN, (uint64_t)3 << 61);
+    forge_seal(state, MIX_BYTES);
+    CHECK(load_or_refuse(&p, state));
+    CHECK(statesampler_mix_turn(&p.mix) == (uint64_t)3 << 61);
 }
 
 /* With CARRY and a global batch of 8, 2^62 positions are 2^59 steps: the base
@@ -577,6 +601,14 @@ static void test_carry_past_reach(void)
     CHECK(load_or_refuse(&p, state));
     CHECK(statesampler_step(&p.source[0].sampler) ==
           ((uint64_t)1 << 59) - 1);
+    forge_put(state, FORGE_MIX_TURN, (uint64_t)1 << 59);
+    forge_seal(state, MIX_BYTES);
+    CHECK(load_or_refuse(&p, state));
+    CHECK(statesampler_mix_turn(&p.mix) == (uint64_t)1 << 59);
+    /* And it has no last step to leave out. */
+    save_mix(&p, state, 10);
+    forge_put(state + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS, 2);
+    check_refused(&p, state, STATESAMPLER_ECORRUPT_DESC);
 }
 
 /* ALL ends before point 2^62 of the sequence. From a base far past it a light
@@ -662,6 +694,7 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
     test_turn_past_end();
+    test_turn_past_all();
     test_carry_past_reach();
     test_base_past_sequence();
     test_point_ahead();

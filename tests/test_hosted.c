@@ -33,7 +33,7 @@
 /* What the system answers the header in this process: 0, or an error that a
    call of this kind ends with. */
 static struct {
-    int write, read, fsync, rename, create, open, fcntl, getpriority;
+    int write, read, fsync, rename, create, open, close, fcntl, getpriority;
 } failing;
 
 /* What the header asked, a letter each: w writes, f flushes a file, d flushes
@@ -47,6 +47,7 @@ static void (*at_write)(void), (*at_read)(void), (*at_open)(void);
 
 static unsigned names_taken;     /* of so many names a file is there already */
 static int interrupting;         /* every other call is interrupted */
+static int full_without_error;   /* what errno is where nothing is written */
 static long same_process;        /* every process has this number; 0: its own */
 static const char *other_host;   /* the name of this host; NULL: its own */
 
@@ -104,6 +105,10 @@ static ssize_t watched_write(int file, const void *bytes, size_t size)
     note('w');
     if (fails(failing.write))
         return -1;
+    if (full_without_error != 0) {
+        errno = full_without_error;
+        return 0;
+    }
     if (at_write == NULL || size < 2)
         return write(file, bytes, size);
     wrote = write(file, bytes, size / 2);
@@ -128,6 +133,13 @@ static int watched_fsync(int file)
     struct stat found;
     note(fstat(file, &found) == 0 && S_ISDIR(found.st_mode) ? 'd' : 'f');
     return fails(failing.fsync) ? -1 : fsync(file);
+}
+
+/* A file is closed even where this fails. */
+static int watched_close(int file)
+{
+    int result = close(file);
+    return fails(failing.close) ? -1 : result;
 }
 
 static int watched_rename(const char *from, const char *to)
@@ -179,6 +191,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #define write watched_write
 #define read watched_read
 #define fsync watched_fsync
+#define close watched_close
 #define rename watched_rename
 #define getpriority watched_getpriority
 #define getpid watched_getpid
@@ -193,6 +206,7 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 #undef write
 #undef read
 #undef fsync
+#undef close
 #undef rename
 #undef getpriority
 #undef getpid
@@ -880,8 +894,13 @@ static void check_load_answer(int *failure, int error, int code)
     CHECK(got == 12345);
 }
 
+static void do_nothing(void)
+{
+}
+
 static void check_answers(void)
 {
+    size_t got, k;
     CHECK(save_number("state", 3000, 1) == STATESAMPLER_OK);
     check_answer(&failing.create, EACCES, STATESAMPLER_EIO_PERMISSION);
     check_answer(&failing.create, EPERM, STATESAMPLER_EIO_PERMISSION);
@@ -898,9 +917,13 @@ static void check_answers(void)
     check_answer(&failing.write, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EFBIG, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EIO, STATESAMPLER_EIO);
+    check_answer(&full_without_error, EINTR, STATESAMPLER_EIO);
+    check_answer(&full_without_error, ENOSPC, STATESAMPLER_EIO);
     check_answer(&failing.fsync, ENOSPC, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.fsync, EIO, STATESAMPLER_EIO);
+    check_answer(&failing.close, ENOSPC, STATESAMPLER_EIO_SPACE);
+    check_answer(&failing.close, EIO, STATESAMPLER_EIO);
     check_answer(&failing.rename, EIO, STATESAMPLER_EIO);
     check_answer(&failing.rename, EPERM, STATESAMPLER_EIO_PERMISSION);
     check_answer(&failing.rename, EBUSY, STATESAMPLER_EIO_BUSY);
@@ -915,6 +938,15 @@ static void check_answers(void)
     check_load_answer(&failing.open, ENFILE, STATESAMPLER_EIO_OPEN_FILES);
     check_load_answer(&failing.open, EAGAIN, STATESAMPLER_EIO_BUSY);
     check_load_answer(&failing.open, EIO, STATESAMPLER_EIO);
+
+    /* The first part of a file comes in two reads, and no more than it. */
+    memset(work, 0x33, 200);
+    at_read = do_nothing;
+    CHECK(statesampler_load_file("state", work, 100, &got) ==
+          STATESAMPLER_ECAPACITY);
+    CHECK(got == 3000);
+    for (k = 100; k < 200; k++)
+        CHECK(work[k] == 0x33);
 
     /* Signals interrupt every call once; no save or load fails for it. */
     interrupting = 1;
@@ -961,7 +993,7 @@ static void check_size_limit(void)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
     CHECK(load_number("state") == 41);
     CHECK(save_number("state", MEGABYTE, 43) == STATESAMPLER_OK);
-    CHECK(load_number("state") == 43 && count_files() == 1);
+    CHECK(load_number("state") == 43);
     empty_folder();
 }
 
@@ -1122,6 +1154,18 @@ static void make_old(const char *path, long seconds)
     CHECK(utimes(path, times) == 0);
 }
 
+/* So that the next save takes them for what the dead have left. */
+static void make_leftovers_old(void)
+{
+    DIR *entries = opendir(".");
+    struct dirent *entry;
+    CHECK(entries != NULL);
+    while ((entry = readdir(entries)) != NULL)
+        if (strncmp(entry->d_name, ".statesampler-", 14) == 0)
+            make_old(entry->d_name, 610);
+    closedir(entries);
+}
+
 static void save_within(void)
 {
     CHECK(save_number("state", 2000, 12) == STATESAMPLER_OK);
@@ -1196,13 +1240,23 @@ static void check_leftovers(void)
         ".statesampler-00000001_7fffffff-00000001.tmp",
         "_statesampler-00000001-7fffffff-00000001.tmp"
     };
+    static const char *const left[] = {
+        ".statesampler-00000001-7fffffff-00000001.tmp",
+        "below/.statesampler-00000001-7fffffff-00000002.tmp"
+    };
     unsigned k, count = sizeof similar / sizeof similar[0];
     struct paused p;
+    struct stat found;
 
     /* Of a process that is gone, and of one that is not. */
     kill_paused(pause_in_save("state", 1));
     CHECK(count_files() == 1 && load_number("state") == 0);
-    make_old(other_file("state"), -60);
+    /* It may write where its number is not seen: after ten minutes. */
+    make_old(other_file("state"), 590);
+    CHECK(save_number("other", 100, 2) == STATESAMPLER_OK);
+    CHECK(count_files() == 2 && load_number("other") == 2);
+    CHECK(remove("other") == 0);
+    make_old(other_file("state"), 610);
     CHECK(save_number("other", 100, 2) == STATESAMPLER_OK);
     CHECK(count_files() == 1 && load_number("other") == 2);
     CHECK(remove("other") == 0);
@@ -1235,14 +1289,42 @@ static void check_leftovers(void)
     CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
     CHECK(count_files() == 1 && load_number("state") == 10);
 
+    /* Names of hosts that begin in the same way are two. */
+    other_host = "host-a";
+    p = pause_in_save("state", 10);
+    kill_paused(p);
+    make_old(other_file("state"), 610);
+    other_host = "host-b";
+    CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
+    CHECK(count_files() == 2);
+    other_host = "host-a";
+    CHECK(save_number("state", 100, 10) == STATESAMPLER_OK);
+    CHECK(count_files() == 1);
+    other_host = NULL;
+
     /* Who takes a living process for a dead one does no harm. */
     p = pause_in_save("state", 11);
     failing.getpriority = ESRCH;
+    CHECK(save_number("state", 100, 12) == STATESAMPLER_OK);
+    CHECK(count_files() == 2 && load_number("state") == 12);
+    make_old(other_file("state"), 610);
     CHECK(save_number("state", 100, 12) == STATESAMPLER_OK);
     failing.getpriority = 0;
     CHECK(count_files() == 1 && load_number("state") == 12);
     release(p);
     CHECK(count_files() == 1 && load_number("state") == 11);
+
+    /* In the file's folder, and in no other. */
+    CHECK(mkdir("below", 0700) == 0);
+    for (k = 0; k < 2; k++) {
+        FILE *f = fopen(left[k], "wb");
+        CHECK(f != NULL && fclose(f) == 0);
+        make_old(left[k], 1000000);
+    }
+    CHECK(save_number("below/state", 100, 12) == STATESAMPLER_OK);
+    CHECK(stat(left[0], &found) == 0 && stat(left[1], &found) != 0);
+    CHECK(remove(left[0]) == 0 && remove("below/state") == 0);
+    CHECK(remove("below") == 0);
 
     /* Whatever else is there is not ours. */
     for (k = 0; k < count; k++) {
@@ -1386,6 +1468,7 @@ static void check_alone(unsigned kills)
         CHECK(there == storm->done || there == storm->begun);
         CHECK(count_files() <= 2);
         storm->done = there;
+        make_leftovers_old();
     }
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7 && count_files() == 1);
@@ -1427,6 +1510,7 @@ static void check_storm(const char *name, unsigned kills, int two_users)
     /* What was killed has left nothing for long. */
     failing.getpriority = 0;
     same_process = 0;
+    make_leftovers_old();
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7);
     CHECK(munmap((void *)storm, sizeof *storm) == 0);
@@ -1468,6 +1552,14 @@ static void check_calls(void)
     asked[asked_count] = 0;
     CHECK(strcmp(asked, "wfrd") == 0);
 
+    /* In another folder, too, it is this one that is flushed. */
+    CHECK(mkdir("below", 0700) == 0);
+    asked_count = 0;
+    CHECK(save_number("below/state", 5000, 1) == STATESAMPLER_OK);
+    asked[asked_count] = 0;
+    CHECK(strcmp(asked, "wfrd") == 0);
+    CHECK(remove("below/state") == 0 && remove("below") == 0);
+
     /* A disk that says no to the flush: nothing is renamed. */
     asked_count = 0;
     failing.fsync = EIO;
@@ -1476,6 +1568,26 @@ static void check_calls(void)
     asked[asked_count] = 0;
     CHECK(strcmp(asked, "wf") == 0);
     CHECK(load_number("state") == 1 && count_files() == 1);
+    empty_folder();
+}
+
+/* A descriptor may be 0, whatever errno is, and is closed like any other. A
+   file is as open to others as the process makes files. */
+static void check_descriptors(void)
+{
+    struct stat found;
+    mode_t mask = umask(022);
+    int kept = dup(0);
+    CHECK(kept >= 0 && close(0) == 0);
+    errno = EINTR;
+    CHECK(save_number("state", 5000, 1) == STATESAMPLER_OK);
+    CHECK(fstat(0, &found) != 0);
+    errno = EINTR;
+    CHECK(load_number("state") == 1);
+    CHECK(fstat(0, &found) != 0);
+    CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
+    CHECK(stat("state", &found) == 0 && (found.st_mode & 0777) == 0644);
+    (void)umask(mask);
     empty_folder();
 }
 
@@ -1496,7 +1608,7 @@ static const struct part {
     {"kinds", check_kinds},         {"loading", check_loading},
     {"errors", check_errors},       {"interleaved", check_interleaved},
     {"leftovers", check_leftovers}, {"calls", check_calls},
-    {"storms", check_storms}
+    {"descriptors", check_descriptors}, {"storms", check_storms}
 };
 
 int main(int argc, char **argv)

@@ -290,6 +290,31 @@ static void test_by_hand(void)
     CHECK(p.position == 3 && p.step == 0 && p.rank == 0 && p.slot == 1);
 }
 
+/* The first and the last sample of every chunk, for chunks about as large as
+   are told apart without a division. */
+static void test_chunks(void)
+{
+    static const uint64_t sizes[] = {(1u << 25) - 1, 1u << 25, (1u << 25) + 1,
+                                     1u << 26, 1u << 27};
+    uint64_t k, index, out;
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t size = sizes[i];
+        statesampler s;
+        statesampler_desc d = model_desc(64 * size + 5, 1, 1);
+        statesampler_place p;
+        d.order = STATESAMPLER_ORDER_WINDOW;
+        d.chunk_size = size;
+        d.window = 64;
+        CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+        for (k = 0; k < 128; k++) {
+            index = k / 2 * size + k % 2 * (size - 1);
+            CHECK(statesampler_locate(&s, index, &p) == STATESAMPLER_OK);
+            CHECK(must_at(&s, p.step, &out) == 1 && out == index);
+        }
+    }
+}
+
 /* Round trips where no table can be: a sample served in a random step of a
    random rank is located there. */
 static void test_big(int cases)
@@ -322,6 +347,11 @@ static void test_big(int cases)
         } else if (i % 13 == 2) {
             d.chunk_size = STATESAMPLER_MAX_SAMPLES - 1;
             d.window = 1;
+        } else if (i % 13 == 3) { /* few chunks that are large */
+            d.num_samples = n = (uint64_t)1 << 62;
+            d.order = STATESAMPLER_ORDER_WINDOW;
+            d.chunk_size = (uint64_t)1 << 55;
+            d.window = 64;
         }
         d.partition = (uint32_t)check_random(2);
         d.tail = (uint32_t)check_random(3);
@@ -431,6 +461,7 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
     test_by_hand();
+    test_chunks();
     test_small(reduced);
     test_larger(reduced ? 200 : 3000);
     test_big(reduced ? 200 : 15000);

@@ -482,6 +482,9 @@ static void test_elastic(int reduced)
                       STATESAMPLER_OK);
                 mix_model_reshape(&m[k], to, batch, k, drop_last);
                 CHECK(statesampler_mix_turn(&fresh[k].mix) == m[k].turn);
+                for (j = 0; j < p[0].count; j++)
+                    CHECK(statesampler_step(&fresh[k].source[j].sampler) ==
+                          statesampler_step(&m[k].sampler[j]));
             }
             if (k < to)
                 break;
@@ -946,6 +949,86 @@ static void test_great_weight(void)
     }
 }
 
+/* With FIRST only the source that ends the epoch counts: another may be so
+   light that its last turn is past all numbers. */
+static void test_light(void)
+{
+    static party p;
+    unsigned char state[STATE];
+    uint64_t turn;
+    plain(&p, 2, STATESAMPLER_STOP_FIRST);
+    p.desc[0].num_samples = (uint64_t)1 << 40;
+    p.desc[1].num_samples = 1000;
+    p.weight[0] = 1;
+    p.weight[1] = 1u << 30;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    for (turn = 0; turn < 3; turn++) {
+        size_t size = save(&p, state);
+        CHECK(start(&p) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&p.mix) == turn);
+        CHECK(statesampler_mix_seek(&p.mix, turn + 1) == STATESAMPLER_OK);
+    }
+}
+
+/* A source without steps in this shape may have some in that of a state, and
+   takes turns then: its weight counts. */
+static void test_idle(void)
+{
+    static party p;
+    plain(&p, 2, STATESAMPLER_STOP_ALL);
+    p.desc[0].num_samples = (uint64_t)1 << 45;
+    p.desc[1].num_samples = 1;
+    p.desc[0].tail = p.desc[1].tail = STATESAMPLER_TAIL_DROP;
+    p.desc[0].world_size = p.desc[1].world_size = 2;
+    p.weight[0] = 1;
+    p.weight[1] = 1u << 30;
+    CHECK(start(&p) == STATESAMPLER_EINVAL_SEQUENCE);
+    p.weight[1] = 1;
+    CHECK(start(&p) == STATESAMPLER_OK);
+}
+
+/* A state at a point that no run comes to, from where what is left in another
+   shape is past all numbers: the sequence begins anew, and any turn is found. */
+static void test_far_point(void)
+{
+    static party p;
+    unsigned char state[STATE];
+    uint64_t out[2], at[1], end;
+    uint32_t source, k;
+    size_t size, count;
+    for (k = 0; k < 2; k++) {
+        plain(&p, 2, STATESAMPLER_STOP_ALL);
+        p.desc[0].num_samples = (uint64_t)30 << 30;
+        p.desc[1].num_samples = 1u << 20;
+        p.desc[0].batch_size = p.desc[1].batch_size = k == 0 ? 512 : 8;
+        p.desc[0].drop_last = p.desc[1].drop_last = 0;
+        p.weight[0] = 1;
+        p.weight[1] = 1u << 30;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        if (k == 0) {
+            CHECK(statesampler_mix_seek(&p.mix, 5) == STATESAMPLER_OK);
+            size = save(&p, state);
+            forge_put(state, FORGE_MIX_BASE_TURN, 5);
+            forge_put(state, FORGE_MIX_BASE_POINT, (uint64_t)5 << 60);
+            forge_seal(state, size);
+        }
+    }
+    size = statesampler_mix_state_bytes(&p.mix);
+    CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+    end = statesampler_mix_num_turns(&p.mix);
+    for (k = 0; k < 2; k++) {
+        static uint64_t batch[8];
+        uint64_t turn = k == 0 ? end / 3 : end - 1;
+        CHECK(statesampler_mix_at(&p.mix, turn, batch, &count, &source) == 1);
+        at[0] = batch[0];
+        CHECK(statesampler_mix_seek(&p.mix, turn) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&p.mix, batch, &count, &source) == 1);
+        out[k] = batch[0];
+        CHECK(out[k] == at[0]);
+    }
+}
+
 /* The sequence must reach through the epochs to come, too: a source that is
    loaded where few steps of this one are left has as many as ever in the next.
    On 2^20 ranks it has all but its last step behind it. */
@@ -1125,6 +1208,9 @@ int main(int argc, char **argv)
     test_last_turn();
     test_great_weight();
     test_thousands(reduced);
+    test_light();
+    test_idle();
+    test_far_point();
     test_next_epochs();
     test_reach();
     test_limits();

@@ -180,6 +180,13 @@ static void check_damage(int reduced)
         if (i != BYTES)
             refused(state, i, STATESAMPLER_ECORRUPT);
     refused(NULL, 0, STATESAMPLER_ECORRUPT);
+    /* Whole, but of a turn that is not there. */
+    i = (size_t)forge_get(state, FORGE_MIX_TURN);
+    forge_put(state, FORGE_MIX_TURN, 1000000);
+    forge_seal(state, BYTES);
+    refused(state, BYTES, STATESAMPLER_ECORRUPT);
+    forge_put(state, FORGE_MIX_TURN, i);
+    forge_seal(state, BYTES);
     CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&mix) == 50);
 }

@@ -10,6 +10,9 @@
 #include "forge.h"
 #include <time.h>
 
+#define REFUSE STATESAMPLER_REFUSE_CHANGED
+#define RESTART STATESAMPLER_RESTART_CHANGED
+
 #define BATCH 4
 #define STATE (80 + 96 * 8)
 
@@ -112,8 +115,8 @@ static void test_same(int reduced)
             build(&a, "021", 3, (uint32_t)stop);
             build(&b, "021", 3, (uint32_t)stop);
             check_alike(&a, &b, turn);
-            CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
-                  STATESAMPLER_OK);
+            CHECK(statesampler_mixture_load(&b, state, save(&a, state),
+                                           REFUSE) == STATESAMPLER_OK);
             CHECK(arrlen(b.changes) == 3);
             for (i = 0; i < 3; i++) {
                 CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
@@ -158,7 +161,8 @@ static void change(const char *from, const char *to, uint32_t world,
     build(&fresh, to, other, stop);
     take(&a, turns);
     size = save(&a, state);
-    CHECK(statesampler_mixture_load(&b, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&b, state, size, REFUSE) ==
+          STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&b.mix) == (uint64_t)turns);
     for (i = 0; to[i]; i++) {
         const char *name = name_of[to[i] - '0'];
@@ -210,7 +214,7 @@ static void change(const char *from, const char *to, uint32_t world,
     }
     /* And its own state is as good as any. */
     size = save(&b, state);
-    CHECK(statesampler_mixture_load(&fresh, state, size, 0) ==
+    CHECK(statesampler_mixture_load(&fresh, state, size, REFUSE) ==
           STATESAMPLER_OK);
     check_alike(&b, &fresh, 20);
     statesampler_mixture_free(&a);
@@ -258,12 +262,58 @@ static void check_finished(uint32_t longer, uint64_t steps)
     CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
     take(&a, 34);
     CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     /* The longer one, now first, has had 17. */
     CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * (steps - 17));
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
+}
+
+/* So has who finished before the base; but not who is new, whatever it has
+   done before. */
+static void test_finished_before(void)
+{
+    statesampler_mixture a, b, other;
+    unsigned char state[STATE];
+    const statesampler *longer;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    memset(&other, 0, sizeof other);
+    add(&a, 0, 1, 1);
+    add(&a, 1, 1, 1);
+    add(&b, 0, 1, 2);
+    add(&b, 1, 1, 2);
+    add(&other, 1, 1, 2);
+    add(&other, 0, 1, 2);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    take(&a, 34);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&other, state, save(&b, state), REFUSE) ==
+          STATESAMPLER_OK);
+    longer = &other.sources[0].sampler;
+    CHECK(statesampler_mix_num_turns(&other.mix) ==
+          34 + 2 * (statesampler_num_steps(longer) -
+                    statesampler_step(longer)));
+    statesampler_mixture_free(&other);
+    /* The other one is new to b: it has 8 steps, and 4 of 9 are left. */
+    memset(&other, 0, sizeof other);
+    add(&other, 1, 1, 2);
+    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    take(&other, 5);
+    CHECK(statesampler_mixture_load(&b, state, save(&other, state), REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&b.mix) == 5 + 2 * 8);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    statesampler_mixture_free(&other);
 }
 
 /* The same datasets with other weights: they go on, with new turns. */
@@ -279,13 +329,31 @@ static void test_weights(void)
     CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
     take(&a, 10);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     for (i = 0; i < 2; i++) {
         CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
         check_place(&a, i, &b, i);
     }
     CHECK(statesampler_mix_turn(&b.mix) == 10);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    /* A weight of 0 is 1, and so no other one: the turns go on, too. */
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    add(&a, 0, 0, 2);
+    add(&a, 1, 3, 2);
+    add(&b, 0, 0, 2);
+    add(&b, 1, 3, 2);
+    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_NEVER) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
+          STATESAMPLER_OK);
+    take(&a, 10);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
+          STATESAMPLER_OK);
+    check_alike(&a, &b, 20);
+    CHECK(statesampler_mix_seek(&b.mix, 3) == STATESAMPLER_OK);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
 }
@@ -334,7 +402,7 @@ static void test_changed(void)
             CHECK(b.changes[1].source == 1);
             CHECK(strcmp(b.changes[1].name, "code") == 0);
             if (i == 0)
-                CHECK(statesampler_mixture_load(&b, state, size, 1) ==
+                CHECK(statesampler_mixture_load(&b, state, size, RESTART) ==
                       STATESAMPLER_OK);
         }
         check_place(&a, 0, &b, 0);
@@ -347,6 +415,31 @@ static void test_changed(void)
         statesampler_mixture_free(&a);
         statesampler_mixture_free(&b);
     }
+}
+
+/* The only one, too. */
+static void test_only_changed(void)
+{
+    statesampler_mixture a, b;
+    statesampler_desc d = describe(0, 2, 0);
+    unsigned char state[STATE];
+    size_t size;
+    build(&a, "0", 2, STATESAMPLER_STOP_FIRST);
+    memset(&b, 0, sizeof b);
+    d.seed++;
+    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_FIRST) ==
+          STATESAMPLER_OK);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_REFUSE_CHANGED) ==
+          STATESAMPLER_EMISMATCH_DATASET);
+    CHECK(statesampler_mixture_load(&b, state, size,
+                                    STATESAMPLER_RESTART_CHANGED) ==
+          STATESAMPLER_OK);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
 }
 
 /* A mixture that grows while it runs. */
@@ -367,7 +460,7 @@ static void test_growth(void)
         CHECK(!m.mix.sources); /* the assertions look at this */
         CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
               STATESAMPLER_OK);
-        CHECK(statesampler_mixture_load(&m, state, size, 0) ==
+        CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mix_turn(&m.mix) == 9 * i);
         for (j = 0; j < old; j++)
@@ -379,7 +472,7 @@ static void test_growth(void)
         CHECK(number(&m, name_of[i]) == i);
     statesampler_mixture_free(&whole);
     statesampler_mixture_free(&m);
-    CHECK(!m.sources && !m.datasets && !m.changes);
+    CHECK(!m.sources && !m.datasets && !m.changes && !m.mix.sources);
     statesampler_mixture_free(&m); /* twice is once */
 }
 
@@ -394,12 +487,38 @@ static void test_used(void)
     take(&b, 25);
     source = number(&b, "code");
     CHECK(statesampler_step(&b.sources[source].sampler) > 0);
-    CHECK(statesampler_mixture_load(&b, state, save(&a, state), 0) ==
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     CHECK(b.changes[source].status == STATESAMPLER_CHANGE_NEW);
     CHECK(statesampler_step(&b.sources[source].sampler) == 0);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
+}
+
+/* Whatever a mixture has done before, it goes on as a new one does, in the
+   epoch of the state. */
+static void test_used_and_new(void)
+{
+    statesampler_mixture a, b, fresh;
+    unsigned char state[STATE];
+    size_t size;
+    build(&a, "01", 2, STATESAMPLER_STOP_FIRST);
+    build(&b, "10", 2, STATESAMPLER_STOP_FIRST);
+    build(&fresh, "10", 2, STATESAMPLER_STOP_FIRST);
+    take(&a, (int)statesampler_mix_num_turns(&a.mix));
+    CHECK(statesampler_mix_next(&a.mix, NULL, NULL, NULL) == 0);
+    take(&a, 4);
+    take(&b, 5);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&fresh, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_epoch(&b.mix) == 1);
+    check_alike(&b, &fresh, 40);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+    statesampler_mixture_free(&fresh);
 }
 
 /* The state byte by byte, from the manual's table. */
@@ -483,9 +602,10 @@ static void test_errors(int reduced)
     CHECK(number(&m, longest) == 2);
     CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL_STOP);
     d.world_size = 2;
-    CHECK(statesampler_mixture_add(&m, "two", 1, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&m, 0) ==
+    CHECK(statesampler_mixture_add(&m, "two", 1, &d) ==
           STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE);
+    CHECK(number(&m, "two") == 99 && arrlen(m.sources) == 4);
+    CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     statesampler_mixture_free(&m);
 
     build(&m, "012", 2, STATESAMPLER_STOP_RESTART);
@@ -509,7 +629,7 @@ static void test_errors(int reduced)
     /* One name twice, under right check words. */
     memcpy(state + 16, state + 24, 8);
     forge_seal(state, size);
-    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
+    CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
           STATESAMPLER_ECORRUPT_NAMES);
     CHECK(arrlen(other.changes) == 0);
     /* No names at all. */
@@ -519,8 +639,16 @@ static void test_errors(int reduced)
     forge_put(state + 16, FORGE_MIX_SOURCES, 0);
     forge_seal(state + 16, 56);
     forge_seal(state, 80);
-    CHECK(statesampler_mixture_load(&other, state, 80, 1) ==
+    CHECK(statesampler_mixture_load(&other, state, 80, RESTART) ==
           STATESAMPLER_ECORRUPT_SOURCES);
+    /* A turn that is not there: nothing is told of what is refused. */
+    save(&m, state);
+    forge_put(state + 40, FORGE_MIX_TURN, 1000000);
+    forge_seal(state + 40, size - 48);
+    forge_seal(state, size);
+    CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
+          STATESAMPLER_ECORRUPT_TURN);
+    CHECK(arrlen(m.changes) == 0);
     for (i = 0; i < size; i++) {
         memset(state, 0x44, sizeof state);
         CHECK(statesampler_mixture_save(&m, state, i) ==
@@ -535,7 +663,7 @@ static void test_errors(int reduced)
     for (i = 0; i < 8 * size; i += reduced ? 5 : 1) {
         int code;
         state[i / 8] ^= (unsigned char)(1 << i % 8);
-        code = statesampler_mixture_load(&other, state, size, 1);
+        code = statesampler_mixture_load(&other, state, size, RESTART);
         CHECK_KIND(code, i / 8 != 4 && i / 8 != 5 ? STATESAMPLER_ECORRUPT
                          : i == 32               ? STATESAMPLER_ECORRUPT
                                                  : STATESAMPLER_EVERSION);
@@ -544,9 +672,9 @@ static void test_errors(int reduced)
     }
     for (i = 0; i < size + 8; i++)
         if (i != size)
-            CHECK(statesampler_mixture_load(&other, state, i, 1) ==
+            CHECK(statesampler_mixture_load(&other, state, i, RESTART) ==
                   STATESAMPLER_ECORRUPT_SIZE);
-    CHECK(statesampler_mixture_load(&other, NULL, 0, 1) ==
+    CHECK(statesampler_mixture_load(&other, NULL, 0, RESTART) ==
           STATESAMPLER_ECORRUPT_SIZE);
     size = save(&other, state);
     CHECK(memcmp(state, again, size) == 0);
@@ -555,7 +683,8 @@ static void test_errors(int reduced)
                STATESAMPLER_ECORRUPT);
     must_mix_save(&other.mix, state);
     CHECK_KIND(statesampler_mixture_load(
-                   &other, state, statesampler_mix_state_bytes(&other.mix), 0),
+                   &other, state, statesampler_mix_state_bytes(&other.mix),
+                   REFUSE),
                STATESAMPLER_ECORRUPT);
     statesampler_mixture_free(&m);
     statesampler_mixture_free(&other);
@@ -581,7 +710,8 @@ static void test_forged(int reduced)
         state[at] = (unsigned char)check_random(256);
         forge_seal(state + inner, size - inner - 8);
         forge_seal(state, size);
-        code = statesampler_mixture_load(&other, state, size, i % 2);
+        code = statesampler_mixture_load(&other, state, size,
+                                          i % 2 ? RESTART : REFUSE);
         CHECK(code <= 0);
         for (turns = 0; turns < 5; turns++)
             CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) >=
@@ -630,7 +760,8 @@ static void test_thousands(int reduced)
     state = (unsigned char *)malloc(size);
     CHECK(state != NULL);
     CHECK(statesampler_mixture_save(&m, state, size) == STATESAMPLER_OK);
-    CHECK(statesampler_mixture_load(&n, state, size, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&n, state, size, REFUSE) ==
+          STATESAMPLER_OK);
     CHECK(arrlenu(n.changes) == count);
     for (i = 0; i < arrlenu(n.sources); i++)
         check_place(&n, i, &m, number(&m, n.datasets[i].key));
@@ -673,7 +804,7 @@ static void time_of(double *adding, double *loading, uint32_t count, int runs)
         CHECK(state != NULL);
         CHECK(statesampler_mixture_save(&m, state, size) == STATESAMPLER_OK);
         start = clock();
-        CHECK(statesampler_mixture_load(&n, state, size, 0) ==
+        CHECK(statesampler_mixture_load(&n, state, size, REFUSE) ==
               STATESAMPLER_OK);
         *loading += (double)(clock() - start) / CLOCKS_PER_SEC;
         free(state);
@@ -706,10 +837,13 @@ int main(int argc, char **argv)
     test_changes(reduced);
     check_finished(1, 19);
     check_finished(2, 24);
+    test_finished_before();
     test_weights();
     test_changed();
+    test_only_changed();
     test_growth();
     test_used();
+    test_used_and_new();
     test_table();
     test_errors(reduced);
     test_forged(reduced);

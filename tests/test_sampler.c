@@ -325,6 +325,22 @@ static void test_orders_differ(void)
         }
 }
 
+/* The first of two blocks has the order of one that is alone: with BLOCKED a
+   whole dataset is a block, too. */
+static void test_single_block(void)
+{
+    statesampler two, alone;
+    statesampler_desc d = model_desc(40, 2, 20);
+    uint64_t first[20], all[20];
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    CHECK(statesampler_init(&two, &d) == STATESAMPLER_OK);
+    d.num_samples = 20;
+    d.world_size = 1;
+    CHECK(statesampler_init(&alone, &d) == STATESAMPLER_OK);
+    CHECK(must_next(&two, first) == 20 && must_next(&alone, all) == 20);
+    CHECK(model_same(first, all, 20));
+}
+
 /* WINDOW must move chunks as well as the samples of a window. Chunks of 10
    of 100 samples: with windows of one chunk the order of chunks shows by
    itself, and so does the order inside each. */
@@ -459,6 +475,37 @@ static void test_copies(void)
         CHECK(must_next(&kept, b) == 3);
         CHECK(model_same(a, b, 3));
     }
+}
+
+/* Whatever was in the memory before, even numbers that a sampler has. */
+static void test_any_memory(void)
+{
+    statesampler s, clean;
+    uint64_t n, words[5], x, y;
+    size_t k, at, count;
+    int o, more;
+    for (n = 1; n < 40; n += 3)
+        for (o = 0; o < MODEL_ORDERS; o++)
+            for (k = 0; k < 5; k++) {
+                statesampler_desc d = model_desc(n, 1, 1);
+                model_set_order(&d, o);
+                d.epoch = 1;
+                words[0] = n;
+                words[1] = n << 32 | n;
+                words[2] = 1;
+                words[3] = (uint64_t)1 << 32;
+                words[4] = UINT64_MAX;
+                memset(&clean, 0, sizeof clean);
+                for (at = 0; at + sizeof n <= sizeof s; at += sizeof n)
+                    memcpy((unsigned char *)&s + at, &words[k], sizeof n);
+                CHECK(statesampler_init(&clean, &d) == STATESAMPLER_OK);
+                CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+                do {
+                    more = statesampler_next(&clean, &x, &count);
+                    CHECK(statesampler_next(&s, &y, &count) == more);
+                    CHECK(!more || x == y);
+                } while (more);
+            }
 }
 
 /* set_epoch in mid-epoch: to the present epoch it is nothing, to another it
@@ -816,6 +863,59 @@ static void test_big_reshape(int cases)
     }
 }
 
+/* A batch of hundreds is as many batches of one: what takes indices together
+   has edges of its own. From a state of these ranks, if any. */
+static void check_long_batches(const statesampler_desc *given, uint32_t from)
+{
+    enum { LONG = 700 };
+    static uint64_t out[LONG];
+    statesampler s, one;
+    statesampler_desc d = *given;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint64_t single;
+    size_t i, count;
+    d.world_size = from ? from : 2;
+    d.batch_size = 5;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    if (from)
+        must_next(&s, NULL);
+    must_save(&s, state);
+    d.world_size = 2;
+    d.rank = 1;
+    d.batch_size = 1;
+    CHECK(statesampler_init(&one, &d) == STATESAMPLER_OK);
+    d.batch_size = LONG;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
+    CHECK(statesampler_load(&one, state, sizeof state) == STATESAMPLER_OK);
+    while (statesampler_next(&s, out, &count))
+        for (i = 0; i < count; i++) {
+            CHECK(must_next(&one, &single) == 1);
+            CHECK(single == out[i]);
+        }
+}
+
+static void test_long_batches(void)
+{
+    /* Windows of more chunks than are looked up together, and of as many. */
+    static const uint64_t windows[] = {31, 32, 33, 63, 64, 65, 200};
+    size_t k;
+    uint32_t from, partition;
+    for (k = 0; k < 3 + sizeof windows / sizeof windows[0]; k++)
+        for (partition = 0; partition < 2; partition++)
+            for (from = 0; from < 7; from += 3) {
+                statesampler_desc d = model_desc(4000, 1, 1);
+                d.order = k == 0   ? STATESAMPLER_ORDER_SHUFFLE
+                          : k == 1 ? STATESAMPLER_ORDER_SEQUENTIAL
+                          : k == 2 ? STATESAMPLER_ORDER_REPLACEMENT
+                                   : STATESAMPLER_ORDER_WINDOW;
+                d.chunk_size = 3;
+                d.window = k < 3 ? 0 : windows[k - 3];
+                d.partition = partition;
+                check_long_batches(&d, from);
+            }
+}
+
 /* A run without end: up to 2^62 positions from its base by seek and at, and
    beyond by next, when the base moves. q counts positions from the start,
    less 2^62 each time the base has moved, with the epoch kept apart. */
@@ -944,10 +1044,12 @@ int main(int argc, char **argv)
     int reduced = check_reduced(argc, argv);
     test_defaults();
     test_copies();
+    test_any_memory();
     test_set_epoch();
     test_uneven_loops();
     test_global_batch();
     test_orders_differ();
+    test_single_block();
     test_window_moves();
     test_replacement();
     test_structure(reduced);
@@ -956,5 +1058,6 @@ int main(int argc, char **argv)
     test_big(reduced);
     test_big_reshape(reduced ? 600 : 20000);
     test_big_carry();
+    test_long_batches();
     return check_done("test_sampler");
 }

@@ -15,6 +15,18 @@ import platform
 import subprocess
 import time
 
+
+def read_options():
+    options = argparse.ArgumentParser(description="Measures and writes "
+                                      "FIGURES.md.")
+    options.add_argument("--quick", action="store_true", help="small "
+                         "datasets, to see that it works; writes no file")
+    return options.parse_args()
+
+
+if __name__ == "__main__":  # help needs no torch
+    OPTIONS = read_options()
+
 import torch
 from torch.utils.data import ConcatDataset, DataLoader, DistributedSampler
 
@@ -222,10 +234,7 @@ def torchs_figure(measure, times, n, replicas=8):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--quick", action="store_true", help="small "
-                         "datasets, to see that it works; writes no file")
-    quick = options.parse_args().quick
+    quick = OPTIONS.quick
     torch.set_num_threads(1)
     sizes = [10**4, 10**5] if quick else [10**6, 10**7, 10**8]
     times = 1 if quick else 3

@@ -26,6 +26,22 @@ import sys
 import tempfile
 import time
 
+
+def read_options():
+    options = argparse.ArgumentParser(description=
+        "Trains on 2 processes, kills one in mid-epoch, goes on with 3, and "
+        "counts that every sample was trained on exactly once.")
+    options.add_argument("--folder", help="train as a process of torchrun, "
+                         "with checkpoints in this folder")
+    options.add_argument("--compare", type=int, default=10**7,
+                         metavar="SAMPLES", help="time a resume among so many "
+                         "samples beside torch's (0: do not)")
+    return options.parse_args()
+
+
+if __name__ == "__main__":  # help needs no torch
+    OPTIONS = read_options()
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -214,20 +230,20 @@ def compare(samples):
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--folder", help="train as a process of torchrun")
-    options.add_argument("--compare", type=int, default=10**7,
-                         metavar="SAMPLES", help="0: do not")
-    options = options.parse_args()
     torch.set_num_threads(1)
-    if options.folder:
-        train(options.folder)
+    if OPTIONS.folder:
+        train(OPTIONS.folder)
         return
     with tempfile.TemporaryDirectory() as folder:
         demonstrate(folder)
-    if options.compare:
-        compare(options.compare)
+    if OPTIONS.compare:
+        compare(OPTIONS.compare)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        sys.stderr.write(f"train.py: {error}\n")
+        os._exit(1)  # with what cannot be written left unwritten
