@@ -503,7 +503,10 @@ MIXES
    The weights may change at any turn (mix_weigh): the sources go on where they
    are, and the sequence begins anew with the new weights. A source that is off
    keeps its place; when it is weighed again it goes on there. A schedule is a
-   table of turns and weights, and one call before each turn.
+   table of turns and weights, and one call before each turn, on all ranks
+   before they save or on all after it. at and seek know the present weights
+   only: who looks farther than the turn of a change seeks that turn, weighs,
+   and goes on from there (examples/blend.c).
 
    A mix is elastic as a sampler is. After loading a state in another shape,
    or with another drop_last, every source goes on where it was and turns go on
@@ -1086,8 +1089,9 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 
 /* 64 mixed bits, a function of seed, stream, epoch and index alone: for what is
    random about a sample (a crop, a mask, noise), the same on any worker, rank
-   and machine, in any shape and after any resume. Any epoch and index will
-   do. With CARRY a batch may run into the next epoch: see the recipe for
+   and machine, in any shape and after any resume. Any epoch and index will do;
+   STATESAMPLER_NONE, the index of no sample, gives a seed of the epoch's own.
+   With CARRY a batch may run into the next epoch: see the recipe for
    pre-training. */
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
