@@ -5439,7 +5439,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_read(
 }
 
 /* OK if every source of a state fits the mix's. */
-STATESAMPLER_PRIV int statesampler_priv_mix_match(
+STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
     const statesampler_mix *mix, const statesampler_priv_mix_head *head,
     const unsigned char *bytes)
 {
