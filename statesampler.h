@@ -2593,7 +2593,9 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 
 #ifndef STATESAMPLER_PRIV_VECTORS
 #define STATESAMPLER_PRIV_ASIDE 2
-#else
+#endif
+
+#ifdef STATESAMPLER_PRIV_VECTORS
 
 /* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
    two functions of their own, else it would be asked again and again. */
@@ -4943,62 +4945,80 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
     }
 }
 
+/* What a look at the sources finds, in points but for left: the first and the
+   last of them to have nothing left (the last of those that had not finished
+   before, and the last of all), and the first with CARRY. */
+typedef struct statesampler_priv_tally {
+    uint64_t first, last, farthest, reach;
+    uint64_t left; /* steps of all */
+} statesampler_priv_tally;
+
+/* Notes of a source where it stands. */
+STATESAMPLER_PRIV void statesampler_priv_mix_note(
+    statesampler_priv_tally *tally, statesampler_mix *mix, uint32_t seat)
+{
+    statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
+    const statesampler *s = &source->sampler;
+    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
+    uint64_t over;
+    source->left = statesampler_priv_leg_steps(&s->run.leg, s);
+    source->base_turns =
+        mix->point == 0 ? 0
+                        : statesampler_priv_mix_turns_of(mix, seat, mix->point);
+    tally->left += source->left;
+    if (source->left != 0) {
+        mix->sources[mix->alive++].row.alive = seat;
+    }
+    if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
+        return;
+    }
+    /* Its first turn without a step. */
+    over = statesampler_priv_mix_point_of(mix, seat,
+                                          source->base_turns + source->left);
+    tally->first = statesampler_priv_min(tally->first, over);
+    if (over > tally->farthest) {
+        tally->farthest = over;
+    }
+    if (over > tally->last && !source->finished) {
+        tally->last = over;
+    }
+    if (carry) {
+        tally->reach = statesampler_priv_min(tally->reach, over);
+    }
+}
+
 /* Notes of every source where it stands, and where the epoch of the mix ends.
    Returns 0 if the sequence does not reach that far. */
 STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
 {
-    uint64_t first = STATESAMPLER_NONE, last = mix->point, left = 0;
-    uint64_t farthest = 0, reach = STATESAMPLER_NONE;
+    statesampler_priv_tally tally;
     uint32_t seat;
+    tally.first = tally.reach = STATESAMPLER_NONE;
+    tally.last = mix->point;
+    tally.farthest = tally.left = 0;
     mix->alive = 0;
     for (seat = 0; seat < mix->seats; seat++) {
-        statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
-        const statesampler *s = &source->sampler;
-        const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
-        uint64_t over;
-        source->left = statesampler_priv_leg_steps(&s->run.leg, s);
-        source->base_turns =
-            mix->point == 0
-                ? 0
-                : statesampler_priv_mix_turns_of(mix, seat, mix->point);
-        left += source->left;
-        if (source->left != 0) {
-            mix->sources[mix->alive++].row.alive = seat;
-        }
-        if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
-            continue;
-        }
-        /* Its first turn without a step. */
-        over = statesampler_priv_mix_point_of(
-            mix, seat, source->base_turns + source->left);
-        farthest = over > farthest ? over : farthest;
-        first = statesampler_priv_min(first, over);
-        if (over > last && !source->finished) {
-            last = over;
-        }
-        if (carry) {
-            reach = statesampler_priv_min(reach, over);
-        }
+        statesampler_priv_mix_note(&tally, mix, seat);
     }
     mix->base_turn = mix->turn;
     mix->base_point = mix->point;
-    mix->reach = reach == STATESAMPLER_NONE
-                     ? reach
-                     : mix->turn + (reach - mix->point);
+    mix->reach = tally.reach == STATESAMPLER_NONE
+                     ? tally.reach
+                     : mix->turn + (tally.reach - mix->point);
     mix->end = mix->turn;
     if (mix->stop == STATESAMPLER_STOP_NEVER) {
         mix->end = STATESAMPLER_NONE;
         return 1;
     }
     if (mix->stop == STATESAMPLER_STOP_ALL) {
-        mix->end += left;
+        mix->end += tally.left;
+    } else if (mix->stop == STATESAMPLER_STOP_RESTART) {
+        mix->end += tally.last - mix->point;
     } else if (mix->seats != 0) {
-        mix->end += (mix->stop == STATESAMPLER_STOP_FIRST ? first : last) -
-                    mix->point;
+        mix->end += tally.first - mix->point;
+        tally.farthest = tally.first; /* no other turn comes */
     }
-    return mix->seats == 0 ||
-           (mix->stop == STATESAMPLER_STOP_FIRST ? first : farthest) <
-               STATESAMPLER_PRIV_TOO_FAR;
+    return tally.farthest < STATESAMPLER_PRIV_TOO_FAR;
 }
 
 /* The base of the tally is the mix's from now on. */

@@ -1016,6 +1016,8 @@ static void test_far_point(void)
     }
     size = statesampler_mix_state_bytes(&p.mix);
     CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+    CHECK(save(&p, state) == size);
+    CHECK(forge_get(state, FORGE_MIX_BASE_POINT) == 0);
     end = statesampler_mix_num_turns(&p.mix);
     for (k = 0; k < 2; k++) {
         static uint64_t batch[8];
