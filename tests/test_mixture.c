@@ -44,6 +44,11 @@ static void add(statesampler_mixture *m, uint32_t k, uint32_t weight,
           STATESAMPLER_OK);
 }
 
+static void start(statesampler_mixture *m, uint32_t stop)
+{
+    CHECK(statesampler_mixture_start(m, stop) == STATESAMPLER_OK);
+}
+
 /* A mixture of these datasets, a digit each, with weights 1, 2, 3, ... */
 static void build(statesampler_mixture *m, const char *which, uint32_t world,
                   uint32_t stop)
@@ -255,10 +260,8 @@ static void check_finished(uint32_t longer, uint64_t steps)
     add(&a, longer, 1, 1);
     add(&b, longer, 1, 1);
     add(&b, 0, 1, 1);
-    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
+    start(&a, STATESAMPLER_STOP_RESTART);
+    start(&b, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_num_turns(&a.mix) == 2 * steps + 1);
     take(&a, 34);
     CHECK(statesampler_epoch(&a.sources[0].sampler) == 1);
@@ -286,12 +289,9 @@ static void test_finished_before(void)
     add(&b, 1, 1, 2);
     add(&other, 1, 1, 2);
     add(&other, 0, 1, 2);
-    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
+    start(&a, STATESAMPLER_STOP_RESTART);
+    start(&b, STATESAMPLER_STOP_RESTART);
+    start(&other, STATESAMPLER_STOP_RESTART);
     take(&a, 34);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
@@ -305,8 +305,7 @@ static void test_finished_before(void)
     /* The other one is new to b: it has 8 steps, and 4 of 9 are left. */
     memset(&other, 0, sizeof other);
     add(&other, 1, 1, 2);
-    CHECK(statesampler_mixture_start(&other, STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
+    start(&other, STATESAMPLER_STOP_RESTART);
     take(&other, 5);
     CHECK(statesampler_mixture_load(&b, state, save(&other, state), REFUSE) ==
           STATESAMPLER_OK);
@@ -326,8 +325,7 @@ static void test_weights(void)
     memset(&b, 0, sizeof b);
     add(&b, 0, 7, 2);
     add(&b, 1, 1, 2);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
-          STATESAMPLER_OK);
+    start(&b, STATESAMPLER_STOP_NEVER);
     take(&a, 10);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
@@ -345,10 +343,8 @@ static void test_weights(void)
     add(&a, 1, 3, 2);
     add(&b, 0, 0, 2);
     add(&b, 1, 3, 2);
-    CHECK(statesampler_mixture_start(&a, STATESAMPLER_STOP_NEVER) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
-          STATESAMPLER_OK);
+    start(&a, STATESAMPLER_STOP_NEVER);
+    start(&b, STATESAMPLER_STOP_NEVER);
     take(&a, 10);
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
@@ -382,8 +378,7 @@ static void test_changed(void)
         CHECK(statesampler_mixture_add(&b, name_of[1], 2, &d) ==
               STATESAMPLER_OK);
         add(&b, 2, 3, 2);
-        CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_NEVER) ==
-              STATESAMPLER_OK);
+        start(&b, STATESAMPLER_STOP_NEVER);
         take(&a, 61);
         take(&b, 5);
         size = save(&a, state);
@@ -429,8 +424,7 @@ static void test_only_changed(void)
     d.seed++;
     CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) ==
           STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&b, STATESAMPLER_STOP_FIRST) ==
-          STATESAMPLER_OK);
+    start(&b, STATESAMPLER_STOP_FIRST);
     size = save(&a, state);
     CHECK(statesampler_mixture_load(&b, state, size,
                                     STATESAMPLER_REFUSE_CHANGED) ==
@@ -458,8 +452,7 @@ static void test_growth(void)
             place[j] = (uint32_t)statesampler_step(&m.sources[j].sampler);
         add(&m, i, 1, 2);
         CHECK(!m.mix.sources); /* the assertions look at this */
-        CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
-              STATESAMPLER_OK);
+        start(&m, STATESAMPLER_STOP_NEVER);
         CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mix_turn(&m.mix) == 9 * i);
@@ -751,10 +744,8 @@ static void test_thousands(int reduced)
             CHECK(statesampler_mixture_add(i < count ? &m : &n, name,
                                            1 + k % 7, &d) == STATESAMPLER_OK);
     }
-    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_NEVER) ==
-          STATESAMPLER_OK);
-    CHECK(statesampler_mixture_start(&n, STATESAMPLER_STOP_NEVER) ==
-          STATESAMPLER_OK);
+    start(&m, STATESAMPLER_STOP_NEVER);
+    start(&n, STATESAMPLER_STOP_NEVER);
     take(&m, 5000);
     size = statesampler_mixture_state_bytes(&m);
     state = (unsigned char *)malloc(size);

@@ -73,7 +73,6 @@ compile_by_way() { # WAY SOURCE TARGET
     "$@" && mv "$new" "$target"
 }
 
-case $0$1 in
-*ways.shown) own "$2" ;;
-*ways.sh*) compile_by_way "$@" ;;
+case $0 in
+*ways.sh) if [ "$1" = own ]; then own "$2"; else compile_by_way "$@"; fi ;;
 esac
