@@ -10,23 +10,20 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
-#include "blend_table.h"
+#include "blend.h"
 
-#define SOURCES BLEND_SOURCES
 #define STAGE 20000u /* turns; there are three stages */
-static const uint32_t weight[3][SOURCES] = { /* in percent */
+static const uint32_t weight[3][BLEND_SOURCES] = { /* in percent */
     {40, 20, 15, 10, 8, 5, 2, STATESAMPLER_OFF},
     {30, 20, 15, 10, 10, 7, 5, 3},
     {STATESAMPLER_OFF, 15, 15, 15, 15, 15, 15, 10}};
 
 typedef struct checkpoint {
     uint64_t model; /* depends on every sample and its turn */
-    unsigned char mix[56 + 88 * SOURCES];
+    unsigned char mix[56 + 88 * BLEND_SOURCES];
 } checkpoint;
-static statesampler_source sources[SOURCES];
+static statesampler_source sources[BLEND_SOURCES];
 static statesampler_mix mix;
-static int owed[SOURCES]; /* what its share is above what it had, and */
-static int worst; /* most of that in one batch, both in hundredths */
 static int same = 1; /* whether all ranks save the same bytes */
 
 /* Goes to this or a later turn, by the stages' weights, and returns those. */
@@ -50,13 +47,13 @@ static void train(checkpoint *now, uint32_t rank, const uint32_t *shape,
 {
     uint64_t first = statesampler_mix_turn(&mix), index;
     uint64_t turn = first + (uint64_t)rank * shape[1], last = turn + shape[1];
-    int count[SOURCES] = {0}, share[SOURCES] = {0}; /* share: in hundredths */
+    int count[BLEND_SOURCES] = {0}, share[BLEND_SOURCES] = {0}; /* x 100 */
     uint32_t k, source;
     size_t one;
 
     for (; turn < last && turn < 3 * STAGE; turn++) {
         const uint32_t *percent = go_to(turn);
-        for (k = 0; k < SOURCES; k++)
+        for (k = 0; k < BLEND_SOURCES; k++)
             share[k] += percent[k] <= 100 ? (int)percent[k] : 0;
         statesampler_mix_next(&mix, &index, &one, &source);
         now->model = (now->model ^ index << 8 ^ source) * 0x9e3779b97f4a7c15u;
@@ -64,14 +61,7 @@ static void train(checkpoint *now, uint32_t rank, const uint32_t *shape,
     }
     go_to(first + (uint64_t)shape[0] * shape[1]);
     example_must(statesampler_mix_save(&mix, now->mix, sizeof now->mix));
-    for (k = 0; k < SOURCES; k++) {
-        int off = share[k] - 100 * count[k];
-        owed[k] += off;
-        worst = abs(off) > worst ? abs(off) : worst;
-        if (show)
-            printf("%4d/%-4.1f%s", count[k], share[k] / 100.0,
-                   k < SOURCES - 1 ? "" : "\n");
-    }
+    blend_tally(count, share, show);
 }
 
 /* Goes on in a shape: ranks, batch size, until when. (Ranks in turns here.) */
@@ -84,8 +74,7 @@ static void run(checkpoint *now, const char *file, const uint32_t *shape)
         for (old = *now, rank = 0; rank < shape[0]; rank++) {
             example_must(statesampler_mix_load(&mix, old.mix, sizeof old.mix));
             if (show && rank == 0)
-                printf("turn %" PRIu64 ", %u ranks, batches of %u\n",
-                       statesampler_mix_turn(&mix), shape[0], shape[1]);
+                blend_title(statesampler_mix_turn(&mix), shape);
             train(now, rank, shape, (int)show);
             first = rank == 0 ? *now : first;
             same = same && !memcmp(first.mix, now->mix, sizeof now->mix);
@@ -100,44 +89,31 @@ int main(int argc, char **argv)
 {
     static uint32_t shapes[4][3] = {
         {1, 200, 60000}, {4, 50, 13000}, {3, 70, 33333}, {8, 25, 60000}};
+    const char *file = blend_arguments(argc, argv, shapes[3]);
     checkpoint whole = {1, {0}}, parts;
-    uint32_t k, good = 1;
-    size_t size = sizeof parts;
-    int code = STATESAMPLER_OK;
+    uint32_t k;
 
-    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\nBlends in "
-        "three shapes and by a table; or goes on from FILE in one.\n");
-    if (argc > 1 && (argc < 4 || sscanf(argv[2], "%" SCNu32, shapes[3]) != 1 ||
-                     sscanf(argv[3], "%" SCNu32, shapes[3] + 1) != 1 ||
-                     shapes[3][0] - 1 > 998 || shapes[3][1] - 1 > 998))
-        example_fail(2, "RANKS and BATCH, 1 to 999, follow '%s'", argv[1]);
-    for (k = 0; k < SOURCES; k++) {
+    for (k = 0; k < BLEND_SOURCES; k++) {
         const statesampler_desc desc = {
             .num_samples = 9000 - 1000 * k, .seed = 1, .stream = k};
         example_must(statesampler_init(&sources[k].sampler, &desc));
         sources[k].weight = weight[0][k];
     }
-    example_must(statesampler_mix_init(&mix, sources, SOURCES,
+    example_must(statesampler_mix_init(&mix, sources, BLEND_SOURCES,
                                        STATESAMPLER_STOP_NEVER));
     example_must(statesampler_mix_save(&mix, whole.mix, sizeof whole.mix));
     parts = whole;
-    if (argc > 1)
-        code = statesampler_load_file(argv[1], &parts, sizeof parts, &size);
-    example_must(size != sizeof parts ? STATESAMPLER_ECORRUPT_SIZE
-                 : code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
-    if (argc > 1) /* to fail now, if it must */
-        example_must(statesampler_save_file(argv[1], &parts, sizeof parts));
+    blend_open(file, &parts, sizeof parts);
     run(&whole, NULL, shapes[0]);
-    for (k = 0; k < SOURCES; k++)
-        good = good && owed[k] == 0;
-    for (k = argc > 1 ? 3 : 1; k < 4; k++)
-        run(&parts, argc > 1 ? argv[1] : NULL, shapes[k]);
+    int good = blend_exact();
+    for (k = file != NULL ? 3 : 1; k < 4; k++)
+        run(&parts, file, shapes[k]);
     printf("model %016" PRIx64 ", and on one rank %016" PRIx64 "\n",
            parts.model, whole.model);
-    if (argc == 1)
+    if (file == NULL)
         good = blend_compare(&mix, weight[1]) && good;
-    return example_end(good && same && worst <= 300 &&
+    return example_end(good && same && blend_worst <= 300 &&
         parts.model == whole.model, "in 3 stages each source has its exact "
         "share, each batch within %d.%02d samples, and every shape goes on "
-        "with the same samples", worst / 100, worst % 100);
+        "with the same samples", blend_worst / 100, blend_worst % 100);
 }
