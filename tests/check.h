@@ -47,4 +47,13 @@ static inline uint64_t check_random(uint64_t bound)
     return (x >> 11) % bound;
 }
 
+/* A number of a random width up to some bits, at most 62, so that small and
+   large come equally often. */
+static inline uint64_t check_random_bits(unsigned bits)
+{
+    uint64_t high = check_random((uint64_t)1 << 31);
+    uint64_t low = check_random((uint64_t)1 << 31);
+    return (high << 31 | low) >> (62 - bits);
+}
+
 #endif

@@ -33,6 +33,7 @@ import faults as lists
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 CC = (shlex.split(os.environ.get("CC") or "cc") +
       ["-w", "-std=c99"] + STB_FLAGS)
+CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
 PLAIN = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
@@ -187,8 +188,8 @@ def compile_tests(folder, flags):
         file.write(CHOICE)
     for source in f"{made}/choice.c", "tests/core.c":
         name = os.path.basename(source)[:-2]
-        run(CC + flags + [f"-I{folder}", "-c", source, "-o",
-                          f"{made}/{name}.o"])
+        run(CC + flags + CORE + [f"-I{folder}", "-c", source, "-o",
+                                 f"{made}/{name}.o"])
     tests = []
     for path in sorted(glob.glob("tests/test_*.c")):
         with open(path) as file:

@@ -7,7 +7,6 @@
 #include "check.h"
 #include "must.h"
 
-#define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
 
 static int by_value(const void *a, const void *b)

@@ -13,8 +13,7 @@
 
 static const uint64_t limit = (uint64_t)1 << 62;
 
-/* Every code but those of the hosted part, and whether a call here must give
-   it. Bare kinds are for callers who compare; no call gives them. */
+/* Every code, and whether a call here must give it. Bare kinds are for callers who compare; no call gives them. */
 static struct {
     int code, asked, given;
 } codes[] = {
@@ -90,7 +89,23 @@ static struct {
     {STATESAMPLER_EMISMATCH_TAIL, 1, 0},
     {STATESAMPLER_EMISMATCH_SOURCES, 1, 0},
     {STATESAMPLER_EMISMATCH_STOP, 1, 0},
-    {STATESAMPLER_EMISMATCH_DATASET, 0, 0}
+    {STATESAMPLER_EMISMATCH_DATASET, 0, 0},
+    {STATESAMPLER_EENV, 0, 0},
+    {STATESAMPLER_EENV_UNSET, 0, 0},
+    {STATESAMPLER_EENV_NUMBER, 0, 0},
+    {STATESAMPLER_EENV_RANK, 0, 0},
+    {STATESAMPLER_EIO, 0, 0},
+    {STATESAMPLER_EIO_PERMISSION, 0, 0},
+    {STATESAMPLER_EIO_SPACE, 0, 0},
+    {STATESAMPLER_EIO_READ_ONLY, 0, 0},
+    {STATESAMPLER_EIO_NO_FOLDER, 0, 0},
+    {STATESAMPLER_EIO_IS_FOLDER, 0, 0},
+    {STATESAMPLER_EIO_NOT_REGULAR, 0, 0},
+    {STATESAMPLER_EIO_NAME, 0, 0},
+    {STATESAMPLER_EIO_OPEN_FILES, 0, 0},
+    {STATESAMPLER_EIO_BUSY, 0, 0},
+    {STATESAMPLER_EIO_CHANGED, 0, 0},
+    {STATESAMPLER_ENOFILE, 0, 0}
 };
 
 /* Whether a call gave the code that it should; the codes given are kept. */

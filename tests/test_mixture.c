@@ -2,7 +2,6 @@
    added, removed, put in another order or changed, and does it say so? */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_STB_DS
-#define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
 #include "statesampler.h"
 #include "check.h"

@@ -2,7 +2,6 @@
 
    The full run marks every index of every n up to 70,000; that is two and a
    half thousand million calls, so what surrounds them is one store each. */
-#define STATESAMPLER_STATIC /* it asks private functions, too */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
@@ -24,14 +23,6 @@ static uint64_t root(uint64_t n)
             high = middle;
     }
     return low;
-}
-
-/* A number of a random width, so that small and large come equally often. */
-static uint64_t random_number(unsigned bits)
-{
-    uint64_t high = check_random((uint64_t)1 << 31);
-    uint64_t low = check_random((uint64_t)1 << 31);
-    return (high << 31 | low) >> (62 - bits);
 }
 
 /* Marked are only indices below n, so n values that leave no index unmarked
@@ -84,7 +75,7 @@ static void check_sampled(uint64_t n, unsigned samples)
     check_round_trip(&perm, n, n - 1);
     check_round_trip(&perm, n, n / 2);
     for (k = 0; k < samples; k++)
-        check_round_trip(&perm, n, random_number(62) % n);
+        check_round_trip(&perm, n, check_random_bits(62) % n);
 }
 
 static void sweep_bijections(int reduced)
@@ -141,7 +132,7 @@ static void sweep_inverses(int reduced)
     check_sampled(STATESAMPLER_MAX_SAMPLES, samples);
     check_sampled(STATESAMPLER_MAX_SAMPLES - 1, samples);
     for (k = 0; k < (reduced ? 100u : 4000u); k++)
-        check_sampled(random_number(1 + k % 62), 8);
+        check_sampled(check_random_bits(1 + k % 62), 8);
 }
 
 #define GUARD UINT64_C(0xdeadbeefcafef00d)
@@ -171,74 +162,11 @@ static size_t fitting(uint64_t n, uint64_t first, uint64_t stride, size_t want)
     return room < want ? (size_t)room : want;
 }
 
-/* perm_map is perm_at of every value, in place: of values anywhere below n,
-   and of those around the ends of a row of the grid, where a quotient that is
-   off by one would show. */
-static void check_map(const statesampler_perm *perm, size_t count)
-{
-    uint64_t out[2 + LONGEST], value[LONGEST];
-    size_t i;
-    CHECK(count <= LONGEST);
-    for (i = 0; i < count; i++) {
-        uint64_t x = random_number(62) % perm->n, row = x / perm->right;
-        if (i % 8 == 0)
-            row = (perm->n - 1) / perm->right;
-        if (i % 4 == 0)
-            x = row * perm->right + i % 3;
-        else if (i % 4 == 1)
-            x = row * perm->right + perm->right - 1 - i % 3;
-        value[i] = x < perm->n ? x : perm->n - 1;
-        out[1 + i] = value[i];
-    }
-    out[0] = out[count + 1] = GUARD;
-    statesampler_priv_perm_map(out + 1, perm, count);
-    for (i = 0; i < count; i++)
-        CHECK(out[1 + i] == statesampler_perm_at(perm, value[i]));
-    CHECK(out[0] == GUARD);
-    CHECK(out[count + 1] == GUARD);
-}
-
 /* Around the numbers of pairs that one vector, or all in turn, hold. */
 static const size_t long_counts[] = {
     127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
     767, 768, 769, 1023, 1024, 1025
 };
-
-static void check_maps(uint64_t n, size_t longest)
-{
-    statesampler_perm perm;
-    size_t count, k;
-    CHECK(statesampler_perm_init(&perm, n, n, 4, 7) == STATESAMPLER_OK);
-    for (count = 0; count <= longest; count++)
-        check_map(&perm, count);
-    for (k = 0; k < sizeof long_counts / sizeof long_counts[0]; k++)
-        check_map(&perm, long_counts[k]);
-}
-
-static void sweep_maps(int reduced)
-{
-    uint64_t n;
-    unsigned k, samples = reduced ? 300 : 10000;
-    for (n = 1; n <= 40; n++)
-        check_maps(n, reduced ? 40 : 140);
-    /* Rows whose length is a power of two, one more and one less: where the
-       reciprocal is nearest to its bounds. */
-    for (k = 2; k <= 31; k++) {
-        uint64_t side = (uint64_t)1 << k;
-        for (n = side * side - 2; n <= side * side + 2; n++)
-            if (n <= STATESAMPLER_MAX_SAMPLES)
-                check_maps(n, 33);
-        check_maps((side - 2) * (side - 1) + 1, 33);
-        if (k < 31)
-            check_maps((side + 2) * (side + 1), 33);
-    }
-    for (k = 0; k < samples; k++) {
-        statesampler_perm perm;
-        n = random_number(1 + k % 62) + 1;
-        CHECK(statesampler_perm_init(&perm, n, k, 1, 2) == STATESAMPLER_OK);
-        check_map(&perm, (size_t)check_random(100));
-    }
-}
 
 /* All there is to ask of few samples. */
 static void sweep_small_fills(void)
@@ -312,14 +240,14 @@ static void sweep_fills(int reduced)
     for (k = 0; k < 60000; k++)
         check_fill(&perm, 7 * (uint64_t)k, 1, 7);
     for (k = 0; k < (reduced ? 300u : 20000u); k++) {
-        uint64_t n = random_number(1 + k % 62) + 1, first, stride;
+        uint64_t n = check_random_bits(1 + k % 62) + 1, first, stride;
         CHECK(statesampler_perm_init(&perm, n, k, 0, 0) == STATESAMPLER_OK);
-        first = random_number(62) % n;
+        first = check_random_bits(62) % n;
         if (k % 3 == 0)
             first %= 100;
         if (first >= n)
             first = n - 1;
-        stride = random_number((unsigned)(check_random(62) + 1)) % n;
+        stride = check_random_bits((unsigned)(check_random(62) + 1)) % n;
         count = (size_t)check_random(300);
         check_fill(&perm, first, stride, fitting(n, first, stride, count));
     }
@@ -419,9 +347,9 @@ static void family_key(unsigned family, uint64_t k, uint64_t key[3])
     else if (family == STREAMS)
         key[2] = k;
     else {
-        key[0] = random_number(62);
-        key[1] = random_number(62);
-        key[2] = random_number(62);
+        key[0] = check_random_bits(62);
+        key[1] = check_random_bits(62);
+        key[2] = check_random_bits(62);
     }
 }
 
@@ -529,7 +457,6 @@ int main(int argc, char **argv)
     check_keys();
     sweep_fills(reduced);
     sweep_small_fills();
-    sweep_maps(reduced);
     sweep_inverses(reduced);
     check_all_permutations(reduced);
     check_parity(reduced);

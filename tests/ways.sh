@@ -41,14 +41,18 @@ nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
-# Whether a test needs an implementation of its own: it sets more than
-# STATESAMPLER_IMPLEMENTATION, or asks a private function.
+# What tests/core.c needs to have all its parts.
+core_flags=${STB_FLAGS:+-DSTATESAMPLER_STB_DS}
+
+# Whether a test needs an implementation of its own: it changes what that
+# calls, or asks a private function.
 own() { # SOURCE
-    grep -q '^#define STATESAMPLER_[^I]\|statesampler_priv_' "$1"
+    grep -Eq '^#define (STATESAMPLER_(STATIC|ASSERT)|write )' "$1"
 }
 
 # Compiles tests/core.c to an object, or a test to a program, with the core of
-# its folder if it may share one.
+# its folder if it may share one. What surrounds the code that is asked is
+# compiled at -O1, in a third of the time; nvcc takes one -O only.
 compile_by_way() { # WAY SOURCE TARGET
     compiler=$(ways | awk -v way="$1" '
         $1 == way { $1 = $2 = $3 = ""; print }')
@@ -56,17 +60,20 @@ compile_by_way() { # WAY SOURCE TARGET
         echo "tests/ways.sh has no way $1"
         return 1
     }
+    case $1 in nvcc) around= ;; *) around=-O1 ;; esac
     # Two questions may make the same file at the same time.
     new=$3.$$ target=$3
     if [ "$2" = tests/core.c ]; then
-        set -- -c "$2"
-    elif own "$2"; then
+        set -- $core_flags -c "$2"
+    elif grep -q '^#define STATESAMPLER_STATIC' "$2"; then
         set -- "$2" -lm
+    elif own "$2"; then
+        set -- $around "$2" -lm
     else
         core=$(dirname "$3")/core.o
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
-        set -- -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $core -lm
+        set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $core -lm
     fi
     set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"

@@ -73,19 +73,21 @@ questions() {
     ways | while read -r way amount need command; do
         possible $way $need $command </dev/null || continue
         case $need in -|runtime|cpu=*) need= ;; esac
-        case $way in
-        windows)
-            ask 'every test on Windows (mingw-w64, wine)' windows $tests
-            continue
-            ;;
-        nvcc)
-            ask 'test_vectors, the host as nvcc compiles it' \
-                STB_FLAGS= try nvcc test_vectors reduced
-            continue
-            ;;
-        esac
-        for test in $tests; do
-            ask "$test: $way, $amount" try $way $test $amount $need
-        done
+        echo "$way $amount $need"
+    done >$run/ways
+    # Way by way for each test, and not the reverse: so two that are asked at
+    # the same time do not both compile the core of a way.
+    for test in $tests; do
+        while read -r way amount need; do
+            [ $amount = apart ] ||
+                ask "$test: $way, $amount" try $way $test $amount $need
+        done <$run/ways
     done
+    if grep -q '^windows ' $run/ways; then
+        ask 'every test on Windows (mingw-w64, wine)' windows $tests
+    fi
+    if grep -q '^nvcc ' $run/ways; then
+        ask 'test_vectors, the host as nvcc compiles it' \
+            STB_FLAGS= try nvcc test_vectors reduced
+    fi
 }

@@ -1,16 +1,19 @@
 # warnings.sh - no compiler warns of anything, in any language it knows.
 
-# In every combination of macros, also not about unused functions, and not
-# where a compiler sees most: a caller that all of it is inlined into.
+# In every combination of macros, also not about unused functions; not of all
+# of it, optimised; and not where a compiler sees most: a caller that all of it
+# is inlined into.
 warnings() { # LANGUAGE COMMAND...
     language=$1
     shift
     for macros in '' STATIC HOSTED 'STATIC HOSTED' "$optional" \
         "STATIC $optional" "${optional#HOSTED}"; do
         source_of IMPLEMENTATION $macros |
-            compile "$language" warn.o "$@" $STRICT -O2
+            compile "$language" warn.o "$@" $STRICT
     done
     source_of $optional | compile "$language" warn.o "$@" $STRICT
+    source_of IMPLEMENTATION $optional |
+        compile "$language" warn.o "$@" $STRICT -O2
     { source_of IMPLEMENTATION STATIC; caller; } |
         compile "$language" warn.o "$@" $STRICT -O3
 }
@@ -55,12 +58,16 @@ stb_by_I() { # LANGUAGE COMMAND...
     }
 }
 
+# Without the header's functions, where a program can be compiled so: those are
+# asked above.
 clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
         "$root"/bench/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
+        functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
+        ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=
         "$@" -std=c99 $STRICT -Wmissing-prototypes -O2 -I. $STB_FLAGS \
-            -c -o warn.o "$source"
+            $functions -c -o warn.o "$source"
     done
 }
 
