@@ -3867,12 +3867,6 @@ STATESAMPLER_PRIV void statesampler_priv_sampler_prepare(statesampler *s)
         (uint32_t)((s->run.now.position + s->rank) % blocks));
 }
 
-/* Makes the present the base. */
-STATESAMPLER_PRIV void statesampler_priv_sampler_rebase(statesampler *s)
-{
-    statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
-}
-
 /* --- sampler: its shape */
 
 STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
@@ -4027,18 +4021,14 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
     }
 }
 
-/* Gives a sampler a shape where it is, which is its base then. What it has
-   ready may be of another rank. */
-STATESAMPLER_PRIV void statesampler_priv_sampler_change(statesampler *s,
-                                                        uint32_t world_size,
-                                                        uint32_t batch_size)
+/* Makes the present the base: of a whole epoch where nothing is served. */
+STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_rebase(statesampler *s)
 {
-    statesampler_priv_sampler_reshape(s, world_size, batch_size);
     if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    statesampler_priv_sampler_rebase(s);
+    statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
     statesampler_priv_leg_close(&s->run.leg, s);
 }
 
@@ -4056,9 +4046,10 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     }
     s->rank = rank;
     if (world_size != s->run.world_size || batch_size != s->run.batch_size) {
-        statesampler_priv_sampler_change(s, world_size, batch_size);
+        statesampler_priv_sampler_reshape(s, world_size, batch_size);
+        statesampler_priv_sampler_rebase(s);
     }
-    statesampler_priv_sampler_prepare(s);
+    statesampler_priv_sampler_prepare(s); /* rank may be another */
     return STATESAMPLER_OK;
 }
 
@@ -4088,9 +4079,8 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
         now->position = 0;
     }
     s->run.num_samples = num_samples;
-    statesampler_priv_sampler_rebase(s);
-    statesampler_priv_leg_close(&s->run.leg, s);
     s->ready.blocks = 0; /* it was of another length */
+    statesampler_priv_sampler_rebase(s);
     return STATESAMPLER_OK;
 }
 
@@ -4636,23 +4626,16 @@ STATESAMPLER_PRIV int statesampler_priv_run_match(
 STATESAMPLER_PRIV void statesampler_priv_sampler_follow(
     statesampler *s, const statesampler_priv_run *run)
 {
-    /* A field that is taken over at any position stands before this. */
-    if (run->now.position == 0 && run->tail != STATESAMPLER_TAIL_CARRY) {
-        statesampler_begin(s, run->now.epoch);
-        return;
-    }
     statesampler_priv_spot_copy(&s->run.now, &run->now);
     statesampler_priv_spot_copy(&s->run.leg.base, &run->leg.base);
     s->run.leg.blocks = run->leg.blocks;
-    if (run->world_size != s->run.world_size ||
-        run->batch_size != s->run.batch_size) {
-        statesampler_priv_sampler_rebase(s);
-    }
     statesampler_priv_leg_close(&s->run.leg, s);
-    if (s->run.now.position > s->run.leg.end) {
-        /* Saved after a step that this loader's drop_last leaves out. */
+    /* Of another shape, or saved after a step that this loader's drop_last
+       leaves out. */
+    if (run->world_size != s->run.world_size ||
+        run->batch_size != s->run.batch_size ||
+        s->run.now.position > s->run.leg.end) {
         statesampler_priv_sampler_rebase(s);
-        statesampler_priv_leg_close(&s->run.leg, s);
     }
     statesampler_priv_sampler_prepare(s);
 }
@@ -5495,7 +5478,9 @@ STATESAMPLER_PRIV void statesampler_priv_source_reshape(
 {
     source->sampler.drop_last = drop_last;
     statesampler_priv_source_note(source);
-    statesampler_priv_sampler_change(&source->sampler, world_size, batch_size);
+    statesampler_priv_sampler_reshape(&source->sampler, world_size,
+                                      batch_size);
+    statesampler_priv_sampler_rebase(&source->sampler);
 }
 
 /* OK if the sources may be of so many ranks. */
