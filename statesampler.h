@@ -1099,8 +1099,9 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
 
 /* Goes on in another shape, where it is: as init with this rank, world_size and
    batch_size and a load of its own state would, so with the present as base.
-   In the same shape it only becomes the sampler of another rank, base and all.
-   0 means 1 as in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH: nothing is
+   In the same shape it only becomes the sampler of another rank, base and all:
+   a copy, reshaped, tells by `at` what that rank has in any step. 0 means 1 as
+   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH: nothing is
    changed. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
@@ -4972,7 +4973,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_note(
 
 /* Notes of every source where it stands, and where the epoch of the mix ends.
    Returns 0 if the sequence does not reach that far. */
-STATESAMPLER_PRIV int statesampler_priv_mix_tally(statesampler_mix *mix)
+STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_tally(statesampler_mix *mix)
 {
     statesampler_priv_tally tally;
     uint32_t seat;

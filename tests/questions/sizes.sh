@@ -5,7 +5,7 @@ structs() { # COMMAND...
     { source_of
       echo 'typedef char sampler[sizeof(statesampler) <= 512 ? 1 : -1];'
       echo 'typedef char source[sizeof(statesampler_source) <='
-      echo '    sizeof(statesampler) + 8 + 88 ? 1 : -1];'
+      echo '    sizeof(statesampler) + 8 + 96 ? 1 : -1];'
       echo 'typedef char state[STATESAMPLER_STATE_BYTES <= 128 ? 1 : -1];'
     } | compile c structs.o "$@" -std=c99 -ffreestanding
 }
