@@ -18,7 +18,7 @@ help:
 	@echo '                 about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
 	@echo '                 655 MB to fetch, 3.4 GB on disk'
-	@echo 'make test        ask every question, one line each: 10 to 15 minutes'
+	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,100 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
 	@echo 'make examples    build/quickstart, build/indices and the others'

@@ -28,7 +28,7 @@ EXAMPLE
      #include "statesampler.h"
      #include <stdio.h>
 
-     int main(void)
+     int main(int argc, char **argv)
      {
          statesampler_desc desc = {
              .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
@@ -39,6 +39,8 @@ EXAMPLE
          statesampler sampler;
          int good;
 
+         if (argc > 1)
+             return printf("usage: %s\n", argv[0]) < 0;
          for (desc.rank = 0; desc.rank < 3; desc.rank++) {
              if (statesampler_init(&sampler, &desc) != 0 ||
                  statesampler_next(&sampler, batch, &count) != 1 ||
