@@ -314,12 +314,15 @@ static void test_finished_before(void)
     statesampler_mixture_free(&other);
 }
 
-/* The same datasets with other weights: they go on, with new turns. */
+/* The same datasets with other weights: those of the state hold, turn for turn,
+   till there are new ones. With a dataset more, this mixture's own hold. */
 static void test_weights(void)
 {
+    static const uint32_t other[2] = {7, 1};
     statesampler_mixture a, b;
     unsigned char state[STATE];
-    uint32_t i;
+    uint32_t i, source, turns[3] = {0, 0, 0};
+    size_t count;
     build(&a, "01", 2, STATESAMPLER_STOP_NEVER);
     memset(&b, 0, sizeof b);
     add(&b, 0, 7, 2);
@@ -330,9 +333,31 @@ static void test_weights(void)
           STATESAMPLER_OK);
     for (i = 0; i < 2; i++) {
         CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
+        CHECK(b.sources[i].weight == a.sources[i].weight);
         check_place(&a, i, &b, i);
     }
     CHECK(statesampler_mix_turn(&b.mix) == 10);
+    check_alike(&a, &b, 20);
+    CHECK(statesampler_mix_weigh(&b.mix, other) == STATESAMPLER_OK);
+    for (i = 0; i < 16; i++) {
+        CHECK(statesampler_mix_next(&b.mix, NULL, &count, &source) == 1);
+        turns[source]++;
+    }
+    CHECK(turns[0] == 14 && turns[1] == 2);
+    statesampler_mixture_free(&b);
+    memset(&b, 0, sizeof b);
+    add(&b, 0, 5, 2);
+    add(&b, 1, 1, 2);
+    add(&b, 2, 2, 2);
+    start(&b, STATESAMPLER_STOP_NEVER);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
+          STATESAMPLER_OK);
+    memset(turns, 0, sizeof turns);
+    for (i = 0; i < 8; i++) {
+        CHECK(statesampler_mix_next(&b.mix, NULL, &count, &source) == 1);
+        turns[source]++;
+    }
+    CHECK(turns[0] == 5 && turns[1] == 1 && turns[2] == 2);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
     /* A weight of 0 is 1, and so no other one: the turns go on, too. */
