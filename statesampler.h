@@ -506,7 +506,9 @@ MIXES
    are, and the sequence begins anew with the new weights. A source that is off
    keeps its place; when it is weighed again it goes on there. A schedule is a
    table of turns and weights, and one call before each turn, on all ranks
-   before they save or on all after it. at and seek know the present weights
+   before they save or on all after it. Let a stage be as long as several of
+   its periods: what begins anew begins with the same sources, so that with
+   other weights before every turn one source would take them all. at and seek know the present weights
    only: who looks farther than the turn of a change seeks that turn, weighs,
    and goes on from there (examples/blend.c).
 
@@ -1229,7 +1231,9 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    where they are, turns go on counting, the sequence begins anew, and the
    present is the base. The weights that they have already change nothing, so
    that a loop may call this at every turn. A source that is off keeps its
-   place, also while epochs of the mix pass. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
+   place, also while epochs of the mix pass. (Twice each weight is another set
+   of weights.) Shares are exact from this turn on, a period at a time: a stage
+   should be several periods long. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
    EINVAL_SEQUENCE, EINVAL_NO_STEPS as mix_init: nothing is changed. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
@@ -1279,8 +1283,9 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 /* Goes on where a state was saved, in any shape, on an initialised mix of the
    same number of sources, stop rule and, source by source, what
    statesampler_load wants to be the same. The weights are then the state's: to
-   go on with others, mix_weigh. ECORRUPT, EVERSION, EMISMATCH: the mix and its
-   sources are unchanged. */
+   go on with others, mix_weigh. ECORRUPT, EVERSION, EMISMATCH, and
+   EINVAL_NO_STEPS or EINVAL_SEQUENCE where mix_init would refuse those weights
+   in this shape: the mix and its sources are unchanged. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1443,8 +1448,8 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
    begins with turn 0 again (each dataset goes on), and who wants turns to go
    on saves before, and loads after the start.
    EINVAL: an empty name, one that is there already (or another of its 64-bit
-   hash), what statesampler_init says, or another rank, world_size or batch_size
-   than the first dataset's; nothing is changed. */
+   hash), what statesampler_init says, or another rank or world_size than the
+   first dataset's; nothing is changed. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
@@ -5474,7 +5479,7 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
     return code;
 }
 
-/* Gives a source a shape at the present turn. */
+/* Gives a source a shape; then the mix must be rebased. */
 STATESAMPLER_PRIV void statesampler_priv_source_reshape(
     statesampler_source *source, uint32_t world_size, uint32_t batch_size,
     uint32_t drop_last)
@@ -5483,7 +5488,6 @@ STATESAMPLER_PRIV void statesampler_priv_source_reshape(
     statesampler_priv_source_note(source);
     statesampler_priv_sampler_reshape(&source->sampler, world_size,
                                       batch_size);
-    statesampler_priv_sampler_rebase(&source->sampler);
 }
 
 /* OK if the sources may be of so many ranks. */
@@ -5823,6 +5827,28 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
     return weights == 0 ? STATESAMPLER_ECORRUPT_WEIGHTS : STATESAMPLER_OK;
 }
 
+/* OK if the sources may take turns with the weights of a state in the shape of
+   this mix, which need not be that of the state. */
+STATESAMPLER_PRIV int statesampler_priv_mix_check_theirs(
+    statesampler_mix *mix, const unsigned char *bytes)
+{
+    uint32_t i;
+    int code;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mix->sources + i;
+        source->own_weight = source->weight;
+        source->weight = statesampler_priv_bytes_load32(
+            bytes + statesampler_priv_mix_entry_at(i));
+    }
+    code = statesampler_priv_mix_check_weights(mix->sources, mix->num_sources,
+                                               mix->stop);
+    for (i = 0; i < mix->num_sources; i++) {
+        mix->sources[i].weight = mix->sources[i].own_weight;
+        statesampler_priv_source_forget(mix->sources + i);
+    }
+    return code;
+}
+
 /* Puts a source at the base of a state, in the shape of the run that saved;
    what is its own is kept until the mix commits. Returns whether the shape is
    its own. */
@@ -5945,6 +5971,9 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     code = statesampler_priv_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
         code = statesampler_priv_mix_match(mix, &head, bytes);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_mix_check_theirs(mix, bytes);
     }
     return code == STATESAMPLER_OK
                ? statesampler_priv_mix_follow(mix, &head, bytes)

@@ -111,9 +111,10 @@ static inline uint64_t edits_position(const edits *all, uint64_t id)
     return edit_position(all, all->count - 1, id);
 }
 
-/* Makes an edit at the present position: puts in so many new ids, and takes
-   out those of this list that are in and stand at positions not yet served.
-   ECAPACITY: no place for the edit or the list; nothing is changed. */
+/* Makes an edit at the present position: puts in so many new ids, or takes out
+   those of this list that are in and stand at positions not yet served. (For
+   both, make two edits.) ECAPACITY: no place for the edit or the list;
+   EINVAL_RESIZE: both at once; nothing is changed. */
 static inline int edits_make(edits *all, statesampler *s, uint64_t added,
                              const uint64_t *out, uint64_t count)
 {
@@ -123,6 +124,9 @@ static inline int edits_make(edits *all, statesampler *s, uint64_t added,
     if (all->count == sizeof all->edit / sizeof *e ||
         count > sizeof e->out / sizeof *e->out) {
         return STATESAMPLER_ECAPACITY;
+    }
+    if (added > 0 && count > 0) {
+        return STATESAMPLER_EINVAL_RESIZE;
     }
     memset(e, 0, sizeof *e);
     e->position = statesampler_position(s);

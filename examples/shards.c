@@ -110,9 +110,9 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/checkpoint", data.folder);
     good = run(path, (uint32_t)ranks) &&
            statesampler_audit_check(&now.audit, data.sequences);
-    printf("state: %d bytes; int32 permutations as in llm.c, for a shard of "
-           "10^8 tokens: %u\n", (int)sizeof now.state,
-           4 * (1 + (100000000 - 1) / LENGTH));
+    printf("state: %d bytes; llm.c's has an int32 for each ranks * B * T tokens"
+           " of a shard,\nfor 10^8 tokens in eights %u bytes, in 4096s %u\n",
+           (int)sizeof now.state, 4 * 100000000u / 8, 4 * (100000000u / 4096));
     return example_end(good && data.peak <= data.window, "each of %d sequences "
                        "in %u shards once, with %u shards open at most",
                        (int)data.sequences, data.count, data.window);

@@ -108,7 +108,11 @@ static inline void shards_unmap(shards *all)
    rest is 0. */
 static inline void shards_open(shards *all)
 {
-    while (all->count < SHARDS_MOST && shard_map(all, all->count)) {
+    while (shard_map(all, all->count)) {
+        if (all->count == SHARDS_MOST - 1) {
+            example_fail(1, "%s has more than %u shards", all->folder,
+                         SHARDS_MOST - 1);
+        }
         all->shard[all->count].first = all->sequences;
         all->sequences += all->shard[all->count++].sequences;
         shards_unmap(all);

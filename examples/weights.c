@@ -18,17 +18,18 @@ typedef struct group {
 static group groups[MOST];
 static unsigned served[MOST][5000];
 
-/* A group goes through its samples pass by pass, each in another order. */
-static void train(uint64_t number)
+/* A group goes through its samples pass by pass, each in another order, and
+   goes on in the next epoch where this one ends in it. */
+static void train(uint64_t number, uint64_t epoch)
 {
-    uint64_t n, own;
     statesampler_perm pass;
-    unsigned k = 0;
+    uint64_t n, own, k = 0;
 
     while (groups[k].sum <= number) /* of many, find_part in recipes.c */
         k++;
     n = groups[k].samples;
-    own = number - (groups[k].sum - groups[k].weight);
+    own = number - (groups[k].sum - groups[k].weight) +
+          epoch * groups[k].weight;
     example_must(statesampler_perm_init(&pass, n, 42, own / n, k));
     served[k][statesampler_perm_at(&pass, own % n)]++;
 }
@@ -54,7 +55,7 @@ static void serve(unsigned count, uint32_t order)
             while (statesampler_step(&s) < last &&
                    statesampler_next(&s, batch, &got))
                 for (i = 0; i < got; i++)
-                    train(batch[i]);
+                    train(batch[i], statesampler_epoch(&s));
             if (desc.world_size == 3)
                 example_must(statesampler_save(&s, state, sizeof state));
         }

@@ -1163,6 +1163,7 @@ static void check_mix_restored(void)
 {
     unsigned char state[MIX_BYTES];
     uint32_t i;
+    static const uint32_t heavier[SOURCES] = {9, 4, 1};
     make_mix(state, STATESAMPLER_STOP_RESTART);
     forge_put(state, FORGE_MIX_TURN, 1000000);
     forge_seal(state, MIX_BYTES);
@@ -1176,6 +1177,12 @@ static void check_mix_restored(void)
                                 STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_seek(&mix, 5) == STATESAMPLER_OK);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_TURN);
+    /* Also where a source has finished once before the base. */
+    start(2, STATESAMPLER_STOP_RESTART);
+    CHECK(statesampler_mix_seek(&mix, 100) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_weigh(&mix, heavier) == STATESAMPLER_OK);
+    CHECK(sources[2].finished == 1 && sources[0].finished == 0);
     unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_TURN);
     /* A state whose sources are all off. */
     make_mix(state, STATESAMPLER_STOP_RESTART);
@@ -1423,6 +1430,58 @@ static void check_changes(void)
     unsized(&d, 0, 0, STATESAMPLER_EINVAL_CARRY_EMPTY);
 }
 
+/* The weights of a state must do in the shape of the mix that loads it. */
+static void lone_pair(uint64_t big, uint32_t big_batch, uint64_t small,
+                      const uint32_t *weights, uint32_t world_size,
+                      uint32_t stop)
+{
+    uint32_t i;
+    for (i = 0; i < 2; i++) {
+        statesampler_desc d;
+        memset(&d, 0, sizeof d);
+        d.num_samples = i == 0 ? big : small;
+        d.world_size = world_size;
+        d.batch_size = big_batch;
+        d.drop_last = stop == STATESAMPLER_STOP_NEVER;
+        memset(&sources[i], 0, sizeof sources[i]);
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+        sources[i].weight = weights[i];
+    }
+    CHECK_CODE(statesampler_mix_init(&mix, sources, 2, stop), STATESAMPLER_OK);
+}
+
+static void check_their_weights(void)
+{
+    static const uint32_t both[2] = {3, 1}, small[2] = {STATESAMPLER_OFF, 1};
+    static const uint32_t heavy[2] = {1, 0x7ffffffe}, even[2] = {1, 1};
+    unsigned char state[FORGE_MIX_BYTES(2)];
+    /* The small one has no step of 16 ranks. */
+    lone_pair(1000000, 32, 400, both, 8, STATESAMPLER_STOP_NEVER);
+    CHECK_CODE(statesampler_mix_weigh(&mix, small), STATESAMPLER_OK);
+    unshaped_mix(0, 16, STATESAMPLER_EINVAL_NO_STEPS);
+    CHECK(statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
+    lone_pair(1000000, 32, 400, both, 16, STATESAMPLER_STOP_NEVER);
+    unloaded_mix(state, sizeof state, STATESAMPLER_EINVAL_NO_STEPS);
+    /* In small batches the sequence would be too long. */
+    lone_pair((uint64_t)1 << 50, 1 << 20, 3, heavy, 1, STATESAMPLER_STOP_ALL);
+    CHECK(statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
+    lone_pair((uint64_t)1 << 50, 1, 3, even, 1, STATESAMPLER_STOP_ALL);
+    unloaded_mix(state, sizeof state, STATESAMPLER_EINVAL_SEQUENCE);
+}
+
+/* What is just allowed. */
+static void check_bounds(void)
+{
+    statesampler_desc d = plain();
+    statesampler s;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK_CODE(statesampler_reshape(&s, 0, 0, 0), STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&s) == d.num_samples);
+    CHECK_CODE(statesampler_resize(&s, limit), STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&s) == limit);
+}
+
 /* --- All codes ------------------------------------------------------------ */
 
 /* Every sentence is one code's only, and says something; and there is no code
@@ -1496,6 +1555,8 @@ int main(int argc, char **argv)
     check_weights();
     check_mix_shapes();
     check_changes();
+    check_their_weights();
+    check_bounds();
     check_texts();
     check_kinds();
     return check_done("test_errors");
