@@ -74,7 +74,7 @@ FAULTS = [
     ("state", "statesampler.py", "if place.num_sources != len(self._descs):",
      "if False:"),
     ("state", "statesampler.py", ", f\" for dataset {i}\")", ")"),
-    ("round_robin", "statesampler.py",
+    ("state", "statesampler.py",
      "            _check(_c.statesampler_mix_weigh(self.memory, self.weights))",
      "            pass"),
     ("state", "statesampler.py", "            if i == 0:",
