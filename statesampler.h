@@ -756,7 +756,7 @@ ALGORITHM 1
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
-#define STATESAMPLER_NONE UINT64_MAX
+#define STATESAMPLER_NONE (~(uint64_t)0)
 #define STATESAMPLER_STATE_BYTES 112
 
 /* order */
@@ -1537,8 +1537,17 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV
 #endif
 
-/* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
+/* C++98 has no 64-bit literals, and the macros of C's stdint.h, UINT64_C and
+   UINT64_MAX, are not always there in it. */
 #define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
+#define STATESAMPLER_PRIV_MAX32 0xffffffffu
+
+/* Whether a register has 64 bits, which the width of an address does not say:
+   WebAssembly and x32 have such registers, and addresses of 32 bits. */
+#if defined(__LP64__) || defined(_LP64) || defined(_WIN64) || \
+    defined(__wasm__) || defined(__x86_64__) || defined(__aarch64__)
+#define STATESAMPLER_PRIV_REGISTERS64
+#endif
 
 /* 2^64 divided by the golden ratio: the increment of SplitMix64. */
 #define STATESAMPLER_PRIV_GOLDEN \
@@ -1712,7 +1721,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_narrow(uint32_t half,
                                                          uint32_t span)
 {
     uint32_t x = half ^ (key & 0xffffu);
-#if UINTPTR_MAX > 0xffffffffu
+#ifdef STATESAMPLER_PRIV_REGISTERS64
     /* The same in the high half, which needs neither a mask nor a shift. */
     x *= (x * (key >> 16)) & 0xffff0000u;
     return (uint32_t)(((uint64_t)x * span) >> 32);
@@ -1915,8 +1924,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #define STATESAMPLER_PRIV_NEON
 #elif defined(__wasm_simd128__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_WASM
-#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || defined(__i386__) || \
-    defined(_M_IX86) ||                                                      \
+#elif defined(STATESAMPLER_PRIV_REGISTERS64) || defined(__i386__) || \
+    defined(_M_IX86) ||                                               \
     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
 #define STATESAMPLER_PRIV_PLAIN
 #endif
@@ -3334,11 +3343,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
     const uint64_t size = run->chunk_size;
     size_t i = 0;
 #ifdef STATESAMPLER_PRIV_VECTORS
-    if (size * run->window <= UINT32_MAX) {
+    if (size * run->window <= STATESAMPLER_PRIV_MAX32) {
         /* A division takes as long as several rounds. A product with this
            inverse, rounded down, is the quotient or one less; and compilers
            do it in vectors. */
-        const uint32_t narrow = (uint32_t)size, inverse = UINT32_MAX / narrow;
+        const uint32_t narrow = (uint32_t)size;
+        const uint32_t inverse = STATESAMPLER_PRIV_MAX32 / narrow;
         for (; i < count; i++) {
             uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
             uint32_t rest = (uint32_t)values[i] - slot * narrow;
@@ -4542,7 +4552,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
     uint64_t most = statesampler_priv_run_whole(run, run->num_samples,
                                                 run->leg.blocks);
     if (statesampler_priv_run_pads(run)) {
-        most += UINT32_MAX - 1;
+        most += STATESAMPLER_PRIV_MAX32 - 1;
     }
     if (base->position > most || base->step > base->position) {
         return STATESAMPLER_ECORRUPT_BASE;
@@ -4739,7 +4749,7 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    from its share. Equal weights are 0, 1, 2, ... and round again, as left and
    right then take every other turn. */
 
-#define STATESAMPLER_PRIV_NOBODY UINT32_MAX
+#define STATESAMPLER_PRIV_NOBODY STATESAMPLER_PRIV_MAX32
 #define STATESAMPLER_PRIV_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
 /* The seat whose turn comes at a point; *turns is how many it has had. */
@@ -6327,7 +6337,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
             return STATESAMPLER_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
-        if (number > UINT32_MAX) {
+        if (number > STATESAMPLER_PRIV_MAX32) {
             return STATESAMPLER_EENV_NUMBER;
         }
     }
@@ -6524,7 +6534,7 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
             hash = statesampler_priv_derive(hash, (unsigned char)*c);
         }
     }
-    return (unsigned)(hash & UINT32_MAX);
+    return (unsigned)(hash & STATESAMPLER_PRIV_MAX32);
 }
 
 /* Whether a file is what a crash has left: a temporary one, not written to for
@@ -6611,7 +6621,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
     uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
     mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
     mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
-    number = (unsigned)(mixed & UINT32_MAX);
+    number = (unsigned)(mixed & STATESAMPLER_PRIV_MAX32);
 #endif
     (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
                    STATESAMPLER_PRIV_NAME, host, process, number);
