@@ -464,7 +464,8 @@ SHAPES, ORDERS, TAILS
      other than 0 or 1;
    - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
      other orders ignore both);
-   - CARRY with no samples, with BLOCKED or with drop_last.
+   - CARRY with no samples, with BLOCKED or with drop_last;
+   - batch_size > (size_t)-1, where that has 16 bits.
    Otherwise a dataset may be empty: its epochs have no steps. W may be larger
    than num_samples.
 
@@ -807,6 +808,7 @@ ALGORITHM 1
 #define STATESAMPLER_EINVAL_CARRY_EMPTY (-111)
 #define STATESAMPLER_EINVAL_CARRY_BLOCKED (-112)
 #define STATESAMPLER_EINVAL_CARRY_DROP_LAST (-113)
+#define STATESAMPLER_EINVAL_BATCH_SIZE (-114)
 #define STATESAMPLER_EINVAL_NO_SOURCES (-120)
 #define STATESAMPLER_EINVAL_STOP (-121)
 #define STATESAMPLER_EINVAL_SOURCE_RANK (-122)
@@ -1100,8 +1102,8 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
 /* Goes on in another shape, where it is: as init with this rank, world_size and
    batch_size and a load of its own state would, so with the present as base.
    In the same shape it only becomes the sampler of another rank, base and all.
-   0 means 1 as in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH: nothing is
-   changed. */
+   0 means 1 as in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH,
+   EINVAL_BATCH_SIZE: nothing is changed. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
@@ -3891,6 +3893,14 @@ STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
                : STATESAMPLER_OK;
 }
 
+/* A step's samples are counted by a size_t, which some small cores have of 16
+   bits. A state may tell of larger batches, which other machines served. */
+STATESAMPLER_PRIV int statesampler_priv_batch_check(uint32_t batch_size)
+{
+    return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
+                                            : STATESAMPLER_OK;
+}
+
 STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
     statesampler *s, uint32_t world_size, uint32_t batch_size)
 {
@@ -3969,6 +3979,9 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     int code;
     STATESAMPLER_ASSERT(s && desc);
     code = statesampler_priv_desc_check(desc);
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_batch_check(desc->batch_size);
+    }
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4051,6 +4064,9 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     world_size = world_size ? world_size : 1;
     batch_size = batch_size ? batch_size : 1;
     code = statesampler_priv_shape_check(rank, world_size, batch_size);
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_batch_check(batch_size);
+    }
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -6064,6 +6080,8 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
         return "the tail CARRY needs the partition INTERLEAVED";
     case STATESAMPLER_EINVAL_CARRY_DROP_LAST:
         return "the tail CARRY has no last step to drop";
+    case STATESAMPLER_EINVAL_BATCH_SIZE:
+        return "batch_size is more than a size_t here can count";
     case STATESAMPLER_EINVAL_NO_SOURCES: return "a mix needs a source";
     case STATESAMPLER_EINVAL_STOP:
         return "stop is not one of STATESAMPLER_STOP_...";
