@@ -133,7 +133,10 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
-    gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
+    gcc-i686-linux-gnu libc6-dev-i386-cross \
+    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr \
+    gcc-riscv64-unknown-elf qemu-system-misc \
+    gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe
 
