@@ -554,7 +554,7 @@ GUARANTEES
      few samples, a few more steps of a walk. (A mix's time grows with its
      sources, not with turns.) A sampler is at most 512 bytes. The stack stays
      below 1 KiB, below 4 KiB where vectors are used, and below 10 KiB in the
-     hosted part.
+     hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -1362,7 +1362,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    (Windows: a later save takes its name over).
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
-   to nothing is replaced by the file. After an error what was at path is as it
+   to nothing is replaced by the file. Windows: path is UTF-8, of any length
+   that is allowed here; while another program has the file at path open, a
+   save tries for a second. After an error what was at path is as it
    was and nothing is left behind:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
        EIO_PERMISSION   the folder may not be written to
@@ -1376,7 +1378,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                         bytes beside it
        EIO_OPEN_FILES   the process or the system has too many files open
        EIO_BUSY         a file system is mounted at path; Windows: another
-                        program has it open; or 100 attempts were disturbed
+                        program has had it open for a second; or 100 attempts
+                        were disturbed
        EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
@@ -6298,15 +6301,28 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #ifdef _WIN32
 #include <io.h>
 #include <share.h>
+#include <wchar.h>
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-/* As windows.h declares it, which is too large to include for one function. */
-__declspec(dllimport) int __stdcall MoveFileExA(const char *from,
-                                                const char *to,
+/* As windows.h declares them, which is too large to include for a few. */
+__declspec(dllimport) int __stdcall MoveFileExW(const wchar_t *from,
+                                                const wchar_t *to,
                                                 unsigned long flags);
+__declspec(dllimport) int __stdcall MultiByteToWideChar(
+    unsigned page, unsigned long flags, const char *from, int from_size,
+    wchar_t *to, int to_size);
+__declspec(dllimport) unsigned long __stdcall GetFullPathNameW(
+    const wchar_t *path, unsigned long capacity, wchar_t *full,
+    wchar_t **name);
+__declspec(dllimport) unsigned long __stdcall GetFileAttributesW(
+    const wchar_t *path);
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+#ifdef __cplusplus
+}
+#endif
 #define STATESAMPLER_PRIV_OS(name) _##name
-#define STATESAMPLER_PRIV_STAT _stat64
+#define STATESAMPLER_PRIV_STAT _stat64 /* the struct */
 #define STATESAMPLER_PRIV_FSTAT _fstat64
 #define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
 #define STATESAMPLER_PRIV_SEPARATORS "/\\:"
@@ -6340,6 +6356,60 @@ extern int fsync(int file);
    with the 0 at its end. */
 #define STATESAMPLER_PRIV_NAME ".statesampler-%08x-%08x-%08x.tmp"
 #define STATESAMPLER_PRIV_NAME_SIZE 45
+
+#ifdef _WIN32
+
+/* A path as the system has it: a number of 16 bits for each byte at most, and
+   room for a prefix. */
+#define STATESAMPLER_PRIV_WIDE \
+    (STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE + 8)
+
+/* Only after this prefix may a path have 260 characters or more (a folder 12
+   less); behind it, nothing of a path is looked for. */
+#define STATESAMPLER_PRIV_LONG 248
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_long(
+    const wchar_t *wide)
+{
+    return wcsncmp(wide, L"\\\\?\\", 4) == 0;
+}
+
+/* Makes a path absolute and gives it the prefix. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
+{
+    wchar_t full[STATESAMPLER_PRIV_WIDE];
+    const wchar_t *prefix = L"\\\\?\\", *rest = full;
+    unsigned long length =
+        GetFullPathNameW(wide, STATESAMPLER_PRIV_WIDE, full, NULL);
+    if (length != 0 && wcsncmp(full, L"\\\\", 2) == 0) {
+        prefix = L"\\\\?\\UNC\\"; /* \\server\share */
+        rest = full + 2;
+    }
+    if (length == 0 ||
+        length + wcslen(prefix) >= STATESAMPLER_PRIV_WIDE) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(wide, prefix, (wcslen(prefix) + 1) * sizeof *wide);
+    memcpy(wide + wcslen(wide), rest, (wcslen(rest) + 1) * sizeof *wide);
+    return 0;
+}
+
+/* Paths are UTF-8, whatever the code page is; -1 and errno if one is not. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_path(wchar_t *wide,
+                                                         const char *path)
+{
+    if (!MultiByteToWideChar(65001, 8, path, -1, wide,
+                             STATESAMPLER_PRIV_WIDE)) {
+        errno = EILSEQ;
+        return -1;
+    }
+    return wcslen(wide) < STATESAMPLER_PRIV_LONG ||
+                   statesampler_priv_wide_is_long(wide)
+               ? 0
+               : statesampler_priv_wide_extend(wide);
+}
+
+#endif
 
 /* Sets *value from a variable that is a decimal number of 32 bits. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
@@ -6453,6 +6523,31 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
                : STATESAMPLER_EIO_NOT_REGULAR;
 }
 
+#ifdef _WIN32
+
+/* stat, of which only st_mode is used: 0 where it is no file and no folder.
+   C's own knows no path with the prefix, at which no device can be, and the
+   older ones know no device. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_stat(
+    const char *path, struct STATESAMPLER_PRIV_STAT *info)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    if (statesampler_priv_wide_path(wide, path) != 0) {
+        return -1;
+    }
+    if (statesampler_priv_wide_is_long(wide)) {
+        info->st_mode = GetFileAttributesW(wide) & 0x10 ? _S_IFDIR : _S_IFREG;
+        return _waccess(wide, 0);
+    }
+    if (_wstat64(wide, info) == 0) {
+        return 0;
+    }
+    info->st_mode = 0;
+    return _waccess(wide, 0);
+}
+
+#endif
+
 /* OK if a regular file is at path; asked before it is opened, because opening
    a device may do something. Sets *folder to the length of what stands before
    the file's name. */
@@ -6473,25 +6568,42 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
     if (*folder == length) {
         return STATESAMPLER_EIO_IS_FOLDER;
     }
-    result = STATESAMPLER_PRIV_STAT(path, &info);
 #ifdef _WIN32
-    /* The older of its C libraries have no stat for devices. */
-    if (result != 0 && _access(path, 0) == 0) {
-        return STATESAMPLER_EIO_NOT_REGULAR;
-    }
+    result = statesampler_priv_wide_stat(path, &info);
+#else
+    result = stat(path, &info);
 #endif
     return statesampler_priv_file_check_kind(result, &info);
 }
+
+#ifdef _WIN32
+
+STATESAMPLER_PRIV_ALONE int statesampler_priv_file_open(const char *path,
+                                                        int flags)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    int file = statesampler_priv_wide_path(wide, path);
+    return file != 0 ? file
+                     : _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT,
+                               _SH_DENYNO, _S_IREAD | _S_IWRITE);
+}
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_file_remove(const char *path)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    if (statesampler_priv_wide_path(wide, path) == 0) {
+        (void)_wremove(wide);
+    }
+}
+
+#else
 
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
                                                          int flags)
 {
     int file;
     do { /* ends when no signal interrupts it */
-#if defined(_WIN32)
-        file = _sopen(path, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
-                      _S_IREAD | _S_IWRITE);
-#elif defined(O_CLOEXEC)
+#ifdef O_CLOEXEC
         file = open(path, flags | O_CLOEXEC, 0666);
 #else
         file = open(path, flags, 0666);
@@ -6499,6 +6611,13 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
     } while (file < 0 && errno == EINTR);
     return file;
 }
+
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_remove(const char *path)
+{
+    (void)remove(path);
+}
+
+#endif
 
 /* Has the file's bytes, or the folder's names, written to disk. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
@@ -6521,26 +6640,50 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
     return result;
 }
 
-/* Renames over what is there. */
+#ifdef _WIN32
+
+/* Renames over what is there, in a second at most: while another program has
+   the file open, even to read it, that fails, and most are soon done. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
+                                                          const char *from)
+{
+    wchar_t wide_to[STATESAMPLER_PRIV_WIDE], wide_from[STATESAMPLER_PRIV_WIDE];
+    int attempt;
+    if (statesampler_priv_wide_path(wide_to, to) != 0 ||
+        statesampler_priv_wide_path(wide_from, from) != 0) {
+        return -1;
+    }
+    for (attempt = 0; attempt < 50; attempt++, Sleep(20)) {
+        /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that
+           fails, rename says in errno why, or that a file is there. */
+        if (MoveFileExW(wide_from, wide_to, 1 | 8) ||
+            _wrename(wide_from, wide_to) == 0) {
+            return 0;
+        }
+        if (_waccess(wide_to, 0) != 0) {
+            if (errno == ENOENT && _waccess(wide_from, 0) == 0) {
+                errno = EINVAL; /* the name is not one */
+            }
+            return -1;
+        }
+        if (_waccess(wide_to, 2) != 0) {
+            errno = EACCES;
+            return -1;
+        }
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+#else
+
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
                                                            const char *from)
 {
-#ifdef _WIN32
-    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that fails,
-       rename says in errno why, or that a file is there. */
-    if (MoveFileExA(from, to, 1 | 8) || rename(from, to) == 0) {
-        return 0;
-    }
-    if (_access(to, 0) == 0) {
-        errno = _access(to, 2) == 0 ? EBUSY : EACCES;
-    } else if (errno == ENOENT && _access(from, 0) == 0) {
-        errno = EINVAL; /* the name is not one */
-    }
-    return -1;
-#else
     return rename(from, to);
-#endif
 }
+
+#endif
 
 #ifndef _WIN32
 
@@ -6650,7 +6793,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
 #ifdef _WIN32
     /* What a crash left; a living writer's cannot be removed. */
     if (file < 0 && errno == EEXIST) {
-        (void)remove(path);
+        statesampler_priv_file_remove(path);
         errno = EEXIST;
     }
 #endif
@@ -6702,7 +6845,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
         code = statesampler_priv_file_error();
     }
     if (code != STATESAMPLER_OK) {
-        (void)remove(temporary);
+        statesampler_priv_file_remove(temporary);
         return code;
     }
 #ifndef _WIN32
