@@ -6298,6 +6298,10 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #include <sys/stat.h>
 #include <time.h>
 
+#ifdef _MSC_VER
+#pragma warning(push)
+#pragma warning(disable : 4996) /* getenv and _wsopen, which it would not have */
+#endif
 #ifdef _WIN32
 #include <io.h>
 #include <share.h>
@@ -6951,6 +6955,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
+
+#ifdef _MSC_VER
+#pragma warning(pop)
+#endif
 
 #endif /* STATESAMPLER_HOSTED */
 
