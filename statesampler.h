@@ -3747,10 +3747,10 @@ STATESAMPLER_PRIV size_t statesampler_priv_rank_count(
 {
     if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
         leg->end - position >= s->global_batch) {
-        return s->run.batch_size;
+        return (size_t)s->run.batch_size;
     }
     return statesampler_priv_rank_below(s, leg->end, position + s->rank,
-                                        s->run.batch_size);
+                                        (size_t)s->run.batch_size);
 }
 
 /* What a step is read through: a sampler, one of its legs, and room for an
