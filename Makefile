@@ -152,5 +152,5 @@ deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures firmware clean \
-    deps
+    bench-figures quality quality-rounds vectors gpu torch torch-figures \
+    firmware clean deps

@@ -66,30 +66,24 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
 }
 
 # Becomes the emulator, so that its number is that of the shell that asked: in
-# a folder with the slots. A slot is a file, on an AVR a part of one.
+# a folder with the slots. A slot is a file, on an AVR a part of one. $limit
+# may say how long.
+limit=
 become() { # BOARD PROGRAM
     case $1 in
-    host) exec "$2" ;;
+    host) exec $limit "$2" ;;
     microbit) set -- qemu-system-arm -M microbit -kernel "$2" ;;
     virt) set -- qemu-system-riscv32 -M virt -bios none -kernel "$2" ;;
-    avr) exec "$(dirname "$2")/simulator" "$2" eeprom ;;
+    avr) exec $limit "$(dirname "$2")/simulator" "$2" eeprom ;;
     esac
-    exec "$@" -nographic -monitor none -serial stdio -icount shift=0 \
+    exec $limit "$@" -nographic -monitor none -serial stdio -icount shift=0 \
         -semihosting-config enable=on,target=native </dev/null
 }
 
 # Runs a program to its end, which must come within two minutes.
 run_on() { # BOARD PROGRAM
-    (become "$@") &
-    emulator=$!
     (
-        sleep 120
-        kill -9 $emulator
-    ) 2>/dev/null >/dev/null &
-    watch=$!
-    wait $emulator
-    status=$?
-    kill $watch 2>/dev/null
-    wait $watch 2>/dev/null
-    return $status
+        limit='timeout -s KILL 120'
+        become "$@"
+    )
 }
