@@ -51,7 +51,7 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     host) ${CC:-cc} $CFLAGS "$@" ;;
     microbit)
         arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -nostdlib \
-            -T $firmware/microbit.ld "$@" -lgcc
+            -DBOARD_IS_QEMU -T $firmware/microbit.ld "$@" -lgcc
         ;;
     virt)
         riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 -misa-spec=2.2 \

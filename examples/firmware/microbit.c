@@ -48,14 +48,20 @@ __attribute__((section(".vectors"), used)) static const struct {
     void (*reset)(void);
 } vectors = {&image_top, reset};
 
-/* qemu -icount shift=0 runs an instruction in a nanosecond, and this timer at
-   16 MHz: 62.5 of them a tick. On a real board a tick is a cycle. */
+/* On a board a tick is a cycle. qemu -icount shift=0 runs an instruction in a
+   nanosecond, and this timer at 16 MHz: 62.5 of them a tick. */
+#ifdef BOARD_IS_QEMU
+#define TICK(ticks) ((ticks) * 125 / 2)
 const char *const board_clock_unit = "instructions";
+#else
+#define TICK(ticks) (ticks)
+const char *const board_clock_unit = "cycles";
+#endif
 const uint32_t board_clock_hz = 16000000;
 
 uint32_t board_clock(void)
 {
-    return (0xffffffu - SYSTICK_VALUE) * 125 / 2;
+    return TICK(0xffffffu - SYSTICK_VALUE);
 }
 
 void board_start(void)
