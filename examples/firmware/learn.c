@@ -119,7 +119,11 @@ static void start(statesampler *s)
     which = good[1] && (!good[0] || number[1] > number[0]);
     for (turn = 0; turn < BOARD_SLOTS; turn++, which = !which)
         if (good[which] && read_slot(which) && resume(s, which)) {
-            say("resumed from slot ", which, "");
+            print("resumed from slot ");
+            print_number((int32_t)which);
+            print(", save ");
+            print_number((int32_t)saves);
+            board_put('\n');
             return;
         }
     print("a fresh start\n");

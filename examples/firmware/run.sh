@@ -141,6 +141,9 @@ ask() {
     middle=$(now)
     learn $board.end && expect $board.end 'resumed from slot' || return
     time=$(awk "BEGIN { print $middle - $begin - ($(now) - $middle) }")
+    # That run has saved once more, in the other slot, which is the newer one.
+    saves=$(sed -n 's/^resumed.*, save //p' "$build/$board.end" | tr -d '\r')
+    learn $board.next && expect $board.next "save $((saves + 1))" || return
     cut_power
     learn $board.last && expect $board.last
     damage
@@ -148,7 +151,10 @@ ask() {
     echo "ok   $(name_of $board): the same weights after $cut power cuts," \
         "$resumed of them after the first save"
     sizes
-    grep -a ' of stack\|an index' "$build/$board.whole" | sed 's/^/    /'
+    for file in whole end; do
+        grep ' of stack' "$build/$board.$file"
+    done | sort -n | tail -n 1 | sed 's/^/    /'
+    grep 'an index' "$build/$board.whole" | sed 's/^/    /'
 }
 
 ${CC:-cc} -std=c99 -O1 -o "$build/records" examples/firmware/records.c &&
