@@ -6300,7 +6300,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 
 #ifdef _MSC_VER
 #pragma warning(push)
-#pragma warning(disable : 4996) /* getenv and _wsopen, which it would not have */
+#pragma warning(disable : 4996) /* getenv and _wsopen: it wants others */
 #endif
 #ifdef _WIN32
 #include <io.h>

@@ -155,7 +155,8 @@ static void ask_mixes(void)
         }
         take_code(statesampler_mix_init(&mix, sources, SOURCES, stop));
         for (turn = 0; turn < 60; turn++) {
-            const int more = statesampler_mix_next(&mix, batch, &count, &source);
+            const int more =
+                statesampler_mix_next(&mix, batch, &count, &source);
             take((uint64_t)more);
             if (more) {
                 take(source);

@@ -31,14 +31,12 @@ checksum_by() { # RUNNER|- COMMAND...
     note
 }
 
-checksum_wasm() { # 32|64 FLAG...
-    width=$1
-    shift
+checksum_wasm() { # FLAG...
     for name in tests/checksum examples/firmware/sampler; do
-        clang --target=wasm$width -std=c99 -O2 -ffreestanding "$@" -I. \
+        clang --target=wasm32 -std=c99 -O2 -ffreestanding "$@" -I. \
             -Iexamples/firmware -c -o $(basename $name).o $name.c
     done
-    wasm-ld -mwasm$width --no-entry --allow-undefined --export=main \
+    wasm-ld -mwasm32 --no-entry --allow-undefined --export=main \
         -o checksum.wasm checksum.o sampler.o
     node tests/checksum.mjs checksum.wasm >here
     note
@@ -83,10 +81,9 @@ qemu-i386 i686-linux-gnu-gcc -std=c99 -O2 -static
 qemu-s390x s390x-linux-gnu-gcc -std=c99 -O2 -static
 wine x86_64-w64-mingw32-gcc -std=c99 -O2 -static
 END
-    if tool clang 'the checksum, wasm32' && tool wasm-ld 'the checksum, wasm32' &&
-        tool node 'the checksum, wasm32'; then
-        ask 'the checksum of every part: wasm32' checksum_wasm 32
-        ask 'the checksum of every part: wasm32, with vectors' \
-            checksum_wasm 32 -msimd128
+    what='the checksum of every part: wasm32'
+    if tool clang "$what" && tool wasm-ld "$what" && tool node "$what"; then
+        ask "$what" checksum_wasm
+        ask "$what, with vectors" checksum_wasm -msimd128
     fi
 }

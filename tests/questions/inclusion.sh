@@ -70,7 +70,7 @@ questions() {
     for command in 'arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb' avr-gcc \
         riscv64-unknown-elf-gcc 'clang --target=wasm32'; do
         if tool ${command%% *} "HOSTED without a system: $command"; then
-            ask "HOSTED without a system is an error with a sentence: $command" \
+            ask "HOSTED without a system gets a sentence: $command" \
                 hosted_needs_system $command
         fi
     done
