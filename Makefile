@@ -28,6 +28,8 @@ help:
 	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make vectors     write tests/vectors.json anew, by reference.py'
 	@echo 'make bench       speed, memory and resume, measured: tables, plots'
+	@echo 'make firmware    learn on a Cortex-M0, an AVR and a RISC-V core, in'
+	@echo '                 emulators, through power cuts: three minutes'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean       remove build/'
@@ -77,6 +79,12 @@ torch: build/libstatesampler.so
 torch-figures: build/libstatesampler.so
 	@! python=$$(sh tests/torch/python.sh) || \
 	    $$python examples/torch/figures.py
+
+# CUTS=number of power cuts, BOARDS of microbit, virt and avr.
+CUTS ?= 20
+BOARDS ?=
+firmware:
+	@sh examples/firmware/run.sh build/firmware $(CUTS) $(BOARDS)
 
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
@@ -133,7 +141,10 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
-    gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
+    gcc-i686-linux-gnu libc6-dev-i386-cross \
+    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr libsimavr-dev \
+    gcc-riscv64-unknown-elf qemu-system-misc \
+    gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe
 
@@ -141,5 +152,5 @@ deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps
+    bench-figures quality quality-rounds vectors gpu torch torch-figures \
+    firmware clean deps

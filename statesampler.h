@@ -466,7 +466,8 @@ SHAPES, ORDERS, TAILS
      other than 0 or 1;
    - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
      other orders ignore both);
-   - CARRY with no samples, with BLOCKED or with drop_last.
+   - CARRY with no samples, with BLOCKED or with drop_last;
+   - batch_size > (size_t)-1, where that has 16 bits.
    Otherwise a dataset may be empty: its epochs have no steps. W may be larger
    than num_samples.
 
@@ -557,7 +558,7 @@ GUARANTEES
      few samples, a few more steps of a walk. (A mix's time grows with its
      sources, not with turns.) A sampler is at most 512 bytes. The stack stays
      below 1 KiB, below 4 KiB where vectors are used, and below 10 KiB in the
-     hosted part.
+     hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -589,6 +590,9 @@ OPTIONS
                                 of the program.
 
    None of them changes a struct or an order.
+
+   For a small core compile with -Os -ffunction-sections and link with
+   --gc-sections: -O3 makes several times the code, and it is hardly faster.
 
 
 CHANGES
@@ -760,7 +764,7 @@ ALGORITHM 1
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
-#define STATESAMPLER_NONE UINT64_MAX
+#define STATESAMPLER_NONE (~(uint64_t)0)
 #define STATESAMPLER_STATE_BYTES 112
 
 /* order */
@@ -811,6 +815,7 @@ ALGORITHM 1
 #define STATESAMPLER_EINVAL_CARRY_EMPTY (-111)
 #define STATESAMPLER_EINVAL_CARRY_BLOCKED (-112)
 #define STATESAMPLER_EINVAL_CARRY_DROP_LAST (-113)
+#define STATESAMPLER_EINVAL_BATCH_SIZE (-114)
 #define STATESAMPLER_EINVAL_NO_SOURCES (-120)
 #define STATESAMPLER_EINVAL_STOP (-121)
 #define STATESAMPLER_EINVAL_SOURCE_RANK (-122)
@@ -1105,8 +1110,8 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
    batch_size and a load of its own state would, so with the present as base.
    In the same shape it only becomes the sampler of another rank, base and all:
    a copy, reshaped, tells by `at` what that rank has in any step. 0 means 1 as
-   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH: nothing is
-   changed. */
+   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH, EINVAL_BATCH_SIZE: nothing
+   is changed. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
@@ -1365,7 +1370,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    (Windows: a later save takes its name over).
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
-   to nothing is replaced by the file. After an error what was at path is as it
+   to nothing is replaced by the file. Windows: path is UTF-8, of any length
+   that is allowed here; while another program has the file at path open, a
+   save tries for a second. After an error what was at path is as it
    was and nothing is left behind:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
        EIO_PERMISSION   the folder may not be written to
@@ -1379,7 +1386,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                         bytes beside it
        EIO_OPEN_FILES   the process or the system has too many files open
        EIO_BUSY         a file system is mounted at path; Windows: another
-                        program has it open; or 100 attempts were disturbed
+                        program has had it open for a second; or 100 attempts
+                        were disturbed
        EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
@@ -1545,8 +1553,17 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV
 #endif
 
-/* C++98 has no 64-bit literals, and C's UINT64_C is not always there in it. */
+/* C++98 has no 64-bit literals, and the macros of C's stdint.h, UINT64_C and
+   UINT64_MAX, are not always there in it. */
 #define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
+#define STATESAMPLER_PRIV_MAX32 0xffffffffu
+
+/* Whether a register has 64 bits, which the width of an address does not say:
+   WebAssembly and x32 have such registers, and addresses of 32 bits. */
+#if defined(__LP64__) || defined(_LP64) || defined(_WIN64) || \
+    defined(__wasm__) || defined(__x86_64__) || defined(__aarch64__)
+#define STATESAMPLER_PRIV_REGISTERS64
+#endif
 
 /* 2^64 divided by the golden ratio: the increment of SplitMix64. */
 #define STATESAMPLER_PRIV_GOLDEN \
@@ -1720,7 +1737,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_narrow(uint32_t half,
                                                          uint32_t span)
 {
     uint32_t x = half ^ (key & 0xffffu);
-#if UINTPTR_MAX > 0xffffffffu
+#ifdef STATESAMPLER_PRIV_REGISTERS64
     /* The same in the high half, which needs neither a mask nor a shift. */
     x *= (x * (key >> 16)) & 0xffff0000u;
     return (uint32_t)(((uint64_t)x * span) >> 32);
@@ -1923,8 +1940,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #define STATESAMPLER_PRIV_NEON
 #elif defined(__wasm_simd128__) && __STDC_HOSTED__
 #define STATESAMPLER_PRIV_WASM
-#elif UINTPTR_MAX > 0xffffffffu || defined(__wasm__) || defined(__i386__) || \
-    defined(_M_IX86) ||                                                      \
+#elif defined(STATESAMPLER_PRIV_REGISTERS64) || defined(__i386__) || \
+    defined(_M_IX86) ||                                               \
     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
 #define STATESAMPLER_PRIV_PLAIN
 #endif
@@ -3342,11 +3359,12 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
     const uint64_t size = run->chunk_size;
     size_t i = 0;
 #ifdef STATESAMPLER_PRIV_VECTORS
-    if (size * run->window <= UINT32_MAX) {
+    if (size * run->window <= STATESAMPLER_PRIV_MAX32) {
         /* A division takes as long as several rounds. A product with this
            inverse, rounded down, is the quotient or one less; and compilers
            do it in vectors. */
-        const uint32_t narrow = (uint32_t)size, inverse = UINT32_MAX / narrow;
+        const uint32_t narrow = (uint32_t)size;
+        const uint32_t inverse = STATESAMPLER_PRIV_MAX32 / narrow;
         for (; i < count; i++) {
             uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
             uint32_t rest = (uint32_t)values[i] - slot * narrow;
@@ -3737,10 +3755,10 @@ STATESAMPLER_PRIV size_t statesampler_priv_rank_count(
 {
     if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
         leg->end - position >= s->global_batch) {
-        return s->run.batch_size;
+        return (size_t)s->run.batch_size;
     }
     return statesampler_priv_rank_below(s, leg->end, position + s->rank,
-                                        s->run.batch_size);
+                                        (size_t)s->run.batch_size);
 }
 
 /* What a step is read through: a sampler, one of its legs, and room for an
@@ -3889,6 +3907,14 @@ STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
                : STATESAMPLER_OK;
 }
 
+/* A step's samples are counted by a size_t, which some small cores have of 16
+   bits. A state may tell of larger batches, which other machines served. */
+STATESAMPLER_PRIV int statesampler_priv_batch_check(uint32_t batch_size)
+{
+    return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
+                                            : STATESAMPLER_OK;
+}
+
 STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
     statesampler *s, uint32_t world_size, uint32_t batch_size)
 {
@@ -3967,6 +3993,9 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     int code;
     STATESAMPLER_ASSERT(s && desc);
     code = statesampler_priv_desc_check(desc);
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_batch_check(desc->batch_size);
+    }
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4049,6 +4078,9 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     world_size = world_size ? world_size : 1;
     batch_size = batch_size ? batch_size : 1;
     code = statesampler_priv_shape_check(rank, world_size, batch_size);
+    if (code == STATESAMPLER_OK) {
+        code = statesampler_priv_batch_check(batch_size);
+    }
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4550,7 +4582,7 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
     uint64_t most = statesampler_priv_run_whole(run, run->num_samples,
                                                 run->leg.blocks);
     if (statesampler_priv_run_pads(run)) {
-        most += UINT32_MAX - 1;
+        most += STATESAMPLER_PRIV_MAX32 - 1;
     }
     if (base->position > most || base->step > base->position) {
         return STATESAMPLER_ECORRUPT_BASE;
@@ -4747,7 +4779,7 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    from its share. Equal weights are 0, 1, 2, ... and round again, as left and
    right then take every other turn. */
 
-#define STATESAMPLER_PRIV_NOBODY UINT32_MAX
+#define STATESAMPLER_PRIV_NOBODY STATESAMPLER_PRIV_MAX32
 #define STATESAMPLER_PRIV_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
 /* The seat whose turn comes at a point; *turns is how many it has had. */
@@ -6086,6 +6118,8 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
         return "the tail CARRY needs the partition INTERLEAVED";
     case STATESAMPLER_EINVAL_CARRY_DROP_LAST:
         return "the tail CARRY has no last step to drop";
+    case STATESAMPLER_EINVAL_BATCH_SIZE:
+        return "batch_size is more than a size_t here can count";
     case STATESAMPLER_EINVAL_NO_SOURCES: return "a mix needs a source";
     case STATESAMPLER_EINVAL_STOP:
         return "stop is not one of STATESAMPLER_STOP_...";
@@ -6296,18 +6330,35 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #include <sys/stat.h>
 #include <time.h>
 
+#ifdef _MSC_VER
+#pragma warning(push)
+#pragma warning(disable : 4996) /* getenv and _wsopen: it wants others */
+#endif
 #ifdef _WIN32
 #include <io.h>
 #include <share.h>
+#include <wchar.h>
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-/* As windows.h declares it, which is too large to include for one function. */
-__declspec(dllimport) int __stdcall MoveFileExA(const char *from,
-                                                const char *to,
+/* As windows.h declares them, which is too large to include for a few. */
+__declspec(dllimport) int __stdcall MoveFileExW(const wchar_t *from,
+                                                const wchar_t *to,
                                                 unsigned long flags);
+__declspec(dllimport) int __stdcall MultiByteToWideChar(
+    unsigned page, unsigned long flags, const char *from, int from_size,
+    wchar_t *to, int to_size);
+__declspec(dllimport) unsigned long __stdcall GetFullPathNameW(
+    const wchar_t *path, unsigned long capacity, wchar_t *full,
+    wchar_t **name);
+__declspec(dllimport) unsigned long __stdcall GetFileAttributesW(
+    const wchar_t *path);
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+#ifdef __cplusplus
+}
+#endif
 #define STATESAMPLER_PRIV_OS(name) _##name
-#define STATESAMPLER_PRIV_STAT _stat64
+#define STATESAMPLER_PRIV_STAT _stat64 /* the struct */
 #define STATESAMPLER_PRIV_FSTAT _fstat64
 #define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
 #define STATESAMPLER_PRIV_SEPARATORS "/\\:"
@@ -6342,6 +6393,60 @@ extern int fsync(int file);
 #define STATESAMPLER_PRIV_NAME ".statesampler-%08x-%08x-%08x.tmp"
 #define STATESAMPLER_PRIV_NAME_SIZE 45
 
+#ifdef _WIN32
+
+/* A path as the system has it: a number of 16 bits for each byte at most, and
+   room for a prefix. */
+#define STATESAMPLER_PRIV_WIDE \
+    (STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE + 8)
+
+/* Only after this prefix may a path have 260 characters or more (a folder 12
+   less); behind it, nothing of a path is looked for. */
+#define STATESAMPLER_PRIV_LONG 248
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_long(
+    const wchar_t *wide)
+{
+    return wcsncmp(wide, L"\\\\?\\", 4) == 0;
+}
+
+/* Makes a path absolute and gives it the prefix. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
+{
+    wchar_t full[STATESAMPLER_PRIV_WIDE];
+    const wchar_t *prefix = L"\\\\?\\", *rest = full;
+    unsigned long length =
+        GetFullPathNameW(wide, STATESAMPLER_PRIV_WIDE, full, NULL);
+    if (length != 0 && wcsncmp(full, L"\\\\", 2) == 0) {
+        prefix = L"\\\\?\\UNC\\"; /* \\server\share */
+        rest = full + 2;
+    }
+    if (length == 0 ||
+        length + wcslen(prefix) >= STATESAMPLER_PRIV_WIDE) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(wide, prefix, (wcslen(prefix) + 1) * sizeof *wide);
+    memcpy(wide + wcslen(wide), rest, (wcslen(rest) + 1) * sizeof *wide);
+    return 0;
+}
+
+/* Paths are UTF-8, whatever the code page is; -1 and errno if one is not. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_path(wchar_t *wide,
+                                                         const char *path)
+{
+    if (!MultiByteToWideChar(65001, 8, path, -1, wide,
+                             STATESAMPLER_PRIV_WIDE)) {
+        errno = EILSEQ;
+        return -1;
+    }
+    return wcslen(wide) < STATESAMPLER_PRIV_LONG ||
+                   statesampler_priv_wide_is_long(wide)
+               ? 0
+               : statesampler_priv_wide_extend(wide);
+}
+
+#endif
+
 /* Sets *value from a variable that is a decimal number of 32 bits. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
                                                         const char *name)
@@ -6359,7 +6464,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
             return STATESAMPLER_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
-        if (number > UINT32_MAX) {
+        if (number > STATESAMPLER_PRIV_MAX32) {
             return STATESAMPLER_EENV_NUMBER;
         }
     }
@@ -6454,6 +6559,31 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
                : STATESAMPLER_EIO_NOT_REGULAR;
 }
 
+#ifdef _WIN32
+
+/* stat, of which only st_mode is used: 0 where it is no file and no folder.
+   C's own knows no path with the prefix, at which no device can be, and the
+   older ones know no device. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_stat(
+    const char *path, struct STATESAMPLER_PRIV_STAT *info)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    if (statesampler_priv_wide_path(wide, path) != 0) {
+        return -1;
+    }
+    if (statesampler_priv_wide_is_long(wide)) {
+        info->st_mode = GetFileAttributesW(wide) & 0x10 ? _S_IFDIR : _S_IFREG;
+        return _waccess(wide, 0);
+    }
+    if (_wstat64(wide, info) == 0) {
+        return 0;
+    }
+    info->st_mode = 0;
+    return _waccess(wide, 0);
+}
+
+#endif
+
 /* OK if a regular file is at path; asked before it is opened, because opening
    a device may do something. Sets *folder to the length of what stands before
    the file's name. */
@@ -6474,25 +6604,42 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
     if (*folder == length) {
         return STATESAMPLER_EIO_IS_FOLDER;
     }
-    result = STATESAMPLER_PRIV_STAT(path, &info);
 #ifdef _WIN32
-    /* The older of its C libraries have no stat for devices. */
-    if (result != 0 && _access(path, 0) == 0) {
-        return STATESAMPLER_EIO_NOT_REGULAR;
-    }
+    result = statesampler_priv_wide_stat(path, &info);
+#else
+    result = stat(path, &info);
 #endif
     return statesampler_priv_file_check_kind(result, &info);
 }
+
+#ifdef _WIN32
+
+STATESAMPLER_PRIV_ALONE int statesampler_priv_file_open(const char *path,
+                                                        int flags)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    int file = statesampler_priv_wide_path(wide, path);
+    return file != 0 ? file
+                     : _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT,
+                               _SH_DENYNO, _S_IREAD | _S_IWRITE);
+}
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_file_remove(const char *path)
+{
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    if (statesampler_priv_wide_path(wide, path) == 0) {
+        (void)_wremove(wide);
+    }
+}
+
+#else
 
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
                                                          int flags)
 {
     int file;
     do { /* ends when no signal interrupts it */
-#if defined(_WIN32)
-        file = _sopen(path, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
-                      _S_IREAD | _S_IWRITE);
-#elif defined(O_CLOEXEC)
+#ifdef O_CLOEXEC
         file = open(path, flags | O_CLOEXEC, 0666);
 #else
         file = open(path, flags, 0666);
@@ -6500,6 +6647,13 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
     } while (file < 0 && errno == EINTR);
     return file;
 }
+
+STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_remove(const char *path)
+{
+    (void)remove(path);
+}
+
+#endif
 
 /* Has the file's bytes, or the folder's names, written to disk. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
@@ -6522,26 +6676,50 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
     return result;
 }
 
-/* Renames over what is there. */
+#ifdef _WIN32
+
+/* Renames over what is there, in a second at most: while another program has
+   the file open, even to read it, that fails, and most are soon done. */
+STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
+                                                          const char *from)
+{
+    wchar_t wide_to[STATESAMPLER_PRIV_WIDE], wide_from[STATESAMPLER_PRIV_WIDE];
+    int attempt;
+    if (statesampler_priv_wide_path(wide_to, to) != 0 ||
+        statesampler_priv_wide_path(wide_from, from) != 0) {
+        return -1;
+    }
+    for (attempt = 0; attempt < 50; attempt++, Sleep(20)) {
+        /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that
+           fails, rename says in errno why, or that a file is there. */
+        if (MoveFileExW(wide_from, wide_to, 1 | 8) ||
+            _wrename(wide_from, wide_to) == 0) {
+            return 0;
+        }
+        if (_waccess(wide_to, 0) != 0) {
+            if (errno == ENOENT && _waccess(wide_from, 0) == 0) {
+                errno = EINVAL; /* the name is not one */
+            }
+            return -1;
+        }
+        if (_waccess(wide_to, 2) != 0) {
+            errno = EACCES;
+            return -1;
+        }
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+#else
+
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
                                                            const char *from)
 {
-#ifdef _WIN32
-    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that fails,
-       rename says in errno why, or that a file is there. */
-    if (MoveFileExA(from, to, 1 | 8) || rename(from, to) == 0) {
-        return 0;
-    }
-    if (_access(to, 0) == 0) {
-        errno = _access(to, 2) == 0 ? EBUSY : EACCES;
-    } else if (errno == ENOENT && _access(from, 0) == 0) {
-        errno = EINVAL; /* the name is not one */
-    }
-    return -1;
-#else
     return rename(from, to);
-#endif
 }
+
+#endif
 
 #ifndef _WIN32
 
@@ -6556,7 +6734,7 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
             hash = statesampler_priv_derive(hash, (unsigned char)*c);
         }
     }
-    return (unsigned)(hash & UINT32_MAX);
+    return (unsigned)(hash & STATESAMPLER_PRIV_MAX32);
 }
 
 /* Whether a file is what a crash has left: a temporary one, not written to for
@@ -6643,7 +6821,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
     uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
     mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
     mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
-    number = (unsigned)(mixed & UINT32_MAX);
+    number = (unsigned)(mixed & STATESAMPLER_PRIV_MAX32);
 #endif
     (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
                    STATESAMPLER_PRIV_NAME, host, process, number);
@@ -6651,7 +6829,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
 #ifdef _WIN32
     /* What a crash left; a living writer's cannot be removed. */
     if (file < 0 && errno == EEXIST) {
-        (void)remove(path);
+        statesampler_priv_file_remove(path);
         errno = EEXIST;
     }
 #endif
@@ -6703,7 +6881,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
         code = statesampler_priv_file_error();
     }
     if (code != STATESAMPLER_OK) {
-        (void)remove(temporary);
+        statesampler_priv_file_remove(temporary);
         return code;
     }
 #ifndef _WIN32
@@ -6809,6 +6987,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     (void)STATESAMPLER_PRIV_OS(close)(file);
     return code;
 }
+
+#ifdef _MSC_VER
+#pragma warning(pop)
+#endif
 
 #endif /* STATESAMPLER_HOSTED */
 

@@ -1,7 +1,8 @@
 /* test_errors.c - has every rule a code and a sentence of its own, and does a
    call that breaks it get exactly this code and change nothing?
 
-   The codes of names and files are asked in test_mixture and test_hosted. */
+   The codes of names and files are asked in test_mixture and test_hosted, and
+   that of a batch too large for a size_t in test_size16. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
@@ -37,6 +38,7 @@ static struct {
     {STATESAMPLER_EINVAL_CARRY_EMPTY, 1, 0},
     {STATESAMPLER_EINVAL_CARRY_BLOCKED, 1, 0},
     {STATESAMPLER_EINVAL_CARRY_DROP_LAST, 1, 0},
+    {STATESAMPLER_EINVAL_BATCH_SIZE, 0, 0},
     {STATESAMPLER_EINVAL_NO_SOURCES, 1, 0},
     {STATESAMPLER_EINVAL_STOP, 1, 0},
     {STATESAMPLER_EINVAL_SOURCE_RANK, 1, 0},

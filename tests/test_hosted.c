@@ -217,8 +217,8 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 
 /* ---- every system ---- */
 
-/* One file, all sizes. */
-static void check_round_trip(const char *path)
+/* One file, all sizes; it stays, and is empty. */
+static void check_sizes(const char *path)
 {
     static const size_t sizes[] = {
         0, 1, STATESAMPLER_STATE_BYTES, 4095, 4096, 4097, 65536, 10 * MEGABYTE,
@@ -266,11 +266,21 @@ static void check_round_trip(const char *path)
     CHECK(got == 0);
     free(bytes);
     free(back);
-    CHECK(remove(path) == 0);
-    got = 12345;
+}
+
+static void check_absent(const char *path)
+{
+    size_t got = 12345;
     CHECK(statesampler_load_file(path, NULL, 0, &got) ==
           STATESAMPLER_ENOFILE);
     CHECK(got == 12345);
+}
+
+static void check_round_trip(const char *path)
+{
+    check_sizes(path);
+    CHECK(remove(path) == 0);
+    check_absent(path);
 }
 
 /* This path is refused with exactly these codes, and nothing is set. */
@@ -1607,6 +1617,10 @@ int main(int argc, char **argv)
 
 #else
 
+/* Before windows.h, whose names are its own affair. */
+#include <process.h>
+#include <windows.h>
+
 static void put_file(const char *path)
 {
     FILE *f = fopen(path, "wb");
@@ -1634,6 +1648,7 @@ static void check_windows(void)
     f = fopen(path, "rb");
     CHECK(f != NULL);
     CHECK(statesampler_save_file(path, "ten", 3) == STATESAMPLER_EIO_BUSY);
+    CHECK(GetFileAttributesA(left) == INVALID_FILE_ATTRIBUTES);
     CHECK(fclose(f) == 0);
     CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
     CHECK(got == 3 && memcmp(back, "six", 3) == 0);
@@ -1651,13 +1666,136 @@ static void check_windows(void)
     CHECK(fopen(left, "rb") == NULL);
 }
 
-int main(void)
+static unsigned __stdcall close_soon(void *file)
 {
+    Sleep(300);
+    return (unsigned)fclose((FILE *)file);
+}
+
+/* A reader that is done within the second keeps no save out. */
+static void check_busy(void)
+{
+    const char *path = "test_hosted.bin";
+    FILE *f;
+    HANDLE thread;
+    DWORD status;
+    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
+    f = fopen(path, "rb");
+    CHECK(f != NULL);
+    thread = (HANDLE)_beginthreadex(NULL, 0, close_soon, f, 0, NULL);
+    CHECK(thread != NULL);
+    CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
+    CHECK(WaitForSingleObject(thread, 5000) == WAIT_OBJECT_0);
+    CHECK(GetExitCodeThread(thread, &status) && status == 0);
+    CHECK(CloseHandle(thread) && remove(path) == 0);
+}
+
+/* Names that no code page has are those that other programs see. */
+static void check_unicode(void)
+{
+    const char *path = "sp\xc3\xa4t-\xe6\x97\xa5\xe6\x9c\xac.bin";
+    const wchar_t *wide = L"sp\x00e4t-\x65e5\x672c.bin";
+    check_sizes(path);
+    CHECK(DeleteFileW(wide));
+    check_absent(path);
+    check_refused("\xff.bin", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
+    check_refused("\xc3", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
+}
+
+/* Folders in folders, until a path is too long for most of Windows' calls. */
+static void check_long(void)
+{
+    static wchar_t wide[3][2000];
+    static char path[2000];
+    char name[200];
+    unsigned i;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    CHECK(GetFullPathNameW(L"long", 1000, wide[0] + 4, NULL) != 0);
+    memcpy(wide[0], L"\\\\?\\", 4 * sizeof *wide[0]);
+    strcpy(path, "long");
+    for (i = 0; i < 3; i++) {
+        CHECK(CreateDirectoryW(wide[i], NULL));
+        if (i < 2) {
+            wsprintfW(wide[i + 1], L"%s\\%S", wide[i], name);
+            strcat(strcat(path, i == 0 ? "/" : "\\"), name);
+        }
+    }
+    CHECK(statesampler_save_file(path, "one", 3) ==
+          STATESAMPLER_EIO_IS_FOLDER);
+    strcat(path, "/../");
+    strcat(strcat(path, name), "/file");
+    check_sizes(path);
+    wcscat(wide[2], L"\\file");
+    CHECK(DeleteFileW(wide[2]));
+    check_absent(path);
+    wide[2][wcslen(wide[2]) - 5] = 0;
+    /* Each is empty: nothing is left of the saves. */
+    for (i = 3; i-- > 0;)
+        CHECK(RemoveDirectoryW(wide[i]));
+    CHECK(statesampler_save_file(path, "one", 3) ==
+          STATESAMPLER_EIO_NO_FOLDER);
+}
+
+static const char *const victim = "test_hosted_victim.bin";
+
+/* A program that saves until it is killed, and each time another size. */
+static int save_for_ever(void)
+{
+    static unsigned char bytes[100000];
+    unsigned number = 0;
+    int code;
+    do { /* ends when it is killed, or in an error */
+        number++;
+        memset(bytes, (int)(number & 0xff), sizeof bytes);
+        code = statesampler_save_file(victim, bytes,
+                                      1000 + number * 997 % 99000);
+    } while (code == STATESAMPLER_OK || code == STATESAMPLER_EIO_BUSY);
+    return 1;
+}
+
+/* Killed at any moment, a save leaves a whole file, and the next one works. */
+static void check_kills(const char *program, int kills)
+{
+    static unsigned char bytes[100000];
+    size_t size, k;
+    int i;
+    remove(victim);
+    CHECK(statesampler_save_file(victim, "\1", 1) == STATESAMPLER_OK);
+    for (i = 0; i < kills; i++) {
+        intptr_t child = _spawnl(_P_NOWAIT, program, program, "victim", NULL);
+        CHECK(child != -1);
+        Sleep(100 + (DWORD)check_random(60));
+        CHECK(TerminateProcess((HANDLE)child, 9));
+        CHECK(WaitForSingleObject((HANDLE)child, 5000) == WAIT_OBJECT_0);
+        CHECK(CloseHandle((HANDLE)child));
+        CHECK(statesampler_load_file(victim, bytes, sizeof bytes, &size) ==
+              STATESAMPLER_OK);
+        for (k = 1; k < size; k++)
+            if (bytes[k] != bytes[0])
+                break;
+        CHECK(k == size && (size > 1 || bytes[0] == 1));
+    }
+    CHECK(size > 1);
+    CHECK(statesampler_save_file(victim, "one", 3) == STATESAMPLER_OK);
+    CHECK(remove(victim) == 0);
+    CHECK(GetFileAttributesA(".statesampler-00000000-00000000-00000000.tmp") ==
+          INVALID_FILE_ATTRIBUTES);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "victim") == 0)
+        return save_for_ever();
     printf("test_hosted: no POSIX here: what can be asked without\n");
     check_environment();
     check_round_trip("test_hosted.bin");
     check_paths();
     check_windows();
+    check_busy();
+    check_unicode();
+    check_long();
+    check_kills(argv[0], check_reduced(argc, argv) ? 10 : 50);
     return check_done("test_hosted");
 }
 

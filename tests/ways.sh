@@ -14,7 +14,8 @@ ways() {
     strict=$(echo $STRICT)
     sanitize='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
     # The emulator hands on numbers of folders that do not fit 32 bits.
-    arm="arm-linux-gnueabihf-gcc -O2 $c99 -static -D_FILE_OFFSET_BITS=64"
+    lfs='-D_FILE_OFFSET_BITS=64'
+    arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
 gcc-O0         reduced -            gcc -O0 $c99
@@ -35,6 +36,7 @@ tcc            reduced -            tcc
 arm            reduced qemu-arm     $arm
 arm-neon       reduced qemu-arm     $arm -mfpu=neon
 aarch64        reduced qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
+i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
 nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2

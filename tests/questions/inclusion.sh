@@ -15,6 +15,28 @@ included() { # LANGUAGE OBJECT COMMAND...
     nm -g --defined-only "$2" | grep -q 'T statesampler_load_file$'
 }
 
+# C++98 where stdint.h keeps the limits of its types to C, as on most targets
+# without Linux.
+without_limits() { # COMMAND...
+    { echo '#include <stdint.h>'
+      echo '#ifdef UINT64_MAX'
+      echo '#error "this C++ has the limits: it is no test"'
+      echo '#endif'
+      source_of IMPLEMENTATION
+    } | compile c++ inc.o "$@" -std=c++98 -ffreestanding -Wundef -Werror -O2
+}
+
+# Without a system a sentence says that HOSTED is what is wrong.
+hosted_needs_system() { # COMMAND...
+    ! source_of IMPLEMENTATION HOSTED |
+        compile c inc.o "$@" -std=c99 -ffreestanding >said 2>&1
+    grep -m 1 error: said |
+        grep -q 'HOSTED needs POSIX or Windows: leave it undefined here' || {
+        cat said
+        return 1
+    }
+}
+
 # Two files that share the implementation, and one with a copy of its own.
 units() { # COMPILER_OF_MAIN COMPILER_OF_SHARED COMPILER_OF_STATIC
     $1 -I. -c -o main.o tests/units_main.c
@@ -39,6 +61,19 @@ questions() {
             included c++ inc.o g++ -std=c++98 -pedantic -Werror
         ask 'two files and a static copy: C++ calls C' units "g++ '$CC' g++"
     fi
+    for command in 'arm-none-eabi-g++ -mcpu=cortex-m0 -mthumb' avr-g++ \
+        riscv64-unknown-elf-g++ x86_64-w64-mingw32-g++; do
+        if tool ${command%% *} "C++98 without UINT64_MAX: $command"; then
+            ask "C++98 without UINT64_MAX: $command" without_limits $command
+        fi
+    done
+    for command in 'arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb' avr-gcc \
+        riscv64-unknown-elf-gcc 'clang --target=wasm32'; do
+        if tool ${command%% *} "HOSTED without a system: $command"; then
+            ask "HOSTED without a system gets a sentence: $command" \
+                hosted_needs_system $command
+        fi
+    done
     if tool "${NVCC:-nvcc}" 'inclusion in CUDA'; then
         ask 'two files and a static copy: nvcc calls C' \
             units "'$NVCC -x cu' '$CC' '$NVCC -x cu'"

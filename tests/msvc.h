@@ -1,0 +1,89 @@
+/* msvc.h - what the header needs of Microsoft's C library, as its manual
+   declares it, so that clang can look at the header as for MSVC without that
+   library. tests/questions/msvc.sh gives it the names of the library's
+   headers. Nothing is linked with it. */
+#ifndef STATESAMPLER_TESTS_MSVC_H
+#define STATESAMPLER_TESTS_MSVC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EPERM 1
+#define ENOENT 2
+#define EINTR 4
+#define EAGAIN 11
+#define EACCES 13
+#define EBUSY 16
+#define EEXIST 17
+#define ENOTDIR 20
+#define EISDIR 21
+#define EINVAL 22
+#define ENFILE 23
+#define EMFILE 24
+#define EFBIG 27
+#define ENOSPC 28
+#define EROFS 30
+#define ENAMETOOLONG 38
+#define EILSEQ 42
+#define ELOOP 114
+#define errno (*_errno())
+
+#define _O_RDONLY 0x0000
+#define _O_WRONLY 0x0001
+#define _O_NOINHERIT 0x0080
+#define _O_CREAT 0x0100
+#define _O_EXCL 0x0400
+#define _O_BINARY 0x8000
+#define _SH_DENYNO 0x40
+#define _S_IFMT 0xf000
+#define _S_IFDIR 0x4000
+#define _S_IFREG 0x8000
+#define _S_IREAD 0x0100
+#define _S_IWRITE 0x0080
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int64_t __time64_t;
+struct _stat64 {
+    unsigned st_dev;
+    unsigned short st_ino, st_mode;
+    short st_nlink, st_uid, st_gid;
+    unsigned st_rdev;
+    int64_t st_size;
+    __time64_t st_atime, st_mtime, st_ctime;
+};
+
+int *_errno(void);
+void *malloc(size_t size);
+void free(void *memory);
+void *_aligned_malloc(size_t size, size_t alignment);
+void _aligned_free(void *memory);
+char *getenv(const char *name);
+int snprintf(char *out, size_t size, const char *format, ...);
+void *memcpy(void *to, const void *from, size_t size);
+size_t strlen(const char *text);
+#ifdef __cplusplus
+const char *strchr(const char *text, int c);
+#else
+char *strchr(const char *text, int c);
+#endif
+size_t wcslen(const wchar_t *text);
+int wcsncmp(const wchar_t *a, const wchar_t *b, size_t size);
+int _wstat64(const wchar_t *path, struct _stat64 *info);
+int _fstat64(int file, struct _stat64 *info);
+int _waccess(const wchar_t *path, int mode);
+int _wrename(const wchar_t *from, const wchar_t *to);
+int _wremove(const wchar_t *path);
+int _wsopen(const wchar_t *path, int flags, int share, ...);
+int _commit(int file);
+int _close(int file);
+int _read(int file, void *bytes, unsigned size);
+int _write(int file, const void *bytes, unsigned size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
