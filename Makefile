@@ -28,6 +28,7 @@ help:
 	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make vectors     write tests/vectors.json anew, by reference.py'
 	@echo 'make bench       speed, memory and resume, measured: tables, plots'
+	@echo 'make web         build/web: the header in JavaScript, and a page'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean       remove build/'
@@ -77,6 +78,12 @@ torch: build/libstatesampler.so
 torch-figures: build/libstatesampler.so
 	@! python=$$(sh tests/torch/python.sh) || \
 	    $$python examples/torch/figures.py
+
+# The header in JavaScript and the page, under build/web. All of it is made at
+# once, and by one make only when two questions of make test want it.
+web: build/web/made
+build/web/made: $(wildcard examples/web/*) statesampler.h
+	@sh examples/web/build.sh
 
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
@@ -129,7 +136,7 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 	@sh tests/ways.sh $(*D) $< $@
 
 # What deps installs, for the questions of tests/questions.
-PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
+PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
@@ -141,5 +148,5 @@ deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps
+    bench-figures quality quality-rounds vectors gpu torch torch-figures web \
+    clean deps
