@@ -1,7 +1,8 @@
 #!/bin/sh
 # build.sh - what `make web` runs: makes build/web/ with clang and wasm-ld.
 #   statesampler-simd.wasm, statesampler.wasm   the header, with vectors or not
-#   statesampler.mjs, statesampler.d.mts         the module that loads one
+#   statesampler.mjs, statesampler.d.mts        the module that loads one
+#   index.html                                  the page, all in one file
 set -e
 
 # Another make may read what is there: it gets whole files.
@@ -41,6 +42,38 @@ awk 'NR == 1 { sub(/$/, " */") }
     /\*\/$/ { comment = 0 }' examples/web/statesampler.mjs \
     >$web/statesampler.mjs
 cp examples/web/statesampler.d.mts $web
+
+# The page is one file: @NAME@ in it is a file's text. Its module has the bytes
+# in itself.
+(
+    printf 'const inlined = {'
+    for name in statesampler.wasm statesampler-simd.wasm; do
+        printf '"%s": "%s", ' $name "$(base64 <$web/$name | tr -d '\n')"
+    done
+    echo '};'
+) >$web/inlined
+sed -e "/^const inlined = {};$/{
+    r $web/inlined
+    d
+}" $web/statesampler.mjs >$web/library
+(
+    echo '['
+    grep '"kind":"perm"' tests/vectors.json | awk 'NR % 12 == 1' |
+        sed '$s/,$//'
+    echo ']'
+) >$web/vectors
+awk -v web=$web '{
+        while (match($0, /@[a-z.]+@/)) {
+            name = substr($0, RSTART + 1, RLENGTH - 2)
+            printf "%s", substr($0, 1, RSTART - 1)
+            file = (name ~ /\./ ? "examples/web/" : web "/") name
+            while ((getline line <file) > 0)
+                print line
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+        print
+    }' examples/web/index.html >$web/index.html
+rm $web/inlined $web/library $web/vectors
 
 mv -f $web/* build/web
 touch build/web/made
