@@ -40,12 +40,12 @@ const pack = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 const css = (colour) => `rgb(${colour})`;
 
 /* A cell of a rank, s pixels wide; of what was before a kill, paler. */
-function tile(rank, s, pale) {
-    const paper = rgb("--cell"), pixels = new Uint32Array(s * s);
+function tile(rank, s, pale, tall = s) {
+    const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
     const full = blend(COLOURS[rank], paper, pale ? 0.45 : 1);
     const half = blend(COLOURS[rank], paper, pale ? 0.2 : 0.4);
     const p = Math.max(1, Math.round(s / 5)), on = PATTERNS[rank];
-    for (let y = 0; y < s; y++)
+    for (let y = 0; y < tall; y++)
         for (let x = 0; x < s; x++)
             pixels[y * s + x] =
                 pack(s < 4 || on(x, y, p, s) ? full : half);
@@ -109,21 +109,21 @@ function slider(id, show, changed) {
 
 function make_grid() {
     const canvas = $("grid"), RANKS = COLOURS.length;
-    let n = 0, owner, view, cell, columns, image, pixels, tiles;
+    let n = 0, owner, view, cell, tall, columns, image, pixels, tiles;
 
     function locate(i) {
         if (cell === 0)
             return Math.floor(i * pixels.length / n);
-        return Math.floor(i / columns) * cell * view.width + i % columns * cell;
+        return Math.floor(i / columns) * tall * view.width + i % columns * cell;
     }
 
     function colour(i) {
         const kind = tiles[owner[i]], gap = cell > 5 ? 1 : 0;
-        const start = locate(i), size = cell - gap;
+        const start = locate(i);
         if (cell === 0)
             pixels[start] = kind[0];
-        for (let y = 0; y < size; y++)
-            for (let x = 0; x < size; x++)
+        for (let y = 0; y < tall - gap; y++)
+            for (let x = 0; x < cell - gap; x++)
                 pixels[start + y * view.width + x] = kind[y * cell + x];
     }
 
@@ -137,13 +137,15 @@ function make_grid() {
                            Math.floor(view.height / cell) < n)
             cell--;
         columns = cell > 0 ? Math.floor(view.width / cell) : 0;
+        tall = cell > 0 ? Math.floor(view.height / Math.ceil(n / columns)) : 0;
+        tall = Math.min(tall, 2 * cell);
         image = view.context.createImageData(view.width, view.height);
         pixels = new Uint32Array(image.data.buffer);
-        const s = Math.max(cell, 1);
-        tiles = [new Uint32Array(s * s).fill(pack(rgb("--cell")))];
+        const s = Math.max(cell, 1), t = Math.max(tall, 1);
+        tiles = [new Uint32Array(s * t).fill(pack(rgb("--cell")))];
         for (let rank = 0; rank < RANKS; rank++) {
-            tiles[1 + rank] = tile(rank, s, false);
-            tiles[1 + RANKS + rank] = tile(rank, s, true);
+            tiles[1 + rank] = tile(rank, s, false, t);
+            tiles[1 + RANKS + rank] = tile(rank, s, true, t);
         }
         for (let i = 0; i < n; i++)
             colour(i);
@@ -273,7 +275,7 @@ function start_run() {
         if (phase === "killed")
             return say("status", `Killed at step ${count(first.step)}: ` +
                 `${count(first.position)} of ${count(desc.numSamples)} samples ` +
-                "served. All that is left of the run are the 112 bytes below.");
+                "served (now pale). All that is left of the run is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, step ${count(first.step)} ` +
             `of ${count(first.numSteps)} on ${samplers.length} ` +
             `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
@@ -317,8 +319,6 @@ function start_run() {
         if (phase !== "running")
             return;
         due = Math.min(due + passed * samplers[0].numSteps / EPOCH_SECONDS, 200);
-        if (CALM.matches && due < 1)
-            return;
         const before = state;
         let more = true, moved = false;
         for (; due >= 1 && more; due--) {
@@ -444,6 +444,8 @@ function start_run() {
     $("pause").addEventListener("click", () =>
         enter(phase === "paused" ? "running" : "paused"));
     begin();
+    if (CALM.matches) /* who wants no motion starts it */
+        enter("paused");
     drawings.push(grid.layout, draw_steps, draw_ranks);
     frame = requestAnimationFrame(tick);
     return { load };
@@ -561,11 +563,9 @@ function start_table() {
         context.fillStyle = css(rgb("--accent"));
         context.fillRect(0, height / 2, long(112), height / 2 - 3 * scale);
     };
-    const show = (x) => {
-        const n = 10 ** (x / 10);
-        return n < 1e4 ? count(Math.round(n)) : n.toExponential(1)
-            .replace("e+", "e");
-    };
+    const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
+        notation: "compact", compactDisplay: "long",
+        maximumSignificantDigits: 2 });
     slider("tableSize", show, draw);
     measure_ours(1000);
     drawn(draw);
@@ -598,15 +598,16 @@ function start_mix() {
             context.fillStyle = css(rgb("--ink"));
             context.fillText(name, 2 * scale, (i + 0.5) * tall + 4 * scale);
             $("share" + i).textContent =
-                `${LENGTHS[i]} batches; ${taken[i]} of ${turns} turns, ` +
-                `${Math.round(100 * taken[i] / turns)} % (weight ` +
-                `${Math.round(100 * weights[i] / sum)} %)`;
+                `${taken[i]} of ${turns} turns: ` +
+                `${Math.round(100 * taken[i] / turns)} %, by weight ` +
+                `${Math.round(100 * weights[i] / sum)} %`;
         });
-        $("mixEnd").textContent = mix.numTurns === Infinity
-            ? `Never ends; ${MOST} turns are shown. Pale: begun anew.`
+        $("mixEnd").textContent = (mix.numTurns === Infinity
+            ? `It never ends; ${MOST} turns are shown.`
             : `The epoch has ${mix.numTurns} turns` +
-              (mix.numTurns > MOST ? `; ${MOST} are shown.` : ".") +
-              " Pale: begun anew.";
+              (mix.numTurns > MOST ? `; ${MOST} are shown.` : ".")) +
+            (taken.some((some, i) => some > LENGTHS[i])
+                ? " Pale: begun anew." : "");
     }
 
     NAMES.forEach((_, i) => slider("weight" + i, String, draw));
@@ -679,10 +680,13 @@ function start_plots() {
 
 function start_training() {
     const LEAST = 2000, MOST = 1e6;
-    const source = $("library").textContent + "\n{\n" +
-                   $("trainer").textContent + "\n}\n";
-    const worker = new Worker(URL.createObjectURL(
-        new Blob([source], { type: "text/javascript" })), { type: "module" });
+    /* A page from disk may not start a worker that is a module: what makes the
+       library one is taken out of its text. */
+    const plain = $("library").textContent.replace(/^export /gm, "")
+        .replace("import.meta.url", "location.href");
+    const worker = new Worker(URL.createObjectURL(new Blob(
+        ["(async () => {", plain, "{", $("trainer").textContent, "} })();"],
+        { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "", problem = "";
 
     function draw() {
