@@ -182,7 +182,8 @@ function make_grid() {
 /* --- the run -------------------------------------------------------------- */
 
 function start_run() {
-    const grid = make_grid(), EPOCH_SECONDS = 16, MOST = 1e6;
+    const grid = make_grid(), EPOCH_SECONDS = 16;
+    const MOST = 1000000n, MAX_SEED = 2n ** 64n - 1n;
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
     let phase = "running"; /* paused, killed, over */
     let due = 0, last = 0, rest = 0;
@@ -275,7 +276,7 @@ function start_run() {
         if (phase === "killed")
             return say("status", `Killed at step ${count(first.step)}: ` +
                 `${count(first.position)} of ${count(desc.numSamples)} samples ` +
-                "served (now pale). All that is left of the run is 112 bytes.");
+                "served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, step ${count(first.step)} ` +
             `of ${count(first.numSteps)} on ${samplers.length} ` +
             `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
@@ -337,30 +338,28 @@ function start_run() {
         }
     }
 
-    function number(id, low, high, what) {
+    /* A whole number in a field; null if it is none, and the field says so. */
+    function number(id, low, high) {
         const text = $(id).value.replace(/[, _]/g, "");
         const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
-        if (value < low || value > high)
-            throw new RangeError(`${what} is a whole number from ` +
-                                 `${count(low)} to ${count(high)}.`);
-        return value;
+        const good = value >= low && value <= high;
+        say(id + "Hint", (good ? "" : "Not taken, the run goes on. ") +
+                         `A whole number from ${count(low)} to ` +
+                         `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`,
+            !good);
+        return good ? value : null;
     }
 
     /* Begins anew with what the controls say; what is wrong changes nothing. */
     function begin() {
-        try {
-            const wanted = {
-                numSamples: Number(number("numSamplesText", 10n, BigInt(MOST),
-                    "The number of samples drawn here")),
-                seed: number("seed", 0n, 2n ** 64n - 1n, "The seed"),
-                batchSize: $("batchSize").valueAsNumber,
-                order: $("order").value, tail: $("tail").value,
-                chunkSize: 64, window: 4 };
-            desc = wanted;
-        } catch (error) {
-            say("status", error.message + " The run goes on as it was.", true);
+        const numSamples = number("numSamplesText", 10n, MOST);
+        const seed = number("seed", 0n, MAX_SEED);
+        if (numSamples === null || seed === null)
             return;
-        }
+        desc = { numSamples: Number(numSamples), seed,
+                 batchSize: $("batchSize").valueAsNumber,
+                 order: $("order").value, tail: $("tail").value,
+                 chunkSize: 64, window: 4 };
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
