@@ -17,7 +17,7 @@ help:
 	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
 	@echo '                 about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 655 MB to fetch, 3.4 GB on disk'
+	@echo '                 780 MB to fetch, 3.9 GB on disk'
 	@echo 'make test        ask every question, one line each: 10 to 15 minutes'
 	@echo 'make mutants     break the header in 1,100 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
@@ -29,6 +29,7 @@ help:
 	@echo 'make vectors     write tests/vectors.json anew, by reference.py'
 	@echo 'make bench       speed, memory and resume, measured: tables, plots'
 	@echo 'make web         build/web: the header in JavaScript, and a page'
+	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean       remove build/'
@@ -82,8 +83,21 @@ torch-figures: build/libstatesampler.so
 # The header in JavaScript and the page, under build/web. All of it is made at
 # once, and by one make only when two questions of make test want it.
 web: build/web/made
-build/web/made: $(wildcard examples/web/*) statesampler.h
+build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h
 	@sh examples/web/build.sh
+
+web-test:
+	@ONLY='JavaScript|The page' $(MAKE) --no-print-directory test
+
+# An index in JavaScript, beside a table's.
+web-speed: web
+	@node bench/web.mjs
+
+# Pictures of the page, to be looked at, and the one of examples/README.md.
+web-shots: web
+	@mkdir -p build/web/shots
+	@node tests/web/shots.mjs build/web/shots
+	cp build/web/shots/light.png examples/web/page.png
 
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
@@ -149,4 +163,4 @@ deps:
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures web \
-    clean deps
+    web-test web-speed web-shots clean deps

@@ -36,6 +36,25 @@ web_types() {
         --moduleResolution node16 "$root/tests/web/types.mts"
 }
 
+# One question of tests/web/page.mjs, in a Chromium of its own.
+page() { # QUESTION
+    (cd "$root" && quietly_web &&
+        TMPDIR=$folder/tmp timeout -k 10 250 node tests/web/page.mjs "$1")
+}
+
+# What people open from disk or send each other.
+page_size() {
+    (cd "$root" && quietly_web)
+    size=$(wc -c <"$root/build/web/index.html")
+    [ "$size" -lt 300000 ] || {
+        echo "the page has $size bytes"
+        return 1
+    }
+    grep -oE '(src|href)="[^"#]*"|url\([^)]*\)|@import' \
+        "$root/build/web/index.html" | grep -v '"data:,"' | nothing
+    echo "note: $size bytes"
+}
+
 questions() {
     tool clang 'JavaScript' && tool wasm-ld 'JavaScript' &&
         tool node 'JavaScript' || return 0
@@ -50,4 +69,9 @@ questions() {
     if tool tsc "JavaScript's declarations"; then
         ask 'JavaScript: its declarations, by tsc' web_types
     fi
+    ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
+    tool chromium 'The page in a browser' || return 0
+    for question in vectors kill_and_resume reload bad_input look million; do
+        ask "The page in Chromium: $question" page $question
+    done
 }
