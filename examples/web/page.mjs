@@ -199,11 +199,19 @@ function start_run() {
         grid.show();
     }
 
+    let strip; /* the canvas of steps, and the ranks' patterns in it */
+    function lay_steps() {
+        strip = sharp($("steps"));
+        strip.paints = COLOURS.map((_, rank) =>
+            paint(strip.context, rank, false));
+        draw_steps();
+    }
+
     /* What each rank got in the last steps. */
     function draw_steps() {
-        const { context, width, height, scale } = sharp($("steps"));
+        const { context, width, height, scale, paints } = strip;
         const wide = 10 * scale, room = Math.floor(width / wide);
-        const paints = COLOURS.map((_, rank) => paint(context, rank, false));
+        context.clearRect(0, 0, width, height);
         history.slice(-room).forEach(({ ranks, kill }, i) => {
             const tall = height / ranks.length;
             ranks.forEach((share, rank) => {
@@ -442,10 +450,12 @@ function start_run() {
     $("resume").addEventListener("click", resume);
     $("pause").addEventListener("click", () =>
         enter(phase === "paused" ? "running" : "paused"));
+    history = [];
+    lay_steps();
     begin();
     if (CALM.matches) /* who wants no motion starts it */
         enter("paused");
-    drawings.push(grid.layout, draw_steps, draw_ranks);
+    drawings.push(grid.layout, lay_steps, draw_ranks);
     frame = requestAnimationFrame(tick);
     return { load };
 }
@@ -474,7 +484,9 @@ function show_state(state, before) {
             return row;
         }));
     $("bytes").querySelectorAll("b").forEach((cell, i) => {
-        cell.textContent = state[i].toString(16).padStart(2, "0");
+        const digits = state[i].toString(16).padStart(2, "0");
+        if (cell.textContent !== digits)
+            cell.textContent = digits;
         cell.classList.toggle("new", state[i] !== before[i]);
     });
 }
