@@ -565,14 +565,14 @@ function start_table() {
         const n = Math.round(10 ** ($("tableSize").valueAsNumber / 10));
         $("tableBytes").textContent = in_bytes(8 * n);
         $("tableTime").textContent = in_time(per_index * n);
-        $("ourBytes").textContent = "112 bytes";
+        $("ourBytes").textContent = "512 bytes at most";
         $("ourTime").textContent = in_time(measure_ours(n));
         const { context, width, height, scale } = sharp($("bars"));
         const long = (bytes) => width * Math.log10(bytes) / 13;
         context.fillStyle = css(rgb("--soft"));
         context.fillRect(0, 0, long(8 * n), height / 2 - 3 * scale);
         context.fillStyle = css(rgb("--accent"));
-        context.fillRect(0, height / 2, long(112), height / 2 - 3 * scale);
+        context.fillRect(0, height / 2, long(512), height / 2 - 3 * scale);
     };
     const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
         notation: "compact", compactDisplay: "long",

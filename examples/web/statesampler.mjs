@@ -5,7 +5,7 @@
        const sampler = new Sampler({ numSamples: 1000, batchSize: 8 });
        for (const batch of sampler) // one epoch
            train(batch);
-       localStorage.state = sampler.save(); // 112 bytes, also in mid-epoch
+       const state = sampler.save(); // 112 bytes, also in mid-epoch
 
    What things mean is said in the manual at the head of statesampler.h, and
    statesampler.d.mts lists all there is. Fields are named as there, in

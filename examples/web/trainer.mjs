@@ -143,8 +143,8 @@ async function stored(action) {
         return await action();
     } catch (error) {
         store = null;
-        postMessage({ problem: "This browser does not let the page store " +
-                               `anything (${error?.message ?? error}). ` +
+        postMessage({ problem: "This browser does not let the page store it " +
+                               `(${error?.message || "no room is left"}). ` +
                                "Training works, but not through a reload." });
         return undefined;
     }

@@ -150,6 +150,19 @@ async function bad_input() {
     return page;
 }
 
+/* A sentence, and training goes on without a checkpoint. */
+async function storage_full() {
+    const page = await open(browser, url);
+    await page.send("Storage.overrideQuotaForOrigin",
+                    { origin: "file://", quotaSize: 1000 });
+    await page.click("#train");
+    await status_has(page, "trainStatus", "does not let the page store");
+    await page.until("Number(document.getElementById('trainStatus')" +
+                     ".dataset.step) > 20");
+    assert.match(await text(page, "trainStatus"), /not through a reload/);
+    return page;
+}
+
 /* Text of 12 px at least and a contrast of 4.5 at least, nothing wider than a
    phone, no button that moves. */
 const LOOK = `(() => {
@@ -243,8 +256,8 @@ async function million() {
 }
 
 try {
-    const page = await { vectors, kill_and_resume, reload, bad_input, look,
-                         million }[process.argv[2]]();
+    const page = await { vectors, kill_and_resume, reload, bad_input,
+                         storage_full, look, million }[process.argv[2]]();
     assert.deepEqual(page.errors, []);
     console.log(`note: ${note || "no error on the console"}`);
 } finally {
