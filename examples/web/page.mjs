@@ -191,7 +191,8 @@ function start_run() {
     const sampler = (rank, worldSize) =>
         new Sampler({ ...desc, rank, worldSize });
     const ranks_of = (worldSize) =>
-        Array.from({ length: worldSize }, (_, rank) => sampler(rank, worldSize));
+        Array.from({ length: worldSize },
+                   (_, rank) => sampler(rank, worldSize));
 
     function show_bytes(before) {
         show_state(state, before);
@@ -283,10 +284,10 @@ function start_run() {
             return say("status", verdict());
         if (phase === "killed")
             return say("status", `Killed at step ${count(first.step)}: ` +
-                `${count(first.position)} of ${count(desc.numSamples)} samples ` +
-                "served (now pale). All that is left is 112 bytes.");
-        return say("status", `Epoch ${first.epoch}, step ${count(first.step)} ` +
-            `of ${count(first.numSteps)} on ${samplers.length} ` +
+                `${count(first.position)} of ${count(desc.numSamples)} ` +
+                "samples served (now pale). All that is left is 112 bytes.");
+        return say("status", `Epoch ${first.epoch}, ` +
+            `step ${count(first.step)} of ${count(first.numSteps)} on ${samplers.length} ` +
             `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
             `${count(desc.numSamples)} samples served.`);
     }
@@ -327,7 +328,8 @@ function start_run() {
         }
         if (phase !== "running")
             return;
-        due = Math.min(due + passed * samplers[0].numSteps / EPOCH_SECONDS, 200);
+        due += passed * samplers[0].numSteps / EPOCH_SECONDS;
+        due = Math.min(due, 200);
         const before = state;
         let more = true, moved = false;
         for (; due >= 1 && more; due--) {
@@ -404,8 +406,8 @@ function start_run() {
             next.forEach((one) => one.load(bytes));
             samplers = next;
         } catch (error) {
-            say("loadStatus", `Not loaded: ${error.message}. The run is as it ` +
-                              "was.", true);
+            say("loadStatus", `Not loaded: ${error.message}. The run is as ` +
+                              "it was.", true);
             return;
         }
         const before = state;
@@ -739,7 +741,8 @@ function start_training() {
             : former === digest ? " The run before it ended in the same."
             : ` The run before it ended in ${former}.`;
         say("trainStatus", `Done: ${count(step)} steps, ` +
-            `${breaks(interruptions)}. Digest of the weights: ${digest}.` + same);
+            `${breaks(interruptions)}. Digest of the weights: ${digest}.` +
+            same);
         former = digest;
         $("trainStatus").dataset.digest = digest;
         enter("done");
@@ -754,8 +757,8 @@ function start_training() {
             losses = [];
             enter("empty");
             draw();
-            return problem || say("trainStatus", "Nothing is kept. Train, and " +
-                                  "close the tab whenever you like.");
+            return problem || say("trainStatus", "Nothing is kept. Train, " +
+                                  "and close the tab whenever you like.");
         }
         if (data.text)
             $("text").value = data.text;

@@ -12,8 +12,8 @@
    camelCase; an order, a partition, a tail and a stop rule is a word.
 
    Indices come as numbers, in a Uint32Array where they fit (numSamples at most
-   2^32) and otherwise in a Float64Array. An array is yours to keep; to have none
-   made, give one to write to. With `bigint: true` indices come in a
+   2^32) and otherwise in a Float64Array. An array is yours to keep; to have
+   none made, give one to write to. With `bigint: true` indices come in a
    BigUint64Array, and all other 64-bit numbers as bigints too. Numbers that go
    in may always be either.
 
@@ -175,7 +175,8 @@ function give(thing, value) {
 
 /* The same where the header says NONE for what has no end. */
 const giveCount = (thing, value) =>
-    BigInt.asUintN(64, value) === 2n ** 64n - 1n ? Infinity : give(thing, value);
+    BigInt.asUintN(64, value) === 2n ** 64n - 1n ? Infinity
+        : give(thing, value);
 
 /* The first of the answers, by their names. */
 const answers = (thing, ...names) =>
@@ -191,11 +192,11 @@ function kindOf(n, bigint, into) {
     const kind = into ? KINDS.find((one) => into instanceof one)
         : bigint ? BigUint64Array : n > 2n ** 32n ? Float64Array : Uint32Array;
     if (!kind)
-        throw new TypeError("indices go to a Uint32Array, a Float64Array or a " +
-                            "BigUint64Array");
+        throw new TypeError("indices go to a Uint32Array, a Float64Array or " +
+                            "a BigUint64Array");
     if (kind === Uint32Array && n > 2n ** 32n)
-        throw new RangeError("indices of more than 2^32 samples do not fit in " +
-                             "a Uint32Array");
+        throw new RangeError("indices of more than 2^32 samples do not fit " +
+                             "in a Uint32Array");
     return kind;
 }
 

@@ -325,7 +325,8 @@ function refuses(thing, call, expected) {
 }
 
 function errors() {
-    const is = (code, message) => ({ name: "StatesamplerError", code, message });
+    const is = (code, message) =>
+        ({ name: "StatesamplerError", code, message });
     const s = new Sampler({ numSamples: 100, batchSize: 8 });
     s.next();
     refuses(null, () => new Sampler({ numSamples: 10, rank: 2, worldSize: 2 }),
@@ -381,7 +382,7 @@ function errors() {
     refuses(audit, () => audit.load(new Uint8Array(31)), TypeError);
 }
 
-/* --- memory ---------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 /* Neither WebAssembly's nor JavaScript's grows, however many objects there
    were. */
@@ -404,7 +405,7 @@ function memory_stays() {
     checks++;
 }
 
-/* --- declarations ---------------------------------------------------------- */
+/* --- declarations --------------------------------------------------------- */
 
 /* All that there is at run time is declared. That types.mts, which uses all of
    it, compiles is the compiler's question. */
@@ -412,7 +413,8 @@ function declared() {
     const text = fs.readFileSync("build/web/statesampler.d.mts",
                                  "utf8");
     for (const [name, value] of Object.entries(library)) {
-        assert.match(text, new RegExp(`export (class|const|function) ${name}\\b`));
+        assert.match(
+            text, new RegExp(`export (class|const|function) ${name}\\b`));
         for (const member of Object.getOwnPropertyNames(value.prototype ?? {})
             .filter((one) => one !== "constructor"))
             assert.match(text, new RegExp(`\\b${member}\\b`), member);

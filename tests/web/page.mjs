@@ -11,6 +11,7 @@ import path from "node:path";
 import { launch, open } from "./chromium.mjs";
 
 const url = "file://" + path.resolve("build/web/index.html");
+const module = path.resolve("build/web/statesampler.mjs");
 const profile = fs.mkdtempSync(path.join(os.tmpdir(), "page"));
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let browser = await launch(profile);
@@ -58,7 +59,7 @@ async function kill_and_resume() {
     await wait(1500);
     assert.equal(await bytes(page), killed);
 
-    const { Sampler } = await import(path.resolve("build/web/statesampler.mjs"));
+    const { Sampler } = await import(module);
     const sampler = new Sampler({ numSamples: 1000, seed: 42, batchSize: 8,
                                   worldSize: 8, tail: "uneven" });
     sampler.seek(Number((await text(page, "status")).match(/step (\d+)/)[1]));
@@ -72,8 +73,8 @@ async function kill_and_resume() {
     await status_has(page, "status", "on 3 ranks");
     await page.click("#kill");
     await page.click("#resume");
-    await status_has(page, "status",
-                     "1,000 of 1,000 samples, each exactly once, through 2 kills");
+    await status_has(page, "status", "1,000 of 1,000 samples, each exactly " +
+                                     "once, through 2 kills");
     await status_has(page, "status", "Epoch 1, step");
     return page;
 }
@@ -84,7 +85,8 @@ async function reload() {
     const words = "It was the sample of all samples. ".repeat(120);
     const digest = "document.getElementById('trainStatus').dataset.digest";
     const at_step = (page, step) => page.until(
-        `Number(document.getElementById("trainStatus").dataset.step) >= ${step}`);
+        "Number(document.getElementById('trainStatus').dataset.step) >= " +
+        step);
     let page = await open(browser, url);
     await enter_text(page, "text", words);
     await page.click("#train");
@@ -112,7 +114,7 @@ async function reload() {
 /* A sentence on the page, and the run goes on. */
 async function bad_input() {
     const page = await open(browser, url);
-    const { Sampler } = await import(path.resolve("build/web/statesampler.mjs"));
+    const { Sampler } = await import(module);
     const other = new Sampler({ numSamples: 999, tail: "uneven" }).save();
     const position = () => bytes(page).then((all) =>
         Number("0x" + all.slice(144, 160).match(/../g).reverse().join("")));
@@ -146,7 +148,8 @@ async function bad_input() {
     await enter_text(page, "paste", Buffer.from(good.save()).toString("hex"));
     await page.click("#load");
     assert.match(await text(page, "loadStatus"), /^Loaded/);
-    await status_has(page, "status", "2,512 of 2,512 samples, each exactly once");
+    await status_has(page, "status",
+                     "2,512 of 2,512 samples, each exactly once");
     return page;
 }
 
@@ -180,7 +183,8 @@ const LOOK = `(() => {
                 return colour;
         }
     };
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const walker = document.createTreeWalker(document.body,
+                                             NodeFilter.SHOW_TEXT);
     let seen = 0;
     while (walker.nextNode()) {
         const element = walker.currentNode.parentElement;
@@ -207,9 +211,10 @@ const PLACES = `JSON.stringify(Array.from(
 
 async function look() {
     let page, looked = 0;
-    for (const options of [{}, { dark: true }, { calm: true },
-                           { width: 390, height: 844, phone: true },
-                           { width: 360, height: 640, phone: true, dark: true }]) {
+    for (const options of [
+        {}, { dark: true }, { calm: true },
+        { width: 390, height: 844, phone: true },
+        { width: 360, height: 640, phone: true, dark: true }]) {
         page = await open(browser, url, options);
         if (options.calm)
             assert.equal(await page.evaluate("document.body.dataset.phase"),

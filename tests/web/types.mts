@@ -1,4 +1,4 @@
-/* types.mts - does statesampler.d.mts say what statesampler.mjs takes and gives?
+/* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
    It is compiled, not run. The lines that must be refused are marked. */
 import { Audit, Mix, ORDERS, Perm, Sampler, StatesamplerError, describeState,
          simd } from "../../build/web/statesampler.mjs";
