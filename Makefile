@@ -17,7 +17,7 @@ help:
 	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
 	@echo '                 about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 655 MB to fetch, 3.4 GB on disk'
+	@echo '                 970 MB to fetch, 4.8 GB on disk'
 	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,100 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
@@ -30,6 +30,8 @@ help:
 	@echo 'make bench       speed, memory and resume, measured: tables, plots'
 	@echo 'make firmware    learn on a Cortex-M0, an AVR and a RISC-V core, in'
 	@echo '                 emulators, through power cuts: three minutes'
+	@echo 'make web         build/web: the header in JavaScript, and a page'
+	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
 	@echo 'make clean       remove build/'
@@ -86,6 +88,25 @@ BOARDS ?=
 firmware:
 	@sh examples/firmware/run.sh build/firmware $(CUTS) $(BOARDS)
 
+# The header in JavaScript and the page, under build/web. All of it is made at
+# once, and by one make only when two questions of make test want it.
+web: build/web/made
+build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h
+	@sh examples/web/build.sh
+
+web-test:
+	@ONLY='JavaScript|The page' $(MAKE) --no-print-directory test
+
+# An index in JavaScript, beside a table's.
+web-speed: web
+	@node bench/web.mjs
+
+# Pictures of the page, to be looked at, and the one of examples/README.md.
+web-shots: web
+	@mkdir -p build/web/shots
+	@node tests/web/shots.mjs build/web/shots
+	cp build/web/shots/light.png examples/web/page.png
+
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -shared -fPIC -I. $(LDFLAGS) -o $@ $<
@@ -137,7 +158,7 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 	@sh tests/ways.sh $(*D) $< $@
 
 # What deps installs, for the questions of tests/questions.
-PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
+PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
@@ -153,4 +174,4 @@ deps:
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware clean deps
+    firmware web web-test web-speed web-shots clean deps

@@ -1,0 +1,79 @@
+#!/bin/sh
+# build.sh - what `make web` runs: makes build/web/ with clang and wasm-ld.
+#   statesampler-simd.wasm, statesampler.wasm   the header, with vectors or not
+#   statesampler.mjs, statesampler.d.mts        the module that loads one
+#   index.html                                  the page, all in one file
+set -e
+
+# Another make may read what is there: it gets whole files.
+web=build/web.$$
+mkdir -p $web build/web
+trap 'rm -rf $web' EXIT
+
+for tool in clang wasm-ld; do
+    command -v $tool >/dev/null || {
+        echo "skip web: $tool is not here"
+        exit 0
+    }
+done
+
+# With vectors it is to be fast, without them small: one copy of each function,
+# and none of the header's loops over many indices, which a compiler that does
+# not optimise would not get either.
+wasm() { # FILE FLAG...
+    file=$1
+    shift
+    clang --target=wasm32 -std=c99 "$@" -mnontrapping-fptoint -nostdlib -I. \
+        -c -o $file.o examples/web/module.c
+    # A stack of 16 KiB before the data: what overflows it traps.
+    wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
+        --stack-first -z stack-size=16384 -o $file $file.o
+    rm $file.o
+}
+
+wasm $web/statesampler-simd.wasm -Os -msimd128
+wasm $web/statesampler.wasm -Oz -fno-inline -ffreestanding -U__OPTIMIZE__
+
+# Comments and indentation stay in the source, but for the first line.
+awk 'NR == 1 { sub(/$/, " */") }
+    NR > 1 && /^ *\/\*/ { comment = 1 }
+    NR == 1 { print; comment = 1; next }
+    !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
+    /\*\/$/ { comment = 0 }' examples/web/statesampler.mjs \
+    >$web/statesampler.mjs
+cp examples/web/statesampler.d.mts $web
+
+# The page is one file: @NAME@ in it is a file's text. Its module has the bytes
+# in itself.
+(
+    printf 'const inlined = {'
+    for name in statesampler.wasm statesampler-simd.wasm; do
+        printf '"%s": "%s", ' $name "$(base64 <$web/$name | tr -d '\n')"
+    done
+    echo '};'
+) >$web/inlined
+sed -e "/^const inlined = {};$/{
+    r $web/inlined
+    d
+}" $web/statesampler.mjs >$web/library
+(
+    echo '['
+    grep '"kind":"perm"' tests/vectors.json | awk 'NR % 12 == 1' |
+        sed '$s/,$//'
+    echo ']'
+) >$web/vectors
+awk -v web=$web '{
+        while (match($0, /@[a-z.]+@/)) {
+            name = substr($0, RSTART + 1, RLENGTH - 2)
+            printf "%s", substr($0, 1, RSTART - 1)
+            file = (name ~ /\./ ? "examples/web/" : web "/") name
+            while ((getline line <file) > 0)
+                print line
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+        print
+    }' examples/web/index.html >$web/index.html
+rm $web/inlined $web/library $web/vectors
+
+mv -f $web/* build/web
+touch build/web/made

@@ -1,0 +1,505 @@
+/* module.c - statesampler.h as WebAssembly: what statesampler.mjs calls.
+
+   JavaScript keeps the bytes of a sampler, a permutation, a mix or an audit
+   itself, so that its garbage collector frees them. To ask one something it
+   copies the bytes to the one place that is here for an object, at the end of
+   the module's own memory. (A mix points to its sources behind it: in this
+   place they always have the same address.) Behind the object lie the indices
+   of a batch; other answers go to `words`. A function of this file is named as
+   the header's that it calls. */
+#define STATESAMPLER_STATIC
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+/* Declares, exports and begins a function. */
+#define WEB(type, name, parameters)                          \
+    __attribute__((export_name(#name))) type name parameters; \
+    type name parameters
+
+#define PAGE 65536u /* a page of WebAssembly's memory, in bytes */
+
+/* The linker's: where the module's own memory ends, a multiple of 16. */
+extern unsigned char __heap_base[];
+
+static uint64_t words[13];
+static uint64_t *out; /* the indices */
+
+static statesampler *sampler(void)
+{
+    return (statesampler *)(void *)__heap_base;
+}
+
+static statesampler_perm *perm(void)
+{
+    return (statesampler_perm *)(void *)__heap_base;
+}
+
+static statesampler_audit *audit(void)
+{
+    return (statesampler_audit *)(void *)__heap_base;
+}
+
+static statesampler_mix *mix(void)
+{
+    return (statesampler_mix *)(void *)__heap_base;
+}
+
+static statesampler_source *sources(void)
+{
+    return (statesampler_source *)(void *)(__heap_base +
+                                           ((sizeof(statesampler_mix) + 15) &
+                                            ~(size_t)15));
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+WEB(void *, get_object, (void))
+{
+    return __heap_base;
+}
+
+WEB(uint64_t *, get_words, (void))
+{
+    return words;
+}
+
+/* Makes room for an object of so many bytes and, behind it, so many indices.
+   Returns where these are; NULL if there is no memory for them, and nothing is
+   changed. */
+WEB(uint64_t *, reserve, (uint32_t bytes, uint32_t indices))
+{
+    uint64_t start = ((uint64_t)(size_t)__heap_base + bytes + 15) & ~15ull;
+    uint64_t pages = (start + 8ull * indices + PAGE - 1) / PAGE;
+    uint64_t now = __builtin_wasm_memory_size(0);
+
+    if (pages > PAGE ||
+        (pages > now &&
+         __builtin_wasm_memory_grow(0, (size_t)(pages - now)) == (size_t)-1))
+        return NULL;
+    out = (uint64_t *)(size_t)start;
+    return out;
+}
+
+WEB(uint32_t, sampler_bytes, (void))
+{
+    return sizeof(statesampler);
+}
+
+WEB(uint32_t, perm_bytes, (void))
+{
+    return sizeof(statesampler_perm);
+}
+
+WEB(uint32_t, audit_bytes, (void))
+{
+    return sizeof(statesampler_audit);
+}
+
+/* 0 for more than 2^20 sources, which is more than this memory is for. */
+WEB(uint32_t, mix_bytes, (uint32_t num_sources))
+{
+    return num_sources > 1u << 20
+               ? 0
+               : (uint32_t)((unsigned char *)(sources() + num_sources) -
+                            __heap_base);
+}
+
+/* --- indices as JavaScript's numbers -------------------------------------- */
+
+/* Makes the indices 32-bit numbers, in their place: number i is written to
+   where index i / 2 has been, which is read by then. */
+WEB(void, give_uint32, (size_t count))
+{
+    unsigned char *to = (unsigned char *)out;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        uint32_t number = (uint32_t)out[i];
+
+        __builtin_memcpy(to + 4 * i, &number, 4);
+    }
+}
+
+/* The same as doubles, which hold every number below 2^53. */
+WEB(void, give_float64, (size_t count))
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        double number = (double)out[i];
+
+        __builtin_memcpy(out + i, &number, 8);
+    }
+}
+
+/* And back, from the last to the first for the same reason. */
+WEB(void, take_uint32, (size_t count))
+{
+    unsigned char *from = (unsigned char *)out;
+    uint32_t number;
+
+    while (count-- > 0) {
+        __builtin_memcpy(&number, from + 4 * count, 4);
+        out[count] = number;
+    }
+}
+
+/* Returns 0 if one of them is no whole number from 0 to 2^53. */
+WEB(int, take_float64, (size_t count))
+{
+    double number;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        __builtin_memcpy(&number, out + i, 8);
+        if (!(number >= 0 && number <= 9007199254740992.0) ||
+            (double)(uint64_t)number != number)
+            return 0;
+        out[i] = (uint64_t)number;
+    }
+    return 1;
+}
+
+/* --- perm ----------------------------------------------------------------- */
+
+WEB(int, perm_init,
+    (uint64_t n, uint64_t seed, uint64_t epoch, uint64_t stream))
+{
+    return statesampler_perm_init(perm(), n, seed, epoch, stream);
+}
+
+WEB(uint64_t, perm_at, (uint64_t position))
+{
+    return statesampler_perm_at(perm(), position);
+}
+
+WEB(uint64_t, perm_inverse, (uint64_t index))
+{
+    return statesampler_perm_inverse(perm(), index);
+}
+
+WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
+{
+    statesampler_perm_fill(perm(), first, stride, out, count);
+}
+
+/* --- sampler -------------------------------------------------------------- */
+
+/* The fields of a description, in this order for every function. */
+#define FIELDS                                                            \
+    uint64_t num_samples, uint64_t seed, uint64_t epoch, uint64_t stream, \
+        uint64_t chunk_size, uint64_t window, uint32_t rank,              \
+        uint32_t world_size, uint32_t batch_size, uint32_t order,         \
+        uint32_t partition, uint32_t tail, uint32_t drop_last
+#define DESC                                                        \
+    {                                                               \
+        .num_samples = num_samples, .seed = seed, .epoch = epoch,   \
+        .stream = stream, .rank = rank, .world_size = world_size,   \
+        .batch_size = batch_size, .order = order,                   \
+        .partition = partition, .tail = tail,                       \
+        .drop_last = drop_last, .chunk_size = chunk_size,           \
+        .window = window                                            \
+    }
+
+WEB(int, init, (FIELDS))
+{
+    const statesampler_desc desc = DESC;
+
+    return statesampler_init(sampler(), &desc);
+}
+
+WEB(int, next, (void))
+{
+    size_t count;
+    int more = statesampler_next(sampler(), out, &count);
+
+    words[0] = count;
+    return more;
+}
+
+/* Moves only: returns 1, or 0 at the end of the epoch. */
+WEB(int, skip, (void))
+{
+    return statesampler_next(sampler(), NULL, NULL);
+}
+
+WEB(int, at, (uint64_t step))
+{
+    size_t count;
+    int code = statesampler_at(sampler(), step, out, &count);
+
+    words[0] = count;
+    return code;
+}
+
+WEB(int, seek, (uint64_t step))
+{
+    return statesampler_seek(sampler(), step);
+}
+
+WEB(void, begin, (uint64_t epoch))
+{
+    statesampler_begin(sampler(), epoch);
+}
+
+WEB(void, set_epoch, (uint64_t epoch))
+{
+    statesampler_set_epoch(sampler(), epoch);
+}
+
+WEB(uint64_t, epoch, (void))
+{
+    return statesampler_epoch(sampler());
+}
+
+WEB(uint64_t, step, (void))
+{
+    return statesampler_step(sampler());
+}
+
+WEB(uint64_t, num_steps, (void))
+{
+    return statesampler_num_steps(sampler());
+}
+
+WEB(uint64_t, position, (void))
+{
+    return statesampler_position(sampler());
+}
+
+WEB(uint32_t, padding, (uint64_t step))
+{
+    return statesampler_padding(sampler(), step);
+}
+
+/* words: positions, padded, dropped, steps, rank_samples, rank_batches */
+WEB(void, get_counts, (void))
+{
+    statesampler_counts counts;
+
+    statesampler_get_counts(sampler(), &counts);
+    words[0] = counts.positions;
+    words[1] = counts.padded;
+    words[2] = counts.dropped;
+    words[3] = counts.steps;
+    words[4] = counts.rank_samples;
+    words[5] = counts.rank_batches;
+}
+
+/* words: position, step, rank, slot */
+static void tell_place(const statesampler_place *place)
+{
+    words[0] = place->position;
+    words[1] = place->step;
+    words[2] = place->rank;
+    words[3] = place->slot;
+}
+
+WEB(int, locate, (uint64_t index))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    int code = statesampler_locate(sampler(), index, &place);
+
+    tell_place(&place);
+    return code;
+}
+
+WEB(uint64_t, sample_seed, (uint64_t epoch, uint64_t index))
+{
+    return statesampler_sample_seed(sampler(), epoch, index);
+}
+
+WEB(int, reshape, (uint32_t rank, uint32_t world_size, uint32_t batch_size))
+{
+    return statesampler_reshape(sampler(), rank, world_size, batch_size);
+}
+
+WEB(int, resize, (uint64_t num_samples))
+{
+    return statesampler_resize(sampler(), num_samples);
+}
+
+/* A state is where the indices are: JavaScript has reserved as many words as
+   it is long. */
+WEB(uint32_t, state_bytes, (void))
+{
+    return STATESAMPLER_STATE_BYTES;
+}
+
+WEB(int, save, (void))
+{
+    return statesampler_save(sampler(), out, STATESAMPLER_STATE_BYTES);
+}
+
+WEB(int, load, (size_t size))
+{
+    return statesampler_load(sampler(), out, size);
+}
+
+/* words: num_samples, seed, epoch, stream, chunk_size, window, position, step,
+   world_size, batch_size, order, partition, tail */
+WEB(int, describe, (size_t size))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    static statesampler_desc desc; /* {0} would call memset */
+    int code = statesampler_describe(out, size, &desc, &place);
+
+    words[0] = desc.num_samples;
+    words[1] = desc.seed;
+    words[2] = desc.epoch;
+    words[3] = desc.stream;
+    words[4] = desc.chunk_size;
+    words[5] = desc.window;
+    words[6] = place.position;
+    words[7] = place.step;
+    words[8] = desc.world_size;
+    words[9] = desc.batch_size;
+    words[10] = desc.order;
+    words[11] = desc.partition;
+    words[12] = desc.tail;
+    return code;
+}
+
+/* --- mix ------------------------------------------------------------------ */
+
+/* Describes a source of the mix that mix_init is to make. */
+WEB(int, mix_source, (uint32_t source, uint32_t weight, FIELDS))
+{
+    const statesampler_desc desc = DESC;
+
+    sources()[source].weight = weight;
+    return statesampler_init(&sources()[source].sampler, &desc);
+}
+
+WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
+{
+    return statesampler_mix_init(mix(), sources(), num_sources, stop);
+}
+
+/* words: count, source */
+WEB(int, mix_next, (void))
+{
+    size_t count;
+    uint32_t source = 0;
+    int more = statesampler_mix_next(mix(), out, &count, &source);
+
+    words[0] = count;
+    words[1] = source;
+    return more;
+}
+
+WEB(int, mix_at, (uint64_t turn))
+{
+    size_t count;
+    uint32_t source = 0;
+    int code = statesampler_mix_at(mix(), turn, out, &count, &source);
+
+    words[0] = count;
+    words[1] = source;
+    return code;
+}
+
+WEB(int, mix_seek, (uint64_t turn))
+{
+    return statesampler_mix_seek(mix(), turn);
+}
+
+/* The weights lie where the indices are, 32 bits each. */
+WEB(int, mix_weigh, (void))
+{
+    return statesampler_mix_weigh(mix(), (const uint32_t *)(void *)out);
+}
+
+WEB(int, mix_reshape, (uint32_t rank, uint32_t world_size))
+{
+    return statesampler_mix_reshape(mix(), rank, world_size);
+}
+
+WEB(uint64_t, mix_turn, (void))
+{
+    return statesampler_mix_turn(mix());
+}
+
+WEB(uint64_t, mix_num_turns, (void))
+{
+    return statesampler_mix_num_turns(mix());
+}
+
+WEB(uint64_t, mix_epoch, (void))
+{
+    return statesampler_mix_epoch(mix());
+}
+
+WEB(uint64_t, mix_offset, (uint32_t source))
+{
+    return statesampler_mix_offset(mix(), source);
+}
+
+/* words: epoch, step, num_steps and position of a source's sampler */
+WEB(void, mix_progress, (uint32_t source))
+{
+    const statesampler *s = &sources()[source].sampler;
+
+    words[0] = statesampler_epoch(s);
+    words[1] = statesampler_step(s);
+    words[2] = statesampler_num_steps(s);
+    words[3] = statesampler_position(s);
+}
+
+/* words: position, step, rank, slot, turn */
+WEB(int, mix_locate, (uint32_t source, uint64_t index))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    uint64_t turn = 0;
+    int code = statesampler_mix_locate(mix(), source, index, &turn, &place);
+
+    tell_place(&place);
+    words[4] = turn;
+    return code;
+}
+
+WEB(uint32_t, mix_state_bytes, (void))
+{
+    return statesampler_mix_state_bytes(mix());
+}
+
+WEB(int, mix_save, (void))
+{
+    return statesampler_mix_save(mix(), out,
+                                 statesampler_mix_state_bytes(mix()));
+}
+
+WEB(int, mix_load, (size_t size))
+{
+    return statesampler_mix_load(mix(), out, size);
+}
+
+/* --- audit, errors -------------------------------------------------------- */
+
+WEB(void, audit_add, (size_t count))
+{
+    statesampler_audit_add(audit(), out, count);
+}
+
+/* Adds the audit whose bytes lie where the indices are. */
+WEB(void, audit_merge, (void))
+{
+    statesampler_audit_merge(audit(),
+                             (const statesampler_audit *)(const void *)out);
+}
+
+WEB(int, audit_check, (uint64_t num_samples))
+{
+    return statesampler_audit_check(audit(), num_samples);
+}
+
+WEB(uint64_t, audit_count, (void))
+{
+    return audit()->count;
+}
+
+/* A sentence that ends with a zero byte. */
+WEB(const char *, error, (int code))
+{
+    return statesampler_error(code);
+}

@@ -1,0 +1,846 @@
+/* page.mjs - what moves in index.html. Each section of the page is a function
+   here, and each has its state in itself. */
+const $ = (id) => document.getElementById(id);
+const library = URL.createObjectURL(new Blob([$("library").textContent],
+                                             { type: "text/javascript" }));
+const { Audit, Mix, Perm, Sampler, simd } = await import(library);
+
+const CALM = matchMedia("(prefers-reduced-motion: reduce)");
+const count = (number) => number.toLocaleString("en-US");
+
+/* --- colours and patterns ------------------------------------------------- */
+
+/* Okabe and Ito, Color universal design, 2008: told apart by the colour-blind.
+   Black is left out, which a dark page does not show. */
+const COLOURS = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167],
+                 [86, 180, 233], [213, 94, 0], [240, 228, 66],
+                 [150, 150, 150]];
+
+/* Whether a pixel of a cell is in full colour: a pattern for each rank. */
+const PATTERNS = [
+    () => true,
+    (x, y, p) => Math.floor(y / p) % 2 === 0,
+    (x, y, p) => Math.floor(x / p) % 2 === 0,
+    (x, y, p) => Math.floor((x + y) / p) % 2 === 0,
+    (x, y, p, s) => Math.floor((x + s - y) / p) % 2 === 0,
+    (x, y, p) => (Math.floor(x / p) + Math.floor(y / p)) % 2 === 0,
+    (x, y, p, s) => Math.min(x, y, s - 1 - x, s - 1 - y) < p,
+    (x, y, p, s) => Math.abs(x - s / 2) < p || Math.abs(y - s / 2) < p,
+];
+
+function rgb(name) {
+    const text = getComputedStyle(document.documentElement)
+        .getPropertyValue(name).trim();
+    return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+}
+
+const blend = (a, b, share) =>
+    a.map((x, i) => Math.round(x * share + b[i] * (1 - share)));
+const pack = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+const css = (colour) => `rgb(${colour})`;
+
+/* A cell of a rank, s pixels wide; of what was before a kill, paler. */
+function tile(rank, s, pale, tall = s) {
+    const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
+    const full = blend(COLOURS[rank], paper, pale ? 0.45 : 1);
+    const half = blend(COLOURS[rank], paper, pale ? 0.2 : 0.4);
+    const p = Math.max(1, Math.round(s / 5)), on = PATTERNS[rank];
+    for (let y = 0; y < tall; y++)
+        for (let x = 0; x < s; x++)
+            pixels[y * s + x] =
+                pack(s < 4 || on(x, y, p, s) ? full : half);
+    return pixels;
+}
+
+/* A canvas with as many pixels as the screen has there. */
+function sharp(canvas) {
+    const scale = devicePixelRatio, box = canvas.getBoundingClientRect();
+    canvas.width = Math.max(1, Math.round(box.width * scale));
+    canvas.height = Math.max(1, Math.round(box.height * scale));
+    const context = canvas.getContext("2d");
+    context.font = `${13 * scale}px system-ui, "DejaVu Sans", sans-serif`;
+    return { context, scale, width: canvas.width, height: canvas.height };
+}
+
+/* Calls draw now, and when the page's size or colours change. */
+const drawings = [];
+function drawn(draw) {
+    drawings.push(draw);
+    draw();
+}
+let pending = 0;
+function redraw() {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(() => drawings.forEach((draw) => draw()));
+}
+addEventListener("resize", redraw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+/* A pattern that fills rectangles of a canvas. */
+function paint(context, rank, pale) {
+    const s = 10 * devicePixelRatio | 0, cell = new OffscreenCanvas(s, s);
+    const image = new ImageData(
+        new Uint8ClampedArray(tile(rank, s, pale).buffer), s, s);
+    cell.getContext("2d").putImageData(image, 0, 0);
+    return context.createPattern(cell, "repeat");
+}
+
+function say(id, text, problem = false) {
+    $(id).textContent = text;
+    $(id).classList.toggle("problem", problem);
+}
+
+/* A slider and the number beside it; calls back when it is moved. */
+function slider(id, show, changed) {
+    const input = $(id), output = document.querySelector(`output[for=${id}]`);
+    const tell = () => {
+        if (output)
+            output.textContent = show(input.valueAsNumber);
+    };
+    input.addEventListener("input", () => {
+        tell();
+        changed();
+    });
+    tell();
+    return input;
+}
+
+/* --- the grid of samples -------------------------------------------------- */
+
+function make_grid() {
+    const canvas = $("grid"), RANKS = COLOURS.length;
+    let n = 0, owner, view, cell, tall, columns, image, pixels, tiles;
+
+    function locate(i) {
+        if (cell === 0)
+            return Math.floor(i * pixels.length / n);
+        return Math.floor(i / columns) * tall * view.width + i % columns * cell;
+    }
+
+    function colour(i) {
+        const kind = tiles[owner[i]], gap = cell > 5 ? 1 : 0;
+        const start = locate(i);
+        if (cell === 0)
+            pixels[start] = kind[0];
+        for (let y = 0; y < tall - gap; y++)
+            for (let x = 0; x < cell - gap; x++)
+                pixels[start + y * view.width + x] = kind[y * cell + x];
+    }
+
+    const show = () => view.context.putImageData(image, 0, 0);
+
+    /* The largest cells that fit. */
+    function layout() {
+        view = sharp(canvas);
+        cell = Math.floor(Math.sqrt(view.width * view.height / n));
+        while (cell > 0 && Math.floor(view.width / cell) *
+                           Math.floor(view.height / cell) < n)
+            cell--;
+        columns = cell > 0 ? Math.floor(view.width / cell) : 0;
+        tall = cell > 0 ? Math.floor(view.height / Math.ceil(n / columns)) : 0;
+        tall = Math.min(tall, 2 * cell);
+        image = view.context.createImageData(view.width, view.height);
+        pixels = new Uint32Array(image.data.buffer);
+        const s = Math.max(cell, 1), t = Math.max(tall, 1);
+        tiles = [new Uint32Array(s * t).fill(pack(rgb("--cell")))];
+        for (let rank = 0; rank < RANKS; rank++) {
+            tiles[1 + rank] = tile(rank, s, false, t);
+            tiles[1 + RANKS + rank] = tile(rank, s, true, t);
+        }
+        for (let i = 0; i < n; i++)
+            colour(i);
+        show();
+    }
+
+    return {
+        clear(samples) {
+            n = samples;
+            owner = new Uint8Array(n);
+            layout();
+        },
+        /* Returns how many of them had been served before. */
+        serve(rank, batch) {
+            let again = 0;
+            for (const index of batch) {
+                again += owner[index] !== 0;
+                owner[index] = 1 + rank;
+                colour(index);
+            }
+            return again;
+        },
+        fade() {
+            for (let i = 0; i < n; i++)
+                if (owner[i] > 0 && owner[i] <= RANKS)
+                    owner[i] += RANKS;
+            layout();
+        },
+        layout,
+        show,
+    };
+}
+
+/* --- the run -------------------------------------------------------------- */
+
+function start_run() {
+    const grid = make_grid(), EPOCH_SECONDS = 16;
+    const MOST = 1000000n, MAX_SEED = 2n ** 64n - 1n;
+    let desc, samplers = [], state, audit, again, kills, history, frame = 0;
+    let phase = "running"; /* paused, killed, over */
+    let due = 0, last = 0, rest = 0;
+
+    const sampler = (rank, worldSize) =>
+        new Sampler({ ...desc, rank, worldSize });
+    const ranks_of = (worldSize) =>
+        Array.from({ length: worldSize },
+                   (_, rank) => sampler(rank, worldSize));
+
+    function show_bytes(before) {
+        show_state(state, before);
+        draw_steps();
+        grid.show();
+    }
+
+    let strip; /* the canvas of steps, and the ranks' patterns in it */
+    function lay_steps() {
+        strip = sharp($("steps"));
+        strip.paints = COLOURS.map((_, rank) =>
+            paint(strip.context, rank, false));
+        draw_steps();
+    }
+
+    /* What each rank got in the last steps. */
+    function draw_steps() {
+        const { context, width, height, scale, paints } = strip;
+        const wide = 10 * scale, room = Math.floor(width / wide);
+        context.clearRect(0, 0, width, height);
+        history.slice(-room).forEach(({ ranks, kill }, i) => {
+            const tall = height / ranks.length;
+            ranks.forEach((share, rank) => {
+                context.fillStyle = paints[rank];
+                context.fillRect(i * wide, rank * tall,
+                                 wide - 2 * scale, (tall - scale) * share);
+            });
+            if (kill) {
+                context.fillStyle = css(rgb("--accent"));
+                context.fillRect(i * wide - 2 * scale, 0, 2 * scale, height);
+            }
+        });
+    }
+
+    function draw_ranks() {
+        $("ranks").replaceChildren(...samplers.map((_, rank) => {
+            const item = document.createElement("li");
+            const canvas = document.createElement("canvas");
+            const s = canvas.width = canvas.height =
+                Math.round(16 * devicePixelRatio);
+            canvas.getContext("2d").putImageData(new ImageData(
+                new Uint8ClampedArray(tile(rank, s, false).buffer), s, s),
+                                                 0, 0);
+            item.append(canvas, `rank ${rank}`);
+            return item;
+        }));
+    }
+
+    /* One step of all ranks; false at the end of the epoch. */
+    function step(kill) {
+        const ranks = [], at = samplers[0].step;
+        for (const [rank, one] of samplers.entries()) {
+            let batch = one.next();
+            if (batch === null)
+                continue;
+            const real = batch.length - one.padding(at);
+            again += grid.serve(rank, batch.subarray(0, real));
+            audit.add(batch.subarray(0, real));
+            ranks.push(batch.length / desc.batchSize);
+        }
+        if (ranks.length === 0)
+            return false;
+        history.push({ ranks, kill });
+        if (history.length > 1000)
+            history.shift();
+        return true;
+    }
+
+    function verdict() {
+        const n = desc.numSamples, served = audit.count;
+        const through = kills === 0 ? "" : kills === 1 ? ", through a kill"
+            : `, through ${kills} kills`;
+        if (desc.order === "replacement")
+            return `Epoch over${through}: ${count(served)} draws, ` +
+                   `${count(served - again)} different samples.`;
+        if (audit.check(n))
+            return `Audit: ${count(n)} of ${count(n)} samples, each exactly ` +
+                   `once${through}.`;
+        if (desc.tail === "drop" && again === 0)
+            return `Audit: ${count(served)} of ${count(n)} samples, none ` +
+                   `twice${through}; ${count(n - served)} left out, as the ` +
+                   "tail says.";
+        return `Audit: WRONG. ${count(served)} served, ${count(again)} twice.`;
+    }
+
+    function tell() {
+        const [first] = samplers;
+        if (phase === "over")
+            return say("status", verdict());
+        if (phase === "killed")
+            return say("status", `Killed at step ${count(first.step)}: ` +
+                `${count(first.position)} of ${count(desc.numSamples)} ` +
+                "samples served (now pale). All that is left is 112 bytes.");
+        return say("status", `Epoch ${first.epoch}, ` +
+            `step ${count(first.step)} of ${count(first.numSteps)} on ${samplers.length} ` +
+            `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
+            `${count(desc.numSamples)} samples served.`);
+    }
+
+    function buttons() {
+        $("kill").disabled = phase === "killed";
+        $("resume").disabled = phase !== "killed";
+        $("kill").classList.toggle("main", phase !== "killed");
+        $("resume").classList.toggle("main", phase === "killed");
+        $("pause").disabled = phase === "killed";
+        $("pause").textContent = phase === "paused" ? "Go on" : "Pause";
+        $("resumeOn").textContent = $("newWorldSize").value;
+        document.body.dataset.phase = phase;
+    }
+
+    function enter(next) {
+        phase = next;
+        buttons();
+        tell();
+    }
+
+    function begin_epoch() {
+        audit = new Audit();
+        again = kills = 0;
+        history = [];
+        grid.clear(desc.numSamples);
+    }
+
+    /* At most 200 steps at a time, so that a tab that was hidden catches up
+       nothing. */
+    function tick(now) {
+        frame = requestAnimationFrame(tick);
+        const passed = Math.min(now - last, 100) / 1000;
+        last = now;
+        if (phase === "over" && (rest -= passed) < 0) {
+            begin_epoch();
+            enter("running");
+        }
+        if (phase !== "running")
+            return;
+        due += passed * samplers[0].numSteps / EPOCH_SECONDS;
+        due = Math.min(due, 200);
+        const before = state;
+        let more = true, moved = false;
+        for (; due >= 1 && more; due--) {
+            more = step(false);
+            moved = true;
+        }
+        if (!moved)
+            return;
+        state = samplers[0].save();
+        show_bytes(before);
+        if (!more) {
+            rest = 4;
+            enter("over");
+        } else {
+            tell();
+        }
+    }
+
+    /* A whole number in a field; null if it is none, and the field says so. */
+    function number(id, low, high) {
+        const text = $(id).value.replace(/[, _]/g, "");
+        const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
+        const good = value >= low && value <= high;
+        say(id + "Hint", (good ? "" : "Not taken, the run goes on. ") +
+                         `A whole number from ${count(low)} to ` +
+                         `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`,
+            !good);
+        return good ? value : null;
+    }
+
+    /* Begins anew with what the controls say; what is wrong changes nothing. */
+    function begin() {
+        const numSamples = number("numSamplesText", 10n, MOST);
+        const seed = number("seed", 0n, MAX_SEED);
+        if (numSamples === null || seed === null)
+            return;
+        desc = { numSamples: Number(numSamples), seed,
+                 batchSize: $("batchSize").valueAsNumber,
+                 order: $("order").value, tail: $("tail").value,
+                 chunkSize: 64, window: 4 };
+        samplers = ranks_of($("worldSize").valueAsNumber);
+        state = samplers[0].save();
+        begin_epoch();
+        draw_ranks();
+        due = 1;
+        enter("running");
+        show_bytes(state);
+    }
+
+    function kill() {
+        grid.fade();
+        kills++;
+        enter("killed");
+    }
+
+    /* The only thing that is taken from the killed run is its state. */
+    function resume() {
+        samplers = ranks_of($("newWorldSize").valueAsNumber);
+        samplers.forEach((one) => one.load(state));
+        draw_ranks();
+        due = 0;
+        enter("running");
+        if (!step(true))
+            enter("over");
+        const before = state;
+        state = samplers[0].save();
+        show_bytes(before);
+        tell();
+    }
+
+    function load(bytes) {
+        try {
+            const next = ranks_of(samplers.length);
+            next.forEach((one) => one.load(bytes));
+            samplers = next;
+        } catch (error) {
+            say("loadStatus", `Not loaded: ${error.message}. The run is as ` +
+                              "it was.", true);
+            return;
+        }
+        const before = state;
+        state = samplers[0].save();
+        begin_epoch();
+        audit_before(samplers[0].position);
+        enter("running");
+        show_bytes(before);
+        say("loadStatus", "Loaded: the run goes on at step " +
+                          `${count(samplers[0].step)}.`);
+    }
+
+    /* What had been served when the state was saved: by one rank, from 0. */
+    function audit_before(position) {
+        const all = new Sampler({ ...desc, epoch: samplers[0].epoch,
+                                  batchSize: 4096, tail: "uneven" });
+        for (const batch of all) {
+            const left = Math.max(0, position - audit.count);
+            audit.add(batch.subarray(0, left));
+            grid.serve(0, batch.subarray(0, left));
+            if (left < batch.length)
+                break;
+        }
+        grid.fade();
+    }
+
+    const exponent = slider("numSamples", String, () => {
+        $("numSamplesText").value =
+            count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+        begin();
+    });
+    $("numSamplesText").value =
+        count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+    $("numSamplesText").addEventListener("change", begin);
+    $("seed").addEventListener("change", begin);
+    slider("worldSize", String, begin);
+    slider("batchSize", String, begin);
+    slider("newWorldSize", String, buttons);
+    $("order").addEventListener("change", begin);
+    $("tail").addEventListener("change", begin);
+    $("kill").addEventListener("click", kill);
+    $("resume").addEventListener("click", resume);
+    $("pause").addEventListener("click", () =>
+        enter(phase === "paused" ? "running" : "paused"));
+    history = [];
+    lay_steps();
+    begin();
+    if (CALM.matches) /* who wants no motion starts it */
+        enter("paused");
+    drawings.push(grid.layout, lay_steps, draw_ranks);
+    frame = requestAnimationFrame(tick);
+    return { load };
+}
+
+/* --- 112 bytes ------------------------------------------------------------ */
+
+const WORDS = ["magic, format, algorithm", "num_samples", "seed", "stream",
+               "chunk_size", "window", "order, partition, tail, blocks",
+               "world_size, batch_size", "epoch", "position", "base: epoch",
+               "base: position", "base: step", "check word"];
+const hex = (bytes) =>
+    Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+let shown = null;
+function show_state(state, before) {
+    shown = state;
+    if (!$("bytes").firstChild)
+        $("bytes").append(...WORDS.map((name) => {
+            const row = document.createElement("div");
+            const cells = document.createElement("span");
+            cells.append(...Array.from({ length: 8 },
+                                       () => document.createElement("b")));
+            const title = document.createElement("i");
+            title.textContent = name;
+            row.append(cells, title);
+            return row;
+        }));
+    $("bytes").querySelectorAll("b").forEach((cell, i) => {
+        const digits = state[i].toString(16).padStart(2, "0");
+        if (cell.textContent !== digits)
+            cell.textContent = digits;
+        cell.classList.toggle("new", state[i] !== before[i]);
+    });
+}
+
+function start_bytes(run) {
+    $("copy").addEventListener("click", async () => {
+        try {
+            await navigator.clipboard.writeText(hex(shown));
+            say("loadStatus", "Copied: 224 hexadecimal digits.");
+        } catch {
+            $("paste").value = hex(shown);
+            $("paste").select();
+            say("loadStatus", "This browser does not let the page copy: they " +
+                              "stand in the field above, marked.");
+        }
+    });
+    $("load").addEventListener("click", () => {
+        const text = $("paste").value.replace(/\s/g, "");
+        if (!/^([0-9a-f]{2})*$/i.test(text))
+            return say("loadStatus", "Not loaded: these are not pairs of " +
+                                     "hexadecimal digits.", true);
+        return run.load(Uint8Array.from(text.match(/../g) ?? [],
+                                        (pair) => parseInt(pair, 16)));
+    });
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", async (event) => {
+        const [file] = event.dataTransfer.files;
+        if (!file)
+            return;
+        event.preventDefault();
+        if (event.target === $("text"))
+            $("text").value = await file.text();
+        else
+            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+    });
+}
+
+/* --- a table would need --------------------------------------------------- */
+
+const scaled = (value, units, by) => {
+    let at = 0;
+    for (; value >= by[at] && at < by.length; at++)
+        value /= by[at];
+    return `${value >= 100 ? Math.round(value) : value.toPrecision(2)} ` +
+           units[at];
+};
+const in_bytes = (bytes) => bytes < 1000 ? `${bytes} bytes`
+    : scaled(bytes, ["bytes", "kB", "MB", "GB", "TB"], [1e3, 1e3, 1e3, 1e3]);
+const in_time = (seconds) =>
+    scaled(seconds * 1e6, ["µs", "ms", "s", "min", "h", "days"],
+           [1e3, 1e3, 60, 60, 24]);
+
+/* How long a table of a million takes here, in seconds an index. */
+function measure_table() {
+    const n = 1e6, table = new Uint32Array(n), start = performance.now();
+    for (let i = 0; i < n; i++)
+        table[i] = i;
+    for (let i = n - 1; i > 0; i--) {
+        const j = Math.floor(Math.random() * (i + 1)), kept = table[i];
+        table[i] = table[j];
+        table[j] = kept;
+    }
+    return (performance.now() - start) / 1000 / n;
+}
+
+function measure_ours(numSamples) {
+    const batch = new Float64Array(32), times = 200, start = performance.now();
+    for (let i = 0; i < times; i++)
+        new Sampler({ numSamples, seed: i, batchSize: 32 }).next(batch);
+    return Math.max(performance.now() - start, 0.1) / 1000 / times;
+}
+
+function start_table() {
+    const per_index = measure_table();
+    const draw = () => {
+        const n = Math.round(10 ** ($("tableSize").valueAsNumber / 10));
+        $("tableBytes").textContent = in_bytes(8 * n);
+        $("tableTime").textContent = in_time(per_index * n);
+        $("ourBytes").textContent = "512 bytes at most";
+        $("ourTime").textContent = in_time(measure_ours(n));
+        const { context, width, height, scale } = sharp($("bars"));
+        const long = (bytes) => width * Math.log10(bytes) / 13;
+        context.fillStyle = css(rgb("--soft"));
+        context.fillRect(0, 0, long(8 * n), height / 2 - 3 * scale);
+        context.fillStyle = css(rgb("--accent"));
+        context.fillRect(0, height / 2, long(512), height / 2 - 3 * scale);
+    };
+    const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
+        notation: "compact", compactDisplay: "long",
+        maximumSignificantDigits: 2 });
+    slider("tableSize", show, draw);
+    measure_ours(1000);
+    drawn(draw);
+}
+
+/* --- several datasets ----------------------------------------------------- */
+
+function start_mix() {
+    const LENGTHS = [40, 24, 16], NAMES = ["A", "B", "C"], MOST = 100;
+
+    function draw() {
+        const weights = NAMES.map((_, i) => $("weight" + i).valueAsNumber);
+        const sum = weights.reduce((a, b) => a + b);
+        const mix = new Mix(LENGTHS.map((numSamples, i) =>
+            ({ numSamples, stream: i, weight: weights[i] })),
+                            { stop: $("stop").value });
+        const turns = Math.min(mix.numTurns, MOST), taken = [0, 0, 0];
+        const { context, width, height, scale } = sharp($("mix"));
+        const left = 26 * scale, wide = (width - left) / turns;
+        const tall = height / 3;
+        for (let turn = 0; turn < turns; turn++) {
+            const { source } = mix.next();
+            context.fillStyle =
+                paint(context, source, taken[source] >= LENGTHS[source]);
+            context.fillRect(left + turn * wide, source * tall + 4 * scale,
+                             Math.max(wide - scale, 1), tall - 8 * scale);
+            taken[source]++;
+        }
+        NAMES.forEach((name, i) => {
+            context.fillStyle = css(rgb("--ink"));
+            context.fillText(name, 2 * scale, (i + 0.5) * tall + 4 * scale);
+            $("share" + i).textContent =
+                `${taken[i]} of ${turns} turns: ` +
+                `${Math.round(100 * taken[i] / turns)} %, by weight ` +
+                `${Math.round(100 * weights[i] / sum)} %`;
+        });
+        $("mixEnd").textContent = (mix.numTurns === Infinity
+            ? `It never ends; ${MOST} turns are shown.`
+            : `The epoch has ${mix.numTurns} turns` +
+              (mix.numTurns > MOST ? `; ${MOST} are shown.` : ".")) +
+            (taken.some((some, i) => some > LENGTHS[i])
+                ? " Pale: begun anew." : "");
+    }
+
+    NAMES.forEach((_, i) => slider("weight" + i, String, draw));
+    $("stop").addEventListener("change", draw);
+    drawn(draw);
+}
+
+/* --- position against index ----------------------------------------------- */
+
+const M64 = (1n << 64n) - 1n, GOLDEN = 0x9e3779b97f4a7c15n;
+function scramble(x) {
+    x = (x ^ x >> 30n) * 0xbf58476d1ce4e5b9n & M64;
+    x = (x ^ x >> 27n) * 0x94d049bb133111ebn & M64;
+    return x ^ x >> 31n;
+}
+const derive = (k, v) => scramble(k + v + GOLDEN & M64);
+
+/* Algorithm 1 as the manual says it, for n up to 2^30, with so many rounds. */
+function algorithm(n, seed, rounds) {
+    const s = derive(derive(derive(derive(0n, seed), 0n), 0n), BigInt(n));
+    const root = Math.ceil(Math.sqrt(n)), a = root + root % 2;
+    const b = Math.max(3, Math.ceil(n / a)), keys = [];
+    for (let j = 1n; keys.length < rounds; j++) {
+        const word = scramble(s + j * GOLDEN & M64);
+        keys.push(Number(word & 0xffffffffn), Number(word >> 32n));
+    }
+    const hash = (h, key, m, t) => {
+        const x = h ^ (key & 0xffff), mul = key >>> 16 | 0x8000;
+        const z = Math.imul(x, x * mul >>> 16) & 0xffff;
+        return z * (m - (t >> 1) * (m >> 10)) >>> 16;
+    };
+    return (position) => {
+        let i = position;
+        do { /* a cycle of a bijection: it comes back below n */
+            let l = Math.floor(i / b), r = i % b;
+            for (let t = 0; t < rounds; t++)
+                if (t % 2 === 0)
+                    l = (l - hash(r, keys[t], a, t) + a) % a;
+                else
+                    r = (r - hash(l, keys[t], b, t) + b) % b;
+            i = l * b + r;
+        } while (i >= n);
+        return i;
+    };
+}
+
+function start_plots() {
+    const n = 4093, all = new Perm(n, { seed: 42 }).fill(0, n);
+
+    function plot(id, at) {
+        const { context, width, height, scale } = sharp($(id));
+        const dot = Math.max(1, Math.round(1.3 * scale));
+        context.fillStyle = css(rgb("--ink"));
+        for (let i = 0; i < n; i++)
+            context.fillRect(i / n * (width - dot),
+                             (1 - at(i) / n) * (height - dot), dot, dot);
+    }
+
+    const draw_rounds = () =>
+        plot("plotRounds", algorithm(n, 42n, $("rounds").valueAsNumber));
+    slider("rounds", String, draw_rounds);
+    drawn(() => {
+        plot("plotFull", (i) => all[i]);
+        draw_rounds();
+        plot("plotAffine", (i) => (601 * i + 7) % n);
+    });
+}
+
+/* --- training ------------------------------------------------------------- */
+
+function start_training() {
+    const LEAST = 2000, MOST = 1e6;
+    /* A page from disk may not start a worker that is a module: what makes the
+       library one is taken out of its text. */
+    const plain = $("library").textContent.replace(/^export /gm, "")
+        .replace("import.meta.url", "location.href");
+    const worker = new Worker(URL.createObjectURL(new Blob(
+        ["(async () => {", plain, "{", $("trainer").textContent, "} })();"],
+        { type: "text/javascript" })));
+    let losses = [], steps = 1, phase = "empty", former = "", problem = "";
+
+    function draw() {
+        const { context, width, height, scale } = sharp($("loss"));
+        const left = 34 * scale, bottom = height - 22 * scale;
+        const y = (bits) => bottom - bits / 8 * (bottom - 8 * scale);
+        const x = (step) => left + step / steps * (width - left - scale);
+        context.fillStyle = css(rgb("--soft"));
+        for (const bits of [0, 2, 4, 6, 8]) {
+            context.fillRect(left, y(bits), width - left, scale / 2);
+            context.fillText(String(bits), 12 * scale, y(bits) + 5 * scale);
+        }
+        context.fillText("bits a letter, by step; the line is a mean of 20",
+                         left, height - 4 * scale);
+        const dot = 1.5 * scale;
+        losses.forEach((loss, i) => context.fillRect(x(i), y(loss), dot, dot));
+        context.strokeStyle = css(rgb("--accent"));
+        context.lineWidth = 2.5 * scale;
+        context.beginPath();
+        for (let i = 0, sum = 0; i < losses.length; i++) {
+            sum += losses[i] - (i >= 20 ? losses[i - 20] : 0);
+            context.lineTo(x(i), y(sum / Math.min(i + 1, 20)));
+        }
+        context.stroke();
+    }
+
+    function enter(next) {
+        phase = next;
+        document.body.dataset.training = next;
+        $("train").textContent = next === "running" ? "Pause"
+            : next === "paused" ? "Go on" : "Train";
+    }
+
+    const breaks = (number) => number === 0 ? "never interrupted"
+        : number === 1 ? "interrupted once" : `interrupted ${number} times`;
+
+    function done({ step, digest, interruptions }) {
+        const same = former === "" ? ""
+            : former === digest ? " The run before it ended in the same."
+            : ` The run before it ended in ${former}.`;
+        say("trainStatus", `Done: ${count(step)} steps, ` +
+            `${breaks(interruptions)}. Digest of the weights: ${digest}.` +
+            same);
+        former = digest;
+        $("trainStatus").dataset.digest = digest;
+        enter("done");
+    }
+
+    worker.addEventListener("message", ({ data }) => {
+        if (data.problem) {
+            problem = data.problem + " ";
+            return say("trainStatus", problem, true);
+        }
+        if (data.empty) {
+            losses = [];
+            enter("empty");
+            draw();
+            return problem || say("trainStatus", "Nothing is kept. Train, " +
+                                  "and close the tab whenever you like.");
+        }
+        if (data.text)
+            $("text").value = data.text;
+        if (data.losses) {
+            losses = data.losses.slice();
+            enter("running");
+        }
+        steps = data.steps;
+        if (data.loss !== undefined)
+            losses.push(data.loss);
+        if (data.digest)
+            done(data);
+        else
+            say("trainStatus", problem + `Step ${count(data.step)} of ` +
+                `${count(data.steps)}, epoch ${data.epoch}, ` +
+                `${breaks(data.interruptions)}. Next: sample ` +
+                `${count(data.position)} of ${count(data.samples)}.`);
+        $("trainStatus").dataset.step = data.step;
+        return draw();
+    });
+    worker.addEventListener("error", (event) =>
+        say("trainStatus", `Training does not work here: ${event.message}`,
+            true));
+
+    $("train").addEventListener("click", () => {
+        if (phase === "running") {
+            worker.postMessage({ stop: true });
+            return enter("paused");
+        }
+        if (phase === "paused") {
+            worker.postMessage({ train: true });
+            return enter("running");
+        }
+        const text = new TextEncoder().encode($("text").value);
+        if (text.length < LEAST || text.length > MOST)
+            return say("trainStatus", `The text has ${count(text.length)} ` +
+                `bytes: it takes ${count(LEAST)} to ${count(MOST)}.`, true);
+        problem = "";
+        worker.postMessage({ begin: text });
+        return enter("running");
+    });
+    $("forget").addEventListener("click", () =>
+        worker.postMessage({ forget: true }));
+    $("text").value = $("library").textContent
+        .replace(/^const inlined.*$/m, "").trim();
+    drawn(draw);
+}
+
+/* --- the page's own check ------------------------------------------------- */
+
+/* Cases of tests/vectors.json, by the library and by the manual's algorithm. */
+function check_vectors() {
+    const cases = JSON.parse($("vectors").textContent);
+    let checked = 0, wrong = 0;
+    for (const { n, seed, epoch, stream, first, stride, indices } of cases) {
+        const perm = new Perm(BigInt(n), {
+            seed: BigInt(seed), epoch: BigInt(epoch), stream: BigInt(stream),
+            bigint: true });
+        const found = perm.fill(BigInt(first), indices.length, BigInt(stride));
+        indices.forEach((index, i) => {
+            checked++;
+            wrong += found[i] !== BigInt(index);
+        });
+    }
+    const n = 4093, by_hand = algorithm(n, 42n, 24);
+    new Perm(n, { seed: 42 }).fill(0, n).forEach((index, i) => {
+        checked++;
+        wrong += by_hand(i) !== index;
+    });
+    say("check", wrong === 0
+        ? `Checked in this browser${simd ? ", with vectors" : ""}: ` +
+          `${count(checked)} indices are those of tests/vectors.json and of ` +
+          "the manual's algorithm, none differs."
+        : `Checked in this browser: ${count(wrong)} of ${count(checked)} ` +
+          "indices are WRONG.", wrong > 0);
+    document.body.dataset.wrong = wrong;
+}
+
+start_bytes(start_run());
+start_table();
+start_mix();
+start_plots();
+check_vectors();
+start_training();
+document.body.dataset.ready = "yes";

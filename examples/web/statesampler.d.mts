@@ -1,0 +1,200 @@
+/* What statesampler.mjs has. The manual at the head of statesampler.h says what
+   things mean; its names stand here in camelCase. */
+
+export type Order = "shuffle" | "sequential" | "window" | "replacement";
+export type Partition = "interleaved" | "blocked";
+export type Tail = "pad" | "drop" | "uneven" | "carry";
+export type Stop = "first" | "all" | "restart" | "never";
+
+export const ORDERS: readonly Order[];
+export const PARTITIONS: readonly Partition[];
+export const TAILS: readonly Tail[];
+export const STOPS: readonly Stop[];
+
+/** Whether indices are computed with vectors here. */
+export const simd: boolean;
+
+/** A whole number that goes in, of 64 bits: above 2^53 a bigint. */
+export type Whole = number | bigint;
+
+/** An array for indices. */
+export type IndexArray = Uint32Array | Float64Array | BigUint64Array;
+
+/** What indices come in: with `bigint: true` a BigUint64Array; otherwise a
+    Uint32Array up to 2^32 samples and a Float64Array above. */
+export type Indices<T> = T extends bigint
+    ? BigUint64Array : Uint32Array | Float64Array;
+
+/** What must be the same on every rank, and in the run that goes on. */
+export interface Dataset {
+    numSamples: Whole;
+    seed?: Whole;
+    epoch?: Whole;
+    stream?: Whole;
+    order?: Order;
+    /** Of the order "window". */
+    chunkSize?: Whole;
+    window?: Whole;
+    partition?: Partition;
+    tail?: Tail;
+    dropLast?: boolean;
+    batchSize?: number;
+}
+
+export interface Rank {
+    rank?: number;
+    worldSize?: number;
+}
+
+export interface Shape extends Rank {
+    /** As it is, if it is left out. */
+    batchSize?: number;
+}
+
+export interface Counts<T> {
+    positions: T | number;
+    padded: T | number;
+    dropped: T | number;
+    /** Infinity with the tail "carry", and so the next two. */
+    steps: T | number;
+    rankSamples: T | number;
+    rankBatches: T | number;
+}
+
+export interface Place<T> {
+    position: T;
+    step: T;
+    rank: T;
+    slot: T;
+}
+
+/** What the header has an error for; `message` is its sentence. */
+export class StatesamplerError extends Error {
+    constructor(code: number);
+    /** STATESAMPLER_EINVAL_RANK and so on, as a number. */
+    readonly code: number;
+}
+
+/** A keyed bijection on [0, numSamples). */
+export interface Perm<T extends number | bigint = number> {
+    readonly bigint: boolean;
+    readonly numSamples: T;
+    at(position: Whole): T;
+    inverse(index: Whole): T;
+    /** The indices at first, first + stride, ...: so many, or as many as an
+        array holds. */
+    fill(first: Whole, count: number, stride?: Whole): Indices<T>;
+    fill<A extends IndexArray>(first: Whole, into: A, stride?: Whole): A;
+}
+
+export const Perm: {
+    new (numSamples: Whole, options: {
+        seed?: Whole; epoch?: Whole; stream?: Whole; bigint: true;
+    }): Perm<bigint>;
+    new (numSamples: Whole, options?: {
+        seed?: Whole; epoch?: Whole; stream?: Whole; bigint?: false;
+    }): Perm;
+};
+
+/** One rank's batches. `for (const batch of sampler)` takes those that are left
+    of the epoch. An array to write to holds batchSize indices at least. */
+export interface Sampler<T extends number | bigint = number>
+    extends Iterable<Indices<T>> {
+    readonly bigint: boolean;
+    readonly numSamples: T;
+    readonly epoch: T;
+    readonly step: T;
+    /** Infinity with the tail "carry". */
+    readonly numSteps: T | number;
+    readonly position: T;
+    readonly counts: Counts<T>;
+    /** null once at the end of an epoch: the next one has then begun. */
+    next(): Indices<T> | null;
+    next<A extends IndexArray>(into: A): A | null;
+    /** Moves only; false at the end of an epoch. */
+    skip(): boolean;
+    /** The batch of any step of this epoch, without moving. */
+    at(step: Whole): Indices<T> | null;
+    at<A extends IndexArray>(step: Whole, into: A): A | null;
+    seek(step: Whole): void;
+    begin(epoch: Whole): void;
+    setEpoch(epoch: Whole): void;
+    /** How many samples of a batch are repeats: the last ones. */
+    padding(step: Whole): number;
+    locate(index: Whole): Place<T>;
+    /** 64 mixed bits for what is random about a sample. */
+    sampleSeed(epoch: Whole, index: Whole): bigint;
+    reshape(shape: Shape): void;
+    resize(numSamples: Whole): void;
+    /** 112 bytes. */
+    save(): Uint8Array;
+    load(state: Uint8Array): void;
+}
+
+export const Sampler: {
+    new (desc: Dataset & Shape & { bigint: true }): Sampler<bigint>;
+    new (desc: Dataset & Shape & { bigint?: false }): Sampler;
+};
+
+/** What a state holds, and of which run it is. */
+export function describeState(state: Uint8Array): {
+    numSamples: bigint; seed: bigint; epoch: bigint; stream: bigint;
+    chunkSize: bigint; window: bigint; position: bigint; step: bigint;
+    worldSize: number; batchSize: number;
+    order: Order; partition: Partition; tail: Tail;
+};
+
+export interface Source extends Dataset {
+    /** "off": it takes no turns. */
+    weight?: number | "off";
+}
+
+export interface Turn<A> {
+    source: number;
+    indices: A;
+}
+
+/** Datasets that take turns. */
+export interface Mix<T extends number | bigint = number>
+    extends Iterable<Turn<Indices<T>>> {
+    readonly bigint: boolean;
+    readonly turn: T;
+    /** Infinity if it never ends. */
+    readonly numTurns: T | number;
+    readonly epoch: T;
+    next(): Turn<Indices<T>> | null;
+    next<A extends IndexArray>(into: A): Turn<A> | null;
+    at(turn: Whole): Turn<Indices<T>> | null;
+    at<A extends IndexArray>(turn: Whole, into: A): Turn<A> | null;
+    seek(turn: Whole): void;
+    /** From this turn on with these weights, one for each source. */
+    weigh(weights: Iterable<number | "off">): void;
+    reshape(shape: Rank): void;
+    /** How many samples the sources before this one have. */
+    offset(source: number): T;
+    /** Where the sampler of a source is. */
+    progress(source: number): {
+        epoch: T; step: T; numSteps: T | number; position: T };
+    locate(source: number, index: Whole): Place<T> & { turn: T };
+    /** 56 bytes and 88 for each source. */
+    save(): Uint8Array;
+    load(state: Uint8Array): void;
+}
+
+export const Mix: {
+    new (sources: Iterable<Source>,
+         options: Rank & { stop?: Stop; bigint: true }): Mix<bigint>;
+    new (sources: Iterable<Source>,
+         options?: Rank & { stop?: Stop; bigint?: false }): Mix;
+};
+
+/** Proof in 32 bytes that each sample was served exactly once. */
+export class Audit {
+    constructor();
+    readonly count: number;
+    add(indices: IndexArray): void;
+    merge(other: Audit): void;
+    check(numSamples: Whole): boolean;
+    save(): Uint8Array;
+    load(state: Uint8Array): void;
+}

@@ -1,0 +1,683 @@
+/* statesampler.mjs - statesampler.h for JavaScript: node, pages and workers
+
+       import { Sampler } from "./statesampler.mjs";
+
+       const sampler = new Sampler({ numSamples: 1000, batchSize: 8 });
+       for (const batch of sampler) // one epoch
+           train(batch);
+       const state = sampler.save(); // 112 bytes, also in mid-epoch
+
+   What things mean is said in the manual at the head of statesampler.h, and
+   statesampler.d.mts lists all there is. Fields are named as there, in
+   camelCase; an order, a partition, a tail and a stop rule is a word.
+
+   Indices come as numbers, in a Uint32Array where they fit (numSamples at most
+   2^32) and otherwise in a Float64Array. An array is yours to keep; to have
+   none made, give one to write to. With `bigint: true` indices come in a
+   BigUint64Array, and all other 64-bit numbers as bigints too. Numbers that go
+   in may always be either.
+
+   Whatever is wrong throws an error and changes nothing: a StatesamplerError
+   with the header's code and sentence, or a TypeError or RangeError for what
+   the header cannot see. */
+
+/* --- WebAssembly ---------------------------------------------------------- */
+
+/* A function that does nothing with a vector: is it known here? */
+const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
+               10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+
+/* The bytes of a module, from beside this file or, where somebody has put them
+   there, from this object: base64 by name. */
+const inlined = {};
+
+async function read(name) {
+    if (inlined[name])
+        return Uint8Array.from(atob(inlined[name]), (c) => c.charCodeAt(0));
+    const url = new URL(name, import.meta.url);
+    if (url.protocol === "file:" && globalThis.process?.versions?.node)
+        return (await import("node:fs")).readFileSync(url);
+    const answer = await fetch(url);
+    if (!answer.ok)
+        throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
+    return answer.arrayBuffer();
+}
+
+/* Whether indices are computed with vectors. */
+export const simd = WebAssembly.validate(new Uint8Array(PROBE));
+
+const { instance } = await WebAssembly.instantiate(
+    await read(simd ? "statesampler-simd.wasm" : "statesampler.wasm"));
+const c = instance.exports;
+
+/* --- memory --------------------------------------------------------------- */
+
+const BYTES = Symbol("bytes");
+const object = c.get_object() >>> 0, wordsAt = c.get_words() >>> 0;
+const room = { bytes: 0, indices: 0 };
+let out = 0;       /* where the indices are */
+let inside = null; /* whose bytes are in the object's place */
+let bytes, words;  /* views of the memory, made anew when it grows */
+
+/* Makes room for an object and indices, of which each only becomes more. */
+function reserve(size, indices) {
+    if (size > room.bytes || indices > room.indices) {
+        size = Math.max(size, room.bytes);
+        indices = Math.max(indices, room.indices);
+        const at = indices < 2 ** 32 ? c.reserve(size, indices) >>> 0 : 0;
+        if (at === 0)
+            throw new RangeError(`${indices} indices at a time do not fit in ` +
+                                 "the memory of WebAssembly");
+        out = at;
+        room.bytes = size;
+        room.indices = indices;
+    }
+    if (bytes?.buffer !== c.memory.buffer) {
+        bytes = new Uint8Array(c.memory.buffer);
+        words = new BigUint64Array(c.memory.buffer, wordsAt, 13);
+    }
+}
+
+/* The one that is there gets its bytes back. */
+function leave() {
+    inside?.[BYTES].set(bytes.subarray(object, object + inside[BYTES].length));
+    inside = null;
+}
+
+/* Brings an object to its place, with room for indices behind it. */
+function enter(thing, indices = 0) {
+    reserve(thing[BYTES].length, indices);
+    if (inside !== thing) {
+        leave();
+        bytes.set(thing[BYTES], object);
+        inside = thing;
+    }
+}
+
+/* Makes a new object in the place, by a function that returns a code. */
+function make(thing, size, init) {
+    reserve(size, 0);
+    leave();
+    bytes.fill(0, object, object + size);
+    check(init());
+    thing[BYTES] = new Uint8Array(size);
+    inside = thing;
+}
+
+/* Copies bytes to where the indices are. */
+function bring(thing, from) {
+    if (!(from instanceof Uint8Array))
+        throw new TypeError("a state is a Uint8Array");
+    enter(thing, Math.ceil(from.length / 8));
+    bytes.set(from, out);
+    return from.length;
+}
+
+const fetched = (size) => bytes.slice(out, out + size);
+
+/* --- errors --------------------------------------------------------------- */
+
+export class StatesamplerError extends Error {
+    constructor(code) {
+        let at = c.error(code) >>> 0, text = "";
+        for (const memory = new Uint8Array(c.memory.buffer); memory[at]; at++)
+            text += String.fromCharCode(memory[at]);
+        super(text);
+        this.name = "StatesamplerError";
+        this.code = code;
+    }
+}
+
+/* Returns a code that is no error. */
+function check(code) {
+    if (code < 0)
+        throw new StatesamplerError(code);
+    return code;
+}
+
+/* --- numbers that go in and come out -------------------------------------- */
+
+/* A whole number of 64 bits, as a bigint. */
+function big(name, value) {
+    const whole = typeof value === "bigint" || Number.isSafeInteger(value);
+    const number = whole ? BigInt(value) : -1n;
+    if (number < 0n || number >> 64n)
+        throw new RangeError(`${name} is no whole number from 0 to 2^64 - 1 (` +
+                             `above 2^53 a bigint): ${String(value)}`);
+    return number;
+}
+
+function half(name, value) {
+    if (!Number.isInteger(value) || value < 0 || value >= 2 ** 32)
+        throw new RangeError(`${name} is no whole number from 0 to 2^32 - 1: ` +
+                             String(value));
+    return value;
+}
+
+function word(name, value, list) {
+    const at = list.indexOf(value);
+    if (at < 0)
+        throw new TypeError(`${name} is ${String(value)}: it must be one of ` +
+                            list.join(", "));
+    return at;
+}
+
+/* A number below 2^53, or with bigint whatever it is. */
+function give(thing, value) {
+    value = BigInt.asUintN(64, value);
+    if (thing.bigint)
+        return value;
+    if (value > Number.MAX_SAFE_INTEGER)
+        throw new RangeError(`${value} is above 2^53 - 1: ask for it with ` +
+                             "bigint: true");
+    return Number(value);
+}
+
+/* The same where the header says NONE for what has no end. */
+const giveCount = (thing, value) =>
+    BigInt.asUintN(64, value) === 2n ** 64n - 1n ? Infinity
+        : give(thing, value);
+
+/* The first of the answers, by their names. */
+const answers = (thing, ...names) =>
+    Object.fromEntries(names.map((name, i) =>
+        [name, giveCount(thing, words[i])]));
+
+/* --- arrays of indices ---------------------------------------------------- */
+
+const KINDS = [Uint32Array, Float64Array, BigUint64Array];
+
+/* The array for indices below n, or of the kind of one that is given. */
+function kindOf(n, bigint, into) {
+    const kind = into ? KINDS.find((one) => into instanceof one)
+        : bigint ? BigUint64Array : n > 2n ** 32n ? Float64Array : Uint32Array;
+    if (!kind)
+        throw new TypeError("indices go to a Uint32Array, a Float64Array or " +
+                            "a BigUint64Array");
+    if (kind === Uint32Array && n > 2n ** 32n)
+        throw new RangeError("indices of more than 2^32 samples do not fit " +
+                             "in a Uint32Array");
+    return kind;
+}
+
+function checkRoom(into, count) {
+    if (into && into.length < count)
+        throw new RangeError(`an array of ${into.length} is too short for ` +
+                             `${count} indices`);
+}
+
+/* Takes so many indices out, to a new array or to the front of one. */
+function indicesOf(kind, count, into) {
+    if (kind === Uint32Array)
+        c.give_uint32(count);
+    else if (kind === Float64Array)
+        c.give_float64(count);
+    const found = new kind(c.memory.buffer, out, count);
+    if (!into)
+        return found.slice();
+    into.set(found);
+    return count === into.length ? into : into.subarray(0, count);
+}
+
+/* --- descriptions --------------------------------------------------------- */
+
+export const ORDERS = ["shuffle", "sequential", "window", "replacement"];
+export const PARTITIONS = ["interleaved", "blocked"];
+export const TAILS = ["pad", "drop", "uneven", "carry"];
+export const STOPS = ["first", "all", "restart", "never"];
+
+/* A name that is not known is an error, and no field that is left out. */
+function known(fields, names) {
+    if (typeof fields !== "object" || fields === null)
+        throw new TypeError("a description is an object with named fields");
+    for (const name of Object.keys(fields))
+        word("a field", name, names);
+}
+
+const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
+                "rank", "worldSize", "batchSize", "order", "partition", "tail",
+                "dropLast"];
+
+function numSamplesOf(numSamples, bigint) {
+    const n = big("numSamples", numSamples);
+    if (!bigint && n >> 53n)
+        throw new RangeError("numSamples is 2^53 or more, and numbers do not " +
+                             "hold such indices: ask for bigint: true");
+    return n;
+}
+
+/* The arguments that every function of C takes for a description. */
+function describe(desc, bigint) {
+    const { numSamples, seed = 0, epoch = 0, stream = 0, chunkSize = 0,
+            window = 0, rank = 0, worldSize = 1, batchSize = 1,
+            order = "shuffle", partition = "interleaved", tail = "pad",
+            dropLast = false } = desc;
+    return [
+        numSamplesOf(numSamples, bigint), big("seed", seed),
+        big("epoch", epoch), big("stream", stream),
+        big("chunkSize", chunkSize), big("window", window),
+        half("rank", rank), half("worldSize", worldSize),
+        half("batchSize", batchSize), word("order", order, ORDERS),
+        word("partition", partition, PARTITIONS), word("tail", tail, TAILS),
+        word("dropLast", dropLast, [false, true]),
+    ];
+}
+
+/* --- perm ----------------------------------------------------------------- */
+
+const CHUNK = 8192; /* indices that are computed at a time: 64 KiB */
+
+export class Perm {
+    constructor(numSamples, options = {}) {
+        known(options, ["seed", "epoch", "stream", "bigint"]);
+        const { seed = 0, epoch = 0, stream = 0, bigint = false } = options;
+        const n = numSamplesOf(numSamples, bigint);
+        const numbers = [big("seed", seed), big("epoch", epoch),
+                         big("stream", stream)];
+        make(this, c.perm_bytes(), () => c.perm_init(n, ...numbers));
+        this.bigint = bigint;
+        this.numSamples = give(this, n);
+    }
+
+    #below(name, value) {
+        const number = big(name, value);
+        if (number >= BigInt(this.numSamples))
+            throw new RangeError(`${name} is ${number}: it must be below ` +
+                                 `${this.numSamples}`);
+        return number;
+    }
+
+    at(position) {
+        const number = this.#below("position", position);
+        enter(this);
+        return give(this, c.perm_at(number));
+    }
+
+    inverse(index) {
+        const number = this.#below("index", index);
+        enter(this);
+        return give(this, c.perm_inverse(number));
+    }
+
+    /* The indices at first, first + stride, ...: so many, or an array full. */
+    fill(first, count, stride = 1) {
+        const into = typeof count === "object" ? count : null;
+        const n = BigInt(this.numSamples), by = big("stride", stride);
+        const kind = kindOf(n, this.bigint, into);
+        const total = into ? into.length : half("count", count);
+        const start = total > 0 ? this.#below("first", first) : 0n;
+        if (total > 0)
+            this.#below("the last position", start + by * BigInt(total - 1));
+        const all = into ?? new kind(total);
+        enter(this, Math.min(total, CHUNK));
+        for (let done = 0; done < total; done += CHUNK) {
+            const some = Math.min(total - done, CHUNK);
+            c.perm_fill(start + by * BigInt(done), by, some);
+            indicesOf(kind, some, all.subarray(done, done + some));
+        }
+        return all;
+    }
+}
+
+/* --- sampler -------------------------------------------------------------- */
+
+export class Sampler {
+    #n;
+    #batchSize;
+
+    constructor(desc) {
+        known(desc, [...FIELDS, "bigint"]);
+        const numbers = describe(desc, desc.bigint);
+        make(this, c.sampler_bytes(), () => c.init(...numbers));
+        this.bigint = Boolean(desc.bigint);
+        this.#n = numbers[0];
+        this.#batchSize = desc.batchSize || 1;
+    }
+
+    /* The next batch; null once at the end of an epoch. */
+    next(into) {
+        const kind = kindOf(this.#n, this.bigint, into);
+        checkRoom(into, this.#batchSize);
+        enter(this, this.#batchSize);
+        if (!c.next())
+            return null;
+        return indicesOf(kind, Number(words[0]), into);
+    }
+
+    /* Moves as next does, and computes nothing: false at the end. */
+    skip() {
+        enter(this);
+        return c.skip() === 1;
+    }
+
+    /* The batch of any step of this epoch; null past its end. */
+    at(step, into) {
+        const number = big("step", step);
+        const kind = kindOf(this.#n, this.bigint, into);
+        checkRoom(into, this.#batchSize);
+        enter(this, this.#batchSize);
+        if (!check(c.at(number)))
+            return null;
+        return indicesOf(kind, Number(words[0]), into);
+    }
+
+    /* The batches that are left of this epoch. */
+    *[Symbol.iterator]() {
+        for (let batch; (batch = this.next()) !== null;)
+            yield batch;
+    }
+
+    seek(step) {
+        const number = big("step", step);
+        enter(this);
+        check(c.seek(number));
+    }
+
+    begin(epoch) {
+        const number = big("epoch", epoch);
+        enter(this);
+        c.begin(number);
+    }
+
+    setEpoch(epoch) {
+        const number = big("epoch", epoch);
+        enter(this);
+        c.set_epoch(number);
+    }
+
+    get epoch() {
+        enter(this);
+        return give(this, c.epoch());
+    }
+
+    get step() {
+        enter(this);
+        return give(this, c.step());
+    }
+
+    /* Infinity with the tail carry. */
+    get numSteps() {
+        enter(this);
+        return giveCount(this, c.num_steps());
+    }
+
+    get position() {
+        enter(this);
+        return give(this, c.position());
+    }
+
+    get numSamples() {
+        return give(this, this.#n);
+    }
+
+    get counts() {
+        enter(this);
+        c.get_counts();
+        return answers(this, "positions", "padded", "dropped", "steps",
+                       "rankSamples", "rankBatches");
+    }
+
+    padding(step) {
+        const number = big("step", step);
+        enter(this);
+        return c.padding(number) >>> 0;
+    }
+
+    locate(index) {
+        const number = big("index", index);
+        enter(this);
+        check(c.locate(number));
+        return answers(this, "position", "step", "rank", "slot");
+    }
+
+    /* Always a bigint: 64 mixed bits. */
+    sampleSeed(epoch, index) {
+        const numbers = [big("epoch", epoch), big("index", index)];
+        enter(this);
+        return BigInt.asUintN(64, c.sample_seed(...numbers));
+    }
+
+    reshape({ rank = 0, worldSize = 1, batchSize = this.#batchSize }) {
+        const numbers = [half("rank", rank), half("worldSize", worldSize),
+                         half("batchSize", batchSize)];
+        enter(this);
+        check(c.reshape(...numbers));
+        this.#batchSize = batchSize || 1;
+    }
+
+    resize(numSamples) {
+        const n = numSamplesOf(numSamples, this.bigint);
+        enter(this);
+        check(c.resize(n));
+        this.#n = n;
+    }
+
+    save() {
+        const size = c.state_bytes();
+        enter(this, Math.ceil(size / 8));
+        check(c.save());
+        return fetched(size);
+    }
+
+    load(state) {
+        const size = bring(this, state);
+        check(c.load(size));
+    }
+}
+
+/* What a state holds: the description of the run that saved it, and where it
+   is. All 64-bit numbers are bigints. */
+export function describeState(state) {
+    const audit = new Audit(), wide = { bigint: true };
+    check(c.describe(bring(audit, state)));
+    const found = answers(wide, "numSamples", "seed", "epoch", "stream",
+                          "chunkSize", "window", "position", "step");
+    const [worldSize, batchSize, order, partition, tail] =
+        Array.from(words.subarray(8), Number);
+    return { ...found, worldSize, batchSize, order: ORDERS[order],
+             partition: PARTITIONS[partition], tail: TAILS[tail] };
+}
+
+/* --- mix ------------------------------------------------------------------ */
+
+/* The weight of a source that takes no turns. */
+const OFF = 2 ** 32 - 1;
+const weightOf = (weight) =>
+    weight === "off" ? OFF : half("weight", weight);
+
+export class Mix {
+    #n;
+    #batchSize;
+    #count;
+
+    /* sources: descriptions, without rank and worldSize, and each with its
+       weight. */
+    constructor(sources, options = {}) {
+        known(options, ["stop", "rank", "worldSize", "bigint"]);
+        const { stop = "first", rank = 0, worldSize = 1,
+                bigint = false } = options;
+        const rule = word("stop", stop, STOPS);
+        const list = Array.from(sources, (source) => {
+            known(source, [...FIELDS, "weight"]);
+            const { weight = 1, ...desc } = source;
+            return [weightOf(weight),
+                    ...describe({ ...desc, rank, worldSize }, bigint)];
+        });
+        const size = c.mix_bytes(list.length) >>> 0;
+        if (size === 0)
+            throw new RangeError("a mix has at most 2^20 sources here");
+        make(this, size, () => {
+            list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
+            return c.mix_init(list.length, rule);
+        });
+        this.bigint = bigint;
+        this.#count = list.length;
+        this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
+        this.#batchSize = list.reduce(
+            (most, numbers) => Math.max(most, numbers[9]), 1);
+    }
+
+    #source(source) {
+        if (!Number.isInteger(source) || source < 0 || source >= this.#count)
+            throw new RangeError(`there is no source ${String(source)}: they ` +
+                                 `are 0 to ${this.#count - 1}`);
+        return source;
+    }
+
+    #turn(ask, into) {
+        const kind = kindOf(this.#n, this.bigint, into);
+        checkRoom(into, this.#batchSize);
+        enter(this, this.#batchSize);
+        if (!check(ask()))
+            return null;
+        const source = Number(words[1]);
+        return { source, indices: indicesOf(kind, Number(words[0]), into) };
+    }
+
+    /* The next turn: { source, indices }; null once at the end of an epoch. */
+    next(into) {
+        return this.#turn(() => c.mix_next(), into);
+    }
+
+    at(turn, into) {
+        const number = big("turn", turn);
+        return this.#turn(() => c.mix_at(number), into);
+    }
+
+    *[Symbol.iterator]() {
+        for (let turn; (turn = this.next()) !== null;)
+            yield turn;
+    }
+
+    seek(turn) {
+        const number = big("turn", turn);
+        enter(this);
+        check(c.mix_seek(number));
+    }
+
+    /* From here on with these weights, one for each source. */
+    weigh(weights) {
+        const list = Uint32Array.from(weights, weightOf);
+        if (list.length !== this.#count)
+            throw new RangeError(`${list.length} weights for ${this.#count} ` +
+                                 "sources");
+        bring(this, new Uint8Array(list.buffer));
+        check(c.mix_weigh());
+    }
+
+    reshape({ rank = 0, worldSize = 1 }) {
+        const numbers = [half("rank", rank), half("worldSize", worldSize)];
+        enter(this);
+        check(c.mix_reshape(...numbers));
+    }
+
+    get turn() {
+        enter(this);
+        return give(this, c.mix_turn());
+    }
+
+    /* Infinity if it never ends. */
+    get numTurns() {
+        enter(this);
+        return giveCount(this, c.mix_num_turns());
+    }
+
+    get epoch() {
+        enter(this);
+        return give(this, c.mix_epoch());
+    }
+
+    /* How many samples the sources before this one have. */
+    offset(source) {
+        if (source !== this.#count)
+            this.#source(source);
+        enter(this);
+        return give(this, c.mix_offset(source));
+    }
+
+    /* Where the sampler of a source is. */
+    progress(source) {
+        this.#source(source);
+        enter(this);
+        c.mix_progress(source);
+        return answers(this, "epoch", "step", "numSteps", "position");
+    }
+
+    locate(source, index) {
+        const number = big("index", index);
+        half("source", source);
+        enter(this);
+        check(c.mix_locate(source, number));
+        return answers(this, "position", "step", "rank", "slot", "turn");
+    }
+
+    save() {
+        enter(this);
+        const size = c.mix_state_bytes() >>> 0;
+        enter(this, Math.ceil(size / 8));
+        check(c.mix_save());
+        return fetched(size);
+    }
+
+    load(state) {
+        const size = bring(this, state);
+        check(c.mix_load(size));
+    }
+}
+
+/* --- audit ---------------------------------------------------------------- */
+
+/* Proof in 32 bytes that each of [0, numSamples) was served exactly once. */
+export class Audit {
+    constructor() {
+        this[BYTES] = new Uint8Array(c.audit_bytes());
+    }
+
+    add(indices) {
+        const kind = kindOf(0n, false, indices);
+        for (let done = 0; done < indices.length; done += CHUNK) {
+            const some = indices.subarray(done, done + CHUNK);
+            enter(this, some.length);
+            new kind(c.memory.buffer, out, some.length).set(some);
+            if (kind === Uint32Array)
+                c.take_uint32(some.length);
+            else if (kind === Float64Array && !c.take_float64(some.length))
+                throw new RangeError("an index is no whole number from 0 to " +
+                                     "2^53");
+            c.audit_add(some.length);
+        }
+    }
+
+    merge(other) {
+        leave();
+        bring(this, other[BYTES]);
+        c.audit_merge();
+    }
+
+    check(numSamples) {
+        const n = big("numSamples", numSamples);
+        enter(this);
+        return c.audit_check(n) === 1;
+    }
+
+    get count() {
+        enter(this);
+        return give({ bigint: false }, c.audit_count());
+    }
+
+    /* 32 bytes, to go on with in a new Audit. */
+    save() {
+        if (inside === this)
+            leave();
+        return this[BYTES].slice();
+    }
+
+    load(state) {
+        const size = this[BYTES].length;
+        if (!(state instanceof Uint8Array) || state.length !== size)
+            throw new TypeError(`the state of an audit is ${size} bytes`);
+        if (inside === this)
+            leave();
+        this[BYTES] = state.slice();
+    }
+}

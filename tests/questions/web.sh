@@ -1,0 +1,78 @@
+# web.sh - the header in JavaScript, and the page: examples/web.
+
+# One question of tests/web/module.mjs, with vectors or without.
+module() { # QUESTION simd|plain
+    (cd "$root" && quietly_web &&
+        TMPDIR=$folder/tmp timeout -k 10 250 \
+            node tests/web/module.mjs "$@")
+}
+
+# Two questions may need them at the same time: make sees that they are there.
+quietly_web() {
+    "$MAKE" -s web build/indices >"$folder/said" 2>&1 || {
+        cat "$folder/said"
+        return 1
+    }
+}
+
+# The small one with its module is what a page of few bytes fetches.
+web_sizes() {
+    (cd "$root" && quietly_web)
+    for file in statesampler.mjs statesampler.wasm statesampler-simd.wasm; do
+        gzip -9 <"$root/build/web/$file" | wc -c
+    done >sizes
+    { read -r module; read -r plain; read -r simd; } <sizes
+    whole=$((module + plain))
+    [ $whole -le 16384 ] || {
+        echo "module and WebAssembly without vectors are $whole bytes gzipped"
+        return 1
+    }
+    echo "note: $whole bytes gzipped, $((module + simd)) with vectors"
+}
+
+web_types() {
+    (cd "$root" && quietly_web)
+    quietly tsc --strict --noEmit --target es2020 --module es2020 \
+        --moduleResolution node16 "$root/tests/web/types.mts"
+}
+
+# One question of tests/web/page.mjs, in a Chromium of its own.
+page() { # QUESTION
+    (cd "$root" && quietly_web &&
+        TMPDIR=$folder/tmp timeout -k 10 250 node tests/web/page.mjs "$1")
+}
+
+# What people open from disk or send each other.
+page_size() {
+    (cd "$root" && quietly_web)
+    size=$(wc -c <"$root/build/web/index.html")
+    [ "$size" -lt 300000 ] || {
+        echo "the page has $size bytes"
+        return 1
+    }
+    grep -oE '(src|href)="[^"#]*"|url\([^)]*\)|@import' \
+        "$root/build/web/index.html" | grep -v '"data:,"' | nothing
+    echo "note: $size bytes"
+}
+
+questions() {
+    tool clang 'JavaScript' && tool wasm-ld 'JavaScript' &&
+        tool node 'JavaScript' || return 0
+    for variant in simd plain; do
+        for question in vectors elastic exchange kinds mixes errors \
+            memory_stays; do
+            ask "JavaScript, $variant: $question" module $question $variant
+        done
+    done
+    ask 'JavaScript: all there is is declared' module declared simd
+    ask 'JavaScript: 16 KiB gzipped at most, whole' web_sizes
+    if tool tsc "JavaScript's declarations"; then
+        ask 'JavaScript: its declarations, by tsc' web_types
+    fi
+    ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
+    tool chromium 'The page in a browser' || return 0
+    for question in vectors kill_and_resume reload bad_input storage_full \
+        look million; do
+        ask "The page in Chromium: $question" page $question
+    done
+}

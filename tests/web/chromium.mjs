@@ -1,0 +1,151 @@
+/* chromium.mjs - a headless Chromium, driven over a pipe by its DevTools
+   protocol: messages of JSON, each ended by a zero byte. */
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/* Starts one with a profile of its own, which is kept until close. */
+export async function launch(folder) {
+    const options = ["--headless=new", "--remote-debugging-pipe",
+                     "--disable-gpu", "--no-first-run", "--disable-sync",
+                     "--disable-background-networking",
+                     "--disable-component-update", "--force-color-profile=srgb",
+                     "--disable-dev-shm-usage", `--user-data-dir=${folder}`];
+    if (process.getuid() === 0)
+        options.push("--no-sandbox"); /* it refuses to be root's with one */
+    const child = spawn("chromium", [...options, "about:blank"], {
+        stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+        env: { ...process.env, HOME: folder } });
+    const [, , , to, from] = child.stdio, waiting = new Map(), events = [];
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    let number = 0, rest = "";
+    from.setEncoding("utf8").on("data", (text) => {
+        const messages = (rest + text).split("\0");
+        rest = messages.pop();
+        for (const message of messages.map((one) => JSON.parse(one))) {
+            if (message.id)
+                waiting.get(message.id)?.(message);
+            else
+                events.forEach((hear) => hear(message));
+        }
+    });
+    to.on("error", () => {});
+    ended.then(() => waiting.forEach((answer) =>
+        answer({ error: { message: "Chromium has ended" } })));
+
+    async function send(method, params = {}, sessionId) {
+        const id = ++number;
+        const answer = new Promise((resolve) => waiting.set(id, resolve));
+        to.write(JSON.stringify({ id, method, params, sessionId }) + "\0");
+        const { result, error } = await answer;
+        waiting.delete(id);
+        if (error)
+            throw new Error(`${method}: ${error.message}`);
+        return result;
+    }
+
+    /* Ends it as a crash would, at once. */
+    async function kill() {
+        child.kill("SIGKILL");
+        await ended;
+    }
+
+    async function close() {
+        await send("Browser.close").catch(() => {});
+        await Promise.race([ended, wait(5000).then(kill)]);
+    }
+
+    return { send, kill, close, hear: (listener) => events.push(listener) };
+}
+
+/* A page: of a width and height, light or dark. */
+export async function open(browser, url, { width = 1280, height = 800,
+                                           scale = 1, dark = false,
+                                           phone = false, calm = false } = {}) {
+    const { targetId } = await browser.send("Target.createTarget",
+                                            { url: "about:blank" });
+    const { sessionId } = await browser.send("Target.attachToTarget",
+                                             { targetId, flatten: true });
+    const send = (method, params) => browser.send(method, params, sessionId);
+    const errors = [];
+    browser.hear(({ method, params, sessionId: where }) => {
+        if (where !== sessionId)
+            return;
+        if (method === "Runtime.exceptionThrown")
+            errors.push(params.exceptionDetails.exception?.description ??
+                        params.exceptionDetails.text);
+        if (method === "Runtime.consoleAPICalled" && params.type === "error")
+            errors.push(params.args.map((one) => one.value).join(" "));
+        if (method === "Log.entryAdded" && params.entry.level === "error")
+            errors.push(params.entry.text);
+    });
+    await send("Runtime.enable");
+    await send("Log.enable");
+    await send("Page.enable");
+    await send("Emulation.setDeviceMetricsOverride", {
+        width, height, deviceScaleFactor: scale, mobile: phone });
+    await send("Emulation.setEmulatedMedia", { features: [
+        { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+        { name: "prefers-reduced-motion",
+          value: calm ? "reduce" : "no-preference" }] });
+
+    async function evaluate(expression) {
+        const { result, exceptionDetails } = await send("Runtime.evaluate", {
+            expression, awaitPromise: true, returnByValue: true });
+        if (exceptionDetails)
+            throw new Error(exceptionDetails.exception?.description ??
+                            exceptionDetails.text);
+        return result.value;
+    }
+
+    /* Until an expression holds; 30 seconds at most. */
+    async function until(expression) {
+        for (let i = 0; i < 600; i++) {
+            if (await evaluate(expression))
+                return;
+            await wait(50);
+        }
+        throw new Error(`never: ${expression}`);
+    }
+
+    /* Where the middle of an element is, once it is in sight. */
+    const middle = (selector) => evaluate(`(() => {
+        const element = document.querySelector(${JSON.stringify(selector)});
+        element.scrollIntoView({ block: "center" });
+        const { x, y, width, height } = element.getBoundingClientRect();
+        return { x: x + width / 2, y: y + height / 2 };
+    })()`);
+
+    async function click(selector) {
+        const at = await middle(selector);
+        for (const type of ["mousePressed", "mouseReleased"])
+            await send("Input.dispatchMouseEvent",
+                       { type, ...at, button: "left", clickCount: 1 });
+    }
+
+    async function press(key, code) {
+        for (const type of ["keyDown", "keyUp"])
+            await send("Input.dispatchKeyEvent", {
+                type, key, code: key, windowsVirtualKeyCode: code,
+                text: type === "keyDown" && key === "Enter" ? "\r" : undefined
+            });
+    }
+
+    const type = (text) => send("Input.insertText", { text });
+
+    async function shoot(file, whole = false) {
+        const { data } = await send("Page.captureScreenshot", {
+            format: "png", captureBeyondViewport: whole });
+        fs.writeFileSync(file, Buffer.from(data, "base64"));
+    }
+
+    async function load() {
+        await send("Page.navigate", { url });
+        await until("document.body?.dataset.ready === 'yes'");
+    }
+
+    await load();
+    return { send, evaluate, until, click, press, type, shoot, load, errors,
+             close: () => browser.send("Target.closeTarget", { targetId }) };
+}

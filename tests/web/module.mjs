@@ -1,0 +1,427 @@
+/* module.mjs - does statesampler.mjs do what the header does?
+
+       node module.mjs QUESTION simd|plain
+
+   in the project's root, after make web and make build/indices. Each question
+   is a function of this file. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+
+const [question, variant] = process.argv.slice(2);
+
+/* What loads the module sees is kept: whether its memory grows. */
+let memory;
+if (variant === "plain")
+    WebAssembly.validate = () => false;
+const instantiate = WebAssembly.instantiate;
+WebAssembly.instantiate = async (...args) => {
+    const made = await instantiate(...args);
+    memory = made.instance.exports.memory;
+    return made;
+};
+const library = await import(process.cwd() + "/build/web/statesampler.mjs");
+const { Audit, Mix, Perm, Sampler, StatesamplerError, describeState,
+        ORDERS, PARTITIONS, TAILS } = library;
+assert.equal(library.simd, variant === "simd");
+
+let checks = 0;
+function same(have, want, what) {
+    checks++;
+    assert.deepEqual(have, want, what);
+}
+
+const hex = (bytes) => Buffer.from(bytes).toString("hex");
+const unhex = (text) => new Uint8Array(Buffer.from(text, "hex"));
+
+/* --- tests/vectors.json --------------------------------------------------- */
+
+let digest; /* FNV-1a of 64 bits */
+function hash(byte) {
+    digest = BigInt.asUintN(64, (digest ^ BigInt(byte)) * 0x100000001b3n);
+}
+function take(number) {
+    for (let i = 0n; i < 64n; i += 8n)
+        hash(BigInt(number) >> i & 255n);
+}
+
+function perm_case({ n, seed, epoch, stream, first, stride, count, ...want }) {
+    const perm = new Perm(BigInt(n), {
+        seed: BigInt(seed), epoch: BigInt(epoch), stream: BigInt(stream),
+        bigint: true });
+    const fill = () => perm.fill(BigInt(first), count, BigInt(stride));
+    /* Some cases of the file ask C for positions that there are not. */
+    if (BigInt(first) + BigInt(stride) * BigInt(count - 1) >= BigInt(n)) {
+        assert.throws(fill, RangeError);
+        return false;
+    }
+    fill().forEach((index, i) => {
+        const x = BigInt(first) + BigInt(i) * BigInt(stride);
+        const position = perm.inverse(x);
+        assert.equal(perm.at(x), index);
+        if (i < want.indices.length) {
+            same(String(index), String(want.indices[i]));
+            same(String(position), String(want.positions[i]));
+        }
+        take(index);
+        take(position);
+    });
+    return true;
+}
+
+function describe(d) {
+    const wide = (name) => BigInt(d[name] ?? 0);
+    return {
+        numSamples: wide("num_samples"), seed: wide("seed"),
+        epoch: wide("epoch"), stream: wide("stream"),
+        chunkSize: wide("chunk_size"), window: wide("window"),
+        rank: d.rank ?? 0, worldSize: d.world_size ?? 0,
+        batchSize: d.batch_size ?? 0, order: ORDERS[d.order ?? 0],
+        partition: PARTITIONS[d.partition ?? 0], tail: TAILS[d.tail ?? 0],
+        dropLast: Boolean(d.drop_last), bigint: true };
+}
+
+function take_place(sampler, index) {
+    try {
+        const { position, step, rank, slot } = sampler.locate(index);
+        [position, step, rank, slot].forEach(take);
+    } catch (error) {
+        take(Math.trunc(-error.code / 100));
+    }
+}
+
+function sampler_case(d) {
+    const sampler = new Sampler(describe(d));
+    if (d.load)
+        sampler.load(unhex(d.load));
+    if (d.seek !== undefined)
+        sampler.seek(BigInt(d.seek));
+    for (let call = 0; call < d.calls; call++) {
+        const step = sampler.step;
+        sampler.save().forEach(hash);
+        take(step);
+        take(sampler.padding(step));
+        take_place(sampler, BigInt(37 * call) % (sampler.numSamples + 1n));
+        let batch = sampler.next();
+        /* The file passes over a step in which this rank has no sample. */
+        if (batch?.length === 0)
+            same(sampler.next(), null);
+        batch = Array.from(batch ?? [], String);
+        if (call < d.next.length)
+            same(batch, d.next[call].map(String));
+        take(batch.length);
+        batch.forEach(take);
+    }
+    sampler.save().forEach(hash);
+    if (d.state)
+        same(hex(sampler.save()), d.state);
+}
+
+function seed_case(d) {
+    const sampler = new Sampler({ numSamples: 10, seed: BigInt(d.seed),
+                                  stream: BigInt(d.stream) });
+    d.indices.forEach((index, i) =>
+        same(String(sampler.sampleSeed(BigInt(d.epoch), BigInt(index))),
+             String(d.seeds[i])));
+}
+
+function vectors() {
+    const { cases } = JSON.parse(fs.readFileSync("tests/vectors.json"));
+    for (const wanted of cases) {
+        digest = 0xcbf29ce484222325n;
+        if (wanted.kind === "seed")
+            seed_case(wanted);
+        else if (wanted.kind === "perm" && !perm_case(wanted))
+            continue;
+        else if (wanted.kind === "sampler")
+            sampler_case(wanted);
+        if (wanted.digest)
+            same(digest.toString(16).padStart(16, "0"), wanted.digest);
+    }
+    assert.ok(checks > 2 * cases.length);
+}
+
+/* --- 8 ranks, then 3, then 5 ---------------------------------------------- */
+
+/* All ranks of a shape, that go on from a state: some steps of each. */
+function serve(desc, worldSize, batchSize, state, steps, audit) {
+    let last;
+    for (let rank = 0; rank < worldSize; rank++) {
+        const sampler = new Sampler({ ...desc, rank, worldSize, batchSize });
+        if (state)
+            sampler.load(state);
+        for (let step = 0; step < steps; step++) {
+            const batch = sampler.next();
+            if (batch === null)
+                break;
+            audit.add(batch);
+        }
+        assert.ok(rank === 0 || hex(sampler.save()) === last);
+        last = hex(sampler.save());
+    }
+    return unhex(last);
+}
+
+function elastic() {
+    for (const numSamples of [1000, 1003, 100003])
+        for (const order of ["shuffle", "sequential", "window"])
+            for (const partition of PARTITIONS) {
+                const desc = { numSamples, order, partition, tail: "uneven",
+                               seed: 7, chunkSize: 10, window: 4 };
+                const audit = new Audit(), rest = new Audit();
+                let state = serve(desc, 8, 4, null, 5, audit);
+                same(audit.check(numSamples), false);
+                state = serve(desc, 3, 16, state, 4, audit);
+                serve(desc, 5, 2, state, Infinity, rest);
+                audit.merge(rest);
+                same(audit.count, numSamples);
+                same(audit.check(numSamples), true);
+                same(audit.check(numSamples + 1), false);
+            }
+    /* The same without a state. */
+    const by_state = new Sampler({ numSamples: 100, batchSize: 5 });
+    by_state.next();
+    const reshaped = new Sampler({ numSamples: 100, batchSize: 5 });
+    reshaped.load(by_state.save());
+    reshaped.reshape({ rank: 1, worldSize: 3, batchSize: 7 });
+    const loaded = new Sampler({ numSamples: 100, rank: 1, worldSize: 3,
+                                 batchSize: 7 });
+    loaded.load(by_state.save());
+    same([...reshaped], [...loaded]);
+}
+
+/* --- states from and to a program in C ------------------------------------ */
+
+function indices(...options) {
+    const { status, stdout, stderr } =
+        spawnSync("build/indices", options, { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    return stdout.trim().split("\n").map(Number);
+}
+
+/* The two take turns in one epoch, by a file. */
+function exchange() {
+    const folder = fs.mkdtempSync((process.env.TMPDIR ?? "/tmp") + "/web");
+    const file = folder + "/state";
+    const all = ["--num-samples", "1000", "--seed", "9", "--batch-size", "10",
+                 "--order", "window", "--chunk-size", "16", "--window", "4"];
+    const desc = { numSamples: 1000, seed: 9, batchSize: 10, order: "window",
+                   chunkSize: 16, window: 4 };
+    const served = [], want = indices(...all);
+    for (let turn = 0; turn < 5; turn++) {
+        served.push(...indices(...all, "--state", file, "--steps", "8"));
+        const sampler = new Sampler(desc);
+        sampler.load(new Uint8Array(fs.readFileSync(file)));
+        same(sampler.step, 20 * turn + 8);
+        for (let step = 0; step < 12; step++)
+            served.push(...sampler.next());
+        fs.writeFileSync(file, sampler.save());
+    }
+    same(served, want);
+    const state = new Uint8Array(fs.readFileSync(file));
+    same(describeState(state).position, 1000n);
+    same(describeState(state).order, "window");
+    fs.rmSync(folder, { recursive: true });
+}
+
+/* --- numbers and arrays --------------------------------------------------- */
+
+function kinds() {
+    for (const [n, kind] of [[1000, Uint32Array], [2 ** 32, Uint32Array],
+                             [2 ** 32 + 1, Float64Array],
+                             [2 ** 52 + 5, Float64Array]]) {
+        const desc = { numSamples: n, seed: 3, batchSize: 20 };
+        const numbers = new Sampler(desc);
+        const wide = new Sampler({ ...desc, bigint: true });
+        const at = numbers.at(7);
+        same(at.constructor, kind);
+        same(Array.from(at, BigInt), Array.from(wide.at(7)));
+        const doubles = new Float64Array(30);
+        same(numbers.at(7, doubles).length, 20);
+        same(Array.from(doubles.subarray(0, 20)), Array.from(at));
+        const first = numbers.next();
+        numbers.next();
+        same(first, new Sampler(desc).next(), "a batch is one's own");
+        same(typeof wide.step, "bigint");
+        same(numbers.numSteps, Math.ceil(n / 20));
+        same(wide.locate(5).position,
+             BigInt(new Perm(n, { seed: 3 }).inverse(5)));
+    }
+    const far = new Sampler({ numSamples: 2n ** 62n, bigint: true });
+    same(far.next().length, 1);
+    same(far.at(2n ** 62n - 1n).length, 1);
+    const endless = new Sampler({ numSamples: 5, tail: "carry", batchSize: 3 });
+    same(endless.numSteps, Infinity);
+    same([endless.skip(), endless.skip(), endless.epoch], [true, true, 1]);
+    const perm = new Perm(50000, { seed: 1, epoch: 2, stream: 3 });
+    const inverse = perm.fill(0, 50000).map((index) => perm.inverse(index));
+    same(inverse, Uint32Array.from({ length: 50000 }, (_, i) => i));
+    const audit = new Audit();
+    audit.add(perm.fill(0, new Float64Array(25000)));
+    audit.add(perm.fill(25000, new BigUint64Array(25000)));
+    same(audit.check(50000), true);
+    const copy = new Audit();
+    copy.load(audit.save());
+    copy.add(new Uint32Array(1));
+    same([copy.count, copy.check(50000), audit.check(50000)],
+         [50001, false, true]);
+    const epochs = new Sampler({ numSamples: 10, batchSize: 4 });
+    same([[...epochs].length, [...epochs].length, epochs.epoch], [3, 3, 2]);
+}
+
+/* --- mixes ---------------------------------------------------------------- */
+
+const three = [3, 4, 5].map((numSamples) => ({ numSamples, seed: 1 }));
+
+function mixes() {
+    /* The manual's example. */
+    same(["first", "all", "restart", "never"].map(
+        (stop) => new Mix(three, { stop }).numTurns), [9, 12, 17, Infinity]);
+    const options = { stop: "all" };
+    const tail = "uneven";
+    const mix = new Mix([{ numSamples: 40, weight: 3, batchSize: 2, tail },
+                         { numSamples: 30, weight: 1, stream: 5, tail },
+                         { numSamples: 20, weight: "off", tail }], options);
+    const seen = [new Audit(), new Audit(), new Audit()];
+    const want = [...new Array(mix.numTurns).keys()].map((t) => mix.at(t));
+    for (let turn = 0; turn < 20; turn++) {
+        const { source, indices } = mix.next();
+        seen[source].add(indices);
+        same({ source, indices }, want[turn]);
+    }
+    same(seen.map((audit) => audit.count), [30, 5, 0]); /* 3 : 1, of 2 and 1 */
+    same(mix.save().length, 56 + 3 * 88);
+    /* On two ranks, and with the third source. */
+    const ranks = [0, 1].map((rank) => {
+        const other = new Mix([{ numSamples: 40, batchSize: 2, tail },
+                               { numSamples: 30, stream: 5, tail },
+                               { numSamples: 20, tail }],
+                              { stop: "all", rank, worldSize: 2 });
+        other.load(mix.save());
+        other.weigh([1, 1, 1]);
+        return other;
+    });
+    for (const rank of ranks)
+        for (const { source, indices } of rank)
+            seen[source].add(indices);
+    same(seen.map((audit, i) => audit.check([40, 30, 20][i])),
+         [true, true, true]);
+    mix.weigh([1, "off", 1]);
+    const place = mix.locate(2, 7);
+    same(mix.at(place.turn), { source: 2, indices: Uint32Array.of(7) });
+    same([mix.offset(1), mix.offset(3)], [40, 90]);
+    same(mix.progress(2), { epoch: 0, step: 0, numSteps: 20, position: 0 });
+}
+
+/* --- what is wrong -------------------------------------------------------- */
+
+/* Throws, says so, and leaves the object as it was. */
+function refuses(thing, call, expected) {
+    const before = thing && hex(thing.save());
+    checks++;
+    assert.throws(call, expected);
+    if (thing)
+        same(hex(thing.save()), before);
+}
+
+function errors() {
+    const is = (code, message) =>
+        ({ name: "StatesamplerError", code, message });
+    const s = new Sampler({ numSamples: 100, batchSize: 8 });
+    s.next();
+    refuses(null, () => new Sampler({ numSamples: 10, rank: 2, worldSize: 2 }),
+            is(-102, "rank is not below world_size"));
+    refuses(null, () => new Sampler({ numSamples: 10, order: "window" }),
+            { code: -108 });
+    refuses(null, () => new Sampler({ numSamples: 2n ** 63n, bigint: true }),
+            { code: -101 });
+    refuses(null, () => new Sampler({ num_samples: 10 }), TypeError);
+    refuses(null, () => new Sampler({ numSamples: 10, tail: "even" }),
+            /one of pad, drop, uneven, carry/);
+    for (const numSamples of [-1, 0.5, NaN, "10", undefined, 2 ** 53,
+                              2n ** 53n, 2n ** 64n, null])
+        refuses(null, () => new Sampler({ numSamples }), RangeError);
+    refuses(null, () => new Sampler(null), TypeError);
+    refuses(s, () => s.seek(14), { code: -202 });
+    refuses(s, () => s.seek("1"), RangeError);
+    refuses(s, () => s.locate(100), { code: -204 });
+    refuses(s, () => s.reshape({ rank: 9 }), { code: -102 });
+    refuses(s, () => s.resize(200), { code: -142 });
+    refuses(s, () => s.next(new Uint32Array(7)), RangeError);
+    refuses(s, () => s.next([]), TypeError);
+    refuses(s, () => s.next(new Uint16Array(8)), TypeError);
+    refuses(s, () => s.load(new Uint8Array(111)), { code: -302 });
+    refuses(s, () => s.load(s.save().subarray(0, 111)), { code: -301 });
+    refuses(s, () => s.load("state"), TypeError);
+    for (let byte = 0; byte < 112; byte++) {
+        const forged = s.save();
+        forged[byte] ^= 1;
+        refuses(s, () => s.load(forged), StatesamplerError);
+    }
+    refuses(s, () => s.load(new Sampler({ numSamples: 99 }).save()),
+            { code: -501 });
+    const huge = new Sampler({ numSamples: 2 ** 40, batchSize: 2 ** 31 });
+    refuses(huge, () => huge.next(), /do not fit in the memory/);
+    same(huge.locate(5).rank, 0);
+    const mix = new Mix(three);
+    mix.next();
+    refuses(null, () => new Mix([]), { code: -120 });
+    refuses(null, () => new Mix(three, { stop: "never", rank: 1 }),
+            { code: -102 });
+    refuses(mix, () => mix.weigh(["off", "off", "off"]), { code: -124 });
+    refuses(mix, () => mix.weigh([1, 1]), RangeError);
+    refuses(mix, () => mix.locate(3, 0), { code: -207 });
+    refuses(mix, () => mix.progress(3), RangeError);
+    refuses(mix, () => mix.load(s.save()), { code: -302 });
+    const perm = new Perm(10);
+    for (const call of [() => perm.at(10), () => perm.inverse(10),
+                        () => perm.fill(5, 6), () => perm.at(-1)])
+        refuses(null, call, RangeError);
+    const audit = new Audit();
+    refuses(audit, () => audit.add(Float64Array.of(0.5)), RangeError);
+    refuses(audit, () => audit.load(new Uint8Array(31)), TypeError);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+/* Neither WebAssembly's nor JavaScript's grows, however many objects there
+   were. */
+function memory_stays() {
+    const batch = new Uint32Array(16), before = memory.buffer.byteLength;
+    const sampler = new Sampler({ numSamples: 1e6, batchSize: 16 });
+    for (let i = 0; i < 1e6; i++)
+        sampler.next(batch);
+    const size = memory.buffer.byteLength, start = process.memoryUsage().rss;
+    assert.ok(size - before <= 65536);
+    for (let i = 0; i < 2e5; i++) {
+        new Sampler({ numSamples: i, batchSize: 16 }).next();
+        new Perm(i + 1).at(i);
+    }
+    for (let i = 0; i < 8e5; i++)
+        sampler.next();
+    same(memory.buffer.byteLength, size);
+    const more = (process.memoryUsage().rss - start) / 2 ** 20;
+    assert.ok(more < 64, `${more} MiB more`);
+    checks++;
+}
+
+/* --- declarations --------------------------------------------------------- */
+
+/* All that there is at run time is declared. That types.mts, which uses all of
+   it, compiles is the compiler's question. */
+function declared() {
+    const text = fs.readFileSync("build/web/statesampler.d.mts",
+                                 "utf8");
+    for (const [name, value] of Object.entries(library)) {
+        assert.match(
+            text, new RegExp(`export (class|const|function) ${name}\\b`));
+        for (const member of Object.getOwnPropertyNames(value.prototype ?? {})
+            .filter((one) => one !== "constructor"))
+            assert.match(text, new RegExp(`\\b${member}\\b`), member);
+        checks++;
+    }
+}
+
+await { vectors, elastic, exchange, kinds, mixes, errors, memory_stays,
+        declared }[question]();
+console.log(`note: ${checks} checks`);

@@ -1,0 +1,271 @@
+/* page.mjs - does the page work in a browser?
+
+       node tests/web/page.mjs QUESTION
+
+   in the project's root, after make web. Each question is a function of this
+   file, and drives a headless Chromium by mouse and keyboard. */
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { launch, open } from "./chromium.mjs";
+
+const url = "file://" + path.resolve("build/web/index.html");
+const module = path.resolve("build/web/statesampler.mjs");
+const profile = fs.mkdtempSync(path.join(os.tmpdir(), "page"));
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let browser = await launch(profile);
+let note = "";
+
+const text = (page, id) =>
+    page.evaluate(`document.getElementById("${id}").textContent`);
+const bytes = (page) => page.evaluate(
+    `Array.from(document.querySelectorAll("#bytes b"),
+                (cell) => cell.textContent).join("")`);
+const status_has = (page, id, words) => page.until(
+    `document.getElementById("${id}").textContent.includes("${words}")`);
+
+/* Puts text into a field, in place of what is there. */
+async function enter_text(page, id, words) {
+    await page.click("#" + id);
+    await page.evaluate(`document.getElementById("${id}").select()`);
+    await page.type(words);
+    await page.press("Tab", 9);
+}
+
+/* --- questions ------------------------------------------------------------ */
+
+async function vectors() {
+    const page = await open(browser, url);
+    assert.equal(await page.evaluate("document.body.dataset.wrong"), "0");
+    note = (await text(page, "check")).match(/[\d,]+ indices/)[0];
+    const fetched = await page.evaluate(
+        "performance.getEntriesByType('resource').map((one) => one.name)");
+    assert.deepEqual(fetched.filter((name) => !/^(blob|data):/.test(name)), []);
+    return page;
+}
+
+/* The killed run's bytes are those that the library has at that step; the run
+   goes on from them, and the audit finds each sample once. */
+async function kill_and_resume() {
+    const page = await open(browser, url);
+    await enter_text(page, "numSamplesText", "1000");
+    await page.until("/step [3-9] of 16 /.test(" +
+                     "document.getElementById('status').textContent)");
+    await page.evaluate("document.getElementById('kill').focus()");
+    await page.press("Enter", 13);
+    await status_has(page, "status", "Killed at step");
+    const killed = await bytes(page);
+    await wait(1500);
+    assert.equal(await bytes(page), killed);
+
+    const { Sampler } = await import(module);
+    const sampler = new Sampler({ numSamples: 1000, seed: 42, batchSize: 8,
+                                  worldSize: 8, tail: "uneven" });
+    sampler.seek(Number((await text(page, "status")).match(/step (\d+)/)[1]));
+    assert.equal(killed, Buffer.from(sampler.save()).toString("hex"));
+
+    await page.evaluate("document.getElementById('newWorldSize').focus()");
+    await page.press("ArrowLeft", 37);
+    await page.press("ArrowLeft", 37);
+    assert.equal(await text(page, "resumeOn"), "3");
+    await page.click("#resume");
+    await status_has(page, "status", "on 3 ranks");
+    await page.click("#kill");
+    await page.click("#resume");
+    await status_has(page, "status", "1,000 of 1,000 samples, each exactly " +
+                                     "once, through 2 kills");
+    await status_has(page, "status", "Epoch 1, step");
+    return page;
+}
+
+/* A run that was reloaded, and whose browser was then killed, ends in the
+   weights of one that was left alone. */
+async function reload() {
+    const words = "It was the sample of all samples. ".repeat(120);
+    const digest = "document.getElementById('trainStatus').dataset.digest";
+    const at_step = (page, step) => page.until(
+        "Number(document.getElementById('trainStatus').dataset.step) >= " +
+        step);
+    let page = await open(browser, url);
+    await enter_text(page, "text", words);
+    await page.click("#train");
+    await page.until(digest);
+    const want = await page.evaluate(digest);
+    assert.match(await text(page, "trainStatus"), /never interrupted/);
+
+    await page.click("#train");
+    await page.until("!/Done/.test(" +
+                     "document.getElementById('trainStatus').textContent)");
+    await at_step(page, 10);
+    await page.load();
+    await at_step(page, 40);
+    await browser.kill();
+    browser = await launch(profile);
+    page = await open(browser, url);
+    await page.until(digest);
+    const said = await text(page, "trainStatus");
+    assert.match(said, /interrupted 2 times/);
+    assert.equal(await page.evaluate(digest), want);
+    note = said.match(/[\d,]+ steps/)[0] + ", digest " + want;
+    return page;
+}
+
+/* A sentence on the page, and the run goes on. */
+async function bad_input() {
+    const page = await open(browser, url);
+    const { Sampler } = await import(module);
+    const other = new Sampler({ numSamples: 999, tail: "uneven" }).save();
+    const position = () => bytes(page).then((all) =>
+        Number("0x" + all.slice(144, 160).match(/../g).reverse().join("")));
+    for (const [pasted, sentence] of [
+        ["53534d50", /^Not loaded: .*run is as it was/],
+        ["not hexadecimal", /not pairs of hexadecimal digits/],
+        ["00".repeat(112), /^Not loaded: .*run is as it was/],
+        [Buffer.from(other).toString("hex"), /^Not loaded: .*samples/]]) {
+        const before = await position();
+        await enter_text(page, "paste", pasted);
+        await page.click("#load");
+        assert.match(await text(page, "loadStatus"), sentence);
+        assert.ok(await position() >= before);
+    }
+    for (const samples of ["1000000000000000", "9", "many"]) {
+        await enter_text(page, "numSamplesText", samples);
+        assert.match(await text(page, "numSamplesTextHint"),
+                     /^Not taken.*10 to 1,000,000/);
+    }
+    await enter_text(page, "seed", "18446744073709551616");
+    assert.match(await text(page, "seedHint"), /^Not taken/);
+    assert.match(await text(page, "status"), /of 2,512 samples/);
+    await enter_text(page, "text", "too short");
+    await page.click("#train");
+    assert.match(await text(page, "trainStatus"), /9 bytes: it takes 2,000/);
+    /* And one that is right. */
+    await enter_text(page, "seed", "42");
+    await enter_text(page, "numSamplesText", "2512");
+    const good = new Sampler({ numSamples: 2512, seed: 42, tail: "uneven" });
+    good.seek(2000);
+    await enter_text(page, "paste", Buffer.from(good.save()).toString("hex"));
+    await page.click("#load");
+    assert.match(await text(page, "loadStatus"), /^Loaded/);
+    await status_has(page, "status",
+                     "2,512 of 2,512 samples, each exactly once");
+    return page;
+}
+
+/* A sentence, and training goes on without a checkpoint. */
+async function storage_full() {
+    const page = await open(browser, url);
+    await page.send("Storage.overrideQuotaForOrigin",
+                    { origin: "file://", quotaSize: 1000 });
+    await page.click("#train");
+    await status_has(page, "trainStatus", "does not let the page store");
+    await page.until("Number(document.getElementById('trainStatus')" +
+                     ".dataset.step) > 20");
+    assert.match(await text(page, "trainStatus"), /not through a reload/);
+    return page;
+}
+
+/* Text of 12 px at least and a contrast of 4.5 at least, nothing wider than a
+   phone, no button that moves. */
+const LOOK = `(() => {
+    const wrong = [];
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const light = (colour) => {
+        const [r, g, b] = numbers(colour).map((x) => (x /= 255) <= 0.04045
+            ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (element) => {
+        for (; element; element = element.parentElement) {
+            const colour = getComputedStyle(element).backgroundColor;
+            if (numbers(colour)[3] !== 0)
+                return colour;
+        }
+    };
+    const walker = document.createTreeWalker(document.body,
+                                             NodeFilter.SHOW_TEXT);
+    let seen = 0;
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility())
+            continue;
+        seen++;
+        const style = getComputedStyle(element);
+        const [a, b] = [light(style.color), light(behind(element))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (parseFloat(style.fontSize) < 12 || contrast < 4.5)
+            wrong.push([walker.currentNode.data.trim().slice(0, 40),
+                        style.fontSize, contrast.toFixed(2)]);
+    }
+    if (document.documentElement.scrollWidth > innerWidth)
+        wrong.push(["wider than the screen"]);
+    for (const control of document.querySelectorAll("input, select, textarea"))
+        if (!control.labels?.length && !control.ariaLabel)
+            wrong.push(["no label", control.id]);
+    return { wrong, seen };
+})()`;
+const PLACES = `JSON.stringify(Array.from(
+    document.querySelectorAll("button, h2, .field"),
+    (one) => Math.round(one.getBoundingClientRect().top + scrollY)))`;
+
+async function look() {
+    let page, looked = 0;
+    for (const options of [
+        {}, { dark: true }, { calm: true },
+        { width: 390, height: 844, phone: true },
+        { width: 360, height: 640, phone: true, dark: true }]) {
+        page = await open(browser, url, options);
+        if (options.calm)
+            assert.equal(await page.evaluate("document.body.dataset.phase"),
+                         "paused");
+        const places = await page.evaluate(PLACES);
+        const check = async () => {
+            const { wrong, seen } = await page.evaluate(LOOK);
+            assert.deepEqual(wrong, []);
+            assert.equal(await page.evaluate(PLACES), places);
+            looked += seen;
+        };
+        await check();
+        const kill = await page.evaluate(
+            "document.getElementById('kill').getBoundingClientRect().bottom");
+        assert.ok(kill <= (options.height ?? 800), "Kill is in reach");
+        await page.click("#kill");
+        await check();
+        await page.click("#load");
+        await check();
+        await page.click("#resume");
+        await check();
+        assert.deepEqual(page.errors, []);
+        await page.close();
+    }
+    note = `${looked} texts`;
+    return await open(browser, url);
+}
+
+/* A million samples: how many frames a second are drawn is printed. */
+async function million() {
+    const page = await open(browser, url);
+    await enter_text(page, "numSamplesText", "1000000");
+    const frames = await page.evaluate(`new Promise((resolve) => {
+        let frames = 0;
+        const start = performance.now();
+        const tick = () => performance.now() - start > 3000
+            ? resolve(frames / 3) : (frames++, requestAnimationFrame(tick));
+        tick();
+    })`);
+    await status_has(page, "status",
+                     "1,000,000 of 1,000,000 samples, each exactly once");
+    note = `${Math.round(frames)} frames a second`;
+    return page;
+}
+
+try {
+    const page = await { vectors, kill_and_resume, reload, bad_input,
+                         storage_full, look, million }[process.argv[2]]();
+    assert.deepEqual(page.errors, []);
+    console.log(`note: ${note || "no error on the console"}`);
+} finally {
+    await browser.close();
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+}

@@ -1,0 +1,34 @@
+/* shots.mjs - pictures of the page, to be looked at: both themes, a phone.
+
+       node tests/web/shots.mjs FOLDER */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { launch, open } from "./chromium.mjs";
+
+const [folder = "build/web"] = process.argv.slice(2);
+const url = "file://" + path.resolve("build/web/index.html");
+const profile = fs.mkdtempSync(path.join(os.tmpdir(), "shots"));
+const browser = await launch(profile);
+try {
+    for (const [name, options] of Object.entries({
+        light: {}, dark: { dark: true },
+        phone: { width: 390, height: 844, scale: 2, phone: true } })) {
+        const page = await open(browser, url, options);
+        await page.until("/step (1[5-9]|[2-9][0-9])/.test(" +
+                         "document.getElementById('status').textContent)");
+        await page.click("#train");
+        await page.click("#kill");
+        await page.click("#resume");
+        await new Promise((resolve) => setTimeout(resolve, 4000));
+        await page.evaluate("scrollTo(0, 0)");
+        await page.shoot(`${folder}/${name}.png`);
+        await page.shoot(`${folder}/${name}-whole.png`, true);
+        for (const error of page.errors)
+            console.log(`${name}: ${error}`);
+        await page.close();
+    }
+} finally {
+    await browser.close();
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+}

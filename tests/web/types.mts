@@ -1,0 +1,49 @@
+/* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
+   It is compiled, not run. The lines that must be refused are marked. */
+import { Audit, Mix, ORDERS, Perm, Sampler, StatesamplerError, describeState,
+         simd } from "../../build/web/statesampler.mjs";
+
+const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
+                              rank: 1, worldSize: 2, tail: "uneven" });
+const wide = new Sampler({ numSamples: 2n ** 60n, bigint: true });
+let sum = 0, total = 0n;
+for (const batch of sampler)
+    sum += batch[0] + batch.length;
+for (const batch of wide)
+    total += batch[0];
+const into: Float64Array | null = sampler.next(new Float64Array(4));
+const step: number = sampler.step, far: bigint = wide.locate(5n).position;
+const state: Uint8Array = sampler.save();
+sampler.load(state);
+sampler.reshape({ rank: 0, worldSize: 3 });
+const seed: bigint = sampler.sampleSeed(0, 5);
+const order: "shuffle" | "sequential" | "window" | "replacement" =
+    describeState(state).order;
+
+const mix = new Mix([{ numSamples: 10, weight: "off" }, { numSamples: 5 }],
+                    { stop: "all" });
+for (const { source, indices } of mix)
+    sum += source + indices[0];
+mix.weigh([1, "off"]);
+
+const perm = new Perm(1000, { seed: 1 });
+const filled: Uint32Array = perm.fill(0, new Uint32Array(10));
+const audit = new Audit();
+audit.add(filled);
+const good: boolean = audit.check(1000) && simd && ORDERS.includes(order);
+const code: number = new StatesamplerError(-101).code;
+
+// @ts-expect-error
+new Sampler({ num_samples: 100 });
+// @ts-expect-error
+new Sampler({ numSamples: 100, tail: "even" });
+// @ts-expect-error
+sampler.next(new Uint16Array(4));
+// @ts-expect-error
+const number: number = wide.step;
+// @ts-expect-error
+sampler.load("state");
+// @ts-expect-error
+sampler.next()[0];
+
+export { into, step, far, seed, good, code, sum, total, number };
