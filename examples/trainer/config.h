@@ -71,6 +71,11 @@ struct config_curve {
     struct config_integers milestones; /* multistep: epochs, rising */
 };
 
+struct config_curves {
+    uint32_t count;
+    struct config_curve items[CONFIG_SCHEDULES];
+};
+
 struct trainer_config {
     int64_t seed_value;             /* of the sampler and the weights, < 2^32 */
     int64_t log_frequency;          /* steps between lines of the log, >= 1 */
@@ -144,8 +149,7 @@ struct trainer_config {
             int64_t update_interval;        /* enum config_interval */
             struct config_curve curve;
             /* Of a composite: as many of each as there are schedulers. */
-            uint32_t num_schedulers;
-            struct config_curve schedulers[CONFIG_SCHEDULES];
+            struct config_curves schedulers;
             struct config_numbers lengths;  /* shares of the run, sum 1 */
             struct config_integers interval_scaling; /* enum config_parts */
         } lr;
