@@ -27,7 +27,7 @@ enum {
     CONFIG_FILES = 32,        /* most items of a list of strings */
     CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
     CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
-    CONFIG_ERROR = 1024,      /* bytes of an error, with the 0 at its end */
+    CONFIG_ERROR = 1536,      /* bytes of an error, with the 0 at its end */
     CONFIG_KEYS = 96          /* at least the number of keys of the table */
 };
 
