@@ -27,7 +27,7 @@ enum {
     CONFIG_FILES = 32,        /* most items of a list of strings */
     CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
     CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
-    CONFIG_ERROR = 1024,      /* bytes of an error, with the 0 at its end */
+    CONFIG_ERROR = 1536,      /* bytes of an error, with the 0 at its end */
     CONFIG_KEYS = 96          /* at least the number of keys of the table */
 };
 
@@ -69,6 +69,11 @@ struct config_curve {
     double start_value, end_value;  /* cosine, linear */
     struct config_numbers values;   /* multistep, step */
     struct config_integers milestones; /* multistep: epochs, rising */
+};
+
+struct config_curves {
+    uint32_t count;
+    struct config_curve items[CONFIG_SCHEDULES];
 };
 
 struct trainer_config {
@@ -144,8 +149,7 @@ struct trainer_config {
             int64_t update_interval;        /* enum config_interval */
             struct config_curve curve;
             /* Of a composite: as many of each as there are schedulers. */
-            uint32_t num_schedulers;
-            struct config_curve schedulers[CONFIG_SCHEDULES];
+            struct config_curves schedulers;
             struct config_numbers lengths;  /* shares of the run, sum 1 */
             struct config_integers interval_scaling; /* enum config_parts */
         } lr;
