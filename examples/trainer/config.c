@@ -224,7 +224,8 @@ static bool read_value(struct reader *r, const struct config_key *key,
     uint32_t count = 0, i;
 
     if (key->most == 0) {
-        return config_take_scalar(key, node, field) || refuse(r, node, path, key);
+        return config_take_scalar(key, node, field) ||
+               refuse(r, node, path, key);
     }
     if (node->kind != YAML_LIST) {
         return refuse(r, node, path, key);

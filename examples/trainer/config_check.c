@@ -121,12 +121,30 @@ static bool check_sgd(struct check *c)
 
 /* --- The schedule --------------------------------------------------------- */
 
+static bool begins_with_zero(const struct config_curve *curve)
+{
+    switch (curve->name) {
+    case CONFIG_COSINE:
+        return curve->start_value == 0;
+    case CONFIG_STEPS:
+    case CONFIG_MULTISTEP:
+        return curve->values.items[0] == 0;
+    default:
+        return false;
+    }
+}
+
 static bool check_curve(struct check *c, const char *path,
                         const struct config_curve *curve)
 {
     const struct config_integers *milestones = &curve->milestones;
     uint32_t i;
 
+    if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
+        begins_with_zero(curve)) {
+        return fail(c, LR "auto_lr_scaling.auto_scale",
+                    "the first rate is 0, and no factor makes it another");
+    }
     if (curve->name != CONFIG_MULTISTEP) {
         return true;
     }
@@ -177,7 +195,8 @@ static bool check_composite(struct check *c)
             return false;
         }
     }
-    if (sum < 0.999 || sum > 1.001) {
+    /* The last one is what the others leave. */
+    if (sum < 0.999 || sum > 1.001 || sum - lengths->items[count - 1] >= 1) {
         return fail(c, LR "lengths", "their sum must be 1, to 0.001");
     }
     return true;
