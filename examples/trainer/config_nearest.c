@@ -35,6 +35,17 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
+/* How far apart two names are; SEED and SEED_VALUE are as near as can be. */
+static unsigned name_distance(const char *a, const char *b)
+{
+    size_t length = strlen(a), i;
+
+    for (i = 0; i < length && small(a[i]) == small(b[i]); i++) {
+        /* strlen(b) may be less: its 0 is no letter of a. */
+    }
+    return i == length && i >= 3 && b[i] != 0 ? 1 : distance(a, b);
+}
+
 static const char *last_name(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -46,7 +57,9 @@ bool config_nearest(const char *path, const struct config_key *table,
                     uint32_t count, char *out)
 {
     const char *name = last_name(path);
-    unsigned limit = (unsigned)strlen(name) / 2, least = limit * CONFIG_PATH;
+    /* At most a third of the letters are wrong. */
+    unsigned limit = (unsigned)strlen(name) / 3 + 1;
+    unsigned least = limit * CONFIG_PATH;
     uint32_t i;
 
     out[0] = 0;
@@ -57,7 +70,8 @@ bool config_nearest(const char *path, const struct config_key *table,
         strcpy(candidate, table[i].path);
         /* The key and its sections; each turn takes a name away. */
         do {
-            unsigned far = distance(name, last_name(candidate)) * CONFIG_PATH +
+            unsigned far = name_distance(name, last_name(candidate)) *
+                               CONFIG_PATH +
                            distance(path, candidate);
 
             if (far < least) {
