@@ -298,10 +298,11 @@ static void change(char *text, size_t *size)
 static void run_random(unsigned long count, char **files, int num_files)
 {
     static char original[TEXT], text[TEXT];
-    static struct trainer_config config, before;
+    static struct trainer_config config, defaults;
     static struct config_source source;
     unsigned long i, good = 0;
 
+    config_defaults(&defaults, &source);
     for (i = 0; i < count; i++) {
         uint64_t changes = 1 + check_random(4);
         size_t size;
@@ -311,11 +312,10 @@ static void run_random(unsigned long count, char **files, int num_files)
         for (; changes > 0; changes--) {
             change(text, &size);
         }
-        config_defaults(&config, &source);
-        memcpy(&before, &config, sizeof before);
-        source.error[0] = 0;
+        memcpy(&config, &defaults, sizeof config);
+        memset(&source, 0, sizeof source);
         if (!config_read_text(&config, &source, "text", text, size)) {
-            CHECK(memcmp(&config, &before, sizeof config) == 0);
+            CHECK(memcmp(&config, &defaults, sizeof config) == 0);
         }
         if (source.error[0] == 0 && config_check(&config, &source, 0)) {
             good++;
