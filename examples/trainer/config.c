@@ -9,13 +9,13 @@
 #include "config_nearest.h"
 #include "config_scalar.h"
 #include "config_table.h"
-#include "config_yaml.h"
+#include "config_tree.h"
 
 /* One text that is read: a file, an argument or a default. */
 struct reader {
     struct trainer_config *config;
     struct config_source *source;
-    const struct yaml_tree *tree;
+    const struct config_tree *tree;
     const char *name;               /* what the text is called in errors */
     int32_t shift;                  /* columns before its first one */
     bool argument;
@@ -42,7 +42,7 @@ static bool fail_at(struct reader *r, int32_t line, int32_t column,
 }
 
 /* A scalar as it is shown in an error: short, and printable. */
-static void show(const struct yaml_node *node, char *out, size_t size)
+static void show(const struct config_node *node, char *out, size_t size)
 {
     size_t length = node->length < 40 ? node->length : 40, i;
     const char *more = node->length > length ? "..." : "";
@@ -58,14 +58,14 @@ static void show(const struct yaml_node *node, char *out, size_t size)
              more);
 }
 
-static bool must_be(struct reader *r, const struct yaml_node *node,
+static bool must_be(struct reader *r, const struct config_node *node,
                     const char *path, const char *wanted)
 {
     char shown[80];
 
-    if (node->kind == YAML_LIST) {
+    if (node->kind == NODE_LIST) {
         strcpy(shown, "a list");
-    } else if (node->kind == YAML_MAP) {
+    } else if (node->kind == NODE_MAP) {
         strcpy(shown, "keys of its own");
     } else if (config_is_nothing(node)) {
         strcpy(shown, "nothing");
@@ -76,7 +76,7 @@ static bool must_be(struct reader *r, const struct yaml_node *node,
                    wanted, shown);
 }
 
-static bool refuse(struct reader *r, const struct yaml_node *node,
+static bool refuse(struct reader *r, const struct config_node *node,
                    const char *path, const struct config_key *key)
 {
     char wanted[256];
@@ -88,11 +88,11 @@ static bool refuse(struct reader *r, const struct yaml_node *node,
 /* --- Values --------------------------------------------------------------- */
 
 static bool read_value(struct reader *r, const struct config_key *key,
-                       const struct yaml_node *node, const char *path,
+                       const struct config_node *node, const char *path,
                        void *base);
 
 /* The row of a table with this path, or NULL. A name with a 0 in it is cut by
-   yaml_path_name's question mark, and so is not found. */
+   config_path_name's question mark, and so is not found. */
 static const struct config_key *find_key(const struct config_key *table,
                                          uint32_t count, const char *path)
 {
@@ -113,11 +113,11 @@ static bool is_nested(const char *path)
     return strncmp(path, NESTED, sizeof NESTED - 1) == 0;
 }
 
-static bool unknown_key(struct reader *r, const struct yaml_node *key,
+static bool unknown_key(struct reader *r, const struct config_node *key,
                         const char *path, const struct config_key *table,
                         uint32_t count)
 {
-    char nearest[YAML_PATH];
+    char nearest[CONFIG_PATH];
     const struct config_key *found;
 
     if (config_nearest(path, table, count, nearest)) {
@@ -133,7 +133,7 @@ static bool unknown_key(struct reader *r, const struct yaml_node *key,
                    "unknown key; --keys prints all");
 }
 
-static bool second_time(struct reader *r, const struct yaml_node *key,
+static bool second_time(struct reader *r, const struct config_node *key,
                         const char *path, int32_t line)
 {
     return fail_at(r, key->line, key->column, path,
@@ -141,7 +141,7 @@ static bool second_time(struct reader *r, const struct yaml_node *key,
 }
 
 /* What the form of a part of a schedule has no use for, or lacks. */
-static bool check_curve(struct reader *r, const struct yaml_node *node,
+static bool check_curve(struct reader *r, const struct config_node *node,
                         const char *path, const int32_t *lines,
                         const struct config_curve *curve)
 {
@@ -164,26 +164,26 @@ static bool check_curve(struct reader *r, const struct yaml_node *node,
     return true;
 }
 
-static bool read_curve(struct reader *r, const struct yaml_node *node,
+static bool read_curve(struct reader *r, const struct config_node *node,
                        const char *path, struct config_curve *curve)
 {
-    const struct yaml_node *nodes = r->tree->nodes;
+    const struct config_node *nodes = r->tree->nodes;
     int32_t lines[16] = {0};
     uint32_t k;
 
-    if (node->kind != YAML_MAP) {
+    if (node->kind != NODE_MAP) {
         return must_be(r, node, path, "a schedule, as {name: constant, "
                        "value: 0.1}");
     }
     memset(curve, 0, sizeof *curve);
     for (k = node->first; k != 0; k = nodes[nodes[k].next].next) {
-        char name[YAML_PATH] = "", whole[YAML_PATH];
+        char name[CONFIG_PATH] = "", whole[CONFIG_PATH];
         const struct config_key *key;
         int32_t *line;
 
         snprintf(whole, sizeof whole, "%s", path);
-        yaml_path_name(whole, nodes[k].text, nodes[k].length);
-        yaml_path_name(name, nodes[k].text, nodes[k].length);
+        config_path_name(whole, nodes[k].text, nodes[k].length);
+        config_path_name(name, nodes[k].text, nodes[k].length);
         key = find_key(config_curve_table, config_curve_count, name);
         if (key == NULL) {
             return unknown_key(r, &nodes[k], whole, config_curve_table,
@@ -202,7 +202,7 @@ static bool read_curve(struct reader *r, const struct yaml_node *node,
 }
 
 static bool read_item(struct reader *r, const struct config_key *key,
-                      const struct yaml_node *node, const char *path,
+                      const struct config_node *node, const char *path,
                       char *out)
 {
     struct config_key one = *key;
@@ -216,17 +216,18 @@ static bool read_item(struct reader *r, const struct config_key *key,
 }
 
 static bool read_value(struct reader *r, const struct config_key *key,
-                       const struct yaml_node *node, const char *path,
+                       const struct config_node *node, const char *path,
                        void *base)
 {
-    const struct yaml_node *nodes = r->tree->nodes;
-    char *field = (char *)base + key->offset, item_path[YAML_PATH];
+    const struct config_node *nodes = r->tree->nodes;
+    char *field = (char *)base + key->offset, item_path[CONFIG_PATH];
     uint32_t count = 0, i;
 
     if (key->most == 0) {
-        return config_take_scalar(key, node, field) || refuse(r, node, path, key);
+        return config_take_scalar(key, node, field) ||
+               refuse(r, node, path, key);
     }
-    if (node->kind != YAML_LIST) {
+    if (node->kind != NODE_LIST) {
         return refuse(r, node, path, key);
     }
     /* What is left of a longer list would not be printed, but sent and saved
@@ -235,7 +236,7 @@ static bool read_value(struct reader *r, const struct config_key *key,
            key->most * config_item_size(key));
     for (i = node->first; i != 0; i = nodes[i].next) {
         snprintf(item_path, sizeof item_path, "%s", path);
-        yaml_path_number(item_path, count);
+        config_path_number(item_path, count);
         if (count == key->most) {
             return fail_at(r, nodes[i].line, nodes[i].column, item_path,
                            "more than %lu items", (unsigned long)key->most);
@@ -265,7 +266,7 @@ static const struct config_key *find_main_key(const char *path, bool *nested)
 
     *nested = is_nested(path);
     if (key == NULL && *nested) {
-        char outer[YAML_PATH];
+        char outer[CONFIG_PATH];
 
         snprintf(outer, sizeof outer, "OPTIMIZER.%s",
                  path + sizeof NESTED - 1);
@@ -295,8 +296,8 @@ static bool is_section(const char *path)
     return false;
 }
 
-static bool read_key(struct reader *r, const struct yaml_node *name,
-                     const struct yaml_node *node, const char *path)
+static bool read_key(struct reader *r, const struct config_node *name,
+                     const struct config_node *node, const char *path)
 {
     struct config_place *place;
     const struct config_key *key;
@@ -315,22 +316,22 @@ static bool read_key(struct reader *r, const struct yaml_node *name,
 }
 
 /* Reads what stands below a path. The tree's depth bounds the recursion. */
-static bool read_section(struct reader *r, const struct yaml_node *node,
+static bool read_section(struct reader *r, const struct config_node *node,
                          const char *path)
 {
-    const struct yaml_node *nodes = r->tree->nodes;
+    const struct config_node *nodes = r->tree->nodes;
     uint32_t k, other;
 
-    if (node->kind != YAML_MAP) {
+    if (node->kind != NODE_MAP) {
         return must_be(r, node, path, "keys with values");
     }
     for (k = node->first; k != 0; k = nodes[nodes[k].next].next) {
-        const struct yaml_node *value = &nodes[nodes[k].next];
-        char whole[YAML_PATH];
+        const struct config_node *value = &nodes[nodes[k].next];
+        char whole[CONFIG_PATH];
         bool nested;
 
         snprintf(whole, sizeof whole, "%s", path);
-        yaml_path_name(whole, nodes[k].text, nodes[k].length);
+        config_path_name(whole, nodes[k].text, nodes[k].length);
         if (find_main_key(whole, &nested) != NULL) {
             if (!read_key(r, &nodes[k], value, whole)) {
                 return false;
@@ -360,11 +361,12 @@ static bool read_section(struct reader *r, const struct yaml_node *node,
 /* The value of an argument, which stands at its path. */
 static bool read_argument(struct reader *r, const char *path)
 {
-    static const struct yaml_node nothing = {YAML_SCALAR, true, "", 0, 1, 1, 0,
-                                             0};
-    struct yaml_node name = {YAML_SCALAR, true, "", 0, 1, 1, 0, 0};
-    const struct yaml_node *root = r->tree->count > 0 ? r->tree->nodes
-                                                      : &nothing;
+    static const struct config_node nothing = {
+        NODE_SCALAR, true, "", 0, 1, 1, 0, 0
+    };
+    const struct config_node *root =
+        r->tree->count > 0 ? r->tree->nodes : &nothing;
+    struct config_node name = nothing;
     bool nested;
 
     name.column -= r->shift; /* The path is where the argument begins. */
@@ -381,12 +383,12 @@ static bool read_argument(struct reader *r, const char *path)
 /* A whole file. VISSL's own files have one root key, config. */
 static bool read_file(struct reader *r)
 {
-    const struct yaml_node *nodes = r->tree->nodes, *root = nodes, *name;
+    const struct config_node *nodes = r->tree->nodes, *root = nodes, *name;
 
     if (r->tree->count == 0) {
         return true; /* All is as the defaults say. */
     }
-    if (root->kind == YAML_MAP && root->first != 0) {
+    if (root->kind == NODE_MAP && root->first != 0) {
         name = &nodes[root->first];
         if (name->length == 6 && memcmp(name->text, "config", 6) == 0 &&
             nodes[name->next].next == 0) {
@@ -402,22 +404,22 @@ static bool read_text(struct trainer_config *config,
                       const char *path, const char *text, size_t size)
 {
     struct trainer_config copy = *config;
-    struct yaml_problem problem;
-    struct yaml_tree tree;
+    struct config_problem problem;
+    struct config_tree tree;
     bool good;
     uint32_t i;
 
     r->config = &copy;
     r->source = source;
     r->tree = &tree;
-    good = yaml_read(&tree, text, size, &problem);
+    good = config_tree_read(&tree, text, size, &problem);
     if (!good) {
         fail_at(r, problem.line, problem.column,
                 path[0] != 0 ? path : problem.path, "%s", problem.sentence);
     } else {
         good = path[0] != 0 ? read_argument(r, path) : read_file(r);
     }
-    yaml_free(&tree);
+    config_tree_free(&tree);
     if (good) {
         *config = copy;
         for (i = 0; i < config_key_count; i++) {
@@ -448,13 +450,13 @@ bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file)
 {
     FILE *from = fopen(file, "rb");
-    char *text = (char *)malloc(YAML_SIZE + 1);
+    char *text = (char *)malloc(CONFIG_SIZE + 1);
     size_t size = 0;
     bool good = false;
 
     errno = from == NULL ? errno : 0;
     if (from != NULL && text != NULL) {
-        size = fread(text, 1, YAML_SIZE + 1, from);
+        size = fread(text, 1, CONFIG_SIZE + 1, from);
     }
     if (from == NULL || text == NULL || ferror(from)) {
         snprintf(source->error, sizeof source->error, "%s: cannot be read: %s",
@@ -473,7 +475,7 @@ bool config_override(struct trainer_config *config,
                      struct config_source *source, const char *argument)
 {
     const char *equals = strchr(argument, '=');
-    char path[YAML_PATH] = "";
+    char path[CONFIG_PATH] = "";
     struct reader r;
 
     memset(&r, 0, sizeof r);
@@ -485,7 +487,7 @@ bool config_override(struct trainer_config *config,
     }
     r.shift = (int32_t)(equals + 1 - argument);
     argument += strncmp(argument, "config.", 7) == 0 ? 7 : 0;
-    yaml_path_name(path, argument, (size_t)(equals - argument));
+    config_path_name(path, argument, (size_t)(equals - argument));
     return read_text(config, source, &r, path, equals + 1, strlen(equals + 1));
 }
 

@@ -14,6 +14,7 @@ struct check {
 
 #define LR "OPTIMIZER.param_schedulers.lr."
 #define BASE "OPTIMIZER.base_optimizer.name"
+#define NEEDS_ITEMS "it needs %lu items, one for each "
 #define SPLITS \
     "MODEL.ACTIVATION_CHECKPOINTING.NUM_ACTIVATION_CHECKPOINTING_SPLITS"
 
@@ -121,20 +122,38 @@ static bool check_sgd(struct check *c)
 
 /* --- The schedule --------------------------------------------------------- */
 
+static bool begins_with_zero(const struct config_curve *curve)
+{
+    switch (curve->name) {
+    case CONFIG_COSINE:
+        return curve->start_value == 0;
+    case CONFIG_STEPS:
+    case CONFIG_MULTISTEP:
+        return curve->values.items[0] == 0;
+    default:
+        return false;
+    }
+}
+
 static bool check_curve(struct check *c, const char *path,
                         const struct config_curve *curve)
 {
     const struct config_integers *milestones = &curve->milestones;
     uint32_t i;
 
+    if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
+        begins_with_zero(curve)) {
+        return fail(c, LR "auto_lr_scaling.auto_scale",
+                    "the first rate is 0, and no factor makes it another");
+    }
     if (curve->name != CONFIG_MULTISTEP) {
         return true;
     }
     if (curve->values.count != milestones->count + 1) {
-        return fail(c, path,
-                    "multistep needs one milestone fewer than values, not %lu "
-                    "for %lu values", (unsigned long)milestones->count,
-                    (unsigned long)curve->values.count);
+        return fail(c, path, "multistep needs %lu milestones for %lu values, "
+                    "not %lu", (unsigned long)curve->values.count - 1,
+                    (unsigned long)curve->values.count,
+                    (unsigned long)milestones->count);
     }
     for (i = 0; i < milestones->count; i++) {
         if (i > 0 && milestones->items[i] <= milestones->items[i - 1]) {
@@ -162,13 +181,12 @@ static bool check_composite(struct check *c)
         return fail(c, LR "schedulers", "composite needs at least one");
     }
     if (lengths->count != count) {
-        return fail(c, LR "lengths", "there are %lu for %lu schedulers",
-                    (unsigned long)lengths->count, (unsigned long)count);
+        return fail(c, LR "lengths", NEEDS_ITEMS "scheduler, not %lu",
+                    (unsigned long)count, (unsigned long)lengths->count);
     }
     if (scalings != 0 && scalings != count) {
-        return fail(c, LR "interval_scaling",
-                    "there are %lu for %lu schedulers",
-                    (unsigned long)scalings, (unsigned long)count);
+        return fail(c, LR "interval_scaling", NEEDS_ITEMS "scheduler, not %lu",
+                    (unsigned long)count, (unsigned long)scalings);
     }
     for (i = 0; i < count; i++) {
         sum += lengths->items[i];
@@ -177,7 +195,8 @@ static bool check_composite(struct check *c)
             return false;
         }
     }
-    if (sum < 0.999 || sum > 1.001) {
+    /* The last one is what the others leave. */
+    if (sum < 0.999 || sum > 1.001 || sum - lengths->items[count - 1] >= 1) {
         return fail(c, LR "lengths", "their sum must be 1, to 0.001");
     }
     return true;
@@ -215,8 +234,8 @@ static bool check_model(struct check *c)
                     (long long)c->config->model.trunk.hidden_dim);
     }
     if (splits > layers) {
-        return fail(c, SPLITS, "%lld splits are more than the %lld blocks of "
-                    "NUM_LAYERS", (long long)splits, (long long)layers);
+        return fail(c, SPLITS, "%lld splits are more than NUM_LAYERS, which "
+                    "is %lld", (long long)splits, (long long)layers);
     }
     return true;
 }
@@ -229,8 +248,8 @@ static bool check_weights(struct check *c)
 
     if (files != 0 && weights->count != 0 && weights->count != files) {
         return fail(c, "STATESAMPLER.WEIGHTS",
-                    "there are %lu for %lu files of DATA.TRAIN.DATA_PATHS",
-                    (unsigned long)weights->count, (unsigned long)files);
+                    NEEDS_ITEMS "file of DATA.TRAIN.DATA_PATHS, not %lu",
+                    (unsigned long)files, (unsigned long)weights->count);
     }
     for (i = 0; i < weights->count; i++) {
         sum += weights->items[i];

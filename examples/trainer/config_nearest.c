@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "config_yaml.h"
+#include "config_tree.h"
 
 static char small(char c)
 {
@@ -12,10 +12,10 @@ static char small(char c)
 }
 
 /* How many letters must be put in, taken out or replaced (Levenshtein 1966);
-   small and capital letters are the same. Both are shorter than YAML_PATH. */
+   small and capital letters are the same. Both are shorter than CONFIG_PATH. */
 static unsigned distance(const char *a, const char *b)
 {
-    unsigned row[YAML_PATH], i, j;
+    unsigned row[CONFIG_PATH], i, j;
 
     for (j = 0; j == 0 || b[j - 1] != 0; j++) {
         row[j] = j;
@@ -35,6 +35,17 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
+/* How far apart two names are; SEED and SEED_VALUE are as near as can be. */
+static unsigned name_distance(const char *a, const char *b)
+{
+    size_t length = strlen(a), i;
+
+    for (i = 0; i < length && small(a[i]) == small(b[i]); i++) {
+        /* strlen(b) may be less: its 0 is no letter of a. */
+    }
+    return i == length && i >= 3 && b[i] != 0 ? 1 : distance(a, b);
+}
+
 static const char *last_name(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -46,18 +57,21 @@ bool config_nearest(const char *path, const struct config_key *table,
                     uint32_t count, char *out)
 {
     const char *name = last_name(path);
-    unsigned limit = (unsigned)strlen(name) / 2, least = limit * YAML_PATH;
+    /* At most a third of the letters are wrong. */
+    unsigned limit = (unsigned)strlen(name) / 3 + 1;
+    unsigned least = limit * CONFIG_PATH;
     uint32_t i;
 
     out[0] = 0;
     for (i = 0; i < count; i++) {
-        char candidate[YAML_PATH];
+        char candidate[CONFIG_PATH];
         char *dot;
 
         strcpy(candidate, table[i].path);
         /* The key and its sections; each turn takes a name away. */
         do {
-            unsigned far = distance(name, last_name(candidate)) * YAML_PATH +
+            unsigned far = name_distance(name, last_name(candidate)) *
+                               CONFIG_PATH +
                            distance(path, candidate);
 
             if (far < least) {

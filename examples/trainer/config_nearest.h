@@ -5,7 +5,7 @@
 #include "config_table.h"
 
 /* Writes the path of the key or section of a table that is most like a path
-   that is not in it, into YAML_PATH bytes. Returns whether any is like it. */
+   that is not in it, into CONFIG_PATH bytes. Returns whether any is like it. */
 bool config_nearest(const char *path, const struct config_key *table,
                     uint32_t count, char *out);
 

@@ -57,39 +57,55 @@ static void add_words(char *out, size_t size, const char *words)
     out[used] = 0;
 }
 
+/* A bound of a range, without an exponent where it is a whole number. */
+static void format_bound(char *out, size_t size, double value)
+{
+    if (value == floor(value)) {
+        snprintf(out, size, "%.0f", value);
+    } else {
+        format_real(out, size, value);
+    }
+}
+
 static void add_range(char *out, size_t size, const struct config_key *key)
 {
-    char low[40], high[40], text[128];
-    bool whole = key->type == TYPE_INTEGER;
+    bool above = (key->flags & KEY_ABOVE_LOW) != 0;
+    bool below = (key->flags & KEY_BELOW_HIGH) != 0;
+    char low[40], high[40], text[160];
 
-    format_real(low, sizeof low, key->low);
-    format_real(high, sizeof high, key->high);
-    if (whole) {
-        snprintf(low, sizeof low, "%.0f", key->low);
-        snprintf(high, sizeof high, "%.0f", key->high);
-    }
-    snprintf(text, sizeof text, "%s%s%s %s to %s%s",
+    format_bound(low, sizeof low, key->low);
+    format_bound(high, sizeof high, key->high);
+    snprintf(text, sizeof text, "%s%s %s %s %s %s",
              (key->flags & KEY_MINUS_ONE) != 0 ? "-1 or " : "",
-             whole ? "a whole number" : "a number",
-             (key->flags & KEY_ABOVE_LOW) != 0 ? " above" : " from", low,
-             (key->flags & KEY_BELOW_HIGH) != 0 ? "below " : "", high);
+             key->type == TYPE_INTEGER ? "a whole number" : "a number",
+             above ? "above" : "from", low,
+             below ? "to below" : above ? "and up to" : "to", high);
+    add(out, size, text);
+}
+
+/* How many items a list has, before what each of them must be. */
+static void add_count(char *out, size_t size, const struct config_key *key)
+{
+    unsigned long least = key->least, most = key->most;
+    char text[64] = "";
+
+    if (most > 0 && least == most) {
+        snprintf(text, sizeof text, "a list of %lu, each ", most);
+    } else if (most > 0 && least > 0) {
+        snprintf(text, sizeof text, "a list of %lu to %lu, each ", least,
+                 most);
+    } else if (most > 0) {
+        snprintf(text, sizeof text, "a list of up to %lu, each ", most);
+    }
     add(out, size, text);
 }
 
 void config_describe(const struct config_key *key, char *out, size_t size)
 {
-    char text[64];
+    char text[128];
 
     out[0] = 0;
-    if (key->most > 0 && key->least == key->most) {
-        snprintf(text, sizeof text, "a list of %lu, each ",
-                 (unsigned long)key->most);
-        add(out, size, text);
-    } else if (key->most > 0) {
-        snprintf(text, sizeof text, "a list of %lu to %lu, each ",
-                 (unsigned long)key->least, (unsigned long)key->most);
-        add(out, size, text);
-    }
+    add_count(out, size, key);
     switch (key->type) {
     case TYPE_BOOL:
         add(out, size, "True or False");
@@ -99,8 +115,8 @@ void config_describe(const struct config_key *key, char *out, size_t size)
         add_words(out, size, key->words);
         break;
     case TYPE_TEXT:
-        snprintf(text, sizeof text, "text of 1 to %d bytes",
-                 CONFIG_STRING - 1);
+        snprintf(text, sizeof text, "printable text of 1 to %d bytes, in "
+                 "quotes if it is like a number or True", CONFIG_STRING - 1);
         add(out, size, text);
         break;
     case TYPE_CURVES:

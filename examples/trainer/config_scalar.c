@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool config_is_nothing(const struct yaml_node *node)
+bool config_is_nothing(const struct config_node *node)
 {
     return node->plain && (node->length == 0 || strcmp(node->text, "~") == 0 ||
                            strcmp(node->text, "null") == 0 ||
@@ -77,7 +77,7 @@ static bool to_real(const char *text, double *out)
 }
 
 /* Whether a plain scalar is something else than text to YAML's readers. */
-static bool reads_as_other(const struct yaml_node *node)
+static bool reads_as_other(const struct config_node *node)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "on",
                                         "off"};
@@ -118,7 +118,7 @@ static bool is_hidden(const unsigned char *text)
 
 /* Whether text can be printed in quotes and read back: no control characters
    and no line breaks, also those of Unicode, and no mark of byte order. */
-static bool is_printable(const struct yaml_node *node)
+static bool is_printable(const struct config_node *node)
 {
     size_t i;
 
@@ -131,7 +131,7 @@ static bool is_printable(const struct yaml_node *node)
 }
 
 /* The number of a word among those of a key, or -1. */
-static int64_t find_word(const char *words, const struct yaml_node *node)
+static int64_t find_word(const char *words, const struct config_node *node)
 {
     int64_t number = 0;
 
@@ -162,7 +162,7 @@ static bool in_range(const struct config_key *key, double value)
 }
 
 /* These return whether the node is what the key wants; they store it then. */
-static bool take_bool(const struct yaml_node *node, char *out)
+static bool take_bool(const struct config_node *node, char *out)
 {
     bool value = strcmp(node->text, "True") == 0 ||
                  strcmp(node->text, "true") == 0 ||
@@ -179,7 +179,7 @@ static bool take_bool(const struct yaml_node *node, char *out)
 }
 
 static bool take_number(const struct config_key *key,
-                        const struct yaml_node *node, char *out)
+                        const struct config_node *node, char *out)
 {
     bool real = key->type == TYPE_REAL;
     double value;
@@ -202,7 +202,7 @@ static bool take_number(const struct config_key *key,
     return true;
 }
 
-static bool take_text(const struct yaml_node *node, char *out)
+static bool take_text(const struct config_node *node, char *out)
 {
     if (reads_as_other(node) || node->length == 0 ||
         node->length >= CONFIG_STRING || !is_printable(node)) {
@@ -214,11 +214,11 @@ static bool take_text(const struct yaml_node *node, char *out)
 }
 
 bool config_take_scalar(const struct config_key *key,
-                        const struct yaml_node *node, char *out)
+                        const struct config_node *node, char *out)
 {
     int64_t word;
 
-    if (node->kind != YAML_SCALAR) {
+    if (node->kind != NODE_SCALAR) {
         return false;
     }
     /* No value has a byte 0 in it, and all below may use strcmp. */

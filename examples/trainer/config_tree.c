@@ -1,9 +1,9 @@
-/* config_yaml.c - libyaml's events, put together to a tree.
+/* config_tree.c - libyaml's events, put together to a tree.
 
    libyaml finds what is no YAML. It does not refuse what a configuration has
    no use for (anchors, aliases, tags, further documents, any depth): that is
    done here. */
-#include "config_yaml.h"
+#include "config_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,22 +19,22 @@ struct frame {
 
 struct builder {
     yaml_parser_t parser;
-    struct yaml_tree *tree;
-    struct yaml_problem *problem;
-    struct frame frames[YAML_DEPTH];
+    struct config_tree *tree;
+    struct config_problem *problem;
+    struct frame frames[CONFIG_DEPTH];
     uint32_t depth;
     const char *input;
     size_t size;
 };
 
-void yaml_path_name(char *path, const char *name, size_t length)
+void config_path_name(char *path, const char *name, size_t length)
 {
     size_t used = strlen(path), i;
 
-    if (used > 0 && used < YAML_PATH - 1) {
+    if (used > 0 && used < CONFIG_PATH - 1) {
         path[used++] = '.';
     }
-    for (i = 0; i < length && used < YAML_PATH - 1; i++) {
+    for (i = 0; i < length && used < CONFIG_PATH - 1; i++) {
         char c = name[i];
 
         path[used++] = c >= ' ' && c <= '~' ? c : '?';
@@ -42,11 +42,11 @@ void yaml_path_name(char *path, const char *name, size_t length)
     path[used] = 0;
 }
 
-void yaml_path_number(char *path, uint32_t number)
+void config_path_number(char *path, uint32_t number)
 {
     size_t used = strlen(path);
 
-    snprintf(path + used, YAML_PATH - used, "[%lu]", (unsigned long)number);
+    snprintf(path + used, CONFIG_PATH - used, "[%lu]", (unsigned long)number);
 }
 
 /* The path of what comes next: the keys and numbers of all that is open. */
@@ -58,12 +58,12 @@ static void find_path(const struct builder *b, char *path)
     for (i = 0; i < b->depth; i++) {
         const struct frame *frame = &b->frames[i];
 
-        if (b->tree->nodes[frame->node].kind == YAML_LIST) {
-            yaml_path_number(path, frame->count);
+        if (b->tree->nodes[frame->node].kind == NODE_LIST) {
+            config_path_number(path, frame->count);
         } else if (frame->key != 0) {
-            const struct yaml_node *key = &b->tree->nodes[frame->key];
+            const struct config_node *key = &b->tree->nodes[frame->key];
 
-            yaml_path_name(path, key->text, key->length);
+            config_path_name(path, key->text, key->length);
         }
     }
 }
@@ -118,11 +118,11 @@ static bool refuse_for_libyaml(struct builder *b)
 
 /* Returns the number of a new node, linked to what it is in, or 0 if there is
    no memory. The root is moved to number 0 by being the first. */
-static bool add_node(struct builder *b, enum yaml_kind kind, yaml_mark_t mark,
+static bool add_node(struct builder *b, enum config_kind kind, yaml_mark_t mark,
                      uint32_t *number)
 {
-    struct yaml_tree *tree = b->tree;
-    struct yaml_node *node;
+    struct config_tree *tree = b->tree;
+    struct config_node *node;
 
     if (tree->count == tree->room) {
         uint32_t room = tree->room == 0 ? 64 : tree->room * 2;
@@ -131,7 +131,7 @@ static bool add_node(struct builder *b, enum yaml_kind kind, yaml_mark_t mark,
         if (grown == NULL) {
             return refuse(b, mark, "out of memory");
         }
-        tree->nodes = (struct yaml_node *)grown;
+        tree->nodes = (struct config_node *)grown;
         tree->room = room;
     }
     *number = tree->count++;
@@ -158,7 +158,7 @@ static void child_ended(struct builder *b, uint32_t number)
 {
     if (b->depth > 0) {
         struct frame *frame = &b->frames[b->depth - 1];
-        bool map = b->tree->nodes[frame->node].kind == YAML_MAP;
+        bool map = b->tree->nodes[frame->node].kind == NODE_MAP;
 
         frame->key = map && frame->count % 2 == 0 ? number : 0;
         frame->count++;
@@ -167,15 +167,15 @@ static void child_ended(struct builder *b, uint32_t number)
 
 static bool add_scalar(struct builder *b, const yaml_event_t *event)
 {
-    struct yaml_tree *tree = b->tree;
+    struct config_tree *tree = b->tree;
     size_t length = event->data.scalar.length;
-    struct yaml_node *node;
+    struct config_node *node;
     uint32_t number;
 
     if (length >= tree->size - tree->used) {
         return refuse(b, event->start_mark, "more text than the file can hold");
     }
-    if (!add_node(b, YAML_SCALAR, event->start_mark, &number)) {
+    if (!add_node(b, NODE_SCALAR, event->start_mark, &number)) {
         return false;
     }
     node = &tree->nodes[number];
@@ -189,7 +189,8 @@ static bool add_scalar(struct builder *b, const yaml_event_t *event)
     return true;
 }
 
-static bool open_node(struct builder *b, enum yaml_kind kind, yaml_mark_t mark)
+static bool open_node(struct builder *b, enum config_kind kind,
+                      yaml_mark_t mark)
 {
     struct frame *frame;
     uint32_t number;
@@ -197,11 +198,11 @@ static bool open_node(struct builder *b, enum yaml_kind kind, yaml_mark_t mark)
     if (b->depth > 0) {
         const struct frame *in = &b->frames[b->depth - 1];
 
-        if (b->tree->nodes[in->node].kind == YAML_MAP && in->count % 2 == 0) {
+        if (b->tree->nodes[in->node].kind == NODE_MAP && in->count % 2 == 0) {
             return refuse(b, mark, "a key must be a word");
         }
     }
-    if (b->depth == YAML_DEPTH) {
+    if (b->depth == CONFIG_DEPTH) {
         return refuse(b, mark, "deeper than 16 levels");
     }
     if (!add_node(b, kind, mark, &number)) {
@@ -252,12 +253,12 @@ static bool take_event(struct builder *b, const yaml_event_t *event,
         return check_properties(b, event->start_mark,
                                 event->data.sequence_start.anchor,
                                 event->data.sequence_start.tag) &&
-               open_node(b, YAML_LIST, event->start_mark);
+               open_node(b, NODE_LIST, event->start_mark);
     case YAML_MAPPING_START_EVENT:
         return check_properties(b, event->start_mark,
                                 event->data.mapping_start.anchor,
                                 event->data.mapping_start.tag) &&
-               open_node(b, YAML_MAP, event->start_mark);
+               open_node(b, NODE_MAP, event->start_mark);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         close_node(b);
@@ -267,8 +268,8 @@ static bool take_event(struct builder *b, const yaml_event_t *event,
     }
 }
 
-bool yaml_read(struct yaml_tree *tree, const char *text, size_t size,
-               struct yaml_problem *problem)
+bool config_tree_read(struct config_tree *tree, const char *text, size_t size,
+               struct config_problem *problem)
 {
     static const yaml_mark_t start = {0, 0, 0};
     struct builder b;
@@ -281,7 +282,7 @@ bool yaml_read(struct yaml_tree *tree, const char *text, size_t size,
     b.problem = problem;
     b.input = text;
     b.size = size;
-    if (size > YAML_SIZE) {
+    if (size > CONFIG_SIZE) {
         return refuse(&b, start, "longer than 65,536 bytes");
     }
     /* An escape of two bytes stands for three at most, and no scalar with its
@@ -309,7 +310,7 @@ bool yaml_read(struct yaml_tree *tree, const char *text, size_t size,
     return good;
 }
 
-void yaml_free(struct yaml_tree *tree)
+void config_tree_free(struct config_tree *tree)
 {
     free(tree->nodes);
     free(tree->text);
