@@ -30,6 +30,9 @@ help:
 	@echo 'make bench       speed, memory and resume, measured: tables, plots'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
+	@echo 'make trainer     build the data-parallel trainer, with MPI'
+	@echo 'make trainer-demo  four processes, one killed, on with three: a'
+	@echo '                 minute'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
@@ -77,6 +80,43 @@ torch: build/libstatesampler.so
 torch-figures: build/libstatesampler.so
 	@! python=$$(sh tests/torch/python.sh) || \
 	    $$python examples/torch/figures.py
+
+# The data-parallel trainer of examples/trainer. No flag may reorder floating
+# point; multiplying and adding in one would change bits by flags.
+MPICC ?= mpicc
+TRAINER_CFLAGS ?= -O3 -march=native
+TRAINER_FLAGS = -std=c99 $(TRAINER_CFLAGS) -ffp-contract=off -fno-math-errno \
+    -fno-trapping-math -I. $(STB_FLAGS) \
+    $(shell pkg-config --cflags openblas yaml-0.1 2>/dev/null)
+TRAINER_LIBS = $(shell pkg-config --libs openblas yaml-0.1 2>/dev/null) -lm
+TRAINER_OBJECTS = $(patsubst examples/trainer/%.c,build/trainer/%.o,\
+    $(wildcard examples/trainer/*.c))
+trainer:
+	@! sh examples/trainer/here.sh $(MPICC) || \
+	    $(MAKE) --no-print-directory build/trainer/trainer
+trainer-demo:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory build/trainer/trainer && \
+	    sh examples/trainer/demo.sh; }
+build/trainer/trainer: $(TRAINER_OBJECTS)
+	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
+build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
+    statesampler.h
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -c -o $@ $<
+
+# build/trainer/test/NAME is tests/trainer/test_NAME.c with all of the trainer
+# but its main; the one of `gradients` computes in double.
+build/trainer/test/gradients: tests/trainer/test_model.c \
+    $(wildcard examples/trainer/*.[ch])
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
+	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks memory \
+	    sampler) $(TRAINER_LIBS)
+build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
+	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
 
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
@@ -135,11 +175,12 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder pmccabe
+    dieharder pmccabe \
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps
+    deps trainer trainer-demo

@@ -1,7 +1,6 @@
 /* test_model.c - the gradients of the trainer's model, each by central
    differences in a double build of the same source (TRAINER_DOUBLE); in the
    float build, the same gradients and bits for any number of segments. */
-#define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "memory.h"
 #include "model.h"
