@@ -115,7 +115,7 @@ END
             runs=$((runs + 1))
             dir=$folder/on$runs
             run $first $dir $rule $with >"$folder/said"
-            rm -rf $dir/step-0000000000[23]*
+            rm -rf $dir/step-0000000000[23]* $dir/step-000000000016
             got=$(run $second $dir $rule $then | sed -n 's/^digest //p')
             same "$plain" "$got" "$first $with, then $second $then: $rule"
             grep -q 'goes on from step-000000000015' "$folder/errors" ||
@@ -128,8 +128,8 @@ END
 # SIGKILL at moments that nobody chose: to a process, or to mpirun itself;
 # each time another number of processes goes on.
 kills() {
-    rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=2
-        OPTIMIZER.num_epochs=12 TEST_MODEL=False"
+    rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7
+        OPTIMIZER.num_epochs=60 TEST_MODEL=False"
     plain=$(digest 1 $rule)
     dir=$folder/killed killed=0 try=0
     while [ $try -lt ${KILLS:-20} ]; do
@@ -155,7 +155,7 @@ kills() {
     done
     got=$(run 2 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" "after $killed kills"
-    [ $killed -gt 3 ] || fail "only $killed of $try runs were killed"
+    [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
     echo "note: $killed kills, then the same digest"
 }
 
