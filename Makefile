@@ -135,7 +135,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-arm-none-eabi gcc-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder pmccabe
+    dieharder pmccabe libyaml-dev
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
