@@ -96,7 +96,7 @@ config_questions() {
         return 0
     }
     ask 'trainer: a bad configuration is refused in exact words' \
-        config_corpus bad 130
+        config_corpus bad 160
     ask 'trainer: a good configuration is taken, printed and read back' \
         config_corpus good 36
     ask 'trainer: its *.yaml; files and arguments that are refused' \
