@@ -91,28 +91,6 @@ static bool read_value(struct reader *r, const struct config_key *key,
                        const struct config_node *node, const char *path,
                        void *base);
 
-/* The row of a table with this path, or NULL. A name with a 0 in it is cut by
-   config_path_name's question mark, and so is not found. */
-static const struct config_key *find_key(const struct config_key *table,
-                                         uint32_t count, const char *path)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        if (strcmp(table[i].path, path) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-#define NESTED "OPTIMIZER.base_optimizer."
-
-static bool is_nested(const char *path)
-{
-    return strncmp(path, NESTED, sizeof NESTED - 1) == 0;
-}
-
 static bool unknown_key(struct reader *r, const struct config_node *key,
                         const char *path, const struct config_key *table,
                         uint32_t count)
@@ -121,9 +99,9 @@ static bool unknown_key(struct reader *r, const struct config_node *key,
     const struct config_key *found;
 
     if (config_nearest(path, table, count, nearest)) {
-        found = find_key(table, count, nearest);
+        found = config_find_key(table, count, nearest);
         if (found != NULL) {
-            config_written_path(found, is_nested(path), nearest,
+            config_written_path(found, config_is_nested(path), nearest,
                                 sizeof nearest);
         }
         return fail_at(r, key->line, key->column, path,
@@ -184,7 +162,7 @@ static bool read_curve(struct reader *r, const struct config_node *node,
         snprintf(whole, sizeof whole, "%s", path);
         config_path_name(whole, nodes[k].text, nodes[k].length);
         config_path_name(name, nodes[k].text, nodes[k].length);
-        key = find_key(config_curve_table, config_curve_count, name);
+        key = config_find_key(config_curve_table, config_curve_count, name);
         if (key == NULL) {
             return unknown_key(r, &nodes[k], whole, config_curve_table,
                                config_curve_count);
@@ -258,52 +236,12 @@ static bool read_value(struct reader *r, const struct config_key *key,
 
 /* --- Keys ----------------------------------------------------------------- */
 
-/* The row of a key, where it stands; also below base_optimizer. */
-static const struct config_key *find_main_key(const char *path, bool *nested)
-{
-    const struct config_key *key =
-        find_key(config_key_table, config_key_count, path);
-
-    *nested = is_nested(path);
-    if (key == NULL && *nested) {
-        char outer[CONFIG_PATH];
-
-        snprintf(outer, sizeof outer, "OPTIMIZER.%s",
-                 path + sizeof NESTED - 1);
-        key = find_key(config_key_table, config_key_count, outer);
-        if (key != NULL && (key->flags & KEY_NESTED) == 0) {
-            key = NULL;
-        }
-    }
-    return key;
-}
-
-/* Whether keys of the table stand below this path. */
-static bool is_section(const char *path)
-{
-    size_t length = strlen(path);
-    uint32_t i;
-
-    if (strcmp(path, NESTED "larc_config") == 0) {
-        return true;
-    }
-    for (i = 0; i < config_key_count; i++) {
-        if (strncmp(config_key_table[i].path, path, length) == 0 &&
-            config_key_table[i].path[length] == '.') {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool read_key(struct reader *r, const struct config_node *name,
                      const struct config_node *node, const char *path)
 {
     struct config_place *place;
-    const struct config_key *key;
-    bool nested;
+    const struct config_key *key = config_find_main_key(path);
 
-    key = find_main_key(path, &nested);
     place = &r->places[key - config_key_table];
     if (place->line != 0) {
         return second_time(r, name, path, place->line);
@@ -311,7 +249,7 @@ static bool read_key(struct reader *r, const struct config_node *name,
     place->line = name->line;
     place->column = name->column + (name->line == 1 ? r->shift : 0);
     place->argument = r->argument;
-    place->nested = nested;
+    place->nested = config_is_nested(path);
     return read_value(r, key, node, path, r->config);
 }
 
@@ -328,17 +266,16 @@ static bool read_section(struct reader *r, const struct config_node *node,
     for (k = node->first; k != 0; k = nodes[nodes[k].next].next) {
         const struct config_node *value = &nodes[nodes[k].next];
         char whole[CONFIG_PATH];
-        bool nested;
 
         snprintf(whole, sizeof whole, "%s", path);
         config_path_name(whole, nodes[k].text, nodes[k].length);
-        if (find_main_key(whole, &nested) != NULL) {
+        if (config_find_main_key(whole) != NULL) {
             if (!read_key(r, &nodes[k], value, whole)) {
                 return false;
             }
             continue;
         }
-        if (!is_section(whole)) {
+        if (!config_is_section(whole)) {
             return unknown_key(r, &nodes[k], whole, config_key_table,
                                config_key_count);
         }
@@ -367,13 +304,12 @@ static bool read_argument(struct reader *r, const char *path)
     const struct config_node *root =
         r->tree->count > 0 ? r->tree->nodes : &nothing;
     struct config_node name = nothing;
-    bool nested;
 
     name.column -= r->shift; /* The path is where the argument begins. */
-    if (find_main_key(path, &nested) != NULL) {
+    if (config_find_main_key(path) != NULL) {
         return read_key(r, &name, root, path);
     }
-    if (!is_section(path)) {
+    if (!config_is_section(path)) {
         return unknown_key(r, &name, path, config_key_table,
                            config_key_count);
     }

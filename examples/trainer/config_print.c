@@ -57,29 +57,18 @@ static void add_words(char *out, size_t size, const char *words)
     out[used] = 0;
 }
 
-/* A bound of a range, without an exponent where it is a whole number. */
-static void format_bound(char *out, size_t size, double value)
-{
-    if (value == floor(value)) {
-        snprintf(out, size, "%.0f", value);
-    } else {
-        format_real(out, size, value);
-    }
-}
-
+/* All bounds are whole numbers, also those of fractions. */
 static void add_range(char *out, size_t size, const struct config_key *key)
 {
     bool above = (key->flags & KEY_ABOVE_LOW) != 0;
     bool below = (key->flags & KEY_BELOW_HIGH) != 0;
-    char low[40], high[40], text[160];
+    char text[160];
 
-    format_bound(low, sizeof low, key->low);
-    format_bound(high, sizeof high, key->high);
-    snprintf(text, sizeof text, "%s%s %s %s %s %s",
+    snprintf(text, sizeof text, "%s%s %s %.0f %s %.0f",
              (key->flags & KEY_MINUS_ONE) != 0 ? "-1 or " : "",
              key->type == TYPE_INTEGER ? "a whole number" : "a number",
-             above ? "above" : "from", low,
-             below ? "to below" : above ? "and up to" : "to", high);
+             above ? "above" : "from", key->low,
+             below ? "to below" : above ? "and up to" : "to", key->high);
     add(out, size, text);
 }
 

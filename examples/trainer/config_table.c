@@ -257,29 +257,79 @@ typedef char config_keys_fit[
     sizeof config_key_table / sizeof *config_key_table <= CONFIG_KEYS ? 1
                                                                       : -1];
 
-uint32_t config_key_number(const char *path)
+/* --- Looking up ----------------------------------------------------------- */
+
+const struct config_key *config_find_key(const struct config_key *table,
+                                         uint32_t count, const char *path)
 {
     uint32_t i;
 
-    for (i = 0; i < config_key_count; i++) {
-        if (strcmp(config_key_table[i].path, path) == 0) {
-            break;
+    for (i = 0; i < count; i++) {
+        if (strcmp(table[i].path, path) == 0) {
+            return &table[i];
         }
     }
-    return i;
+    return NULL;
+}
+
+uint32_t config_key_number(const char *path)
+{
+    const struct config_key *key =
+        config_find_key(config_key_table, config_key_count, path);
+
+    return key != NULL ? (uint32_t)(key - config_key_table)
+                       : config_key_count;
+}
+
+#define OUTER "OPTIMIZER."
+#define NESTED "OPTIMIZER.base_optimizer."
+
+bool config_is_nested(const char *path)
+{
+    return strncmp(path, NESTED, sizeof NESTED - 1) == 0;
+}
+
+const struct config_key *config_find_main_key(const char *path)
+{
+    const struct config_key *key =
+        config_find_key(config_key_table, config_key_count, path);
+    char outer[256];
+
+    if (key != NULL || !config_is_nested(path)) {
+        return key;
+    }
+    snprintf(outer, sizeof outer, OUTER "%s", path + sizeof NESTED - 1);
+    key = config_find_key(config_key_table, config_key_count, outer);
+    return key != NULL && (key->flags & KEY_NESTED) != 0 ? key : NULL;
 }
 
 void config_written_path(const struct config_key *key, bool nested,
                          char *out, size_t size)
 {
-    const char *path = key->path;
-
     if (nested && (key->flags & KEY_NESTED) != 0) {
-        snprintf(out, size, "OPTIMIZER.base_optimizer.%s", path + 10);
+        snprintf(out, size, NESTED "%s", key->path + sizeof OUTER - 1);
     } else {
-        snprintf(out, size, "%s", path);
+        snprintf(out, size, "%s", key->path);
     }
 }
+
+bool config_is_section(const char *path)
+{
+    size_t length = strlen(path);
+    char written[256];
+    uint32_t i;
+
+    for (i = 0; i < config_key_count; i++) {
+        config_written_path(&config_key_table[i], config_is_nested(path),
+                            written, sizeof written);
+        if (strncmp(written, path, length) == 0 && written[length] == '.') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Fields --------------------------------------------------------------- */
 
 double config_word_value(const char *word)
 {

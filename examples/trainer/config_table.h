@@ -40,6 +40,21 @@ extern const uint32_t config_key_count;
 extern const struct config_key config_curve_table[];
 extern const uint32_t config_curve_count;
 
+/* The row of a table with this path, or NULL. */
+const struct config_key *config_find_key(const struct config_key *table,
+                                         uint32_t count, const char *path);
+
+/* The row of the main table, also for a path below base_optimizer, or NULL. */
+const struct config_key *config_find_main_key(const char *path);
+
+/* The number of a key of the main table, by the path in it; config_key_count
+   if there is no such key. */
+uint32_t config_key_number(const char *path);
+
+/* Whether a path is below base_optimizer, and whether keys stand below it. */
+bool config_is_nested(const char *path);
+bool config_is_section(const char *path);
+
 /* Whether a schedule of this form has a use for a key of the curve table. */
 bool config_curve_needs(int64_t form, const char *key);
 
@@ -61,9 +76,5 @@ size_t config_item_size(const struct config_key *key);
    line. */
 void config_print_value(const struct config_key *key, const void *base,
                         FILE *to);
-
-/* The number of a key of the main table, by its path; config_key_count if
-   there is no such key. */
-uint32_t config_key_number(const char *path);
 
 #endif

@@ -13,6 +13,8 @@
        ! NUMBER         so many processes
        = SENTENCE       the error, after `bad.yaml` for the text
        > PATH VALUE     what is then printed for a key
+       ~ A B C D E      the world size, the global batch, ZeRO's stage, O0 or
+                        O1 and the number of splits, which follow
    <FF> stands for a byte, by its hexadecimal number. */
 #include <locale.h>
 
@@ -77,7 +79,7 @@ struct test_case {
     size_t size;
     char *arguments[LINES], *values[LINES];
     int num_arguments, num_values;
-    char *error;
+    char *error, *follows;
     long processes;
 };
 
@@ -133,6 +135,21 @@ static void check_values(const struct test_case *test,
     }
 }
 
+static void check_follows(const struct test_case *test,
+                          const struct trainer_config *config)
+{
+    char found[128];
+
+    snprintf(found, sizeof found, "%lld %lld %d %d %lld",
+             (long long)config_world_size(config),
+             (long long)config_global_batch(config), config_zero_stage(config),
+             config_opt_level(config), (long long)config_splits(config));
+    if (test->follows != NULL && strcmp(found, test->follows) != 0) {
+        printf("%s: %s follows, not %s\n", test->name, found, test->follows);
+        exit(1);
+    }
+}
+
 /* Whether each step goes as it should; a failing one changes nothing. */
 static void run_case(struct test_case *test)
 {
@@ -167,6 +184,7 @@ static void run_case(struct test_case *test)
     check_count++;
     if (good) {
         check_values(test, &config);
+        check_follows(test, &config);
         check_round_trip(&config);
     }
 }
@@ -184,6 +202,9 @@ static void take_line(struct test_case *test, char *line)
     case '>':
         CHECK(test->num_values < LINES);
         test->values[test->num_values++] = line + 2;
+        break;
+    case '~':
+        test->follows = line + 2;
         break;
     case '!':
         test->processes = atol(line + 2);
