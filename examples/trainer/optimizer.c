@@ -134,6 +134,24 @@ void optimizer_adamw(float *weight, const float *gradient, float *mean,
 
 /* ---- A step ---- */
 
+/* What a tensor's gradient adds to the norm: its largest element, or the sum of
+   a power of them. */
+static double norm_part(const real *gradient, size_t size, double power)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        const double x = fabs((double)gradient[i]);
+
+        if (isinf(power))
+            sum = x > sum ? x : sum;
+        else
+            sum += power > 2 || power < 2 ? pow(x, power) : x * x;
+    }
+    return sum;
+}
+
 /* By what all gradients are multiplied, so that their common norm is at most
    MAX_NORM. Each tensor's own is computed by one process, or by all alike, and
    they are added in the order of the list. */
@@ -141,23 +159,17 @@ static double clipping(optimizer *o, const reduce *r)
 {
     const double power = o->config->model.grad_clip.norm_type;
     double total = 0;
-    size_t t, i;
+    size_t t;
 
     if (!o->config->model.grad_clip.use_grad_clip)
         return 1;
-    memset(o->norms, 0, o->m->num_tensors * sizeof *o->norms);
     for (t = 0; t < o->m->num_tensors; t++) {
+        o->norms[t] = 0;
         if (!optimizer_has(o, t))
             continue;
         reduce_gradient(r, t, o->m->gradient);
-        for (i = 0; i < o->m->tensors[t].size; i++) {
-            const double x = fabs((double)o->m->gradient[i]);
-
-            if (isinf(power))
-                o->norms[t] = x > o->norms[t] ? x : o->norms[t];
-            else
-                o->norms[t] += power > 2 || power < 2 ? pow(x, power) : x * x;
-        }
+        o->norms[t] =
+            norm_part(o->m->gradient, o->m->tensors[t].size, power);
     }
     if (o->sharded) /* all others have 0 there, so that nothing is rounded */
         MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
