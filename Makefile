@@ -98,6 +98,12 @@ trainer-demo:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer && \
 	    sh examples/trainer/demo.sh; }
+trainer-mutants: build/trainer/trainer
+	@sh tests/trainer/mutants.sh
+trainer-bench:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory build/trainer/trainer \
+	        build/trainer/test/bench && sh tests/trainer/bench.sh; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
 build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
@@ -183,4 +189,4 @@ deps:
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps trainer trainer-demo
+    deps trainer trainer-demo trainer-mutants trainer-bench
