@@ -98,6 +98,8 @@ trainer-demo:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer && \
 	    sh examples/trainer/demo.sh; }
+trainer-figures: trainer-demo
+	cp build/trainer/demo/loss.svg examples/trainer/loss.svg
 trainer-mutants: build/trainer/trainer
 	@sh tests/trainer/mutants.sh
 trainer-bench:
@@ -189,4 +191,4 @@ deps:
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps trainer trainer-demo trainer-mutants trainer-bench
+    deps trainer trainer-demo trainer-figures trainer-mutants trainer-bench
