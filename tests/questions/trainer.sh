@@ -158,6 +158,10 @@ run_questions() {
         trainer_runs elsewhere
     ask 'trainer: 20 times SIGKILL, each time on other processes' \
         trainer_runs kills
+    ask 'trainer: without the stateful sampler an epoch begins again' \
+        trainer_runs twice
+    ask 'trainer: errors: one sentence, the right status, all leave' \
+        trainer_runs errors
     ask 'trainer: damaged and foreign checkpoints' trainer_runs damaged
 }
 

@@ -196,7 +196,47 @@ refused() { # SENTENCE KEY=VALUE...
     grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
 }
 
+# What a person meets: a status, and a single sentence from all processes.
+errors() {
+    dir=$folder/errors.d
+    says 2 9 '9 processes are more than the 8 sequences'
+    says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
+    says 1 3 'a sequence has 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
+    says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
+    says 1 3 'a gradient has overflowed' SEED_VALUE=3 \
+        OPTIMIZER.param_schedulers.lr.value=1000000
+    dir=/proc/none
+    says 1 3 'cannot go on with /proc/none/log.txt'
+    echo 'note: 7 errors'
+}
+
+says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
+    status=$1 processes=$2 sentence=$3
+    shift 3
+    run $processes $dir "$@" >"$folder/said"
+    got=$?
+    [ $got = $status ] || fail "$sentence: status $got, not $status"
+    grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
+# Without the stateful sampler a resume in mid-epoch serves the epoch again and
+# says how much.
+twice() {
+    rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+    dir=$folder/twice
+    run 2 $dir $rule >"$folder/said"
+    rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
+        $dir/step-00000000001[05]
+    run 3 $dir $rule >"$folder/said"
+    grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
+        fail 'it does not say how many are seen twice'
+    grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+}
+
 for question; do
     $question
 done
-echo "note: $compared digests compared"
+[ $compared = 0 ] || echo "note: $compared digests compared"
