@@ -134,6 +134,14 @@ trainer_runs() { # QUESTION...
             tests/trainer/small.yaml "$@")
 }
 
+# The same gradients by torch.
+trainer_torch() { # PYTHON
+    (cd "$root" && "$MAKE" -s build/trainer/test/model)
+    "$root"/build/trainer/test/model dump
+    quietly "$1" "$root"/tests/trainer/torch_gradients.py dump
+    grep '^note: ' said
+}
+
 run_questions() {
     sh examples/trainer/here.sh >"$run/here" || {
         cat "$run/here" >>"$run/skipped"
@@ -141,6 +149,12 @@ run_questions() {
     }
     ask 'trainer: every gradient, by central differences in double' \
         trainer_test gradients
+    if python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask "trainer: every gradient is torch's, within 1e-5" \
+            trainer_torch $python
+    else
+        skip "trainer: its gradients against torch's" 'a python3 with torch'
+    fi
     ask 'trainer: splits, halves and O1 of a leaf, bit for bit' \
         trainer_test model
     ask 'trainer: sums, optimizers, and a sequential training, bit for bit' \

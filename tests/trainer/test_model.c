@@ -1,6 +1,7 @@
 /* test_model.c - the gradients of the trainer's model, each by central
    differences in a double build of the same source (TRAINER_DOUBLE); in the
-   float build, the same gradients and bits for any number of segments. */
+   float build, the same gradients and bits for any number of segments. With an
+   argument it writes the gradients there, for torch_gradients.py. */
 #include "statesampler.h"
 #include "memory.h"
 #include "model.h"
@@ -211,11 +212,45 @@ static void o1_is_near(void)
           "relative", sqrt(wrong / length));
 }
 
+/* What torch_gradients.py reads. */
+static void dump(const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    const uint64_t sizes[5] = {shape.layers, shape.heads, shape.width,
+                               shape.mlp, shape.context};
+    double nats;
+    uint64_t count;
+    model m;
+    real *gradients;
+    size_t t;
+
+    make(&m, 1, 0);
+    gradients = gradients_of(&m, &nats);
+    count = m.num_tensors;
+    check(file != NULL, "the dump is written", path, 0);
+    if (!file)
+        return;
+    fwrite(sizes, 8, 5, file);
+    fwrite(&count, 8, 1, file);
+    fwrite(&nats, 8, 1, file);
+    fwrite(text, 1, shape.context + 1, file);
+    for (t = 0; t < m.num_tensors; t++) {
+        count = m.tensors[t].size;
+        fwrite(m.tensors[t].name, 1, 48, file);
+        fwrite(&count, 8, 1, file);
+        fwrite(m.weights + m.tensors[t].offset, 4, count, file);
+        fwrite(gradients + m.tensors[t].offset, 4, count, file);
+    }
+    check(fclose(file) == 0, "the dump is written", path, 0);
+}
+
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     kernels_begin();
+    (void)argc;
+    (void)argv;
 #ifdef TRAINER_DOUBLE
     differences();
 #else
@@ -224,6 +259,8 @@ int main(void)
     splits_change_nothing(1);
     halves();
     o1_is_near();
+    if (argc > 1)
+        dump(argv[1]);
 #endif
     return failures != 0;
 }
