@@ -107,7 +107,8 @@ ways_o1() {
 elsewhere() {
     for rule in "$nesterov" "$adamw $o1" "$larc"; do
         rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
-        plain=$(digest 1 $rule)
+        rm -rf "$folder/once"
+        plain=$(run 1 "$folder/once" $rule | sed -n 's/^digest //p')
         for ways in "1,,3,$sdp" "3,$sdp,2," "2,$zero,4,$sdp" "4,,1,$zero"; do
             IFS=, read -r first with second then <<END
 $ways
@@ -120,6 +121,7 @@ END
             same "$plain" "$got" "$first $with, then $second $then: $rule"
             grep -q 'goes on from step-000000000015' "$folder/errors" ||
                 fail 'it did not go on from step 15'
+            cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
             rm -rf $dir
         done
     done
