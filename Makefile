@@ -102,6 +102,9 @@ trainer-figures: trainer-demo
 	cp build/trainer/demo/loss.svg examples/trainer/loss.svg
 trainer-mutants: build/trainer/trainer
 	@sh tests/trainer/mutants.sh
+trainer-long: build/trainer/trainer
+	KILLS=200 sh tests/trainer/runs.sh build/trainer/trainer \
+	    tests/trainer/small.yaml kills
 trainer-bench:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer \
@@ -191,4 +194,5 @@ deps:
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures clean \
-    deps trainer trainer-demo trainer-figures trainer-mutants trainer-bench
+    deps trainer trainer-demo trainer-figures trainer-mutants trainer-bench \
+    trainer-long

@@ -213,7 +213,8 @@ static void find_before(const char *dir, const char *before, char *name)
         closedir(folder);
 }
 
-/* Process 0 reads the manifest, and all have it. Returns whether it is whole. */
+/* Process 0 reads the manifest, and all have it. Returns whether it is
+   whole. */
 static int manifest_share(const run *r, const char *name, manifest *m)
 {
     char path[PATH_BYTES];

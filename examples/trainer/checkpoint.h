@@ -14,8 +14,8 @@
 const char *checkpoint_save(run *r);
 
 /* Goes on from the newest whole checkpoint, or the one that
-   LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to "" where
-   there is none. Damaged ones are named on stderr. Returns "" or what is
+   LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to ""
+   where there is none. Damaged ones are named on stderr. Returns "" or what is
    wrong: a checkpoint of another run, or none that is whole. */
 const char *checkpoint_load(run *r, char name[64]);
 

@@ -116,9 +116,19 @@ config_questions() {
 
 # --- Its runs ------------------------------------------------------------------
 
+# Questions that are answered at the same time build one after the other.
+trainer_make() { # TARGET
+    mkdir -p "$root/build"
+    if command -v flock >/dev/null; then
+        (cd "$root" && flock build "$MAKE" -s "$1")
+    else
+        (cd "$root" && "$MAKE" -s "$1")
+    fi
+}
+
 # A program of tests/trainer, built once and run.
 trainer_test() { # NAME
-    (cd "$root" && "$MAKE" -s build/trainer/test/$1) || return 1
+    trainer_make build/trainer/test/$1
     (cd "$root" && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         timeout -k 5 250 build/trainer/test/$1) >said 2>&1 || {
         cat said
@@ -129,14 +139,14 @@ trainer_test() { # NAME
 
 # Whole runs, on processes of their own.
 trainer_runs() { # QUESTION...
-    (cd "$root" && "$MAKE" -s build/trainer/trainer &&
-        sh tests/trainer/runs.sh build/trainer/trainer \
+    trainer_make build/trainer/trainer
+    (cd "$root" && sh tests/trainer/runs.sh build/trainer/trainer \
             tests/trainer/small.yaml "$@")
 }
 
 # The same gradients by torch.
 trainer_torch() { # PYTHON
-    (cd "$root" && "$MAKE" -s build/trainer/test/model)
+    trainer_make build/trainer/test/model
     "$root"/build/trainer/test/model dump
     quietly "$1" "$root"/tests/trainer/torch_gradients.py dump
     grep '^note: ' said
