@@ -427,18 +427,20 @@ bool config_override(struct trainer_config *config,
     return read_text(config, source, &r, path, equals + 1, strlen(equals + 1));
 }
 
-void config_defaults(struct trainer_config *config,
+bool config_defaults(struct trainer_config *config,
                      struct config_source *source)
 {
     char argument[512];
+    bool good = true;
     uint32_t i;
 
     memset(config, 0, sizeof *config);
     memset(source, 0, sizeof *source);
-    for (i = 0; i < config_key_count; i++) {
+    for (i = 0; good && i < config_key_count; i++) {
         snprintf(argument, sizeof argument, "%s=%s", config_key_table[i].path,
                  config_key_table[i].standard);
-        config_override(config, source, argument);
+        good = config_override(config, source, argument);
     }
     memset(source->places, 0, sizeof source->places);
+    return good;
 }

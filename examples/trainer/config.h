@@ -3,8 +3,8 @@
 
        struct trainer_config config;
        struct config_source source;
-       config_defaults(&config, &source);
-       if (!config_read(&config, &source, "larc.yaml") ||
+       if (!config_defaults(&config, &source) ||
+           !config_read(&config, &source, "larc.yaml") ||
            !config_override(&config, &source, "SEED_VALUE=7") ||
            !config_check(&config, &source, processes)) {
            fprintf(stderr, "%s\n", source.error);   (and exit with 2)
@@ -187,7 +187,8 @@ struct config_source {
     char error[CONFIG_ERROR];
 };
 
-void config_defaults(struct trainer_config *config,
+/* All as the defaults of the table say. This fails only without memory. */
+bool config_defaults(struct trainer_config *config,
                      struct config_source *source);
 
 /* These return whether all went well. Otherwise source->error says what is

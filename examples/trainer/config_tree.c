@@ -116,8 +116,8 @@ static bool refuse_for_libyaml(struct builder *b)
     }
 }
 
-/* Returns the number of a new node, linked to what it is in, or 0 if there is
-   no memory. The root is moved to number 0 by being the first. */
+/* Adds a node, linked to what it is in, and says its number. Returns whether
+   there was memory for it. */
 static bool add_node(struct builder *b, enum config_kind kind, yaml_mark_t mark,
                      uint32_t *number)
 {

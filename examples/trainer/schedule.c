@@ -122,7 +122,8 @@ double schedule_at(const struct trainer_config *config, double where)
     length = i < last ? lengths->items[i] : 1 - start;
     if (config->optimizer.lr.interval_scaling.count == 0 ||
         config->optimizer.lr.interval_scaling.items[i] == CONFIG_RESCALED) {
-        where = (where - start) / length;
+        /* A little before its start it has begun already, by CLOSE. */
+        where = where > start ? (where - start) / length : 0;
     }
     return scaled_at(config, &config->optimizer.lr.schedulers.items[i], where);
 }

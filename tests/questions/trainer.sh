@@ -64,7 +64,11 @@ config_files() {
 config_random() {
     with_config config_test gcc -O1 -g -fsanitize=address,undefined \
         -fno-sanitize-recover=all
-    quietly ./config_test random 2000 examples/trainer/*.yaml
+    ./config_test print examples/trainer/everything.yaml \
+        'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
+        `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
+        `'{name: multistep, values: [2, 1], milestones: [1]}]}' >every_key.yaml
+    quietly ./config_test random 2000 every_key.yaml examples/trainer/*.yaml
     sed -n 's/^\(.* of .*\) texts were good$/note: \1 good/p' said
 }
 

@@ -60,7 +60,7 @@ static void check_round_trip(const struct trainer_config *config)
     size_t first_size, second_size;
 
     print_all(config, first, &first_size);
-    config_defaults(&again, &source);
+    CHECK(config_defaults(&again, &source));
     if (!config_read_text(&again, &source, "printed", first, first_size) ||
         !config_check(&again, &source, 0)) {
         printf("%s\n%s\n", first, source.error);
@@ -158,8 +158,7 @@ static void run_case(struct test_case *test)
     bool good;
     int i;
 
-    config_defaults(&config, &source);
-    CHECK(source.error[0] == 0);
+    CHECK(config_defaults(&config, &source));
     memcpy(&before, &config, sizeof before);
     good = config_read_text(&config, &source, "bad.yaml", test->text,
                             test->size);
@@ -257,13 +256,13 @@ static void run_locale(const char *name)
     static struct trainer_config config, plain;
     struct config_source source;
 
-    config_defaults(&plain, &source);
+    CHECK(config_defaults(&plain, &source));
     if (setlocale(LC_ALL, name) == NULL) {
         printf("skip numbers in another locale: %s is not here\n", name);
         exit(0);
     }
     CHECK(strcmp(localeconv()->decimal_point, ".") != 0);
-    config_defaults(&config, &source);
+    CHECK(config_defaults(&config, &source));
     CHECK(memcmp(&config, &plain, sizeof config) == 0);
     CHECK(config_override(&config, &source, "OPTIMIZER.momentum=0.375"));
     CHECK(config.optimizer.momentum == 0.375);
@@ -323,7 +322,7 @@ static void run_random(unsigned long count, char **files, int num_files)
     static struct config_source source;
     unsigned long i, good = 0;
 
-    config_defaults(&defaults, &source);
+    CHECK(config_defaults(&defaults, &source));
     for (i = 0; i < count; i++) {
         uint64_t changes = 1 + check_random(4);
         size_t size;
@@ -360,8 +359,8 @@ static int print_file(int argc, char **argv)
     bool good;
     int i;
 
-    config_defaults(&config, &source);
-    good = config_read(&config, &source, argv[0]);
+    good = config_defaults(&config, &source) &&
+           config_read(&config, &source, argv[0]);
     for (i = 1; good && i < argc; i++) {
         good = config_override(&config, &source, argv[i]);
     }

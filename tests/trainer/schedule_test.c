@@ -23,7 +23,7 @@ static void begin(const char *epochs, const char *schedule)
 {
     char argument[1024];
 
-    config_defaults(&config, &source);
+    CHECK(config_defaults(&config, &source));
     snprintf(argument, sizeof argument, "OPTIMIZER.num_epochs=%s", epochs);
     override(argument);
     snprintf(argument, sizeof argument, LR "=%s", schedule);
@@ -116,6 +116,15 @@ static void test_composite(void)
     expect(0.1, 0.5);
     expect(0.5, 0.5);
     expect(0.75, 0.5 - 0.5 * sqrt(0.5));
+
+    /* A part that is shorter than what counts as close. */
+    begin("5", "{name: composite, schedulers: ["
+          "{name: constant, value: 4}, "
+          "{name: linear, start_value: 1, end_value: 2}], "
+          "lengths: [0.999999999, 0.000000001]}");
+    expect(0.99, 4);
+    expect(0.9999995, 1);
+    expect(1, 2);
 
     /* Lengths that sum to a little less than 1: the last one ends at 1. */
     begin("5", "{name: composite, schedulers: ["
