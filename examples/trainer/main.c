@@ -36,10 +36,10 @@ static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv, int *status)
 {
     static struct config_source source;
-    int i, print = 0, good = 1;
+    int i, print = 0, good;
 
     *status = 0;
-    config_defaults(c, &source);
+    good = config_defaults(c, &source);
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);

@@ -243,8 +243,8 @@ static void sequential(const char *yaml)
     model m;
     int step;
 
-    config_defaults(&r.config, &source);
-    check(config_read(&r.config, &source, yaml) &&
+    check(config_defaults(&r.config, &source) &&
+              config_read(&r.config, &source, yaml) &&
               config_check(&r.config, &source, 1), source.error, 0);
     r.world = 1;
     run_init(&r);
