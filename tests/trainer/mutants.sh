@@ -48,7 +48,7 @@ fault() { # WHAT FILE QUESTION SED
 fault 'not rounded to integers of 2^-40' reduce.c test_steps \
     's/#define PARTS 1099511627776.0/#define PARTS 1048576.0/'
 fault 'the leaves follow W' run.c processes \
-    's/r->feed.batch_size/&/; s/reduce_leaf(&r->reduce, 1 \/ scale,/reduce_leaf(\&r->reduce, (1 + 1e-7 * r->world) \/ scale,/'
+    's/reduce_leaf(&r->reduce, 1 \/ scale,/reduce_leaf(\&r->reduce, (1 + 1e-7 * r->world) \/ scale,/'
 fault 'momentum is not saved' checkpoint.c elsewhere \
     's/: r->optimizer.state\[i\]\[t\];/: r->model.weights + tensor->offset;/'
 fault 'the sampler state is not restored' manifest.c elsewhere \
