@@ -34,6 +34,9 @@ help:
 	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
 	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
 	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
+	@echo 'make trainer     build the data-parallel trainer, with MPI'
+	@echo 'make trainer-demo  four processes, one killed, on with three: a'
+	@echo '                 minute'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
@@ -107,6 +110,54 @@ web-shots: web
 	@node tests/web/shots.mjs build/web/shots
 	cp build/web/shots/light.png examples/web/page.png
 
+# The data-parallel trainer of examples/trainer. No flag may reorder floating
+# point; multiplying and adding in one would change bits by flags.
+MPICC ?= mpicc
+TRAINER_CFLAGS ?= -O3 -march=native
+TRAINER_FLAGS = -std=c99 $(TRAINER_CFLAGS) -ffp-contract=off -fno-math-errno \
+    -fno-trapping-math -I. $(STB_FLAGS) \
+    $(shell pkg-config --cflags openblas yaml-0.1 2>/dev/null)
+TRAINER_LIBS = $(shell pkg-config --libs openblas yaml-0.1 2>/dev/null) -lm
+TRAINER_OBJECTS = $(patsubst examples/trainer/%.c,build/trainer/%.o,\
+    $(wildcard examples/trainer/*.c))
+trainer:
+	@! sh examples/trainer/here.sh $(MPICC) || \
+	    $(MAKE) --no-print-directory build/trainer/trainer
+trainer-demo:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory build/trainer/trainer && \
+	    sh examples/trainer/demo.sh; }
+trainer-figures: trainer-demo
+	cp build/trainer/demo/loss.svg examples/trainer/loss.svg
+trainer-mutants: build/trainer/trainer
+	@sh tests/trainer/mutants.sh
+trainer-long: build/trainer/trainer
+	KILLS=200 sh tests/trainer/runs.sh build/trainer/trainer \
+	    tests/trainer/small.yaml kills
+trainer-bench:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory build/trainer/trainer \
+	        build/trainer/test/bench && sh tests/trainer/bench.sh; }
+build/trainer/trainer: $(TRAINER_OBJECTS)
+	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
+build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
+    statesampler.h
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -c -o $@ $<
+
+# build/trainer/test/NAME is tests/trainer/test_NAME.c with all of the trainer
+# but its main; the one of `gradients` computes in double.
+build/trainer/test/gradients: tests/trainer/test_model.c \
+    $(wildcard examples/trainer/*.[ch])
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
+	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks memory \
+	    sampler) $(TRAINER_LIBS)
+build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
+	@mkdir -p $(@D)
+	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
+	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
+
 build/libstatesampler.so: examples/torch/library.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -shared -fPIC -I. $(LDFLAGS) -o $@ $<
@@ -167,11 +218,13 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder pmccabe
+    dieharder pmccabe \
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware web web-test web-speed web-shots clean deps
+    firmware web web-test web-speed web-shots trainer trainer-demo \
+    trainer-figures trainer-mutants trainer-bench trainer-long clean deps

@@ -1,0 +1,406 @@
+/* checkpoint.c - see checkpoint.h. */
+#define _POSIX_C_SOURCE 200809L /* fsync */
+
+#include "checkpoint.h"
+#include "agree.h"
+#include "manifest.h"
+
+#include <cblas.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = CONFIG_STRING + 96, NAME = 17 /* "step-" and 12 digits */ };
+
+static char complaint[AGREE_TEXT];
+
+/* Returns the complaint, with what the system says. */
+static const char *cannot(const char *what, const char *path)
+{
+    snprintf(complaint, sizeof complaint, "cannot %s %s: %s", what, path,
+             strerror(errno));
+    return complaint;
+}
+
+/* Agrees on how it went: the same answer on all processes. */
+static const char *settle(const char *wrong)
+{
+    static char words[AGREE_TEXT];
+
+    return agree_or_tell(wrong, words) ? "" : words;
+}
+
+/* ---- Files ---- */
+
+/* A file or a folder is on the disk when this has returned. */
+static const char *flush_path(const char *path)
+{
+    const int descriptor = open(path, O_RDONLY);
+    const int good = descriptor >= 0 && fsync(descriptor) == 0;
+
+    if (descriptor >= 0)
+        close(descriptor);
+    return good ? "" : cannot("flush", path);
+}
+
+static const char *write_end(FILE *file, const char *path)
+{
+    int good = !ferror(file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
+
+    good = fclose(file) == 0 && good;
+    return good ? "" : cannot("write", path);
+}
+
+/* Removes a checkpoint's folder: files only, no folders in it. */
+static void remove_folder(const char *path)
+{
+    char file[PATH_BYTES + 260];
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.')
+            unlink(file);
+    }
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+/* Reads a whole file of that size. */
+static unsigned char *read_file(const char *path, uint64_t size)
+{
+    unsigned char *bytes = (unsigned char *)malloc((size_t)size + 1);
+    FILE *file = fopen(path, "rb");
+    int good = file && bytes && fread(bytes, 1, (size_t)size + 1, file) == size;
+
+    if (file)
+        fclose(file);
+    if (good) {
+        bytes[size] = 0;
+        return bytes;
+    }
+    free(bytes);
+    return NULL;
+}
+
+/* ---- Saving ---- */
+
+/* Weights and state of the tensors that are this process's to write, whether
+   it shares them or not. */
+static const char *write_part(const run *r, const char *path,
+                              manifest_part *part)
+{
+    FILE *file = fopen(path, "wb");
+    size_t t;
+    int i;
+
+    if (!file)
+        return cannot("create", path);
+    part->size = 0;
+    part->hash = TEXT_HASH;
+    for (t = 0; t < r->model.num_tensors; t++) {
+        const model_tensor *tensor = r->model.tensors + t;
+        const size_t bytes = tensor->size * sizeof(float);
+
+        for (i = -1; i < r->optimizer.states && r->owner[t] == r->rank; i++) {
+            const float *values = i < 0 ? r->model.weights + tensor->offset
+                                        : r->optimizer.state[i][t];
+
+            fwrite(values, 1, bytes, file);
+            part->hash = text_hash(part->hash, values, bytes);
+            part->size += bytes;
+        }
+    }
+    return write_end(file, path);
+}
+
+static const char *write_manifest(const run *r, const char *folder,
+                                  const manifest_part *parts,
+                                  const unsigned char *state)
+{
+    char path[PATH_BYTES];
+    manifest m;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/manifest", folder);
+    file = fopen(path, "wb");
+    if (!file)
+        return cannot("create", path);
+    manifest_make(&m, r, parts, state);
+    fwrite(m.text, 1, m.size, file);
+    manifest_free(&m);
+    return write_end(file, path);
+}
+
+/* The moment from which on the checkpoint exists. */
+static const char *commit(const run *r, const char *folder, const char *name)
+{
+    const char *wrong = flush_path(folder);
+
+    if (!*wrong) {
+        remove_folder(name); /* a damaged one, or an earlier run's */
+        if (rename(folder, name) != 0)
+            wrong = cannot("rename", folder);
+    }
+    return *wrong ? wrong : flush_path(r->config.checkpoint.dir);
+}
+
+const char *checkpoint_save(run *r)
+{
+    const char *dir = r->config.checkpoint.dir, *wrong = "";
+    char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
+    manifest_part mine, *parts =
+        (manifest_part *)calloc((size_t)r->world, sizeof *parts);
+    unsigned char *state = (unsigned char *)malloc(feed_state_bytes(&r->feed));
+
+    snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
+    snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
+    snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
+    if (!parts || !state)
+        abort();
+    if (r->rank == 0) {
+        remove_folder(folder); /* what a killed run has left */
+        if (mkdir(folder, 0777) != 0)
+            wrong = cannot("make the folder", folder);
+        if (r->log && fsync(fileno(r->log)) != 0)
+            wrong = cannot("flush the log in", dir);
+    }
+    wrong = settle(wrong);
+    if (!*wrong)
+        wrong = settle(write_part(r, path, &mine));
+    if (!*wrong)
+        wrong = settle(feed_save(&r->feed, state));
+    if (!*wrong) {
+        MPI_Gather(&mine, sizeof mine, MPI_BYTE, parts, sizeof mine, MPI_BYTE,
+                   0, MPI_COMM_WORLD);
+        if (r->rank == 0) {
+            wrong = write_manifest(r, folder, parts, state);
+            wrong = *wrong ? wrong : commit(r, folder, name);
+        }
+        wrong = settle(wrong);
+    }
+    free(parts);
+    free(state);
+    return wrong;
+}
+
+/* ---- Finding ---- */
+
+/* The name of the newest checkpoint before `before`, or "". */
+static void find_before(const char *dir, const char *before, char *name)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+
+    name[0] = 0;
+    while (folder && (entry = readdir(folder))) {
+        const char *found = entry->d_name;
+
+        if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
+            strspn(found + 5, "0123456789") == NAME - 5 &&
+            strcmp(found, name) > 0 &&
+            (!before[0] || strcmp(found, before) < 0))
+            memcpy(name, found, NAME + 1);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Process 0 reads the manifest, and all have it. Returns whether it is
+   whole. */
+static int manifest_share(const run *r, const char *name, manifest *m)
+{
+    char path[PATH_BYTES];
+    struct stat about;
+    uint64_t size = 0;
+
+    memset(m, 0, sizeof *m);
+    if (r->rank == 0) {
+        snprintf(path, sizeof path, "%s/%s/manifest", r->config.checkpoint.dir,
+                 name);
+        if (stat(path, &about) == 0 && about.st_size < 1 << 26)
+            m->text = (char *)read_file(path, (uint64_t)about.st_size);
+        m->size = m->text ? (size_t)about.st_size : 0;
+        size = m->text && manifest_whole(m) ? m->size : 0;
+    }
+    MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (size == 0) {
+        manifest_free(m);
+        return 0;
+    }
+    if (r->rank != 0) {
+        m->size = (size_t)size;
+        m->text = (char *)calloc((size_t)size + 1, 1);
+        if (!m->text)
+            abort();
+    }
+    MPI_Bcast(m->text, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
+    return 1;
+}
+
+/* ---- Loading ---- */
+
+/* Takes from a part, whose tensors are those of `owner`, what is this
+   process's own now. */
+static void take_part(run *r, const unsigned char *bytes, const int *owner,
+                      int part)
+{
+    size_t t;
+    int i;
+
+    for (t = 0; t < r->model.num_tensors; t++) {
+        const model_tensor *tensor = r->model.tensors + t;
+
+        for (i = -1; i < r->optimizer.states && owner[t] == part; i++) {
+            if (r->owner[t] == r->rank)
+                memcpy(i < 0 ? r->model.weights + tensor->offset
+                             : r->optimizer.state[i][t],
+                       bytes, tensor->size * sizeof(float));
+            bytes += tensor->size * sizeof(float);
+        }
+    }
+}
+
+/* Whether this process needs anything of a part; *size is what it must have. */
+static int needs(const run *r, const int *owner, int part, uint64_t *size)
+{
+    size_t t;
+    int any = 0;
+
+    for (t = 0, *size = 0; t < r->model.num_tensors; t++) {
+        if (owner[t] != part)
+            continue;
+        any = any || r->owner[t] == r->rank;
+        *size += r->model.tensors[t].size * sizeof(float) *
+                 (uint64_t)(1 + r->optimizer.states);
+    }
+    return any;
+}
+
+static const char *read_parts(run *r, const char *name, const manifest *m)
+{
+    const int parts = manifest_parts(m);
+    int *owner = (int *)calloc(r->model.num_tensors, sizeof *owner), part;
+    const char *wrong = "";
+
+    if (!owner)
+        abort();
+    if (parts < 1)
+        wrong = "its manifest names no parts";
+    else
+        reduce_owners(owner, &r->model, parts);
+    for (part = 0; part < parts && !*wrong; part++) {
+        char path[PATH_BYTES];
+        manifest_part is;
+        uint64_t size;
+        unsigned char *bytes;
+
+        if (!needs(r, owner, part, &size))
+            continue;
+        snprintf(path, sizeof path, "%s/%s/part%d", r->config.checkpoint.dir,
+                 name, part);
+        bytes = read_file(path, size);
+        if (bytes && manifest_part_at(m, part, &is) && is.size == size &&
+            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash) {
+            take_part(r, bytes, owner, part);
+        } else {
+            snprintf(complaint, sizeof complaint,
+                     "part%d is missing, cut or changed", part);
+            wrong = complaint;
+        }
+        free(bytes);
+    }
+    free(owner);
+    return wrong;
+}
+
+/* Each tensor was read by its owner. */
+static void hand_out(run *r)
+{
+    size_t t;
+    int i;
+
+    for (t = 0; t < r->model.num_tensors; t++) {
+        const model_tensor *tensor = r->model.tensors + t;
+
+        MPI_Bcast(r->model.weights + tensor->offset, (int)tensor->size,
+                  MPI_FLOAT, r->owner[t], MPI_COMM_WORLD);
+        for (i = 0; i < r->optimizer.states && !r->optimizer.sharded; i++)
+            MPI_Bcast(r->optimizer.state[i][t], (int)tensor->size, MPI_FLOAT,
+                      r->owner[t], MPI_COMM_WORLD);
+    }
+    model_changed(&r->model);
+}
+
+/* Returns "" or why this one is no good. A checkpoint of another run ends the
+   search: *other is set. */
+static const char *load_one(run *r, const char *name, int *other)
+{
+    const char *wrong, *blas;
+    manifest m;
+
+    if (!manifest_share(r, name, &m))
+        return "its manifest is missing, cut or changed";
+    wrong = manifest_match(&m, r);
+    *other = *wrong != 0;
+    if (!*wrong)
+        wrong = settle(read_parts(r, name, &m));
+    if (!*wrong)
+        wrong = manifest_restore(&m, r);
+    if (!*wrong)
+        hand_out(r);
+    blas = *wrong ? NULL : manifest_find(&m, "blas");
+    if (r->rank == 0 && blas &&
+        (strncmp(blas, openblas_get_corename(),
+                 strlen(openblas_get_corename())) != 0))
+        fprintf(stderr,
+                "trainer: %s was saved with another kernel of OpenBLAS (%.*s, "
+                "here %s): from here on bits may differ\n",
+                name, (int)strcspn(blas, "\n"), blas, openblas_get_corename());
+    manifest_free(&m);
+    return wrong;
+}
+
+const char *checkpoint_load(run *r, char name[64])
+{
+    static char words[2 * AGREE_TEXT];
+    const char *wrong, *dir = r->config.checkpoint.dir;
+    int64_t skip = r->config.checkpoint.latest_checkpoint_resume_file_num - 1;
+    char before[64] = "";
+    int found = 0, other = 0;
+
+    for (;;) { /* ends: each name is smaller than the one before */
+        name[0] = 0;
+        if (r->rank == 0)
+            find_before(dir, before, name);
+        MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+        memcpy(before, name, 64);
+        if (!name[0])
+            break;
+        found++;
+        if (skip-- > 0)
+            continue;
+        wrong = load_one(r, name, &other);
+        if (!*wrong)
+            return "";
+        if (other) {
+            snprintf(words, sizeof words, "cannot go on from %s/%s: %s", dir,
+                     name, wrong);
+            return words;
+        }
+        if (r->rank == 0)
+            fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
+                    wrong);
+    }
+    if (found == 0)
+        return "";
+    snprintf(words, sizeof words, "no whole checkpoint is left in %s", dir);
+    return words;
+}

@@ -1,0 +1,22 @@
+/* checkpoint.h - a run on disk: DIR/step-000000000120/ has a part from each
+   process, and a manifest. The folder gets its name by one rename when all of
+   it is on the disk, so that whoever finds it finds it whole, however many
+   processes were killed meanwhile. A checkpoint knows nothing of how the run
+   was spread: any number of processes can go on from it, with ZeRO or
+   without. */
+#ifndef TRAINER_CHECKPOINT_H
+#define TRAINER_CHECKPOINT_H
+
+#include "run.h"
+
+/* To be called by all, as is everything here. Returns "" or what is wrong, the
+   same on all processes. */
+const char *checkpoint_save(run *r);
+
+/* Goes on from the newest whole checkpoint, or the one that
+   LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to ""
+   where there is none. Damaged ones are named on stderr. Returns "" or what is
+   wrong: a checkpoint of another run, or none that is whole. */
+const char *checkpoint_load(run *r, char name[64]);
+
+#endif

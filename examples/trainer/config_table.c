@@ -1,0 +1,384 @@
+/* config_table.c - the table of all keys: the one place where a key is added.
+   Reading, defaults, --keys, --print-config and KEYS.md follow from it. */
+#include "config_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIELD(field) offsetof(struct trainer_config, field)
+#define CURVE(field) offsetof(struct config_curve, field)
+
+/* A row, by the type of its value. */
+#define BOOL(path, offset, standard, meaning) \
+    {path, TYPE_BOOL, offset, 0, 0, 0, 0, 0, NULL, standard, meaning}
+#define INTEGER(path, offset, flags, low, high, standard, meaning) \
+    {path, TYPE_INTEGER, offset, flags, low, high, 0, 0, NULL, standard, \
+     meaning}
+#define INTEGERS(path, offset, low, high, most, standard, meaning) \
+    {path, TYPE_INTEGER, offset, 0, low, high, 0, most, NULL, standard, \
+     meaning}
+#define REAL(path, offset, flags, low, high, standard, meaning) \
+    {path, TYPE_REAL, offset, flags, low, high, 0, 0, NULL, standard, meaning}
+#define REAL_OR(path, offset, words, flags, low, high, standard, meaning) \
+    {path, TYPE_REAL, offset, flags, low, high, 0, 0, words, standard, meaning}
+#define REALS(path, offset, flags, low, high, least, most, standard, meaning) \
+    {path, TYPE_REAL, offset, flags, low, high, least, most, NULL, standard, \
+     meaning}
+#define WORD(path, offset, words, standard, meaning) \
+    {path, TYPE_WORD, offset, 0, 0, 0, 0, 0, words, standard, meaning}
+#define WORDS(path, offset, words, most, standard, meaning) \
+    {path, TYPE_WORD, offset, 0, 0, 0, 0, most, words, standard, meaning}
+#define TEXT(path, offset, standard, meaning) \
+    {path, TYPE_TEXT, offset, 0, 0, 0, 0, 0, NULL, standard, meaning}
+#define TEXTS(path, offset, standard, meaning) \
+    {path, TYPE_TEXT, offset, 0, 0, 0, 0, CONFIG_FILES, NULL, standard, \
+     meaning}
+
+/* Bounds that have a reason: seeds as torch and numpy take them; a sum of
+   weights below 2^31, and a count that a double holds exactly. */
+#define SEED_MAX 4294967295.0
+#define WEIGHT_MAX 2147483647.0
+#define COUNT_MAX 1099511627776.0
+#define RATE_MAX 1e6
+
+#define SPLIT(NAME, field, whose) \
+    BOOL("DATA." NAME ".USE_STATEFUL_DISTRIBUTED_SAMPLER", \
+         FIELD(data.field.use_stateful_distributed_sampler), "False", \
+         "resume at the very batch; else torch's order, and a resume in " \
+         "mid-epoch serves the epoch again"), \
+    BOOL("DATA." NAME ".USE_DEBUGGING_SAMPLER", \
+         FIELD(data.field.use_debugging_sampler), "False", \
+         "no shuffle; wins over the stateful sampler"), \
+    BOOL("DATA." NAME ".DROP_LAST", FIELD(data.field.drop_last), "False", \
+         "leave out the last batch if it is not full"), \
+    INTEGER("DATA." NAME ".BATCHSIZE_PER_REPLICA", \
+            FIELD(data.field.batchsize_per_replica), 0, 1, 1048576, "256", \
+            "sequences of a process in a step"), \
+    INTEGER("DATA." NAME ".DATA_LIMIT", FIELD(data.field.data_limit), \
+            KEY_MINUS_ONE, 1, COUNT_MAX, "-1", \
+            "sequences to use; -1: all"), \
+    TEXTS("DATA." NAME ".DATA_PATHS", FIELD(data.field.data_paths), "[]", \
+          "files of text, " whose)
+
+/* A schedule's fields, of the whole schedule or of a part of it. */
+#define CURVE_KEYS(PATH, OFFSET, NAMES, NAME, VALUE, START, END, VALUES, \
+                   MILESTONES) \
+    WORD(PATH "name", OFFSET(name), NAMES, NAME, \
+         "the form of the learning rate's schedule"), \
+    REAL(PATH "value", OFFSET(value), 0, 0, RATE_MAX, VALUE, \
+         "the rate of constant"), \
+    REAL(PATH "start_value", OFFSET(start_value), 0, 0, RATE_MAX, START, \
+         "the first rate of cosine and linear"), \
+    REAL(PATH "end_value", OFFSET(end_value), 0, 0, RATE_MAX, END, \
+         "the last rate of cosine and linear"), \
+    REALS(PATH "values", OFFSET(values), 0, 0, RATE_MAX, 1, CONFIG_LIST, \
+          VALUES, "the rates of multistep and step, one after the other"), \
+    INTEGERS(PATH "milestones", OFFSET(milestones), 1, 1e6, CONFIG_LIST, \
+             MILESTONES, "epochs with which multistep's next rate begins")
+
+#define LR "OPTIMIZER.param_schedulers.lr."
+#define LR_FIELD(field) FIELD(optimizer.lr.curve.field)
+#define FORMS "constant|cosine|linear|multistep|step"
+
+const struct config_key config_key_table[] = {
+    INTEGER("SEED_VALUE", FIELD(seed_value), 0, 0, SEED_MAX, "0",
+            "seed of the sampler's order and of the first weights"),
+    INTEGER("LOG_FREQUENCY", FIELD(log_frequency), 0, 1, 1e9, "10",
+            "steps between two lines of the log"),
+    BOOL("TEST_MODEL", FIELD(test_model), "True",
+         "evaluate the held-out text"),
+    INTEGER("TEST_EVERY_NUM_EPOCH", FIELD(test_every_num_epoch), 0, 1, 1e6,
+            "1", "epochs between two evaluations"),
+
+    REAL("DATA.DDP_BUCKET_CAP_MB", FIELD(data.ddp_bucket_cap_mb),
+         KEY_ABOVE_LOW, 0, 1024, "25",
+         "MiB of gradients that are reduced at once, while others are still "
+         "computed"),
+    SPLIT("TRAIN", train, "one dataset each; []: the trainer's own text"),
+    SPLIT("TEST", test, "to evaluate; []: every tenth sequence of the others"),
+
+    BOOL("MODEL.AMP_PARAMS.USE_AMP", FIELD(model.amp_params.use_amp), "False",
+         "mixed precision"),
+    WORD("MODEL.AMP_PARAMS.AMP_TYPE", FIELD(model.amp_params.amp_type),
+         "apex", "apex", "whose rules for mixed precision"),
+    WORD("MODEL.AMP_PARAMS.AMP_ARGS.opt_level",
+         FIELD(model.amp_params.opt_level), "O0|O1", "O1",
+         "O0: float; O1: half for products of matrices, float for the rest"),
+    REAL_OR("MODEL.AMP_PARAMS.AMP_ARGS.loss_scale",
+            FIELD(model.amp_params.loss_scale), "dynamic", KEY_ABOVE_LOW, 0,
+            16777216, "dynamic",
+            "factor of the loss, so that halves do not vanish; a number "
+            "stays as it is"),
+    BOOL("MODEL.ACTIVATION_CHECKPOINTING.USE_ACTIVATION_CHECKPOINTING",
+         FIELD(model.activation_checkpointing.use_activation_checkpointing),
+         "False", "compute activations again instead of keeping them"),
+    INTEGER("MODEL.ACTIVATION_CHECKPOINTING."
+            "NUM_ACTIVATION_CHECKPOINTING_SPLITS",
+            FIELD(model.activation_checkpointing
+                      .num_activation_checkpointing_splits),
+            0, 1, 256, "2", "segments of blocks; at most NUM_LAYERS"),
+    BOOL("MODEL.SHARDED_DDP_SETUP.USE_SDP",
+         FIELD(model.sharded_ddp_setup.use_sdp), "False",
+         "ZeRO-2: gradients are sharded as well as the optimizer's state"),
+    INTEGER("MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
+            FIELD(model.sharded_ddp_setup.reduce_buffer_size), KEY_MINUS_ONE,
+            0, COUNT_MAX, "-1",
+            "with USE_SDP: elements of gradients that are reduced at once; "
+            "0: each tensor by itself; -1: DDP_BUCKET_CAP_MB"),
+    BOOL("MODEL.GRAD_CLIP.USE_GRAD_CLIP", FIELD(model.grad_clip.use_grad_clip),
+         "False", "scale gradients down to MAX_NORM"),
+    REAL_OR("MODEL.GRAD_CLIP.NORM_TYPE", FIELD(model.grad_clip.norm_type),
+            "inf", KEY_ABOVE_LOW, 0, 1024, "2",
+            "the norm's power; inf: the largest element"),
+    REAL("MODEL.GRAD_CLIP.MAX_NORM", FIELD(model.grad_clip.max_norm),
+         KEY_ABOVE_LOW, 0, 1e9, "1", "the largest norm of all gradients"),
+    WORD("MODEL.TRUNK.NAME", FIELD(model.trunk.name), "gpt", "gpt",
+         "the model: GPT-2's shape on bytes"),
+    INTEGER("MODEL.TRUNK.GPT.NUM_LAYERS", FIELD(model.trunk.num_layers), 0, 1,
+            256, "4", "blocks"),
+    INTEGER("MODEL.TRUNK.GPT.NUM_HEADS", FIELD(model.trunk.num_heads), 0, 1,
+            256, "4", "heads of attention; divides HIDDEN_DIM"),
+    INTEGER("MODEL.TRUNK.GPT.HIDDEN_DIM", FIELD(model.trunk.hidden_dim), 0, 1,
+            65536, "128", "numbers that stand for a token"),
+    INTEGER("MODEL.TRUNK.GPT.MLP_DIM", FIELD(model.trunk.mlp_dim), 0, 1,
+            262144, "512", "width of a block's hidden layer"),
+    INTEGER("MODEL.TRUNK.GPT.CONTEXT", FIELD(model.trunk.context), 0, 1,
+            65536, "128", "tokens of a sequence"),
+
+    WORD("OPTIMIZER.name", FIELD(optimizer.name), "sgd|adamw|zero", "sgd",
+         "zero: the one of base_optimizer, its state sharded"),
+    BOOL("OPTIMIZER.use_zero", FIELD(optimizer.use_zero), "False",
+         "ZeRO-1: each process keeps a part of the optimizer's state"),
+    INTEGER("OPTIMIZER.num_epochs", FIELD(optimizer.num_epochs), 0, 1, 1e6,
+            "90", "epochs of the run"),
+    BOOL("OPTIMIZER.regularize_bn", FIELD(optimizer.regularize_bn), "False",
+         "False: no weight decay of layers that normalise"),
+    BOOL("OPTIMIZER.regularize_bias", FIELD(optimizer.regularize_bias), "True",
+         "False: no weight decay of biases"),
+    TEXTS("OPTIMIZER.non_regularized_parameters",
+          FIELD(optimizer.non_regularized_parameters), "[]",
+          "no weight decay of tensors whose name contains one of these"),
+    BOOL("OPTIMIZER.construct_single_param_group_only",
+         FIELD(optimizer.construct_single_param_group_only), "False",
+         "weight decay of everything, whatever the three keys above say"),
+
+    WORD("OPTIMIZER.base_optimizer.name", FIELD(optimizer.algorithm),
+         "sgd|adamw", "sgd", "with name zero: the optimizer inside"),
+    {"OPTIMIZER.use_larc", TYPE_BOOL, FIELD(optimizer.use_larc), KEY_NESTED,
+     0, 0, 0, 0, NULL, "False",
+     "a rate for each tensor, by its norm and its gradient's; sgd only"},
+    {"OPTIMIZER.larc_config.clip", TYPE_BOOL,
+     FIELD(optimizer.larc_config.clip), KEY_NESTED, 0, 0, 0, 0, NULL, "False",
+     "LARC never goes above the schedule's rate"},
+    REAL("OPTIMIZER.larc_config.eps", FIELD(optimizer.larc_config.eps),
+         KEY_NESTED, 0, 1, "1e-08", "added to LARC's denominator"),
+    REAL("OPTIMIZER.larc_config.trust_coefficient",
+         FIELD(optimizer.larc_config.trust_coefficient),
+         KEY_NESTED | KEY_ABOVE_LOW, 0, RATE_MAX, "0.001",
+         "LARC's factor of the ratio of the norms"),
+    REAL("OPTIMIZER.weight_decay", FIELD(optimizer.weight_decay), KEY_NESTED,
+         0, RATE_MAX, "0.0001", "weight decay"),
+    REAL("OPTIMIZER.momentum", FIELD(optimizer.momentum),
+         KEY_NESTED | KEY_BELOW_HIGH, 0, 1, "0.9", "momentum of sgd"),
+    {"OPTIMIZER.nesterov", TYPE_BOOL, FIELD(optimizer.nesterov), KEY_NESTED,
+     0, 0, 0, 0, NULL, "False", "Nesterov's momentum of sgd"},
+    REALS("OPTIMIZER.betas", FIELD(optimizer.betas),
+          KEY_NESTED | KEY_BELOW_HIGH, 0, 1, 2, 2, "[0.9, 0.999]",
+          "decay of adamw's two means"),
+
+    BOOL(LR "auto_lr_scaling.auto_scale",
+         FIELD(optimizer.lr.auto_lr_scaling.auto_scale), "False",
+         "the rate follows the global batch"),
+    REAL(LR "auto_lr_scaling.base_value",
+         FIELD(optimizer.lr.auto_lr_scaling.base_value), KEY_ABOVE_LOW, 0,
+         RATE_MAX, "0.1", "the rate at base_lr_batch_size"),
+    INTEGER(LR "auto_lr_scaling.base_lr_batch_size",
+            FIELD(optimizer.lr.auto_lr_scaling.base_lr_batch_size), 0, 1,
+            COUNT_MAX, "256", "the global batch that base_value is for"),
+    WORD(LR "auto_lr_scaling.scaling_type",
+         FIELD(optimizer.lr.auto_lr_scaling.scaling_type), "linear|sqrt",
+         "linear", "as the global batch, or as its square root"),
+    WORD(LR "update_interval", FIELD(optimizer.lr.update_interval),
+         "epoch|step", "epoch", "how often the rate changes"),
+    CURVE_KEYS(LR, LR_FIELD, FORMS "|composite", "multistep", "0.1", "0.1",
+               "0.0", "[0.1, 0.01, 0.001]", "[30, 60]"),
+    {LR "schedulers", TYPE_CURVES, FIELD(optimizer.lr.schedulers), 0, 0, 0, 0,
+     CONFIG_SCHEDULES, NULL, "[]",
+     "composite: schedules, one after the other, with the keys from name to "
+     "milestones"},
+    REALS(LR "lengths", FIELD(optimizer.lr.lengths), KEY_ABOVE_LOW, 0, 1, 0,
+          CONFIG_SCHEDULES, "[]", "composite: the part of the run of each"),
+    WORDS(LR "interval_scaling", FIELD(optimizer.lr.interval_scaling),
+          "rescaled|fixed", CONFIG_SCHEDULES, "[]",
+          "composite: rescaled: each runs as if it were alone; fixed: as "
+          "if it had begun with the run; []: all rescaled"),
+
+    TEXT("CHECKPOINT.DIR", FIELD(checkpoint.dir), "\".\"",
+         "folder of the checkpoints and the log"),
+    BOOL("CHECKPOINT.AUTO_RESUME", FIELD(checkpoint.auto_resume), "True",
+         "go on from a checkpoint in DIR"),
+    INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY",
+            FIELD(checkpoint.checkpoint_frequency), 0, 1, 1e6, "1",
+            "epochs between two checkpoints"),
+    INTEGER("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
+            FIELD(checkpoint.checkpoint_iter_frequency), KEY_MINUS_ONE, 1,
+            COUNT_MAX, "-1", "steps between two; -1: only after epochs"),
+    INTEGER("CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM",
+            FIELD(checkpoint.latest_checkpoint_resume_file_num), 0, 1, 1e6,
+            "1", "1: resume from the newest, 2: from the one before, ..."),
+
+    INTEGER("DISTRIBUTED.NUM_NODES", FIELD(distributed.num_nodes), 0, 1, 4096,
+            "1", "machines of the run"),
+    INTEGER("DISTRIBUTED.NUM_PROC_PER_NODE",
+            FIELD(distributed.num_proc_per_node), 0, 1, 4096, "8",
+            "processes on each; the global batch follows from both, the "
+            "number of processes at the moment may be another"),
+    BOOL("DISTRIBUTED.MANUAL_GRADIENT_REDUCTION",
+         FIELD(distributed.manual_gradient_reduction), "False",
+         "reduce all gradients after the backward pass, not in it"),
+
+    {"STATESAMPLER.WEIGHTS", TYPE_INTEGER, FIELD(statesampler.weights), 0, 1,
+     WEIGHT_MAX, 0, CONFIG_FILES, NULL, "[]",
+     "turns of each file of DATA.TRAIN; []: one each"},
+    WORD("STATESAMPLER.STOP", FIELD(statesampler.stop), "first|all|restart",
+         "all", "when an epoch of several files ends")
+};
+const uint32_t config_key_count =
+    sizeof config_key_table / sizeof *config_key_table;
+
+const struct config_key config_curve_table[] = {
+    CURVE_KEYS("", CURVE, FORMS, NULL, NULL, NULL, NULL, NULL, NULL)
+};
+const uint32_t config_curve_count =
+    sizeof config_curve_table / sizeof *config_curve_table;
+
+/* A table that outgrows the array of places does not compile. */
+typedef char config_keys_fit[
+    sizeof config_key_table / sizeof *config_key_table <= CONFIG_KEYS ? 1
+                                                                      : -1];
+
+/* --- Looking up ----------------------------------------------------------- */
+
+const struct config_key *config_find_key(const struct config_key *table,
+                                         uint32_t count, const char *path)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        if (strcmp(table[i].path, path) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t config_key_number(const char *path)
+{
+    const struct config_key *key =
+        config_find_key(config_key_table, config_key_count, path);
+
+    return key != NULL ? (uint32_t)(key - config_key_table)
+                       : config_key_count;
+}
+
+#define OUTER "OPTIMIZER."
+#define NESTED "OPTIMIZER.base_optimizer."
+
+bool config_is_nested(const char *path)
+{
+    return strncmp(path, NESTED, sizeof NESTED - 1) == 0;
+}
+
+const struct config_key *config_find_main_key(const char *path)
+{
+    const struct config_key *key =
+        config_find_key(config_key_table, config_key_count, path);
+    char outer[256];
+
+    if (key != NULL || !config_is_nested(path)) {
+        return key;
+    }
+    snprintf(outer, sizeof outer, OUTER "%s", path + sizeof NESTED - 1);
+    key = config_find_key(config_key_table, config_key_count, outer);
+    return key != NULL && (key->flags & KEY_NESTED) != 0 ? key : NULL;
+}
+
+void config_written_path(const struct config_key *key, bool nested,
+                         char *out, size_t size)
+{
+    if (nested && (key->flags & KEY_NESTED) != 0) {
+        snprintf(out, size, NESTED "%s", key->path + sizeof OUTER - 1);
+    } else {
+        snprintf(out, size, "%s", key->path);
+    }
+}
+
+bool config_is_section(const char *path)
+{
+    size_t length = strlen(path);
+    char written[256];
+    uint32_t i;
+
+    for (i = 0; i < config_key_count; i++) {
+        config_written_path(&config_key_table[i], config_is_nested(path),
+                            written, sizeof written);
+        if (strncmp(written, path, length) == 0 && written[length] == '.') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Fields --------------------------------------------------------------- */
+
+double config_word_value(const char *word)
+{
+    return strcmp(word, "inf") == 0 ? HUGE_VAL : 0;
+}
+
+size_t config_items_offset(const struct config_key *key)
+{
+    switch (key->type) {
+    case TYPE_TEXT:
+        return offsetof(struct config_strings, items);
+    case TYPE_REAL:
+        return offsetof(struct config_numbers, items);
+    case TYPE_CURVES:
+        return offsetof(struct config_curves, items);
+    default:
+        return offsetof(struct config_integers, items);
+    }
+}
+
+size_t config_item_size(const struct config_key *key)
+{
+    switch (key->type) {
+    case TYPE_BOOL:
+        return sizeof(bool);
+    case TYPE_TEXT:
+        return CONFIG_STRING;
+    case TYPE_REAL:
+        return sizeof(double);
+    case TYPE_CURVES:
+        return sizeof(struct config_curve);
+    default:
+        return sizeof(int64_t);
+    }
+}
+
+bool config_curve_needs(int64_t form, const char *key)
+{
+    switch (form) {
+    case CONFIG_CONSTANT:
+        return strcmp(key, "name") == 0 || strcmp(key, "value") == 0;
+    case CONFIG_COSINE:
+    case CONFIG_LINEAR:
+        return strcmp(key, "name") == 0 || strcmp(key, "start_value") == 0 ||
+               strcmp(key, "end_value") == 0;
+    case CONFIG_MULTISTEP:
+        return strcmp(key, "name") == 0 || strcmp(key, "values") == 0 ||
+               strcmp(key, "milestones") == 0;
+    default:
+        return strcmp(key, "name") == 0 || strcmp(key, "values") == 0;
+    }
+}

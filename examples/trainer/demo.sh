@@ -1,0 +1,62 @@
+#!/bin/sh
+# demo.sh - what `make trainer-demo` runs: LARC, O1, ZeRO-2, activation
+# checkpointing and reduction by hand, all at once, on four processes; one is
+# killed in mid-epoch, three go on. Another run is left alone. Both must end in
+# the same weights, optimizer state and log, to the last bit.
+
+folder=build/trainer/demo
+rm -rf $folder
+mkdir -p $folder
+settings="examples/trainer/everything.yaml
+    MODEL.TRUNK.GPT.HIDDEN_DIM=64 MODEL.TRUNK.GPT.MLP_DIM=256
+    MODEL.TRUNK.GPT.CONTEXT=64 LOG_FREQUENCY=5
+    DATA.TRAIN.DATA_LIMIT=480 DATA.TEST.DATA_LIMIT=32 STATESAMPLER.STOP=all
+    CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
+
+# Ends the second of the four processes as soon as step 15 is saved. Ends
+# itself when the run has ended.
+kill_one() { # LAUNCHER
+    while [ ! -d $folder/killed/step-000000000015 ]; do
+        kill -0 "$1" 2>/dev/null || return
+        sleep 0.1
+    done
+    victim=$(pgrep -f "^build/trainer/trainer .*CHECKPOINT.DIR=$folder/killed" |
+        sed -n 2p)
+    echo "demo.sh: SIGKILL to process $victim" >&2
+    kill -KILL "$victim"
+}
+
+echo 'Two processes, left alone:'
+RESTARTS=0 sh examples/trainer/launch.sh 2 $settings \
+    CHECKPOINT.DIR=$folder/alone >$folder/alone.txt || exit 1
+tail -n 3 $folder/alone.txt
+
+echo 'Four processes; one is killed in mid-epoch, three go on:'
+sh examples/trainer/launch.sh 4 $settings \
+    CHECKPOINT.DIR=$folder/killed >$folder/killed.txt &
+launcher=$!
+kill_one $launcher
+wait $launcher || exit 1
+grep -A 9 '^kilobytes' $folder/killed.txt
+
+if command -v gnuplot >/dev/null; then
+    sed -n 's/^step \([0-9]*\) .* loss \([0-9.]*\) .*/\1 \2/p' \
+        $folder/killed/log.txt >$folder/loss.txt
+    gnuplot -e "set terminal svg size 640,360; set output '$folder/loss.svg';
+        set xlabel 'step'; set ylabel 'loss, nats per byte'; set grid;
+        set arrow from 15, graph 0 to 15, graph 1 nohead dashtype 2;
+        set label 'killed soon after' at 15, graph 0.9 offset 1, 0;
+        plot '$folder/loss.txt' with lines linewidth 2 title 'training loss'"
+    echo "The loss curve is in $folder/loss.svg."
+else
+    echo 'skip the loss curve: gnuplot is not here'
+fi
+
+want=$(sed -n 's/^digest //p' $folder/alone.txt)
+got=$(sed -n 's/^digest //p' $folder/killed.txt)
+if [ -n "$want" ] && [ "$want" = "$got" ]; then
+    echo "ok, the same weights, optimizer state and log to the last bit: $got"
+else
+    echo "FAILED: the digests are '$want' and '$got'"
+    exit 1
+fi

@@ -1,0 +1,228 @@
+/* feed.c - see feed.h. */
+#include "feed.h"
+#include "memory.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { AUDIT_BYTES = sizeof(statesampler_audit) + 8 };
+
+static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
+{
+    const struct config_split *train = &f->config->data.train;
+    const statesampler_desc plain = {.num_samples = f->text->files[file].train};
+
+    *desc = plain;
+    desc->seed = (uint64_t)f->config->seed_value;
+    desc->stream = file;
+    desc->world_size = f->world_size;
+    desc->batch_size = f->batch_size;
+    desc->drop_last = train->drop_last;
+    if (train->use_debugging_sampler) {
+        desc->order = STATESAMPLER_ORDER_SEQUENTIAL;
+    } else if (train->use_stateful_distributed_sampler) {
+        desc->partition = STATESAMPLER_PARTITION_BLOCKED;
+        desc->tail = STATESAMPLER_TAIL_DROP;
+    }
+}
+
+const char *feed_init(feed *f, const text *t,
+                      const struct trainer_config *config)
+{
+    static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
+                                     STATESAMPLER_STOP_ALL,
+                                     STATESAMPLER_STOP_RESTART};
+    const struct config_weights *weights = &config->statesampler.weights;
+    uint32_t i;
+    int code = STATESAMPLER_OK;
+
+    memset(f, 0, sizeof *f);
+    f->text = t;
+    f->config = config;
+    f->world_size = (uint32_t)config_world_size(config);
+    f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
+    f->batch = (uint64_t *)memory_take(MEMORY_WORK, f->batch_size, 8);
+    if (weights->count != 0 && weights->count != t->num_files)
+        return "STATESAMPLER.WEIGHTS needs one weight for each text";
+    for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
+        statesampler_desc desc;
+
+        describe(f, i, &desc);
+        f->sources[i].weight =
+            weights->count ? (uint32_t)weights->items[i] : 1;
+        code = statesampler_init(&f->sources[i].sampler, &desc);
+    }
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
+                                     stops[config->statesampler.stop]);
+    if (code != STATESAMPLER_OK)
+        return statesampler_error(code);
+    return feed_steps(f) > 0 ? ""
+                             : "the texts are too short for a single step";
+}
+
+uint64_t feed_steps(const feed *f)
+{
+    return statesampler_mix_num_turns(&f->mix);
+}
+
+uint64_t feed_step(const feed *f)
+{
+    return statesampler_mix_turn(&f->mix);
+}
+
+uint64_t feed_epoch(const feed *f)
+{
+    return statesampler_mix_epoch(&f->mix);
+}
+
+/* Makes the mix that of another rank of the run; where it is stays. */
+static void become(feed *f, uint64_t rank)
+{
+    statesampler_mix_reshape(&f->mix, (uint32_t)rank, f->world_size);
+}
+
+/* Adds slots from .. to - 1 of what one rank has just served, `count` in all,
+   without the repeats at its end. */
+static void audit(feed *f, uint32_t source, uint64_t from, uint64_t to,
+                  uint64_t count)
+{
+    const statesampler *s = &f->sources[source].sampler;
+    const uint64_t kept = count - statesampler_padding(
+                                      s, statesampler_step(s) - 1);
+
+    if (f->audited[source] != statesampler_epoch(s)) {
+        memset(&f->audits[source], 0, sizeof f->audits[source]);
+        f->audited[source] = statesampler_epoch(s);
+    }
+    to = to < kept ? to : kept;
+    if (from < to)
+        statesampler_audit_add(&f->audits[source], f->batch + from,
+                               (size_t)(to - from));
+}
+
+size_t feed_next(feed *f, uint64_t first, uint64_t last,
+                 const unsigned char **leaves)
+{
+    const uint64_t batch = f->batch_size, turn = feed_step(f);
+    size_t taken = 0, count, i;
+    uint64_t rank, from, to;
+    uint32_t source = 0;
+
+    statesampler_mix_next(&f->mix, NULL, &count, &source);
+    for (rank = first / batch; rank * batch < last; rank++) {
+        become(f, rank);
+        statesampler_mix_at(&f->mix, turn, f->batch, &count, &source);
+        from = rank * batch < first ? first - rank * batch : 0;
+        to = last - rank * batch < count ? last - rank * batch : count;
+        if (from >= to)
+            continue;
+        audit(f, source, from, to, count);
+        for (i = (size_t)from; i < to; i++)
+            leaves[taken++] = text_train(f->text, source, f->batch[i]);
+    }
+    become(f, 0);
+    return taken;
+}
+
+/* All processes' audits of a source, added up on each. */
+static void audit_all(const feed *f, uint32_t source, statesampler_audit *sum)
+{
+    const statesampler_audit *a = &f->audits[source];
+    const uint64_t mine[4] = {a->count, a->sum1, a->sum2, a->sum3};
+    uint64_t all[4];
+
+    MPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    sum->count = all[0];
+    sum->sum1 = all[1];
+    sum->sum2 = all[2];
+    sum->sum3 = all[3];
+}
+
+int feed_end_epoch(feed *f, char *words, size_t size)
+{
+    uint64_t served = 0, all = 0;
+    int exact = 1, whole = 1;
+    size_t count;
+    uint32_t i;
+
+    for (i = 0; i < f->text->num_files; i++) {
+        const statesampler *s = &f->sources[i].sampler;
+        statesampler_counts counts;
+        statesampler_audit sum;
+
+        statesampler_get_counts(s, &counts);
+        audit_all(f, i, &sum);
+        served += sum.count;
+        all += counts.positions - counts.padded;
+        if (f->audited[i] != statesampler_epoch(s) ||
+            statesampler_step(s) != statesampler_num_steps(s) ||
+            f->config->data.train.drop_last)
+            whole = 0; /* the sums say nothing of a part of an epoch */
+        else
+            exact = exact && statesampler_audit_check(
+                                 &sum, counts.positions - counts.padded);
+    }
+    if (!exact)
+        snprintf(words, size, "the audit FAILED: %llu of %llu sequences",
+                 (unsigned long long)served, (unsigned long long)all);
+    else
+        snprintf(words, size, "%llu sequences%s", (unsigned long long)served,
+                 whole ? ", each exactly once" : "");
+    statesampler_mix_next(&f->mix, NULL, &count, &i);
+    memset(f->audits, 0, sizeof f->audits);
+    return exact;
+}
+
+size_t feed_state_bytes(const feed *f)
+{
+    return statesampler_mix_state_bytes(&f->mix) +
+           f->text->num_files * (size_t)AUDIT_BYTES;
+}
+
+const char *feed_save(const feed *f, unsigned char *state)
+{
+    const size_t size = statesampler_mix_state_bytes(&f->mix);
+    const int code = statesampler_mix_save(&f->mix, state, size);
+    uint32_t i;
+
+    for (i = 0; i < f->text->num_files; i++) {
+        unsigned char *to = state + size + i * (size_t)AUDIT_BYTES;
+        statesampler_audit sum;
+
+        audit_all(f, i, &sum);
+        memcpy(to, &sum, sizeof sum);
+        memcpy(to + sizeof sum, &f->audited[i], 8);
+    }
+    return code == STATESAMPLER_OK ? "" : statesampler_error(code);
+}
+
+const char *feed_load(feed *f, const unsigned char *state, size_t size,
+                      int keep_audit)
+{
+    const size_t mix = statesampler_mix_state_bytes(&f->mix);
+    uint32_t i;
+    int code;
+
+    if (size != feed_state_bytes(f))
+        return "its sampler state is of another length";
+    code = statesampler_mix_load(&f->mix, state, mix);
+    if (code != STATESAMPLER_OK)
+        return statesampler_error(code);
+    for (i = 0; i < f->text->num_files; i++) {
+        const unsigned char *from = state + mix + i * (size_t)AUDIT_BYTES;
+
+        memset(&f->audits[i], 0, sizeof f->audits[i]);
+        if (keep_audit) /* one process has what all had before */
+            memcpy(&f->audits[i], from, sizeof f->audits[i]);
+        memcpy(&f->audited[i], from + sizeof f->audits[i], 8);
+    }
+    return "";
+}
+
+void feed_restart_epoch(feed *f)
+{
+    statesampler_mix_seek(&f->mix, 0);
+    memset(f->audits, 0, sizeof f->audits);
+}

@@ -1,0 +1,422 @@
+/* kernels.c - see kernels.h. Loops are written so that a compiler may turn them
+   into vector code without leave to change a result: sums run in LANES lanes
+   side by side, which are added up in one order. */
+#include "kernels.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+enum { LANES = 16 };
+
+void kernels_begin(void)
+{
+    openblas_set_num_threads(1);
+}
+
+/* ---- Products ---- */
+
+void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
+              size_t cols, size_t inner, real scale)
+{
+#ifdef TRAINER_DOUBLE
+    cblas_dgemm(
+#else
+    cblas_sgemm(
+#endif
+        CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
+        b.transposed ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)cols,
+        (blasint)inner, scale, a.at, (blasint)a.stride, b.at,
+        (blasint)b.stride, 0, out, (blasint)out_stride);
+}
+
+void linear(real *out, const real *in, const real *weight, const real *bias,
+            size_t rows, size_t inputs, size_t outputs)
+{
+    size_t row;
+
+    multiply(out, outputs, (matrix){in, inputs, 0}, (matrix){weight, inputs, 1},
+             rows, outputs, inputs, 1);
+    for (row = 0; bias && row < rows; row++)
+        add(out + row * outputs, bias, outputs);
+}
+
+void linear_weight(real *d_weight, const real *d_out, const real *in,
+                   size_t rows, size_t inputs, size_t outputs)
+{
+    multiply(d_weight, inputs, (matrix){d_out, outputs, 1},
+             (matrix){in, inputs, 0}, outputs, inputs, rows, 1);
+}
+
+void linear_input(real *d_in, const real *d_out, const real *weight,
+                  size_t rows, size_t inputs, size_t outputs)
+{
+    multiply(d_in, inputs, (matrix){d_out, outputs, 0},
+             (matrix){weight, inputs, 0}, rows, inputs, outputs, 1);
+}
+
+/* ---- Sums ---- */
+
+static real sum_lanes(const real *lane)
+{
+    real sum = 0;
+    int i;
+
+    for (i = 0; i < LANES; i++)
+        sum += lane[i];
+    return sum;
+}
+
+static real sum_of(const real *a, size_t count)
+{
+    real lane[LANES] = {0};
+    size_t i, j;
+
+    for (i = 0; i + LANES <= count; i += LANES)
+        for (j = 0; j < LANES; j++)
+            lane[j] += a[i + j];
+    for (j = 0; i + j < count; j++)
+        lane[j] += a[i + j];
+    return sum_lanes(lane);
+}
+
+/* The sum of (a - shift) * b. */
+static real dot(const real *a, const real *b, real shift_a, real shift_b,
+                size_t count)
+{
+    real lane[LANES] = {0};
+    size_t i, j;
+
+    for (i = 0; i + LANES <= count; i += LANES)
+        for (j = 0; j < LANES; j++)
+            lane[j] += (a[i + j] - shift_a) * (b[i + j] - shift_b);
+    for (j = 0; i + j < count; j++)
+        lane[j] += (a[i + j] - shift_a) * (b[i + j] - shift_b);
+    return sum_lanes(lane);
+}
+
+static real largest_of(const real *a, size_t count)
+{
+    real lane[LANES], largest = a[0];
+    size_t i, j;
+
+    for (j = 0; j < LANES; j++)
+        lane[j] = a[0];
+    for (i = 0; i + LANES <= count; i += LANES)
+        for (j = 0; j < LANES; j++)
+            lane[j] = a[i + j] > lane[j] ? a[i + j] : lane[j];
+    for (; i < count; i++)
+        largest = a[i] > largest ? a[i] : largest;
+    for (j = 0; j < LANES; j++)
+        largest = lane[j] > largest ? lane[j] : largest;
+    return largest;
+}
+
+void add(real *to, const real *from, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        to[i] += from[i];
+}
+
+void sum_rows(real *out, const real *in, size_t rows, size_t cols)
+{
+    size_t row;
+
+    memset(out, 0, cols * sizeof *out);
+    for (row = 0; row < rows; row++)
+        add(out, in + row * cols, cols);
+}
+
+/* ---- Exponentials ---- */
+
+/* e^x for x <= 88, by e^x = 2^k * e^r with |r| <= ln 2 / 2 and the series of
+   e^r to the seventh power, which is off by less than 6e-9. Below -87 it stays
+   at e^-87, which no sum here notices; what is no number stays none. libm's
+   would cost half of the run. */
+static inline real exponential(real x)
+{
+#ifdef TRAINER_DOUBLE
+    return exp(x);
+#else
+    union {
+        int32_t bits;
+        float value;
+    } power;
+    float k, r, sum, near = x > -87.0f ? x : -87.0f;
+
+    near = near < 88.0f ? near : 88.0f;
+    k = near * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to an integer */
+    k -= 12582912.0f;
+    r = near - k * 0.693359375f; /* ln 2 in two parts: this one is exact */
+    r += k * 2.12194440e-4f;
+    sum = 1.0f / 5040;
+    sum = sum * r + 1.0f / 720;
+    sum = sum * r + 1.0f / 120;
+    sum = sum * r + 1.0f / 24;
+    sum = sum * r + 1.0f / 6;
+    sum = sum * r + 0.5f;
+    sum = sum * r + 1.0f;
+    sum = sum * r + 1.0f;
+    power.bits = ((int32_t)k + 127) * (1 << 23);
+    return x == x ? sum * power.value : x;
+#endif
+}
+
+static inline real tanh_of(real x)
+{
+#ifdef TRAINER_DOUBLE
+    return tanh(x);
+#else
+    return 1.0f - 2.0f / (exponential(2.0f * x) + 1.0f);
+#endif
+}
+
+#define GELU_INNER ((real)0.7978845608028654) /* sqrt(2 / pi) */
+#define GELU_CUBIC ((real)0.044715)
+
+void gelu(real *out, const real *in, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        real x = in[i];
+        real t = tanh_of(GELU_INNER * (x + GELU_CUBIC * x * x * x));
+
+        out[i] = (real)0.5 * x * (1 + t);
+    }
+}
+
+void gelu_back(real *d, const real *in, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        real x = in[i];
+        real t = tanh_of(GELU_INNER * (x + GELU_CUBIC * x * x * x));
+        real inner = GELU_INNER * (1 + 3 * GELU_CUBIC * x * x);
+
+        d[i] *= (real)0.5 * (1 + t + x * (1 - t * t) * inner);
+    }
+}
+
+/* ---- Rows: softmax, the loss, layernorm ---- */
+
+/* Leaves e^(x - largest) and returns their sum. */
+static real exponentials(real *x, real largest, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        x[i] = exponential(x[i] - largest);
+    return sum_of(x, count);
+}
+
+static void scale_by(real *x, real factor, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        x[i] *= factor;
+}
+
+void softmax_causal(real *scores, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        real *row = scores + i * size;
+        real sum = exponentials(row, largest_of(row, i + 1), i + 1);
+
+        scale_by(row, 1 / sum, i + 1);
+        memset(row + i + 1, 0, (size - i - 1) * sizeof *row);
+    }
+}
+
+void softmax_causal_back(real *d, const real *share, size_t size)
+{
+    size_t i, j;
+
+    for (i = 0; i < size; i++) {
+        real *row = d + i * size;
+        const real *p = share + i * size;
+        real mean = dot(row, p, 0, 0, i + 1);
+
+        for (j = 0; j <= i; j++)
+            row[j] = p[j] * (row[j] - mean);
+        memset(row + i + 1, 0, (size - i - 1) * sizeof *row);
+    }
+}
+
+double cross_entropy(real *logits, const unsigned char *target, size_t rows,
+                     size_t cols, real scale)
+{
+    double nats = 0;
+    size_t i;
+
+    for (i = 0; i < rows; i++) {
+        real *row = logits + i * cols, largest = largest_of(row, cols);
+        double right = (double)row[target[i]] - (double)largest;
+        real sum = exponentials(row, largest, cols);
+
+        nats += log((double)sum) - right;
+        scale_by(row, 1 / sum, cols);
+        row[target[i]] -= 1;
+        scale_by(row, scale / (real)rows, cols);
+    }
+    return nats;
+}
+
+void layernorm(real *out, real *stats, const real *in, const real *weight,
+               const real *bias, size_t rows, size_t cols)
+{
+    size_t i, j;
+
+    for (i = 0; i < rows; i++) {
+        const real *x = in + i * cols;
+        real mean = sum_of(x, cols) / (real)cols;
+        real variance = dot(x, x, mean, mean, cols) / (real)cols;
+        real scale = (real)(1 / sqrt((double)variance + 1e-5));
+
+        for (j = 0; j < cols; j++)
+            out[i * cols + j] = (x[j] - mean) * scale * weight[j] + bias[j];
+        stats[2 * i] = mean;
+        stats[2 * i + 1] = scale;
+    }
+}
+
+void layernorm_back(real *d_in, real *d_weight, real *d_bias,
+                    const real *d_out, const real *in, const real *stats,
+                    const real *weight, size_t rows, size_t cols)
+{
+    size_t i, j;
+
+    memset(d_weight, 0, cols * sizeof *d_weight);
+    memset(d_bias, 0, cols * sizeof *d_bias);
+    for (i = 0; i < rows; i++) {
+        const real *x = in + i * cols, *d = d_out + i * cols;
+        real mean = stats[2 * i], scale = stats[2 * i + 1];
+        real lane[LANES] = {0}, lane_x[LANES] = {0}, sum, sum_x;
+
+        for (j = 0; j < cols; j++) {
+            d_bias[j] += d[j];
+            d_weight[j] += d[j] * ((x[j] - mean) * scale);
+        }
+        for (j = 0; j < cols; j++) {
+            lane[j % LANES] += d[j] * weight[j];
+            lane_x[j % LANES] += d[j] * weight[j] * ((x[j] - mean) * scale);
+        }
+        sum = sum_lanes(lane) / (real)cols;
+        sum_x = sum_lanes(lane_x) / (real)cols;
+        for (j = 0; j < cols; j++)
+            d_in[i * cols + j] +=
+                (d[j] * weight[j] - sum - (x[j] - mean) * scale * sum_x) *
+                scale;
+    }
+}
+
+/* ---- Half precision ---- */
+
+typedef union float_bits {
+    float value;
+    uint32_t bits;
+} float_bits;
+
+uint16_t half_from_float(float value)
+{
+    float_bits x;
+    uint32_t sign;
+
+    x.value = value;
+    sign = x.bits >> 16 & 0x8000u;
+    x.bits &= 0x7fffffffu;
+    if (x.bits > 0x7f800000u) /* no number */
+        return (uint16_t)(sign | 0x7e00u | (x.bits >> 13 & 0x3ffu));
+    if (x.bits >= 0x47800000u) /* 65536 and more */
+        return (uint16_t)(sign | 0x7c00u);
+    if (x.bits < 0x38800000u) { /* below 2^-14: 0.5 has their last place */
+        x.value += 0.5f;
+        return (uint16_t)(sign | (x.bits - 0x3f000000u));
+    }
+    x.bits += 0xfffu + (x.bits >> 13 & 1u) - (112u << 23);
+    return (uint16_t)(sign | x.bits >> 13);
+}
+
+float half_to_float(uint16_t half)
+{
+    const uint32_t exponent = half & 0x7c00u, fraction = half & 0x3ffu;
+    float_bits x;
+
+    if (exponent == 0x7c00u) { /* infinite, or no number: then a quiet one */
+        x.bits = 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
+    } else if (exponent == 0) {
+        x.value = (float)fraction * (1.0f / 16777216);
+    } else {
+        x.bits = (uint32_t)(half & 0x7fffu) * 8192u + (112u << 23);
+    }
+    x.bits |= (uint32_t)(half & 0x8000u) << 16;
+    return x.value;
+}
+
+#if defined(__F16C__) && !defined(TRAINER_DOUBLE)
+
+void half_round(real *values, uint16_t *kept, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i + 8 <= count; i += 8) {
+        __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(values + i), 0);
+
+        if (kept)
+            _mm_storeu_si128((__m128i *)(void *)(kept + i), half);
+        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(half));
+    }
+    for (; i < count; i++) {
+        uint16_t half = half_from_float(values[i]);
+
+        if (kept)
+            kept[i] = half;
+        values[i] = half_to_float(half);
+    }
+}
+
+void half_expand(real *values, const uint16_t *kept, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i + 8 <= count; i += 8)
+        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                                         (const __m128i *)(const void *)(
+                                             kept + i))));
+    for (; i < count; i++)
+        values[i] = half_to_float(kept[i]);
+}
+
+#else
+
+void half_round(real *values, uint16_t *kept, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        uint16_t half = half_from_float((float)values[i]);
+
+        if (kept)
+            kept[i] = half;
+        values[i] = (real)half_to_float(half);
+    }
+}
+
+void half_expand(real *values, const uint16_t *kept, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        values[i] = (real)half_to_float(kept[i]);
+}
+
+#endif

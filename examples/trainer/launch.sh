@@ -1,0 +1,37 @@
+#!/bin/sh
+# launch.sh - starts the trainer on some processes, and again on fewer when one
+# of them dies, from the last checkpoint:
+#     sh examples/trainer/launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]
+# RESTARTS (3) is how often at most. TRAINER is the program (build/trainer).
+
+processes=$1
+shift
+restarts=${RESTARTS:-3}
+trainer=${TRAINER:-build/trainer/trainer}
+
+# One thread in OpenBLAS, or bits would differ; more processes than cores, and
+# processes that wait without keeping a core busy.
+export OPENBLAS_NUM_THREADS=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+if [ -t 1 ]; then
+    export TRAINER_TERMINAL=1
+fi
+# mpirun leaves a folder behind when it is killed.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
+while :; do
+    mpirun -q -np "$processes" "$trainer" "$@"
+    status=$?
+    # 1 and 2 are the trainer's own errors: they would come again.
+    [ $status -gt 2 ] && [ "$restarts" -gt 0 ] || exit $status
+    restarts=$((restarts - 1))
+    [ "$processes" = 1 ] || processes=$((processes - 1))
+    echo "launch.sh: a process died (status $status): on with $processes" >&2
+done

@@ -1,0 +1,313 @@
+/* main.c - trains a small language model on several processes at once, so that
+   the final weights are the same to the last bit however many there are.
+
+   mpirun starts W copies of this program; MPI tells each its number, the rank.
+   All of them run the same code and hold the same weights. In a step each one
+   computes the gradients of its own share of the batch; these are added up
+   over all processes; then each does the same update. Functions that talk to
+   the others are called by all processes at the same place, and wait there.
+
+       sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, truncate */
+
+#include "agree.h"
+#include "checkpoint.h"
+#include "memory.h"
+#include "run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: trainer [--print-config] [FILE.yaml] [KEY=VALUE ...]\n"
+    "       trainer --keys | --help\n\n"
+    "Trains on as many processes as mpirun starts; see launch.sh.\n";
+
+/* ---- What is asked for ---- */
+
+/* Process 0 reads the configuration and answers questions about it. Returns
+   whether the run is to begin; otherwise *status is the exit status. */
+static int read_config(struct trainer_config *c, int world, int argc,
+                       char **argv, int *status)
+{
+    static struct config_source source;
+    int i, print = 0, good;
+
+    *status = 0;
+    good = config_defaults(c, &source);
+    for (i = 1; i < argc && good; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--keys") == 0) {
+            config_keys(stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--keys-markdown") == 0) {
+            config_keys_markdown(stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--print-config") == 0)
+            print = 1;
+        else if (strchr(argv[i], '='))
+            good = config_override(c, &source, argv[i]);
+        else
+            good = config_read(c, &source, argv[i]);
+    }
+    good = good && config_check(c, &source, print ? 0 : world);
+    if (!good) {
+        fprintf(stderr, "%s\n", source.error);
+        *status = 2;
+        return 0;
+    }
+    if (print)
+        config_print(c, stdout);
+    return !print;
+}
+
+static void configure(run *r, int argc, char **argv)
+{
+    int answer[2] = {0, 0}; /* whether to begin, the status */
+
+    if (r->rank == 0)
+        answer[0] = read_config(&r->config, r->world, argc, argv, &answer[1]);
+    MPI_Bcast(answer, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&r->config, sizeof r->config, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (!answer[0]) {
+        MPI_Finalize();
+        exit(answer[1]);
+    }
+}
+
+/* ---- The log ---- */
+
+/* Opens DIR/log.txt, cut back to what it was at the checkpoint. */
+static const char *open_log(run *r)
+{
+    static char words[CONFIG_STRING + 200];
+    char path[CONFIG_STRING + 16], byte;
+    uint64_t hash = TEXT_HASH, i;
+    int got;
+
+    if (r->rank != 0)
+        return "";
+    mkdir(r->config.checkpoint.dir, 0777);
+    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    r->log = fopen(path, r->log_bytes > 0 ? "r+b" : "wb");
+    for (i = 0; r->log && i < r->log_bytes && (got = getc(r->log)) != EOF;
+         i++) {
+        byte = (char)got;
+        hash = text_hash(hash, &byte, 1);
+    }
+    if (!r->log || i < r->log_bytes || hash != r->log_hash) {
+        snprintf(words, sizeof words, "cannot go on with %s: %s", path,
+                 r->log ? "it does not begin as the checkpoint says"
+                        : strerror(errno));
+        return words;
+    }
+    if (ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0 ||
+        fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
+        return "cannot cut back the log";
+    return "";
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* One line that moves, for a terminal. mpirun gives every process a terminal
+   of its own, so launch.sh says whether there is a real one. */
+static void show_bar(const run *r, double started, uint64_t first)
+{
+    const uint64_t steps = feed_steps(&r->feed);
+    const uint64_t all = steps * (uint64_t)r->config.optimizer.num_epochs;
+    const uint64_t done =
+        feed_epoch(&r->feed) * steps + feed_step(&r->feed);
+    const double pace = (seconds() - started) / (double)(r->step - first);
+    char bar[21];
+    int i;
+
+    if (r->rank != 0 || !getenv("TRAINER_TERMINAL"))
+        return;
+    for (i = 0; i < 20; i++)
+        bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
+    bar[20] = 0;
+    printf("\r[%s] step %" PRIu64 " of %" PRIu64
+           "  loss %.4f  %.0f tokens/s  scale %g  skipped %" PRIu64
+           "  %.0f s left  ", bar, r->step, all, reduce_mean_loss(&r->reduce),
+           (double)(config_global_batch(&r->config) *
+                    r->config.model.trunk.context) / pace, r->scaler.scale,
+           r->skipped, (double)(all - done) * pace);
+    fflush(stdout);
+}
+
+/* Prints the end of the log on plain output as well. */
+static void say(const run *r, const char *line)
+{
+    if (r->rank == 0)
+        printf("%s%s\n", getenv("TRAINER_TERMINAL") ? "\n" : "", line);
+    fflush(stdout);
+}
+
+/* ---- The run ---- */
+
+static void save(run *r)
+{
+    agree(checkpoint_save(r), 1);
+}
+
+static void take_step(run *r, double started, uint64_t first)
+{
+    char line[200];
+    const char *words = "";
+
+    if (!run_step(r, &words))
+        agree(words, 1);
+    show_bar(r, started, first);
+    if (r->step % (uint64_t)r->config.log_frequency != 0)
+        return;
+    snprintf(line, sizeof line,
+             "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
+             r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
+             r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
+    run_log(r, "%s", line);
+    if (!getenv("TRAINER_TERMINAL"))
+        say(r, line);
+}
+
+static void end_epoch(run *r)
+{
+    const uint64_t epoch = feed_epoch(&r->feed) + 1;
+    char words[128], line[200];
+    int exact = feed_end_epoch(&r->feed, words, sizeof words);
+
+    snprintf(line, sizeof line, "epoch %" PRIu64 " done: %s", epoch, words);
+    run_log(r, "%s", line);
+    say(r, line);
+    agree(exact ? "" : words, 1);
+    if (r->config.test_model && r->text.held > 0 &&
+        epoch % (uint64_t)r->config.test_every_num_epoch == 0) {
+        snprintf(line, sizeof line,
+                 "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
+                 run_held_out(r));
+        run_log(r, "%s", line);
+        say(r, line);
+    }
+}
+
+/* Whether a checkpoint is due; at the end of an epoch, only after it. */
+static int is_due(const run *r, int epoch_ended)
+{
+    const int64_t steps = r->config.checkpoint.checkpoint_iter_frequency;
+    const uint64_t epochs =
+        (uint64_t)r->config.checkpoint.checkpoint_frequency;
+
+    if (!epoch_ended && feed_step(&r->feed) == feed_steps(&r->feed))
+        return 0;
+    if (steps > 0 && r->step % (uint64_t)steps == 0)
+        return 1;
+    return epoch_ended &&
+           (feed_epoch(&r->feed) % epochs == 0 ||
+            feed_epoch(&r->feed) == (uint64_t)r->config.optimizer.num_epochs);
+}
+
+static void train(run *r)
+{
+    const uint64_t epochs = (uint64_t)r->config.optimizer.num_epochs;
+    const uint64_t first = r->step;
+    const double started = seconds();
+    int ended;
+
+    while (feed_epoch(&r->feed) < epochs) { /* each round is a step on */
+        ended = feed_step(&r->feed) == feed_steps(&r->feed);
+        if (ended)
+            end_epoch(r);
+        else
+            take_step(r, started, first);
+        if (is_due(r, ended))
+            save(r);
+    }
+}
+
+/* Goes on where the last run was, if there was one. */
+static void resume(run *r)
+{
+    char name[64] = "";
+
+    if (r->config.checkpoint.auto_resume)
+        agree(checkpoint_load(r, name), 1);
+    agree(open_log(r), 1);
+    if (!name[0])
+        return;
+    if (r->rank == 0)
+        fprintf(stderr, "trainer: goes on from %s\n", name);
+    if (feed_step(&r->feed) == 0 || feed_step(&r->feed) ==
+            feed_steps(&r->feed) ||
+        r->config.data.train.use_stateful_distributed_sampler)
+        return;
+    if (r->rank == 0)
+        fprintf(stderr,
+                "trainer: without the stateful sampler this epoch begins "
+                "again: %" PRId64 " sequences are seen twice\n",
+                (int64_t)feed_step(&r->feed) *
+                    config_global_batch(&r->config));
+    feed_restart_epoch(&r->feed);
+}
+
+/* The memory of each process, and the digest. */
+static void report(run *r)
+{
+    uint64_t mine[MEMORY_KINDS], *all =
+        (uint64_t *)calloc((size_t)r->world, sizeof mine);
+    const uint64_t digest = run_digest(r);
+    int kind, process;
+
+    if (!all)
+        abort();
+    for (kind = 0; kind < MEMORY_KINDS; kind++)
+        mine[kind] = memory_taken(kind);
+    MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
+               MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (r->rank == 0) {
+        printf("%skilobytes", getenv("TRAINER_TERMINAL") ? "\n" : "");
+        for (kind = 0; kind < MEMORY_KINDS; kind++)
+            printf(" %12s", memory_names[kind]);
+        for (process = 0; process < r->world; process++) {
+            printf("\nprocess %d", process);
+            for (kind = 0; kind < MEMORY_KINDS; kind++)
+                printf(" %12.1f",
+                       (double)all[process * MEMORY_KINDS + kind] / 1024);
+        }
+        printf("\nsteps %" PRIu64 ", skipped %" PRIu64 "\ndigest %016" PRIx64
+               "\n", r->step, r->skipped, digest);
+    }
+    free(all);
+}
+
+int main(int argc, char **argv)
+{
+    static run r;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r.world);
+    configure(&r, argc, argv);
+    run_init(&r);
+    resume(&r);
+    train(&r);
+    report(&r);
+    if (r.log)
+        fclose(r.log);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,245 @@
+/* optimizer.c - see optimizer.h. */
+#include "optimizer.h"
+#include "memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- What decays, who steps ---- */
+
+int optimizer_has(const optimizer *o, size_t tensor)
+{
+    return !o->sharded || o->owner[tensor] == o->rank;
+}
+
+double optimizer_decay(const optimizer *o, size_t tensor)
+{
+    const struct trainer_config *c = o->config;
+    const struct config_strings *names =
+        &c->optimizer.non_regularized_parameters;
+    const model_tensor *t = o->m->tensors + tensor;
+    uint32_t i;
+
+    if (c->optimizer.construct_single_param_group_only)
+        return c->optimizer.weight_decay;
+    if ((t->kind == MODEL_NORM && !c->optimizer.regularize_bn) ||
+        (t->kind == MODEL_BIAS && !c->optimizer.regularize_bias))
+        return 0;
+    for (i = 0; i < names->count; i++)
+        if (strstr(t->name, names->items[i]))
+            return 0;
+    return c->optimizer.weight_decay;
+}
+
+void optimizer_init(optimizer *o, const struct trainer_config *config,
+                    model *m, const int *owner)
+{
+    size_t t;
+    int i;
+
+    memset(o, 0, sizeof *o);
+    o->config = config;
+    o->m = m;
+    o->owner = owner;
+    o->sharded = config_zero_stage(config) > 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &o->rank);
+    o->states = config->optimizer.algorithm == CONFIG_ADAMW ? 2
+                : config->optimizer.momentum > 0            ? 1
+                                                            : 0;
+    o->norms = (double *)memory_take(MEMORY_WORK, m->num_tensors, 8);
+    for (i = 0; i < o->states; i++) {
+        o->state[i] = (float **)memory_take(MEMORY_WORK, m->num_tensors,
+                                            sizeof(float *));
+        for (t = 0; t < m->num_tensors; t++)
+            if (optimizer_has(o, t))
+                o->state[i][t] = (float *)memory_take(
+                    MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
+    }
+}
+
+/* ---- The rules ---- */
+
+/* In double, one element after the other: a whole tensor's, so the same on
+   any number of processes. */
+static double norm(const float *values, size_t size)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        sum += (double)values[i] * (double)values[i];
+    return sqrt(sum);
+}
+
+/* LARC: changes the gradient so that a plain SGD step has a length in
+   proportion to the weights'. A tensor of zeros, or without a gradient, keeps
+   it, and does not decay in this step. */
+static void larc(const float *weight, float *gradient, size_t size,
+                 const optimizer_rule *rule)
+{
+    const double length = norm(weight, size), slope = norm(gradient, size);
+    double adapted;
+    size_t i;
+
+    if (length <= 0 || slope <= 0)
+        return;
+    adapted = rule->trust * length / (slope + length * rule->decay + rule->eps);
+    if (rule->clip)
+        adapted = adapted / rule->rate < 1 ? adapted / rule->rate : 1;
+    for (i = 0; i < size; i++)
+        gradient[i] = (gradient[i] + (float)rule->decay * weight[i]) *
+                      (float)adapted;
+}
+
+void optimizer_sgd(float *weight, float *gradient, float *momentum,
+                   size_t size, const optimizer_rule *rule)
+{
+    const float decay = rule->larc ? 0 : (float)rule->decay;
+    const float keep = (float)rule->momentum, rate = (float)rule->rate;
+    size_t i;
+
+    if (rule->larc)
+        larc(weight, gradient, size, rule);
+    for (i = 0; i < size; i++) {
+        float step = gradient[i] + decay * weight[i];
+
+        if (momentum) {
+            momentum[i] = keep * momentum[i] + step;
+            step = rule->nesterov ? step + keep * momentum[i] : momentum[i];
+        }
+        weight[i] -= rate * step;
+    }
+}
+
+void optimizer_adamw(float *weight, const float *gradient, float *mean,
+                     float *square, size_t size, const optimizer_rule *rule)
+{
+    const float beta1 = (float)rule->beta1, beta2 = (float)rule->beta2;
+    const float rest1 = (float)(1 - rule->beta1);
+    const float rest2 = (float)(1 - rule->beta2);
+    const float shrink = (float)(1 - rule->rate * rule->decay);
+    const float rate =
+        (float)(rule->rate / (1 - pow(rule->beta1, (double)rule->step)));
+    const float root =
+        (float)sqrt(1 - pow(rule->beta2, (double)rule->step));
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        mean[i] = beta1 * mean[i] + rest1 * gradient[i];
+        square[i] = beta2 * square[i] + rest2 * gradient[i] * gradient[i];
+        weight[i] = weight[i] * shrink -
+                    rate * mean[i] / (sqrtf(square[i]) / root + 1e-8f);
+    }
+}
+
+/* ---- A step ---- */
+
+/* What a tensor's gradient adds to the norm: its largest element, or the sum of
+   a power of them. */
+static double norm_part(const real *gradient, size_t size, double power)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        const double x = fabs((double)gradient[i]);
+
+        if (isinf(power))
+            sum = x > sum ? x : sum;
+        else
+            sum += power > 2 || power < 2 ? pow(x, power) : x * x;
+    }
+    return sum;
+}
+
+/* By what all gradients are multiplied, so that their common norm is at most
+   MAX_NORM. Each tensor's own is computed by one process, or by all alike, and
+   they are added in the order of the list. */
+static double clipping(optimizer *o, const reduce *r)
+{
+    const double power = o->config->model.grad_clip.norm_type;
+    double total = 0;
+    size_t t;
+
+    if (!o->config->model.grad_clip.use_grad_clip)
+        return 1;
+    for (t = 0; t < o->m->num_tensors; t++) {
+        o->norms[t] = 0;
+        if (!optimizer_has(o, t))
+            continue;
+        reduce_gradient(r, t, o->m->gradient);
+        o->norms[t] =
+            norm_part(o->m->gradient, o->m->tensors[t].size, power);
+    }
+    if (o->sharded) /* all others have 0 there, so that nothing is rounded */
+        MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
+                      MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (t = 0; t < o->m->num_tensors; t++) {
+        if (isinf(power))
+            total = o->norms[t] > total ? o->norms[t] : total;
+        else
+            total += o->norms[t];
+    }
+    if (!isinf(power))
+        total = power > 2 || power < 2 ? pow(total, 1 / power) : sqrt(total);
+    total = o->config->model.grad_clip.max_norm / (total + 1e-6);
+    return total < 1 ? total : 1;
+}
+
+/* Under ZeRO only the owner has a tensor's new weights. */
+static void hand_out(optimizer *o)
+{
+    size_t t;
+
+    for (t = 0; o->sharded && t < o->m->num_tensors; t++)
+        MPI_Bcast(o->m->weights + o->m->tensors[t].offset,
+                  (int)o->m->tensors[t].size, MPI_FLOAT, o->owner[t],
+                  MPI_COMM_WORLD);
+}
+
+static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)
+{
+    const struct trainer_config *c = o->config;
+
+    memset(rule, 0, sizeof *rule);
+    rule->rate = rate;
+    rule->momentum = c->optimizer.momentum;
+    rule->nesterov = c->optimizer.nesterov;
+    rule->larc = c->optimizer.use_larc;
+    rule->clip = c->optimizer.larc_config.clip;
+    rule->eps = c->optimizer.larc_config.eps;
+    rule->trust = c->optimizer.larc_config.trust_coefficient;
+    rule->beta1 = c->optimizer.betas.items[0];
+    rule->beta2 = c->optimizer.betas.items[1];
+    rule->step = o->steps;
+}
+
+void optimizer_step(optimizer *o, const reduce *r, double rate)
+{
+    const float clip = (float)clipping(o, r);
+    optimizer_rule rule;
+    size_t t, i;
+
+    o->steps++;
+    rule_from(&rule, o, rate);
+    for (t = 0; t < o->m->num_tensors; t++) {
+        const model_tensor *tensor = o->m->tensors + t;
+        float *weight = o->m->weights + tensor->offset;
+
+        if (!optimizer_has(o, t))
+            continue;
+        rule.decay = optimizer_decay(o, t);
+        reduce_gradient(r, t, o->m->gradient);
+        for (i = 0; clip < 1 && i < tensor->size; i++)
+            o->m->gradient[i] *= clip;
+        if (o->config->optimizer.algorithm == CONFIG_ADAMW)
+            optimizer_adamw(weight, o->m->gradient, o->state[0][t],
+                            o->state[1][t], tensor->size, &rule);
+        else
+            optimizer_sgd(weight, o->m->gradient,
+                          o->states ? o->state[0][t] : NULL, tensor->size,
+                          &rule);
+    }
+    hand_out(o);
+    model_changed(o->m);
+}

@@ -1,0 +1,47 @@
+/* optimizer.h - SGD with momentum, LARC, AdamW; weight decay; clipping. A
+   process steps the tensors that are its own: all of them, or under ZeRO those
+   of which it is the owner, and then hands the new weights to the others. */
+#ifndef TRAINER_OPTIMIZER_H
+#define TRAINER_OPTIMIZER_H
+
+#include "config.h"
+#include "model.h"
+#include "reduce.h"
+
+enum { OPTIMIZER_STATES = 2 };
+
+typedef struct optimizer {
+    const struct trainer_config *config;
+    model *m;
+    const int *owner;
+    int rank, sharded;
+    int states;   /* numbers kept for each weight: 0, 1 or 2 */
+    float **state[OPTIMIZER_STATES]; /* [which][tensor], NULL: not here */
+    double *norms; /* of the tensors' gradients, for clipping */
+    int64_t steps; /* not skipped */
+} optimizer;
+
+void optimizer_init(optimizer *o, const struct trainer_config *config,
+                    model *m, const int *owner);
+
+/* Whether this process steps a tensor. */
+int optimizer_has(const optimizer *o, size_t tensor);
+
+/* Weight decay of a tensor, by what it is and by its name. */
+double optimizer_decay(const optimizer *o, size_t tensor);
+
+void optimizer_step(optimizer *o, const reduce *r, double rate);
+
+/* A tensor's step, on what it takes: for LARC, whole tensors. */
+typedef struct optimizer_rule {
+    double rate, decay, momentum, trust, eps, beta1, beta2;
+    int nesterov, larc, clip;
+    int64_t step; /* this one, from 1 on */
+} optimizer_rule;
+
+void optimizer_sgd(float *weight, float *gradient, float *momentum,
+                   size_t size, const optimizer_rule *rule);
+void optimizer_adamw(float *weight, const float *gradient, float *mean,
+                     float *square, size_t size, const optimizer_rule *rule);
+
+#endif

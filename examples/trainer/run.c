@@ -1,0 +1,181 @@
+/* run.c - see run.h. */
+#include "run.h"
+#include "agree.h"
+#include "memory.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "schedule.h"
+
+/* ---- Beginning ---- */
+
+static void model_from(model *m, const struct trainer_config *c)
+{
+    model_shape shape;
+
+    shape.layers = (size_t)c->model.trunk.num_layers;
+    shape.heads = (size_t)c->model.trunk.num_heads;
+    shape.width = (size_t)c->model.trunk.hidden_dim;
+    shape.mlp = (size_t)c->model.trunk.mlp_dim;
+    shape.context = (size_t)c->model.trunk.context;
+    model_init(m, &shape, (size_t)config_splits(c),
+               config_opt_level(c) == CONFIG_O1);
+    model_fill(m, (uint64_t)c->seed_value);
+}
+
+/* The bytes of a bucket. Sums have 8 for each element. */
+static double bucket_bytes(const struct trainer_config *c)
+{
+    const int64_t elements = c->model.sharded_ddp_setup.reduce_buffer_size;
+
+    if (config_zero_stage(c) == 2 && elements > 0)
+        return (double)elements * 8;
+    return c->data.ddp_bucket_cap_mb * 1048576;
+}
+
+uint64_t run_first_leaf(const run *r, int rank)
+{
+    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
+           (uint64_t)r->world;
+}
+
+void run_init(run *r)
+{
+    const struct trainer_config *c = &r->config;
+    const int64_t leaves = config_global_batch(c);
+
+    kernels_begin();
+    agree(leaves > REDUCE_LEAVES
+              ? "the global batch has more than 4095 sequences"
+              : "",
+          2);
+    agree(text_open(&r->text, c), 1);
+    agree(feed_init(&r->feed, &r->text, c), 1);
+    model_from(&r->model, c);
+    r->owner = (int *)memory_take(MEMORY_WORK, r->model.num_tensors,
+                                  sizeof *r->owner);
+    reduce_owners(r->owner, &r->model, r->world);
+    reduce_init(&r->reduce, &r->model, r->owner, config_zero_stage(c),
+                bucket_bytes(c), c->distributed.manual_gradient_reduction);
+    optimizer_init(&r->optimizer, c, &r->model, r->owner);
+    scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
+    r->leaves = (const unsigned char **)memory_take(
+        MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
+    r->log_hash = TEXT_HASH;
+}
+
+/* ---- A step ---- */
+
+int run_step(run *r, const char **words)
+{
+    const uint64_t first = run_first_leaf(r, r->rank);
+    const uint64_t last = run_first_leaf(r, r->rank + 1);
+    const uint64_t most = /* leaves that any process has */
+        ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
+        (uint64_t)r->world;
+    const double scale = r->scaler.scale;
+    const size_t count = feed_next(&r->feed, first, last, r->leaves);
+    size_t i;
+
+    r->rate = schedule_of_step(&r->config, r->step, feed_steps(&r->feed));
+    reduce_begin(&r->reduce);
+    for (i = 0; i < most; i++) {
+        if (i < count) {
+            reduce_leaf(&r->reduce, 1 / scale, i + 1 == count);
+            reduce_loss(&r->reduce,
+                        model_leaf(&r->model, r->leaves[i], (real)scale,
+                                   reduce_sink, &r->reduce));
+        } else {
+            reduce_no_leaf(&r->reduce);
+        }
+    }
+    reduce_finish(&r->reduce);
+    r->step++;
+    if (reduce_overflowed(&r->reduce) && !r->scaler.dynamic) {
+        *words = "a gradient has overflowed: lower the learning rate";
+        return 0;
+    }
+    if (scaler_skips(&r->scaler, reduce_overflowed(&r->reduce)))
+        r->skipped++;
+    else
+        optimizer_step(&r->optimizer, &r->reduce, r->rate);
+    return 1;
+}
+
+/* ---- What comes of it ---- */
+
+double run_held_out(run *r)
+{
+    const statesampler_desc every = {
+        .num_samples = r->text.held,
+        .rank = (uint32_t)r->rank,
+        .world_size = (uint32_t)r->world,
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+        .tail = STATESAMPLER_TAIL_UNEVEN};
+    int64_t nats = 0;
+    uint64_t i;
+    size_t count;
+    statesampler s;
+
+    statesampler_init(&s, &every);
+    while (statesampler_next(&s, &i, &count)) {
+        if (count > 0) {
+            const real loss = (real)model_leaf(
+                &r->model, text_held(&r->text, i), 1, NULL, NULL);
+
+            reduce_round(&nats, &loss, 1, 1);
+        }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &nats, 1, MPI_INT64_T, MPI_SUM,
+                  MPI_COMM_WORLD);
+    return ldexp((double)nats, -40) / (double)r->text.held / log(2);
+}
+
+uint64_t run_digest(run *r)
+{
+    const size_t count = r->model.num_tensors;
+    uint64_t *hashes =
+        (uint64_t *)memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
+    uint64_t digest;
+    size_t t;
+    int i;
+
+    for (t = 0; t < count; t++) {
+        const model_tensor *tensor = r->model.tensors + t;
+
+        if (r->owner[t] != r->rank)
+            continue;
+        hashes[t] = text_hash(TEXT_HASH, r->model.weights + tensor->offset,
+                              tensor->size * sizeof(float));
+        for (i = 0; i < r->optimizer.states; i++)
+            hashes[t] = text_hash(hashes[t], r->optimizer.state[i][t],
+                                  tensor->size * sizeof(float));
+    }
+    hashes[count] = r->rank == 0 ? r->log_hash : 0;
+    MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count + 1, MPI_UINT64_T, MPI_SUM,
+                  MPI_COMM_WORLD);
+    digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
+    return digest;
+}
+
+void run_log(run *r, const char *format, ...)
+{
+    char line[256];
+    va_list list;
+    size_t size;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof line - 1, format, list);
+    va_end(list);
+    size = strlen(line);
+    line[size++] = '\n';
+    r->log_hash = text_hash(r->log_hash, line, size);
+    r->log_bytes += size;
+    if (r->log) {
+        fwrite(line, 1, size, r->log);
+        fflush(r->log);
+    }
+}

@@ -1,0 +1,137 @@
+/* text.c - see text.h. */
+#define _POSIX_C_SOURCE 200809L /* mmap */
+
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TENTH = 10 };
+
+static char complaint[CONFIG_STRING + 200];
+
+uint64_t text_hash(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        hash = (hash ^ b[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static const char *file_map(text_file *f, const char *path)
+{
+    const int descriptor = open(path, O_RDONLY);
+    struct stat about;
+    void *at = MAP_FAILED;
+
+    snprintf(f->path, sizeof f->path, "%s", path);
+    if (descriptor < 0 || fstat(descriptor, &about) != 0) {
+        snprintf(complaint, sizeof complaint, "cannot open the text %s: %s",
+                 path, strerror(errno));
+    } else if (!S_ISREG(about.st_mode) || about.st_size == 0) {
+        snprintf(complaint, sizeof complaint,
+                 "cannot use the text %s: it is %s", path,
+                 S_ISREG(about.st_mode) ? "empty" : "no regular file");
+    } else {
+        f->size = (uint64_t)about.st_size;
+        at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, descriptor,
+                  0);
+        if (at == MAP_FAILED)
+            snprintf(complaint, sizeof complaint, "cannot map the text %s: %s",
+                     path, strerror(errno));
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    if (at == MAP_FAILED)
+        return complaint;
+    f->bytes = (const unsigned char *)at;
+    f->hash = text_hash(TEXT_HASH, f->bytes, (size_t)f->size);
+    return "";
+}
+
+/* How many sequences are trained on and held out, within the limit. */
+static const char *file_split(text *t, text_file *f, int64_t limit)
+{
+    const uint64_t sequences = f->size / t->length;
+
+    f->held = f->whole ? sequences : sequences / TENTH;
+    f->train = f->whole ? 0 : sequences - f->held;
+    if (f->whole && limit >= 0 && f->held > (uint64_t)limit)
+        f->held = (uint64_t)limit;
+    if (!f->whole && limit >= 0 && f->train > (uint64_t)limit)
+        f->train = (uint64_t)limit;
+    if (sequences == 0) {
+        snprintf(complaint, sizeof complaint,
+                 "the text %s has %llu bytes, and a sequence has %llu",
+                 f->path, (unsigned long long)f->size,
+                 (unsigned long long)t->length);
+        return complaint;
+    }
+    t->held += f->held;
+    return "";
+}
+
+static const char *add(text *t, const char *path, int test, int64_t limit)
+{
+    text_file *f = &t->files[t->num_files + t->num_test];
+    const char *wrong = file_map(f, path);
+
+    f->whole = test;
+    if (!*wrong)
+        wrong = file_split(t, f, limit);
+    if (test)
+        t->num_test++;
+    else
+        t->num_files++;
+    return wrong;
+}
+
+const char *text_open(text *t, const struct trainer_config *config)
+{
+    static const char *const own[] = {"statesampler.h", "README.md"};
+    const struct config_split *train = &config->data.train;
+    const struct config_split *test = &config->data.test;
+    const char *wrong = "";
+    uint32_t i;
+
+    memset(t, 0, sizeof *t);
+    t->length = (uint64_t)config->model.trunk.context + 1;
+    for (i = 0; i < train->data_paths.count && !*wrong; i++)
+        wrong = add(t, train->data_paths.items[i], 0, train->data_limit);
+    for (i = 0; i < 2 && train->data_paths.count == 0 && !*wrong; i++)
+        wrong = add(t, own[i], 0, train->data_limit);
+    t->hash = TEXT_HASH;
+    for (i = 0; i < t->num_files; i++)
+        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
+    if (test->data_paths.count > 0)
+        for (i = 0, t->held = 0; i < t->num_files; i++)
+            t->files[i].held = 0;
+    for (i = 0; i < test->data_paths.count && !*wrong; i++)
+        wrong = add(t, test->data_paths.items[i], 1, test->data_limit);
+    return wrong;
+}
+
+const unsigned char *text_train(const text *t, uint32_t file, uint64_t i)
+{
+    const uint64_t sequence = i / (TENTH - 1) * TENTH + i % (TENTH - 1);
+
+    return t->files[file].bytes + sequence * t->length;
+}
+
+const unsigned char *text_held(const text *t, uint64_t i)
+{
+    const text_file *f = t->files;
+
+    while (i >= f->held) { /* ends: i is below their sum */
+        i -= f->held;
+        f++;
+    }
+    return f->bytes + (f->whole ? i : i * TENTH + TENTH - 1) * t->length;
+}

@@ -1,0 +1,213 @@
+# trainer.sh - examples/trainer.
+
+# --- Its configuration --------------------------------------------------------
+
+# Compiles a program of tests/trainer with the configuration.
+with_config() { # PROGRAM COMMAND...
+    program=$1
+    shift
+    "$@" -std=c99 $STRICT -Wmissing-prototypes -o $program \
+        tests/trainer/$program.c examples/trainer/schedule.c \
+        examples/trainer/config*.c $(pkg-config --cflags --libs yaml-0.1) -lm
+}
+
+# Every case of a list, by the program's own count.
+config_corpus() { # LIST AT_LEAST
+    with_config config_test "$CC" $CFLAGS
+    quietly ./config_test corpus tests/trainer/config/$1.txt
+    count=$(sed -n 's/^\([0-9]*\) cases$/\1/p' said)
+    at_least $2 "$count" cases
+    echo "note: $count cases"
+}
+
+# What a person meets: one line on standard error, and 2.
+config_refuses() { # WHAT ARGUMENT...
+    what=$1
+    shift
+    status=0
+    ./config_test print "$@" >printed 2>said || status=$?
+    [ $status = 2 ] && [ ! -s printed ] && [ "$(cat said)" = "$what" ] || {
+        echo "$* ended with $status:"
+        cat said
+        return 1
+    }
+}
+
+config_files() {
+    with_config config_test "$CC" $CFLAGS
+    for file in examples/trainer/*.yaml; do
+        quietly ./config_test print $file
+        mv said once.yaml
+        quietly ./config_test print once.yaml
+        cmp once.yaml said
+    done
+    at_least 5 "$(ls examples/trainer/*.yaml | wc -l)" files
+    : >empty.yaml
+    ./config_test print empty.yaml >defaults
+    ./config_test print empty.yaml SEED_VALUE=3 OPTIMIZER.use_larc=True >said
+    diff defaults said >changed && return 1
+    [ "$(grep '^>' changed)" = '> SEED_VALUE: 3
+>   use_larc: True' ]
+    config_refuses 'none.yaml: cannot be read: No such file or directory' \
+        none.yaml
+    config_refuses 'tests: cannot be read: Is a directory' tests
+    head -c 65536 /dev/zero | tr '\0' '#' >long.yaml
+    ./config_test print long.yaml >said
+    cmp defaults said
+    echo >>long.yaml
+    config_refuses 'long.yaml:1:1: longer than 65,536 bytes' long.yaml
+    config_refuses \
+        'empty.yaml: MODEL.TRUNK.GPT.NUM_HEADS: 4 heads do not divide '` \
+        `'the HIDDEN_DIM of 130' empty.yaml MODEL.TRUNK.GPT.HIDDEN_DIM=130
+}
+
+config_random() {
+    with_config config_test gcc -O1 -g -fsanitize=address,undefined \
+        -fno-sanitize-recover=all
+    ./config_test print examples/trainer/everything.yaml \
+        'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
+        `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
+        `'{name: multistep, values: [2, 1], milestones: [1]}]}' >every_key.yaml
+    quietly ./config_test random 2000 every_key.yaml examples/trainer/*.yaml
+    sed -n 's/^\(.* of .*\) texts were good$/note: \1 good/p' said
+}
+
+# A locale with a comma, compiled where it is not installed.
+config_locale() {
+    with_config config_test "$CC" $CFLAGS
+    localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 >said 2>&1 || :
+    LOCPATH=$PWD quietly ./config_test locale de_DE.UTF-8
+    sed -n '/^skip /p' said
+}
+
+config_keys() {
+    with_config config_test "$CC" $CFLAGS
+    ./config_test markdown >KEYS.md
+    diff examples/trainer/KEYS.md KEYS.md
+    at_least 74 "$(./config_test keys | grep -c '^[A-Z]')" keys
+}
+
+schedule() {
+    with_config schedule_test "$CC" $CFLAGS
+    quietly ./schedule_test
+    sed -n 's/.*: \([0-9]* checks\)$/note: \1/p' said
+}
+
+config_questions() {
+    tool pkg-config "the trainer's configuration" || return 0
+    pkg-config --exists yaml-0.1 || {
+        skip "the trainer's configuration" libyaml
+        return 0
+    }
+    ask 'trainer: a bad configuration is refused in exact words' \
+        config_corpus bad 160
+    ask 'trainer: a good configuration is taken, printed and read back' \
+        config_corpus good 36
+    ask 'trainer: its *.yaml; files and arguments that are refused' \
+        config_files
+    ask 'trainer: numbers of a configuration where a comma is the point' \
+        config_locale
+    ask 'trainer: KEYS.md is what the table of keys prints' config_keys
+    ask 'trainer: schedules of the learning rate' schedule
+    if echo 'int main(void) { return 0; }' | gcc -fsanitize=address,undefined \
+        -x c -o $run/empty - 2>/dev/null; then
+        ask 'trainer: configurations changed at random, with sanitizers' \
+            config_random
+    else
+        skip "trainer: configurations changed at random" "gcc's sanitizers"
+    fi
+}
+
+# --- Its runs ------------------------------------------------------------------
+
+# Questions that are answered at the same time build one after the other.
+trainer_make() { # TARGET
+    mkdir -p "$root/build"
+    if command -v flock >/dev/null; then
+        (cd "$root" && flock build "$MAKE" -s "$1")
+    else
+        (cd "$root" && "$MAKE" -s "$1")
+    fi
+}
+
+# A program of tests/trainer, built once and run.
+trainer_test() { # NAME
+    trainer_make build/trainer/test/$1
+    (cd "$root" && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        timeout -k 5 250 build/trainer/test/$1) >said 2>&1 || {
+        cat said
+        return 1
+    }
+    grep '^note: ' said || :
+}
+
+# Whole runs, on processes of their own.
+trainer_runs() { # QUESTION...
+    trainer_make build/trainer/trainer
+    (cd "$root" && sh tests/trainer/runs.sh build/trainer/trainer \
+            tests/trainer/small.yaml "$@")
+}
+
+# The same gradients by torch.
+trainer_torch() { # PYTHON
+    trainer_make build/trainer/test/model
+    "$root"/build/trainer/test/model dump
+    quietly "$1" "$root"/tests/trainer/torch_gradients.py dump
+    grep '^note: ' said
+}
+
+run_questions() {
+    sh examples/trainer/here.sh >"$run/here" || {
+        cat "$run/here" >>"$run/skipped"
+        return
+    }
+    ask 'trainer: every gradient, by central differences in double' \
+        trainer_test gradients
+    if python=$(sh tests/torch/python.sh 2>/dev/null); then
+        ask "trainer: every gradient is torch's, within 1e-5" \
+            trainer_torch $python
+    else
+        skip "trainer: its gradients against torch's" 'a python3 with torch'
+    fi
+    ask 'trainer: splits, halves and O1 of a leaf, bit for bit' \
+        trainer_test model
+    ask 'trainer: sums, optimizers, and a sequential training, bit for bit' \
+        trainer_test steps
+    ask 'trainer: 1, 2, 3, 4, 5 and 8 processes end in the same bits' \
+        trainer_runs processes
+    ask 'trainer: ZeRO 1 and 2 = plain, for every optimizer' \
+        trainer_runs sharded
+    ask 'trainer: ZeRO 1 and 2 = plain under O1' trainer_runs sharded_o1
+    ask 'trainer: splits, buckets and reduction by hand = plain' \
+        trainer_runs ways
+    ask 'trainer: splits, buckets and reduction by hand = plain under O1' \
+        trainer_runs ways_o1
+    ask 'trainer: a checkpoint goes on in any other shape' \
+        trainer_runs elsewhere
+    ask 'trainer: 20 times SIGKILL, each time on other processes' \
+        trainer_runs kills
+    ask 'trainer: without the stateful sampler an epoch begins again' \
+        trainer_runs twice
+    ask 'trainer: errors: one sentence, the right status, all leave' \
+        trainer_runs errors
+    ask 'trainer: damaged and foreign checkpoints' trainer_runs damaged
+}
+
+# --- All of it ----------------------------------------------------------------
+
+# Small enough to be read: no file above 500 lines, no function above 60 lines
+# or a complexity of 15.
+trainer_size() {
+    wc -l examples/trainer/*.[ch] | awk '$2 != "total" && $1 > 500' | nothing
+    pmccabe examples/trainer/*.c >functions
+    at_least 50 "$(wc -l <functions)" functions
+    awk '$1 > 15 || $5 > 60' functions | nothing
+}
+
+questions() {
+    config_questions
+    run_questions
+    ! tool pmccabe "the size of the trainer's files and functions" ||
+        ask 'trainer: complexity at most 15; 60 lines; files of 500' \
+            trainer_size
+}

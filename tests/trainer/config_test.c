@@ -1,0 +1,403 @@
+/* config_test.c - the trainer's configuration: a corpus of bad and of good
+   texts, any locale, and texts that are changed at random.
+
+       config_test corpus FILE...        lists of cases, as config/bad.txt
+       config_test locale LOCALE         numbers, where a comma is the point
+       config_test random COUNT FILE...  what is read prints and reads back
+       config_test keys | markdown       what the table says
+       config_test print FILE [PATH=VALUE]...   exits with 2 for an error
+
+   A line of a list begins a case (@ and its name), belongs to its text, or
+   is one of these:
+       + PATH=VALUE     an argument, after the text
+       ! NUMBER         so many processes
+       = SENTENCE       the error, after `bad.yaml` for the text
+       > PATH VALUE     what is then printed for a key
+       ~ A B C D E      the world size, the global batch, ZeRO's stage, O0 or
+                        O1 and the number of splits, which follow
+   <FF> stands for a byte, by its hexadecimal number. */
+#include <locale.h>
+
+#include "../check.h"
+#include "../../examples/trainer/config.h"
+#include "../../examples/trainer/config_table.h"
+
+enum { TEXT = 1 << 20, LINES = 32 };
+
+/* --- Helpers -------------------------------------------------------------- */
+
+static void read_all(const char *name, char *text, size_t *size)
+{
+    FILE *from = fopen(name, "rb");
+
+    CHECK(from != NULL);
+    *size = fread(text, 1, TEXT - 1, from);
+    text[*size] = 0;
+    CHECK(*size < TEXT - 1);
+    fclose(from);
+}
+
+/* What config_print prints. */
+static void print_all(const struct trainer_config *config, char *text,
+                      size_t *size)
+{
+    FILE *to = tmpfile();
+
+    CHECK(to != NULL);
+    config_print(config, to);
+    rewind(to);
+    *size = fread(text, 1, TEXT - 1, to);
+    text[*size] = 0;
+    fclose(to);
+}
+
+/* A configuration, printed, reads back to the same bytes. */
+static void check_round_trip(const struct trainer_config *config)
+{
+    static char first[TEXT], second[TEXT];
+    static struct trainer_config again;
+    struct config_source source;
+    size_t first_size, second_size;
+
+    print_all(config, first, &first_size);
+    CHECK(config_defaults(&again, &source));
+    if (!config_read_text(&again, &source, "printed", first, first_size) ||
+        !config_check(&again, &source, 0)) {
+        printf("%s\n%s\n", first, source.error);
+        CHECK(!"what was printed is read");
+    }
+    print_all(&again, second, &second_size);
+    CHECK(first_size == second_size && memcmp(first, second, first_size) == 0);
+    CHECK(memcmp(config, &again, sizeof again) == 0);
+}
+
+/* --- The corpus ----------------------------------------------------------- */
+
+struct test_case {
+    char name[128];
+    char text[8192];
+    size_t size;
+    char *arguments[LINES], *values[LINES];
+    int num_arguments, num_values;
+    char *error, *follows;
+    long processes;
+};
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                                 : -1;
+}
+
+/* Adds a line, without its end, and with its bytes for <FF>. */
+static void add_line(struct test_case *test, const char *line)
+{
+    while (*line != 0) {
+        CHECK(test->size + 2 < sizeof test->text);
+        if (line[0] == '<' && hex_digit(line[1]) >= 0 &&
+            hex_digit(line[2]) >= 0 && line[3] == '>') {
+            test->text[test->size++] =
+                (char)(hex_digit(line[1]) * 16 + hex_digit(line[2]));
+            line += 4;
+        } else {
+            test->text[test->size++] = *line++;
+        }
+    }
+    test->text[test->size++] = '\n';
+}
+
+static void check_values(const struct test_case *test,
+                         const struct trainer_config *config)
+{
+    int i;
+
+    for (i = 0; i < test->num_values; i++) {
+        char found[4096] = "", *space = strchr(test->values[i], ' ');
+        FILE *to = tmpfile();
+        uint32_t number;
+        size_t size;
+
+        CHECK(to != NULL && space != NULL);
+        *space = 0;
+        number = config_key_number(test->values[i]);
+        CHECK(number < config_key_count);
+        config_print_value(&config_key_table[number], config, to);
+        rewind(to);
+        size = fread(found, 1, sizeof found - 1, to);
+        found[size] = 0;
+        fclose(to);
+        if (strcmp(found, space + 1) != 0) {
+            printf("%s: %s is %s, not %s\n", test->name, test->values[i],
+                   found, space + 1);
+            exit(1);
+        }
+        check_count++;
+    }
+}
+
+static void check_follows(const struct test_case *test,
+                          const struct trainer_config *config)
+{
+    char found[128];
+
+    snprintf(found, sizeof found, "%lld %lld %d %d %lld",
+             (long long)config_world_size(config),
+             (long long)config_global_batch(config), config_zero_stage(config),
+             config_opt_level(config), (long long)config_splits(config));
+    if (test->follows != NULL && strcmp(found, test->follows) != 0) {
+        printf("%s: %s follows, not %s\n", test->name, found, test->follows);
+        exit(1);
+    }
+}
+
+/* Whether each step goes as it should; a failing one changes nothing. */
+static void run_case(struct test_case *test)
+{
+    static struct trainer_config config, before;
+    static struct config_source source;
+    bool good;
+    int i;
+
+    CHECK(config_defaults(&config, &source));
+    memcpy(&before, &config, sizeof before);
+    good = config_read_text(&config, &source, "bad.yaml", test->text,
+                            test->size);
+    for (i = 0; good && i < test->num_arguments; i++) {
+        memcpy(&before, &config, sizeof before);
+        good = config_override(&config, &source, test->arguments[i]);
+    }
+    if (good) {
+        memcpy(&before, &config, sizeof before);
+        good = config_check(&config, &source, test->processes);
+    }
+    if (!good) {
+        CHECK(memcmp(&config, &before, sizeof config) == 0);
+    }
+    if (good != (test->error == NULL) ||
+        (!good && strcmp(source.error, test->error) != 0)) {
+        printf("%s:\n    %s\n    instead of\n    %s\n", test->name,
+               good ? "no error" : source.error,
+               test->error ? test->error : "no error");
+        exit(1);
+    }
+    check_count++;
+    if (good) {
+        check_values(test, &config);
+        check_follows(test, &config);
+        check_round_trip(&config);
+    }
+}
+
+/* A line of a list: all but its mark, kept as long as the list's text is. */
+static void take_line(struct test_case *test, char *line)
+{
+    static char full[2048];
+
+    switch (line[0] != 0 && line[1] == ' ' ? line[0] : 0) {
+    case '+':
+        CHECK(test->num_arguments < LINES);
+        test->arguments[test->num_arguments++] = line + 2;
+        break;
+    case '>':
+        CHECK(test->num_values < LINES);
+        test->values[test->num_values++] = line + 2;
+        break;
+    case '~':
+        test->follows = line + 2;
+        break;
+    case '!':
+        test->processes = atol(line + 2);
+        break;
+    case '=':
+        /* What begins with a digit or a space is about the text. */
+        snprintf(full, sizeof full, "%s%s",
+                 line[2] >= '0' && line[2] <= '9' ? "bad.yaml:"
+                 : line[2] == ':'                 ? "bad.yaml"
+                                                  : "", line + 2);
+        test->error = full;
+        break;
+    default:
+        add_line(test, line);
+    }
+}
+
+static unsigned long run_list(const char *name)
+{
+    static char text[TEXT];
+    static struct test_case test;
+    unsigned long cases = 0;
+    char *line, *end;
+    size_t size;
+
+    read_all(name, text, &size);
+    for (line = text; *line != 0; line = end + 1) {
+        end = strchr(line, '\n');
+        CHECK(end != NULL);
+        *end = 0;
+        if (line[0] == '@') {
+            if (cases > 0) {
+                run_case(&test);
+            }
+            memset(&test, 0, sizeof test);
+            snprintf(test.name, sizeof test.name, "%s: %s", name, line + 2);
+            cases++;
+        } else if (cases > 0) {
+            take_line(&test, line);
+        }
+    }
+    run_case(&test);
+    return cases;
+}
+
+/* --- Numbers in another locale -------------------------------------------- */
+
+static void run_locale(const char *name)
+{
+    static struct trainer_config config, plain;
+    struct config_source source;
+
+    CHECK(config_defaults(&plain, &source));
+    if (setlocale(LC_ALL, name) == NULL) {
+        printf("skip numbers in another locale: %s is not here\n", name);
+        exit(0);
+    }
+    CHECK(strcmp(localeconv()->decimal_point, ".") != 0);
+    CHECK(config_defaults(&config, &source));
+    CHECK(memcmp(&config, &plain, sizeof config) == 0);
+    CHECK(config_override(&config, &source, "OPTIMIZER.momentum=0.375"));
+    CHECK(config.optimizer.momentum == 0.375);
+    CHECK(!config_override(&config, &source, "OPTIMIZER.momentum=0,5"));
+    check_round_trip(&config);
+}
+
+/* --- Texts that are changed at random ------------------------------------- */
+
+/* Changes a text of at most TEXT / 2 bytes in one place. */
+static void change(char *text, size_t *size)
+{
+    static const char *const pieces[] = {
+        "- ", ": ", "[", "]", "{", "}", "&a ", "*a", "!!x ", "\n---\n", "\"",
+        "'", "|\n", "? ", "#", "\t", "\xff", "\xc3\xa4", "\xef\xbb\xbf", "~",
+        "0", "-1", "1e-08", "1e999", "inf", "True", "zero", "composite",
+        "\\x00", "\n  ", "%TAG ! x\n", "config:\n "
+    };
+    size_t place = (size_t)check_random(*size + 1), length, from;
+    char copy[60];
+    const char *piece;
+
+    switch (check_random(4)) {
+    case 0: /* A byte. */
+        if (place < *size) {
+            text[place] = (char)check_random(256);
+        }
+        return;
+    case 1: /* Something goes. */
+        length = (size_t)check_random(20);
+        length = length < *size - place ? length : *size - place;
+        memmove(text + place, text + place + length, *size - place - length);
+        *size -= length;
+        return;
+    case 2: /* A piece comes. */
+        piece = pieces[check_random(sizeof pieces / sizeof *pieces)];
+        length = strlen(piece);
+        memmove(text + place + length, text + place, *size - place);
+        memcpy(text + place, piece, length);
+        *size += length;
+        return;
+    default: /* A part of the text comes a second time. */
+        from = (size_t)check_random(*size + 1);
+        length = (size_t)check_random(60);
+        length = length < *size - from ? length : *size - from;
+        memcpy(copy, text + from, length);
+        memmove(text + place + length, text + place, *size - place);
+        memcpy(text + place, copy, length);
+        *size += length;
+    }
+}
+
+static void run_random(unsigned long count, char **files, int num_files)
+{
+    static char original[TEXT], text[TEXT];
+    static struct trainer_config config, defaults;
+    static struct config_source source;
+    unsigned long i, good = 0;
+
+    CHECK(config_defaults(&defaults, &source));
+    for (i = 0; i < count; i++) {
+        uint64_t changes = 1 + check_random(4);
+        size_t size;
+
+        read_all(files[i % (unsigned long)num_files], original, &size);
+        memcpy(text, original, size);
+        for (; changes > 0; changes--) {
+            change(text, &size);
+        }
+        memcpy(&config, &defaults, sizeof config);
+        memset(&source, 0, sizeof source);
+        if (!config_read_text(&config, &source, "text", text, size)) {
+            CHECK(memcmp(&config, &defaults, sizeof config) == 0);
+        }
+        if (source.error[0] == 0 && config_check(&config, &source, 0)) {
+            good++;
+            check_round_trip(&config);
+        } else {
+            CHECK(strncmp(source.error, "text:", 5) == 0);
+            CHECK(strlen(source.error) > 12);
+        }
+        check_count++;
+    }
+    printf("%lu of %lu texts were good\n", good, count);
+    CHECK(good > count / 50 && good < count);
+}
+
+/* --- By hand -------------------------------------------------------------- */
+
+static int print_file(int argc, char **argv)
+{
+    static struct trainer_config config;
+    static struct config_source source;
+    bool good;
+    int i;
+
+    good = config_defaults(&config, &source) &&
+           config_read(&config, &source, argv[0]);
+    for (i = 1; good && i < argc; i++) {
+        good = config_override(&config, &source, argv[i]);
+    }
+    if (!good || !config_check(&config, &source, 0)) {
+        fprintf(stderr, "%s\n", source.error);
+        return 2;
+    }
+    config_print(&config, stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    unsigned long cases = 0;
+    int i;
+
+    if (strcmp(what, "keys") == 0) {
+        config_keys(stdout);
+        return 0;
+    }
+    if (strcmp(what, "markdown") == 0) {
+        config_keys_markdown(stdout);
+        return 0;
+    }
+    if (strcmp(what, "print") == 0 && argc > 2) {
+        return print_file(argc - 2, argv + 2);
+    }
+    if (strcmp(what, "corpus") == 0) {
+        for (i = 2; i < argc; i++) {
+            cases += run_list(argv[i]);
+        }
+        printf("%lu cases\n", cases);
+    } else if (strcmp(what, "locale") == 0 && argc > 2) {
+        run_locale(argv[2]);
+    } else if (strcmp(what, "random") == 0 && argc > 3) {
+        run_random(strtoul(argv[2], NULL, 10), argv + 3, argc - 3);
+    }
+    return check_done("config_test");
+}

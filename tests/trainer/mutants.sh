@@ -1,0 +1,79 @@
+#!/bin/sh
+# mutants.sh - breaks the trainer on purpose, each time in one place; the
+# question named must notice. `make trainer-mutants`, from the root of the
+# repository; ONLY=pattern takes only the faults that it matches.
+
+root=$PWD
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cp -a statesampler.h README.md LICENSE Makefile examples tests "$folder"
+mkdir -p "$folder/build"
+cp -a build/trainer "$folder/build"
+cd "$folder" || exit 1
+noticed=0 missed=0
+
+# A question of runs.sh, or test_NAME.
+asked() { # QUESTION
+    case $1 in
+    test_*)
+        make -s "build/trainer/test/${1#test_}" &&
+            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+                timeout -k 5 100 "build/trainer/test/${1#test_}" ;;
+    *)
+        sh tests/trainer/runs.sh build/trainer/trainer \
+            tests/trainer/small.yaml "$1" ;;
+    esac
+}
+
+fault() { # WHAT FILE QUESTION SED
+    echo "$1" | grep -q "${ONLY:-.}" || return
+    sed -i "$4" "examples/trainer/$2"
+    if cmp -s "examples/trainer/$2" "$root/examples/trainer/$2"; then
+        echo "FAIL $1: nothing was changed"
+        missed=$((missed + 1))
+    elif ! make -s build/trainer/trainer 2>errors; then
+        echo "FAIL $1: it does not compile"
+        cat errors
+        missed=$((missed + 1))
+    elif asked "$3" >said 2>&1; then
+        echo "FAIL $1: $3 did not notice"
+        missed=$((missed + 1))
+    else
+        echo "ok   $1: $3 noticed: $(grep -a FAIL said | head -n 1)"
+        noticed=$((noticed + 1))
+    fi
+    cp "$root/examples/trainer/$2" "examples/trainer/$2"
+}
+
+fault 'not rounded to integers of 2^-40' reduce.c test_steps \
+    's/#define PARTS 1099511627776.0/#define PARTS 1048576.0/'
+fault 'the leaves follow W' run.c processes \
+    's/reduce_leaf(&r->reduce, 1 \/ scale,/reduce_leaf(\&r->reduce, (1 + 1e-7 * r->world) \/ scale,/'
+fault 'momentum is not saved' checkpoint.c elsewhere \
+    's/: r->optimizer.state\[i\]\[t\];/: r->model.weights + tensor->offset;/'
+fault 'the sampler state is not restored' manifest.c elsewhere \
+    's/wrong = feed_load(.*/wrong = size ? "" : "x";/'
+fault 'the scale is not saved' manifest.c elsewhere \
+    's/r->scaler.scale = strtod(scale, NULL);//'
+fault 'a part'\''s hash is not checked' checkpoint.c damaged \
+    's/text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash/1/'
+fault 'the manifest'\''s hash is not checked' checkpoint.c damaged \
+    's/m->text \&\& manifest_whole(m)/m->text/'
+fault 'weight decay is kept where LARC has no norm' optimizer.c test_steps \
+    's/const float decay = rule->larc ? 0 : /const float decay = /'
+fault 'LARC'\''s norm is over a part' optimizer.c test_steps \
+    's/length = norm(weight, size)/length = norm(weight, size \/ 2)/'
+fault 'a segment begins from a wrong input' model.c test_model \
+    's/memcpy(m->stream, m->inputs\[s\], size)/memcpy(m->stream, m->inputs[0], size)/'
+fault 'rounding is left out' model_blocks.c test_model \
+    's/half_round(kept->values\[what\], kept->halves\[what\],/half_round(m->d_wide, kept->halves[what],/'
+fault 'an overflow is seen by one process only' reduce.c sharded_o1 \
+    's/MPI_Allreduce(MPI_IN_PLACE, r->totals, REDUCE_TOTALS/MPI_Allreduce(MPI_IN_PLACE, r->totals, 1/'
+fault 'a gradient is wrong: GELU' kernels.c test_gradients \
+    's/1 + 3 \* GELU_CUBIC/1 + 2 * GELU_CUBIC/'
+fault 'a bucket is left out' reduce.c ways \
+    's/while (r->stage < 2 \&\& r->begun < r->num_buckets)/while (r->begun + 1 < r->num_buckets)/'
+fault 'the log is not cut back' main.c elsewhere \
+    's/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0 ||//; s/fseek(r->log, (long)r->log_bytes, SEEK_SET)/fseek(r->log, 0, SEEK_SET)/'
+echo "$noticed noticed, $missed missed"
+[ $missed = 0 ]

@@ -1,0 +1,244 @@
+#!/bin/sh
+# runs.sh - whole runs of the trainer, each compared with a plain run on one
+# process by the digest of weights, optimizer state and log:
+#     sh tests/trainer/runs.sh TRAINER SMALL.yaml QUESTION...
+# from the root of the repository. A question is a function below.
+
+trainer=$1 yaml=$2
+shift 2
+export TRAINER="$trainer" RESTARTS=0 TRAINER_TERMINAL=
+unset TRAINER_TERMINAL
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+runs=0
+
+# Prints what a run prints at its end; DIR stays for a run that goes on.
+run() { # PROCESSES DIR KEY=VALUE...
+    processes=$1 dir=$2
+    shift 2
+    timeout -k 5 120 sh examples/trainer/launch.sh "$processes" "$yaml" \
+        "CHECKPOINT.DIR=$dir" "$@" 2>"$folder/errors"
+}
+
+# The digest of a fresh run.
+digest() { # PROCESSES KEY=VALUE...
+    runs=$((runs + 1))
+    processes=$1
+    shift
+    run "$processes" "$folder/fresh$runs" "$@" | sed -n 's/^digest //p'
+    rm -rf "$folder/fresh$runs"
+}
+
+fail() {
+    echo "FAIL $*"
+    cat "$folder/errors"
+    exit 1
+}
+
+compared=0
+# Whether a digest is the wanted one.
+same() { # WANTED GOT WHAT
+    [ -n "$1" ] || fail "$3: the plain run did not end"
+    [ "$1" = "$2" ] || fail "$3: digest $2, not $1"
+    compared=$((compared + 1))
+}
+
+sgd='OPTIMIZER.momentum=0'
+nesterov='OPTIMIZER.nesterov=True'
+larc='OPTIMIZER.use_larc=True OPTIMIZER.param_schedulers.lr.value=20'
+clip="$larc OPTIMIZER.larc_config.clip=True"
+adamw='OPTIMIZER.name=adamw OPTIMIZER.param_schedulers.lr.value=0.003'
+norm='MODEL.GRAD_CLIP.USE_GRAD_CLIP=True MODEL.GRAD_CLIP.MAX_NORM=0.5'
+o1='MODEL.AMP_PARAMS.USE_AMP=True'
+zero='OPTIMIZER.use_zero=True'
+sdp="$zero MODEL.SHARDED_DDP_SETUP.USE_SDP=True"
+manual='DISTRIBUTED.MANUAL_GRADIENT_REDUCTION=True'
+split='MODEL.ACTIVATION_CHECKPOINTING.USE_ACTIVATION_CHECKPOINTING=True
+    MODEL.ACTIVATION_CHECKPOINTING.NUM_ACTIVATION_CHECKPOINTING_SPLITS='
+
+# Any number of processes; and the same batch by another shape of the run.
+processes() {
+    plain=$(digest 1)
+    for w in 2 3 4 5 8; do
+        same "$plain" "$(digest $w)" "$w processes"
+    done
+    other='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
+        DATA.TRAIN.DATA_LIMIT=56'
+    plain=$(digest 2 $other)
+    same "$plain" "$(digest 3 $other DISTRIBUTED.NUM_PROC_PER_NODE=8 \
+        DATA.TRAIN.BATCHSIZE_PER_REPLICA=1)" '8 x 1 = 2 x 4 sequences'
+}
+
+# ZeRO's stages, for every rule.
+sharded() { # KEY=VALUE...
+    for rule in "$sgd" "$nesterov" "$larc" "$clip" "$adamw" "$norm"; do
+        plain=$(digest 1 $rule "$@")
+        same "$plain" "$(digest 3 $rule $zero "$@")" "ZeRO 1: $rule $*"
+        same "$plain" "$(digest 3 $rule $sdp "$@")" "ZeRO 2: $rule $*"
+    done
+}
+
+sharded_o1() {
+    sharded $o1
+}
+
+# Splits and ways of reduction, with ZeRO and without.
+ways() { # KEY=VALUE...
+    plain=$(digest 1 "$@")
+    for splits in 2 3; do
+        same "$plain" "$(digest 2 $split$splits "$@")" "$splits splits $*"
+        same "$plain" "$(digest 2 $split$splits $sdp "$@")" \
+            "$splits splits, ZeRO 2 $*"
+    done
+    for cap in 0.001 0.1 25; do
+        bucket="DATA.DDP_BUCKET_CAP_MB=$cap"
+        same "$plain" "$(digest 3 $bucket "$@")" "bucket of $cap MB $*"
+        same "$plain" "$(digest 3 $bucket $manual "$@")" "$cap MB by hand $*"
+        same "$plain" "$(digest 3 $bucket $sdp "$@")" "$cap MB, ZeRO 2 $*"
+    done
+    same "$plain" "$(digest 3 $sdp $manual "$@")" "ZeRO 2 by hand $*"
+}
+
+ways_o1() {
+    ways $o1
+}
+
+# A run of half the steps goes on in another shape, and another again.
+elsewhere() {
+    for rule in "$nesterov" "$adamw $o1" "$larc"; do
+        rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
+        rm -rf "$folder/once"
+        plain=$(run 1 "$folder/once" $rule | sed -n 's/^digest //p')
+        for ways in "1,,3,$sdp" "3,$sdp,2," "2,$zero,4,$sdp" "4,,1,$zero"; do
+            IFS=, read -r first with second then <<END
+$ways
+END
+            runs=$((runs + 1))
+            dir=$folder/on$runs
+            run $first $dir $rule $with >"$folder/said"
+            rm -rf $dir/step-0000000000[23]* $dir/step-000000000016
+            got=$(run $second $dir $rule $then | sed -n 's/^digest //p')
+            same "$plain" "$got" "$first $with, then $second $then: $rule"
+            grep -q 'goes on from step-000000000015' "$folder/errors" ||
+                fail 'it did not go on from step 15'
+            cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
+            rm -rf $dir
+        done
+    done
+}
+
+# SIGKILL at moments that nobody chose: to a process, or to mpirun itself;
+# each time another number of processes goes on.
+kills() {
+    rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7
+        OPTIMIZER.num_epochs=60 TEST_MODEL=False"
+    plain=$(digest 1 $rule)
+    dir=$folder/killed killed=0 try=0
+    while [ $try -lt ${KILLS:-20} ]; do
+        try=$((try + 1))
+        w=$(((try * 5) % 4 + 1))
+        run $w $dir $rule >"$folder/said" &
+        job=$!
+        sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.5 + rand() }')"
+        if [ $((try % 3)) = 0 ]; then
+            victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
+        else
+            victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
+                sed -n "$((try % w + 1))p")
+        fi
+        if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then
+            killed=$((killed + 1))
+        fi
+        wait $job
+        # Processes of a killed mpirun go within seconds.
+        while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
+            sleep 0.1
+        done
+    done
+    got=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" "after $killed kills"
+    [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
+    echo "note: $killed kills, then the same digest"
+}
+
+# A damaged checkpoint is named and the one before is taken; with none left
+# there is no fresh start; and what must be the same is.
+damaged() {
+    rule="CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10"
+    dir=$folder/damaged
+    plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    newest=$dir/step-000000000032
+    printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
+    got=$(run 3 $dir $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" 'a byte of a part is changed'
+    grep -q 'step-000000000032 is damaged: part1 is' "$folder/errors" ||
+        fail 'the part is not named'
+    sed -i 's/^step 32/step 33/' $newest/manifest
+    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
+        'the manifest is changed'
+    grep -q 'step-000000000032 is damaged: its manifest' "$folder/errors" ||
+        fail 'the manifest is not named'
+    refused "another seed" SEED_VALUE=9
+    refused 'another number of epochs' OPTIMIZER.num_epochs=3
+    refused 'another optimizer' OPTIMIZER.name=adamw
+    refused 'another model' MODEL.TRUNK.GPT.MLP_DIM=96
+    refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    for part in $dir/step-*/part0; do
+        : >$part
+    done
+    refused 'no whole checkpoint is left'
+    echo "note: $compared digests compared, 6 refusals"
+}
+
+refused() { # SENTENCE KEY=VALUE...
+    sentence=$1
+    shift
+    run 2 $dir $rule "$@" >"$folder/said"
+    [ $? = 1 ] || fail "$sentence: not refused"
+    grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
+}
+
+# What a person meets: a status, and a single sentence from all processes.
+errors() {
+    dir=$folder/errors.d
+    says 2 9 '9 processes are more than the 8 sequences'
+    says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
+    says 1 3 'a sequence has 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
+    says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
+    says 1 3 'a gradient has overflowed' SEED_VALUE=3 \
+        OPTIMIZER.param_schedulers.lr.value=1000000
+    dir=/proc/none
+    says 1 3 'cannot go on with /proc/none/log.txt'
+    echo 'note: 7 errors'
+}
+
+says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
+    status=$1 processes=$2 sentence=$3
+    shift 3
+    run $processes $dir "$@" >"$folder/said"
+    got=$?
+    [ $got = $status ] || fail "$sentence: status $got, not $status"
+    grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
+# Without the stateful sampler a resume in mid-epoch serves the epoch again and
+# says how much.
+twice() {
+    rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+    dir=$folder/twice
+    run 2 $dir $rule >"$folder/said"
+    rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
+        $dir/step-00000000001[05]
+    run 3 $dir $rule >"$folder/said"
+    grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
+        fail 'it does not say how many are seen twice'
+    grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+}
+
+for question; do
+    $question
+done
+[ $compared = 0 ] || echo "note: $compared digests compared"

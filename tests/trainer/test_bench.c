@@ -1,0 +1,223 @@
+/* test_bench.c - what `make trainer-bench` measures: one leaf, its parts, and
+   the reduction, each beside a yardstick from the same run. A row is a figure,
+   what it is compared with, their ratio, the bar, and whether it is met. Times
+   are the smallest of many: processor time where a process works alone, so that
+   others on the machine count for less, and the clock's for the reduction. Run
+   by mpirun on two processes. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+
+#include "config.h"
+#include "memory.h"
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 12 };
+
+static const model_shape shape = {4, 4, 128, 512, 128};
+static const model_shape deep = {8, 4, 128, 512, 128};
+static int rank;
+static unsigned char bytes[129];
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* at_least: whether the bar is a lower one. */
+static void row(const char *what, const char *than, double ratio, double bar,
+                int at_least)
+{
+    if (rank == 0)
+        printf("| %s | %s | %.3f | %s %g | %s |\n", what, than, ratio,
+               at_least ? ">=" : "<=", bar,
+               (at_least ? ratio >= bar : ratio <= bar) ? "met" : "MISSED");
+}
+
+/* ---- One leaf ---- */
+
+static void drop(void *context, size_t tensor, const real *gradient)
+{
+    (void)context;
+    (void)tensor;
+    (void)gradient;
+}
+
+static double leaf_time(const model_shape *s, size_t splits, int half)
+{
+    double best = 1e9, start;
+    model m;
+    int i;
+
+    model_init(&m, s, splits, half);
+    model_fill(&m, 1);
+    for (i = 0; i < TURNS; i++) {
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        model_leaf(&m, bytes, half ? 1024 : 1, drop, NULL);
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+        best = start < best ? start : best;
+    }
+    return best;
+}
+
+/* A linear layer's three products. */
+static void three(real *a, real *b, real *c, size_t rows, size_t in,
+                  size_t out)
+{
+    linear(c, a, b, NULL, rows, in, out);
+    linear_weight(b, c, a, rows, in, out);
+    linear_input(a, c, b, rows, in, out);
+}
+
+/* The products of a leaf and nothing else. */
+static void products(real *a, real *b, real *c)
+{
+    const size_t rows = shape.context, width = shape.width;
+    const size_t depth = width / shape.heads;
+    size_t block, h;
+
+    for (block = 0; block < shape.layers; block++) {
+        three(a, b, c, rows, width, 3 * width);
+        three(a, b, c, rows, width, width);
+        three(a, b, c, rows, width, shape.mlp);
+        three(a, b, c, rows, shape.mlp, width);
+        for (h = 0; h < 2 * shape.heads; h++) { /* 2 ways of 2, 1 and 1 */
+            multiply(c, rows, (matrix){a, 3 * width, 0},
+                     (matrix){b, 3 * width, 1}, rows, rows, depth, 1);
+            multiply(c, width, (matrix){a, rows, 0}, (matrix){b, 3 * width, 0},
+                     rows, depth, rows, 1);
+            multiply(c, width, (matrix){a, rows, 1}, (matrix){b, 3 * width, 0},
+                     rows, depth, rows, 1);
+        }
+    }
+    three(a, b, c, rows, width, MODEL_BYTES);
+}
+
+static double products_time(void)
+{
+    const size_t room = 128 * 512 * 2;
+    real *a = (real *)memory_take(MEMORY_WORK, room, sizeof(real));
+    real *b = (real *)memory_take(MEMORY_WORK, room, sizeof(real));
+    real *c = (real *)memory_take(MEMORY_WORK, room, sizeof(real));
+    double best = 1e9, start;
+    int i;
+
+    for (i = 0; i < TURNS; i++) {
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        products(a, b, c);
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+        best = start < best ? start : best;
+    }
+    return best;
+}
+
+/* ---- The reduction ---- */
+
+static double reduction_time(size_t count, int integers)
+{
+    void *values = memory_take(MEMORY_WORK, count, 8);
+    double best = 1e9, start;
+    int i;
+
+    for (i = 0; i < TURNS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        start = seconds_of(CLOCK_MONOTONIC);
+        MPI_Allreduce(MPI_IN_PLACE, values, (int)count,
+                      integers ? MPI_INT64_T : MPI_FLOAT, MPI_SUM,
+                      MPI_COMM_WORLD);
+        start = seconds_of(CLOCK_MONOTONIC) - start;
+        best = start < best ? start : best;
+    }
+    return best;
+}
+
+static double rounding_time(size_t count)
+{
+    int64_t *sums = (int64_t *)memory_take(MEMORY_WORK, count, 8);
+    real *values = (real *)memory_take(MEMORY_WORK, count, sizeof(real));
+    double best = 1e9, start;
+    int i;
+
+    for (i = 0; i < TURNS; i++) {
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        reduce_round(sums, values, count, 1);
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+        best = start < best ? start : best;
+    }
+    return best;
+}
+
+/* A process's leaves of a step: 8 of them, on two processes. */
+static double feed_time(void)
+{
+    static struct config_source source;
+    static struct trainer_config config;
+    static text t;
+    static feed f;
+    const unsigned char *leaves[8];
+    double best = 1e9, start;
+    int i;
+
+    if (!config_defaults(&config, &source))
+        abort();
+    config_override(&config, &source, "DATA.TRAIN.BATCHSIZE_PER_REPLICA=4");
+    config_override(&config, &source, "DISTRIBUTED.NUM_PROC_PER_NODE=4");
+    config_check(&config, &source, 1);
+    if (*text_open(&t, &config) || *feed_init(&f, &t, &config))
+        abort();
+    for (i = 0; i < TURNS; i++) {
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        feed_next(&f, 0, 8, leaves);
+        start = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
+        best = start < best ? start : best;
+    }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    double leaf, whole, o1, step, integers, floats;
+    model m;
+    size_t i;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    kernels_begin();
+    for (i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    model_init(&m, &shape, 1, 0);
+    leaf = leaf_time(&shape, 1, 0);
+    if (rank == 0)
+        printf("One leaf: %.0f tokens/s of processor time\n\n"
+               "| figure | against | ratio | bar | |\n|---|---|---|---|---|\n",
+               128 / leaf);
+    row("tokens/s, HIDDEN_DIM 128", "its products of matrices alone",
+        products_time() / leaf, 0.55, 1);
+    integers = reduction_time(m.num_weights, 1);
+    floats = reduction_time(m.num_weights, 0);
+    step = 8 * (leaf + rounding_time(m.num_weights)) + integers;
+    row("sums of integers, 2 processes", "MPI_Allreduce of as many floats",
+        integers / floats, 2.5, 0);
+    row("rounding and sums", "a step of 16 leaves, 2 processes",
+        (integers + 8 * rounding_time(m.num_weights)) / step, 0.15, 0);
+    row("the sampler", "a step of 16 leaves, 2 processes", feed_time() / step,
+        0.001, 0);
+    row("activation bytes, 3 splits of 8 blocks", "1 split",
+        (double)model_activation_bytes(&deep, 3, 0) /
+            (double)model_activation_bytes(&deep, 1, 0), 0.6, 0);
+    row("activation bytes, O1", "O0",
+        (double)model_activation_bytes(&deep, 1, 1) /
+            (double)model_activation_bytes(&deep, 1, 0), 0.6, 0);
+    whole = leaf_time(&deep, 1, 0);
+    row("time, 8 splits of 8 blocks", "1 split",
+        leaf_time(&deep, 8, 0) / whole, 1.4, 0);
+    o1 = leaf_time(&shape, 1, 1);
+    row("time, O1", "O0", o1 / leaf, 1.3, 0);
+    MPI_Finalize();
+    return 0;
+}
