@@ -102,7 +102,8 @@ class Parity(unittest.TestCase):
             ours.set_start_iter(start)
             self.assertEqual(ours.start_iter, start)
             theirs = vissl(n, replicas, rank, size, start)
-            self.assertEqual(len(ours), len(theirs))
+            self.assertEqual((len(ours), ours.remaining),
+                             (share, len(theirs)))
             self.assertEqual(list(ours), theirs)
             self.assertEqual(list(ours), vissl(n, replicas, rank, size, 0))
             shuffled = Ours(range(n), replicas, rank, drop_last=True,
