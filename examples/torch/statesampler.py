@@ -809,6 +809,8 @@ class _Pass(itertools.chain):
             this.read, this.chunk = this.read + len(units), iter(units)
             yield (this.chunk if this.loop.marks is None else
                    this.loop.marked(this.chunk))
+            if this.stale and not this.refuse:
+                return
             if this.stale:
                 raise RuntimeError(
                     "this loop was given up: another one over its sampler, "
@@ -822,6 +824,7 @@ class _Pass(itertools.chain):
     def begin(self, loop, cursor, own_end):
         """At the cursor. own_end is where this rank's samples end."""
         self.loop, self.before = loop, loop.taken()
+        self.batch = loop.watch and loop.watch.asked()
         self.state, self.start = cursor.save(), cursor.step
         end = cursor.num_steps
         self.total = None if end is None else end - self.start
@@ -835,10 +838,11 @@ class _Pass(itertools.chain):
     def ended(self):
         return self.total is not None and self.taken() >= self.own
 
-    def give_up(self):
-        """It is refused if it goes on, unless it is at its end anyway."""
+    def give_up(self, refuse):
+        """It has come to its end, or is refused if it goes on and was not at
+        its end anyway."""
         if not self.ended():
-            self.stale = True
+            self.stale, self.refuse = True, refuse
             collections.deque(self.chunk, maxlen=0)
 
     def state_dict(self):
@@ -994,10 +998,13 @@ class _Resumable:
                 self._go(now, now.before)
         self._give_up()
 
-    def _give_up(self):
+    def _give_up(self, repeated=False):
+        """The loop is refused if it goes on, unless something that repeats the
+        sampler may go on with the next pass."""
         if self._loop is not None:
             for each in self._loop.passes:
-                each.give_up()
+                each.give_up(refuse=not repeated or
+                             self._loop.marks is None)
         self._loop = self._at = None
 
     def _go(self, now, units):
@@ -1014,7 +1021,7 @@ class _Resumable:
             units = loop.received()
             while len(loop.passes) > 1 and loop.passes[1].before < units:
                 del loop.passes[0]
-            self._go(loop.passes[0], units)
+            self._go(loop.passes[0], max(units, loop.passes[0].before))
 
     def _at_end(self):
         """Whether the cursor is past this rank's samples of the epoch."""
@@ -1151,13 +1158,14 @@ class _Resumable:
         loop = self._loop
         if epoch == (self._cursor.epoch + 1) % 2**64 and loop is not None:
             if len(loop.passes) > 1 and (
-                    loop.passes[1].before == loop.received()):
+                    loop.passes[1].batch == loop.watch.given()):
+                # It begins with the next batch; what came before is dropped.
                 del loop.passes[0]
                 self._settle()
             elif self._complete():
                 self._close()
         if epoch != self._cursor.epoch:
-            self._give_up()
+            self._give_up(repeated=True)
             self._cursor.begin(epoch)
         self._share()
 
