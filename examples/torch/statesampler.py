@@ -851,11 +851,11 @@ class _Pass(itertools.chain):
 
     def load_state_dict(self, state_dict):
         """Goes on there. At the end of an epoch, it is at its end."""
-        self.sampler.load_state_dict(state_dict)
-        self.literal = self.sampler._parse(state_dict)
         if self.loop is not None:
             raise RuntimeError("a state is loaded before the first index is "
                                "taken")
+        self.sampler.load_state_dict(state_dict)
+        self.literal = self.sampler._parse(state_dict)
 
 
 class _Loop:
