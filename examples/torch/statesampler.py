@@ -294,7 +294,6 @@ for _name, _result, *_arguments in (
     _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
-_EMISMATCH = -500
 _SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
 
 # Each name stands at the place of its number in the header.
@@ -326,11 +325,6 @@ def _address(indices):
 def _sentence(code):
     """What the library says of an error."""
     return _c.statesampler_error(code).decode()
-
-
-def _kind(code):
-    """The header's STATESAMPLER_KIND: -502 is of the kind -500."""
-    return -(-code // 100 * 100)
 
 
 def _check(code):
