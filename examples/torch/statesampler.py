@@ -1173,15 +1173,14 @@ class _Resumable:
 
     def _units(self, start_iter, what):
         """A number of batches of the epoch, in units."""
-        unit = self._units_per_batch()
-        units = unit * _whole(what, start_iter, 0, 2**62)
-        end = self._cursor.num_steps
+        unit, end = self._units_per_batch(), self._cursor.num_steps
+        batches = _whole(what, start_iter, 0, 2**62)
         if end is None:
-            return units
-        if start_iter > -(-end // unit):
+            return unit * batches
+        if batches > -(-end // unit):
             raise ValueError(f"{what} should be at most {-(-end // unit)}, "
-                             f"but got {what}={start_iter}")
-        return min(units, end)
+                             f"but got {what}={batches}")
+        return min(unit * batches, end)
 
     @_locked
     def set_start_iter(self, start_iter):

@@ -42,4 +42,5 @@ class TorchOrderSampler(StatefulDistributedSampler):
         generator.manual_seed(self.seed + cursor.epoch)
         table = torch.randperm(self._desc.num_samples, generator=generator)
         for positions in super()._read(state):
-            yield table[torch.frombuffer(positions, dtype=torch.int64)].tolist()
+            at = torch.frombuffer(positions, dtype=torch.int64)
+            yield table[at].tolist()

@@ -33,7 +33,8 @@ class Batches:
     """The iterator of the batch sampler."""
 
     def __init__(self, sampler, batch_size, drop_last):
-        self.sampler, self.size, self.drop_last = sampler, batch_size, drop_last
+        self.sampler, self.size = sampler, batch_size
+        self.drop_last = drop_last
         self.iterator, self.drawn = iter(sampler), 0
 
     def __iter__(self):

@@ -24,7 +24,8 @@ def kinds(random):
     one."""
     n, seed = 24 * random.randrange(1, 5), random.randrange(99)
     size, drop_last = random.choice([2, 3, 5]), random.random() < .5
-    yield (n, lambda rank, world: Distributed(range(n), world, rank, seed=seed),
+    yield (n, lambda rank, world: Distributed(range(n), world, rank,
+                                              seed=seed),
            lambda sampler: dict(sampler=sampler, batch_size=size,
                                 drop_last=drop_last))
     yield (3 * n, lambda rank, world: RoundRobin(
@@ -82,7 +83,6 @@ class Torchdata(unittest.TestCase):
         for make_loader in LOADERS:
             for random in cases(1, "torchdata, workers"):
                 for kind in kinds(random):
-                    kind = (kind[0],) + kind[1:]
                     self.every_batch(kind, make_loader, [
                         dict(num_workers=1),
                         dict(num_workers=2, persistent_workers=True)])
