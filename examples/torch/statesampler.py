@@ -881,14 +881,14 @@ class _Loop:
             yield index
 
     def received(self):
-        """Units that reached the loop."""
+        """Units that reached the loop; with read_ahead, before the first batch
+        less than 0."""
         if self.watch is None:
             return self.taken()
         batches = self.watch.given() - self.sampler.read_ahead
         if self.unit:
-            units = max(batches, 0) * self.unit
             # A rank may have a unit less than others, all of which is taken.
-            return min(units, self.taken())
+            return min(batches * self.unit, self.taken())
         while self.marks and self.marks[0][0] < batches:
             self.marks.popleft()
         return self.marks[0][1] if self.marks else self.taken()

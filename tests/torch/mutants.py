@@ -106,7 +106,7 @@ FAULTS = [
      'self._cursor.num_steps:\n            self._turn_over()\n',
      ''),
     ("state", "statesampler.py",
-     '            return min(units, self.taken())',
+     '            return min(batches * self.unit, self.taken())',
      '            return self.taken()'),
     ("state", "statesampler.py",
      'self.watch.drops_last and\n                not',
@@ -271,9 +271,6 @@ FAULTS = [
     ("accelerate", "statesampler.py",
      'self.watch.given() - self.sampler.read_ahead',
      'self.watch.given()'),
-    ("accelerate", "statesampler.py",
-     'units = max(batches, 0) * self.unit',
-     'units = batches * self.unit'),
     ("lightning", "statesampler.py",
      'class StatefulDistributedSampler(_Resumable, '
      'DistributedSampler):',
