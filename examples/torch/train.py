@@ -100,8 +100,8 @@ def train(folder):
         before = checkpoint["seen"]
     if rank == 0:
         print(f"{dist.get_world_size()} processes, {int(before.sum())} of "
-              f"{SAMPLES} samples done, {-(-sampler.remaining // BATCH)} steps "
-              "to go", flush=True)
+              f"{SAMPLES} samples done, "
+              f"{-(-sampler.remaining // BATCH)} steps to go", flush=True)
 
     def seen():
         total.copy_(since)
