@@ -49,6 +49,8 @@ RoundRobinBatchSampler; "torch" is DistributedSampler. Torch's epoch includes
 its table, which it builds for each epoch. Most of the time of
 StatefulDistributedSampler is that of torch's own BatchSampler, which takes
 index by index; RoundRobinBatchSampler hands out whole batches.
+"A DataLoader's batch" is the processor's time for a batch of a loop over a
+DataLoader whose samples are numbers, without workers.
 
 | figure | ours | torch | torch / ours | bar | |
 |---|---|---|---|---|---|
@@ -60,9 +62,9 @@ def batches(make, n, replicas):
     return iter(make(n, replicas).batch_sampler)
 
 
-def ours(n, replicas):
-    return DataLoader(range(n), SIZE, sampler=StatefulDistributedSampler(
-        range(n), replicas, replicas // 2))
+def ours(n, replicas, size=SIZE, **options):
+    return DataLoader(range(n), size, sampler=StatefulDistributedSampler(
+        range(n), replicas, replicas // 2), **options)
 
 
 def ours_in_turns(n, replicas):
@@ -73,9 +75,9 @@ def ours_in_turns(n, replicas):
             lengths, SIZE, replicas // 2, replicas, stop="all"))
 
 
-def torchs(n, replicas):
-    return DataLoader(range(n), SIZE, sampler=DistributedSampler(
-        range(n), replicas, replicas // 2))
+def torchs(n, replicas, size=SIZE, **options):
+    return DataLoader(range(n), size, sampler=DistributedSampler(
+        range(n), replicas, replicas // 2), **options)
 
 
 def first_batch(make, n, replicas):
@@ -109,6 +111,27 @@ def memory(make, n, replicas):
     for _ in batches(make, n, replicas):
         pass
     return status("VmHWM") - before
+
+
+def loader(make, n, replicas, size):
+    """Seconds of this processor for each batch of a DataLoader's epoch that
+    loads nothing: what the sampler and torch's own code cost."""
+    served = make(n, replicas, size, collate_fn=len)
+    start = time.process_time()
+    count = sum(1 for _ in served)
+    return (time.process_time() - start) / count
+
+
+def state_of_1000():
+    """Seconds of state_dict() in the middle of a loop over 1,000 datasets."""
+    sampler = RoundRobinBatchSampler(range(1000, 2000), 32, 0, 1)
+    batches, least = iter(sampler), float("inf")
+    for _ in range(20):
+        next(batches)
+        start = time.perf_counter()
+        sampler.state_dict()
+        least = min(least, time.perf_counter() - start)
+    return least
 
 
 def alone(measure, make, n, replicas):
@@ -224,6 +247,25 @@ def epoch_rows(sizes, times, replicas):
                       "ns/index", "3x", theirs >= 3 * mine)
 
 
+def loader_rows(small, large, times):
+    """Both in turn, so that what else the machine does meets both."""
+    for replicas in 1, 8:
+        alone = " on one rank" if replicas == 1 else ""
+        for size, n in (1, small), (16, small), (32, large), (256, large):
+            pairs = [(loader(ours, n, replicas, size),
+                      loader(torchs, n, replicas, size))
+                     for _ in range(times)]
+            mine, theirs = (min(each) * 1e6 for each in zip(*pairs))
+            yield row(f"a DataLoader's batch of {size}{alone}, n = {power(n)}",
+                      mine, theirs, "us", "1x", theirs >= mine)
+
+
+def state_rows():
+    mine = state_of_1000() * 1e3
+    yield row("state_dict() of 1,000 datasets", mine, 0, "ms", "1 ms",
+              mine < 1)
+
+
 @functools.lru_cache(maxsize=None)
 def torchs_figure(measure, times, n, replicas=8):
     """Torch's, which stands beside each of ours; 0 where memory is short:
@@ -245,7 +287,9 @@ def main():
     print(report, end="", flush=True)
     for line in itertools.chain(
             first_batch_rows(sizes, times), memory_rows(sizes),
-            epoch_rows(sizes, times, 8), epoch_rows(sizes[:2], times, 1)):
+            epoch_rows(sizes, times, 8), epoch_rows(sizes[:2], times, 1),
+            loader_rows(sizes[0] // 10, sizes[0], 3 * times),
+            state_rows()):
         print(line, end="", flush=True)
         report += line
     if not quick:

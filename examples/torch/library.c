@@ -21,6 +21,17 @@ int statesampler_source_init(statesampler_source *sources, uint32_t source,
     return statesampler_init(&sources[source].sampler, desc);
 }
 
+/* sample_seed of a source of an array. */
+uint64_t statesampler_source_seed(const statesampler_source *sources,
+                                  uint32_t source, uint64_t epoch,
+                                  uint64_t index);
+uint64_t statesampler_source_seed(const statesampler_source *sources,
+                                  uint32_t source, uint64_t epoch,
+                                  uint64_t index)
+{
+    return statesampler_sample_seed(&sources[source].sampler, epoch, index);
+}
+
 /* Takes up to `turns` turns of this epoch, so that Python calls once for many
    batches, and returns how many there were. out gets their samples, batch
    after batch, numbered through all sources; counts[i] is how many of them

@@ -19,68 +19,105 @@ A run that loads such a checkpoint goes on with the very next batch, on any
 number of ranks. After the same batch every rank has the same state, so rank
 0's is enough. RoundRobinBatchSampler does the same for several datasets.
 
-What a state counts. A state holds the place after the last batch that the loop
-was given, however many batches the workers have prefetched. To know it, a
-sampler that is asked for its first index looks up the call stack for the
-DataLoader's iterator; from then on it sees which batches that iterator asks
-for and which it hands out. Without a DataLoader, each index that was taken
-from the sampler counts.
+How it counts. An epoch is an order that is computed, so a place in it is a
+number. iter() begins the present epoch: at its start, or at the place that was
+loaded. A state is that beginning and how much the loop was given since. The
+loop was given as many batches as its DataLoader's iterator has handed out,
+however many the workers have prefetched; the sampler finds that iterator up
+the call stack when it is first asked, and reads its counter when a state is
+wanted. Under BatchSampler a batch is batch_size indices; under any other batch
+sampler the sampler notes what was taken for each batch. Without a DataLoader,
+whatever was taken was given. A loop that was given all has ended its epoch.
+
+Epochs. After a `break` the next loop gives the same again: a look at a batch
+costs nothing, and a validation that is cut short sees the same samples each
+time. A loop that was given all of its epoch is followed by the next epoch, as
+is a state that was saved after the last batch. There is no need to call
+set_epoch: for the present epoch it does nothing, and for another one it begins
+that epoch. A framework that counts its epochs from 0 in each process calls it
+with less than a state's epoch, before anything was taken: then it is taken
+relative to the state's epoch from there on, with a warning. begin(epoch) is
+never relative. With tail="carry" or stop="never" nothing ends: the next loop
+always goes on.
+
+len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
+
+In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
+Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
+accelerate deals the batches to the ranks; accelerate takes a batch ahead of
+the loop, so save the sampler's state only with read_ahead=1. The Trainer's own
+way of resuming, which skips batches by number, is right without a state:
+
+    class Trainer(transformers.Trainer):
+        def _get_train_sampler(self, train_dataset=None):
+            return StatefulDistributedSampler(
+                train_dataset or self.train_dataset, 1, 0, seed=self.args.seed)
+
+Lightning leaves a StatefulDistributedSampler as it is; beside a
+RoundRobinBatchSampler, use Trainer(use_distributed_sampler=False). A trainer
+that knows its step may ask for state_dict(batches=step), in any thread.
+
+What is random about a sample: seed it with sampler.sample_seed(index), in a
+dataset that holds the sampler. (augment.py does.)
 
 - The DataLoader must hand out batches in order, which is torch's default.
-- Whatever takes indices or batches ahead of the loop counts as the loop: a
-  batch sampler that holds indices back to sort them, or a thread or framework
-  that takes batches from the DataLoader in advance. A run that loads a state
-  does not see what was held back when the state was saved.
+- What holds indices back to sort them counts as the loop: a run that loads a
+  state does not see what was held back when the state was saved.
 - A batch whose loading raised an exception was not given. If the loop goes on
-  all the same, its next batch counts for both, as the DataLoader does not load
-  the first one again.
-- A sampler belongs to the thread whose loop it serves. Take a state in that
-  thread (it takes microseconds) and hand it to the thread that writes files.
-  epoch and len() are not safe in another thread either.
-- A sampler serves one loop at a time. A DataLoader's loop raises RuntimeError
-  if it goes on after another loop over its sampler, load_state_dict or
-  set_start_iter. Several samplers in one DataLoader each count their own.
+  all the same: with workers its next batch counts for both; without, a state
+  is one batch too early, so that a resume repeats one.
+- A sampler serves one loop at a time. A loop raises RuntimeError if it goes on
+  after another loop over its sampler, load_state_dict, set_start_iter or
+  another epoch. Several samplers in one DataLoader each count their own.
 - A copy, also a pickled one, is in no loop. It begins where the original was.
-
-Epochs. A loop over the loader serves the rest of the epoch, and the end of the
-loop begins the next epoch. After a `break` the next loop goes on after the
-last batch that was given. A state saved after the last batch of an epoch, but
-before the loop has ended, holds the end of that epoch: a run that loads it has
-an empty loop first, and then does what it does after an epoch. There is no
-need to call set_epoch: for the present epoch it does nothing, and for another
-one it begins that epoch.
-
-len() is how much the present loop is given in all; between loops, how much the
-next one will be given. A loop is the present one as long as its DataLoader's
-iterator lives, also after a `break`: a variable or persistent workers may keep
-the iterator.
 
 timm's and YOLO's _RepeatSampler repeats the sampler in one iterator of the
 DataLoader, which is kept for ever. No loop ends there. So an epoch begins with
 its first batch, or with set_epoch, which is to be called before each epoch as
 DistributedSampler's is. Load a state before you make that DataLoader.
 
+Without torch. Sampler and Mix need no torch and hand out batches of indices as
+memoryviews, which numpy.asarray takes without a copy:
+
+    for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
+        train(dataset[numpy.asarray(batch)])
+
 This file needs library.c beside it, statesampler.h beside it or two folders
-up, and a C compiler at the first import (`make torch` builds the library,
-too).
+up, and a C compiler at the first import.
 """
 
 import array
 import collections
+import contextlib
 import ctypes
+import functools
+import glob
+import hashlib
 import itertools
 import operator
 import os
+import platform
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import warnings
 import weakref
+import zlib
 
-import torch.distributed as dist
-from torch.utils.data import Sampler
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+try:
+    import torch
+    import torch.distributed as dist
+    from torch.utils.data import DistributedSampler
+    from torch.utils.data import Sampler as _TorchSampler
+    from torch.utils.data import BatchSampler
+    from torch.utils.data import dataloader as _loaders
+except ImportError:     # Sampler and Mix do without.
+    torch, DistributedSampler, _TorchSampler = None, object, object
 
-__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler"]
+__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
+           "Mix"]
 
 # --- The library ------------------------------------------------------------
 
@@ -93,53 +130,106 @@ def _find_header(folder):
                       "up")
 
 
-def _build(library, source, include):
+def _digest(*parts):
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(b"%d " % len(part) + part)
+    return whole.hexdigest()[:16]
+
+
+def _contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _whole_elf(path):
+    """Whether a library has all of its bytes: to load one that was cut short
+    ends the process. Its table of sections stands at its end. What is not of
+    ELF's 64-bit form, the loader may judge."""
+    head = _contents(path)
+    if head[:5] != b"\x7fELF\x02" or len(head) < 64:
+        return head[:4] != b"\x7fELF" or len(head) >= 64
+    order = "<" if head[5] == 1 else ">"
+    offset, = struct.unpack_from(order + "Q", head, 40)
+    size, count = struct.unpack_from(order + "HH", head, 58)
+    return offset + size * count <= len(head)
+
+
+def _built(stem):
+    """The path of a library that was built before, or None. A library's name
+    ends in its own digest, so that a damaged one is passed over."""
+    for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
+        with contextlib.suppress(OSError):
+            if path == f"{stem}-{_digest(_contents(path))}.so":
+                return path
+    return None
+
+
+def _build(stem, command, source, include):
     """Compiles the library under a temporary name and renames it, so that no
     process that imports this file at the same time finds half of it."""
-    command = os.environ.get("CC", "").split() or ["cc"]
-    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split(),
-                "-shared", "-fPIC", "-I", include, "-x", "c", source, "-o"]
-    temporary = None
+    folder = os.path.dirname(stem)
+    os.makedirs(folder, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder)
+    os.close(handle)
     try:
-        os.makedirs(os.path.dirname(library), exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(library))
-        os.close(handle)
-        subprocess.run(command + [temporary], check=True,
-                       capture_output=True, text=True)
+        subprocess.run(command + ["-shared", "-fPIC", "-I", include, "-x", "c",
+                                  source, "-o", temporary],
+                       check=True, capture_output=True, text=True)
         # mkstemp's file is its owner's only; whoever may use the folder may
         # use the library.
-        os.chmod(temporary, os.stat(os.path.dirname(library)).st_mode & 0o777)
+        os.chmod(temporary, os.stat(folder).st_mode & 0o777)
+        library = f"{stem}-{_digest(_contents(temporary))}.so"
         os.replace(temporary, library)
-    except (OSError, subprocess.CalledProcessError) as error:
-        if temporary and os.path.exists(temporary):
+        return library
+    finally:
+        if os.path.exists(temporary):
             os.unlink(temporary)
-        what = getattr(error, "stderr", None) or error
-        raise ImportError(
-            f"could not compile {library} with `{command[0]}`, the C compiler "
-            "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
-            f"is already built): {what}") from None
+
+
+def _find_library():
+    """The path of the library for these sources, compiler and options: one
+    that was built before, or a new one. It is kept in the folder `build`
+    beside the header, or in the user's cache if that cannot be written."""
+    folder = os.path.dirname(os.path.realpath(__file__))
+    include = _find_header(folder)
+    source = os.path.join(folder, "library.c")
+    if not os.path.exists(source):
+        raise ImportError(f"library.c is not in {folder}")
+    command = os.environ.get("CC", "").split() or ["cc"]
+    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
+    name = "libstatesampler-" + _digest(
+        _contents(source), _contents(os.path.join(include, "statesampler.h")),
+        platform.platform().encode(), "\n".join(command).encode())
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(
+        os.path.expanduser("~"), ".cache")
+    stems = [os.path.join(place, name) for place in (
+        os.path.join(include, "build"), os.path.join(cache, "statesampler"))]
+    for stem in stems:
+        if _built(stem):
+            return _built(stem)
+    refused = []
+    for stem in stems:
+        try:
+            return _build(stem, command, source, include)
+        except (OSError, subprocess.CalledProcessError) as error:
+            refused.append(getattr(error, "stderr", None) or str(error))
+    raise ImportError(
+        f"could not compile {stems[0]} with `{command[0]}`, the C compiler "
+        "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
+        f"is already built): {'; '.join(dict.fromkeys(refused))}")
 
 
 def _load_library():
-    library = os.environ.get("STATESAMPLER_LIBRARY")
-    if not library:
-        folder = os.path.dirname(os.path.realpath(__file__))
-        include = _find_header(folder)
-        source = os.path.join(folder, "library.c")
-        if not os.path.exists(source):
-            raise ImportError(f"library.c is not in {folder}")
-        library = os.path.join(include, "build", "libstatesampler.so")
-        newest = max(os.path.getmtime(source), os.path.getmtime(
-            os.path.join(include, "statesampler.h")))
-        if not os.path.exists(library) or os.path.getmtime(library) < newest:
-            _build(library, source, include)
+    library = os.environ.get("STATESAMPLER_LIBRARY") or _find_library()
     try:
+        if not _whole_elf(library):
+            raise OSError("it was cut short")
         loaded = ctypes.CDLL(library)
         loaded.statesampler_layout
         return loaded
     except (OSError, AttributeError) as error:
-        raise ImportError(f"{library} is not what library.c makes (without "
-                          "STATESAMPLER_LIBRARY, a missing one is built): "
+        raise ImportError(f"{library} is not what library.c makes: "
                           f"{error}") from None
 
 
@@ -175,6 +265,7 @@ for _name, _result, *_arguments in (
         ("at", _int, _pointer, _u64, _pointer, _sets(_size)),
         ("seek", _int, _pointer, _u64),
         ("begin", None, _pointer, _u64),
+        ("sample_seed", _u64, _pointer, _u64, _u64),
         ("epoch", _u64, _pointer),
         ("step", _u64, _pointer),
         ("num_steps", _u64, _pointer),
@@ -197,12 +288,12 @@ for _name, _result, *_arguments in (
         ("error", ctypes.c_char_p, _int),
         ("from_env", _int, _sets(_Desc), _sets(ctypes.c_char_p)),
         ("source_init", _int, _pointer, _u32, _u32, _sets(_Desc)),
+        ("source_seed", _u64, _pointer, _u32, _u64, _u64),
         ("turns", _size, _pointer, _size, _pointer, _pointer)):
     _function = getattr(_c, "statesampler_" + _name)
     _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
-_EMISMATCH = -500
 _SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
 
 # Each name stands at the place of its number in the header.
@@ -236,11 +327,6 @@ def _sentence(code):
     return _c.statesampler_error(code).decode()
 
 
-def _kind(code):
-    """The header's STATESAMPLER_KIND: -502 is of the kind -500."""
-    return -(-code // 100 * 100)
-
-
 def _check(code):
     if code != 0:
         raise ValueError(f"statesampler: {_sentence(code)}")
@@ -264,7 +350,8 @@ def _whole(what, value, least, below):
         number = operator.index(value)
     except TypeError:
         raise ValueError(f"{what} should be an integer, but got "
-                         f"{what}={value!r}") from None
+                         f"{what}={value!r}, a {type(value).__name__}"
+                         ) from None
     if not least <= number < below:
         raise ValueError(f"{what} should be an integer in [{least}, {below}),"
                          f" but got {what}={value}")
@@ -272,17 +359,22 @@ def _whole(what, value, least, below):
 
 
 def _batch_size(value):
-    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+    """As torch's BatchSampler says it, and numpy's integers are integers."""
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number <= 0:
         raise ValueError("batch_size should be a positive integer value, "
                          f"but got batch_size={value}")
-    return _whole("batch_size", value, 1, 2**32)
+    return _whole("batch_size", number, 1, 2**32)
 
 
 def _found_world():
     """World size and rank from torch.distributed if it is initialised, else
     from the launcher's environment, else (1, 0); and whether anything said
     so."""
-    if dist.is_available() and dist.is_initialized():
+    if torch and dist.is_available() and dist.is_initialized():
         return dist.get_world_size(), dist.get_rank(), True
     desc, name = _Desc(), ctypes.c_char_p()
     code = _c.statesampler_from_env(desc, name)
@@ -351,7 +443,8 @@ def _owner(state):
     size = len(state)
     if _c.statesampler_describe(state, size, None, None) == 0:
         return "StatefulDistributedSampler"
-    if _c.statesampler_mix_describe(state, size, 0, None, None) == 0:
+    if size > 12 and _c.statesampler_mix_describe(state[:-12], size - 12, 0,
+                                                  None, None) == 0:
         return "RoundRobinBatchSampler"
     return None
 
@@ -371,12 +464,241 @@ def _differences(theirs, ours, of=""):
             f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
+# --- Without torch ----------------------------------------------------------
+
+
+def _tensor(state):
+    """A state as a state_dict has it: torch.load takes a tensor wherever it
+    loads weights only, and a distributed checkpoint shards nothing else."""
+    return torch.frombuffer(bytearray(state), dtype=torch.uint8)
+
+
+def _crc(state):
+    return struct.pack("<I", zlib.crc32(state))
+
+
+def _weights(weights, lengths):
+    weights = ([1] * len(lengths) if weights is None else
+               _list("weights", weights))
+    if len(weights) != len(lengths):
+        raise ValueError(f"weights should be as many as lengths, "
+                         f"{len(lengths)}, but got {len(weights)}")
+    return [_whole("weight", weight, 1, 2**31) for weight in weights]
+
+
+def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
+              epoch=0, shuffle=True, replacement=False, chunk_size=None,
+              window=None, partition="interleaved", tail="pad",
+              drop_last=False):
+    """The library's description of a sampler."""
+    desc = _Desc(
+        num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
+        seed=_seed(seed), stream=_whole("stream", stream, 0, 2**64),
+        epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
+        world_size=world_size, batch_size=_batch_size(batch_size),
+        partition=_choice("partition", partition, _PARTITIONS),
+        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
+    _order(desc, shuffle, replacement, chunk_size, window)
+    return desc
+
+
+class Sampler:
+    """The library's sampler. Iterating gives the batches that are left of the
+    epoch, as memoryviews of 64-bit integers; the next loop gives the next
+    epoch. Its place counts what was taken.
+
+    num_samples: of the dataset. rank, world_size: None as those of
+    StatefulDistributedSampler, and so are the other arguments."""
+
+    def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
+                 **options):
+        world_size, rank = _world(world_size, rank)
+        self._init(_describe(num_samples, rank, world_size, batch_size,
+                             **options))
+
+    @classmethod
+    def _of(cls, desc):
+        sampler = cls.__new__(cls)
+        sampler._init(desc)
+        return sampler
+
+    def _init(self, desc):
+        self._desc, self._memory = desc, _memory(_SAMPLER)
+        _check(_c.statesampler_init(self._memory, desc))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        out, count = _indices(self._desc.batch_size), _size()
+        if _c.statesampler_next(self._memory, _address(out), count) != 1:
+            raise StopIteration
+        return memoryview(out)[:count.value]
+
+    epoch = property(lambda self: _c.statesampler_epoch(self._memory))
+    step = property(lambda self: _c.statesampler_step(self._memory))
+
+    @property
+    def num_steps(self):
+        """None with tail="carry"."""
+        steps = _c.statesampler_num_steps(self._memory)
+        return None if steps == _NONE else steps
+
+    def counts(self):
+        counts = _Counts()
+        _c.statesampler_get_counts(self._memory, counts)
+        return counts
+
+    def begin(self, epoch):
+        _c.statesampler_begin(self._memory, _whole("epoch", epoch, 0, 2**64))
+
+    def seek(self, step):
+        _check(_c.statesampler_seek(self._memory, step))
+
+    def sample_seed(self, epoch, index):
+        return _c.statesampler_sample_seed(self._memory, epoch, index)
+
+    def save(self):
+        state = ctypes.create_string_buffer(_STATE)
+        _check(_c.statesampler_save(self._memory, state, _STATE))
+        return state.raw
+
+    def load(self, state):
+        _check(_c.statesampler_load(self._memory, state, len(state)))
+
+    def difference(self, state):
+        """What a state has other than this sampler; "" if it is damaged."""
+        theirs = _Desc()
+        if _c.statesampler_describe(state, len(state), theirs, None) != 0:
+            return ""
+        return "; ".join(_differences(_identity(theirs),
+                                      _identity(self._desc)))
+
+
+class Mix:
+    """The library's mix of several datasets, given as lists of the arguments
+    of Sampler, which are otherwise the same for all. Iterating gives batches
+    as Sampler does, with their indices numbered through all datasets.
+
+    lengths, rank, world_size, batch_size, weights, stop and the rest: as
+    RoundRobinBatchSampler's. Behind the library's state, this one's has the
+    epoch at which the library's count of epochs is 0, and a check of all."""
+
+    def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
+                 weights=None, stop="first", epoch=0, **options):
+        world_size, rank = _world(world_size, rank)
+        self._init([_describe(length, rank, world_size, batch_size,
+                              stream=stream, **options)
+                    for stream, length in enumerate(_list("lengths",
+                                                          lengths))],
+                   _weights(weights, lengths), _choice("stop", stop, _STOPS),
+                   _whole("epoch", epoch, 0, 2**64))
+
+    @classmethod
+    def _of(cls, descs, weights, stop, epoch):
+        mix = cls.__new__(cls)
+        mix._init(descs, weights, stop, epoch)
+        return mix
+
+    def _init(self, descs, weights, stop, epoch):
+        self._descs, self._stop, self._first_epoch = descs, stop, epoch
+        self._sources = _memory(_SOURCE * len(descs))
+        self._memory = _memory(_MIX)
+        self._weights = (_u32 * len(weights))(*weights)
+        for i, (desc, weight) in enumerate(zip(descs, weights)):
+            desc = _Desc.from_buffer_copy(desc)
+            desc.epoch = epoch
+            _check(_c.statesampler_source_init(self._sources, i, weight, desc))
+        _check(_c.statesampler_mix_init(self._memory, self._sources,
+                                        len(descs), stop))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        out, counts = self.turns(1)
+        if not counts:
+            raise StopIteration
+        return memoryview(out)[:counts[0]]
+
+    def turns(self, most):
+        """The indices of up to so many batches, and how many each has. After
+        the last turn of an epoch there are fewer, and the next one begins."""
+        out = _indices(most * self._descs[0].batch_size)
+        counts = _indices(most)
+        turns = _c.statesampler_turns(self._memory, most, _address(out),
+                                      _address(counts))
+        return out, counts[:turns]
+
+    @property
+    def epoch(self):
+        return (self._first_epoch +
+                _c.statesampler_mix_epoch(self._memory)) % 2**64
+
+    step = property(lambda self: _c.statesampler_mix_turn(self._memory))
+
+    @property
+    def num_steps(self):
+        """None if it never ends."""
+        turns = _c.statesampler_mix_num_turns(self._memory)
+        return None if turns == _NONE else turns
+
+    def begin(self, epoch):
+        """Begins all datasets in the order of this epoch."""
+        self._init(self._descs, self._weights, self._stop,
+                   _whole("epoch", epoch, 0, 2**64))
+
+    def seek(self, turn):
+        _check(_c.statesampler_mix_seek(self._memory, turn))
+
+    def sample_seed(self, epoch, index):
+        source = 0
+        while source + 1 < len(self._descs) and (
+                index >= self._descs[source].num_samples):
+            index -= self._descs[source].num_samples
+            source += 1
+        return _c.statesampler_source_seed(self._sources, source, epoch, index)
+
+    def save(self):
+        size = _c.statesampler_mix_state_bytes(self._memory)
+        state = ctypes.create_string_buffer(size + 8)
+        _check(_c.statesampler_mix_save(self._memory, state, size))
+        struct.pack_into("<Q", state, size, self._first_epoch)
+        return state.raw + _crc(state.raw)
+
+    def load(self, state):
+        if state[-4:] != _crc(state[:-4]):
+            raise ValueError("statesampler: the state is damaged")
+        mix = state[:-12]
+        _check(_c.statesampler_mix_load(self._memory, mix, len(mix)))
+        # The weights are then the state's: from here on its own.
+        _check(_c.statesampler_mix_weigh(self._memory, self._weights))
+        self._first_epoch, = struct.unpack("<Q", state[-12:-4])
+
+    def difference(self, state):
+        """What a state has other than this mix; "" if it is damaged."""
+        state = state[:-12]
+        theirs, place, said = _Desc(), _MixPlace(), []
+        for i, ours in enumerate(self._descs):
+            if _c.statesampler_mix_describe(state, len(state), i, theirs,
+                                            place) != 0:
+                return ""
+            if place.num_sources != len(self._descs):
+                return (f"the state has {place.num_sources} datasets, this "
+                        f"sampler {len(self._descs)}")
+            if i == 0:
+                said += _differences({"stop": _STOPS[place.stop]},
+                                     {"stop": _STOPS[self._stop]})
+            said += _differences(
+                _identity(theirs), _identity(ours), f" for dataset {i}")
+        return "; ".join(said)
+
+
 # --- A loop -----------------------------------------------------------------
-# A feed is one DataLoader iterator's way through its batches. A loop is what
-# one sampler serves to one feed, or to a plain `for`. A pass is one call of
-# the sampler's __iter__; a loop has several where something repeats the
-# sampler. A unit is a step of the library: one sample of each rank, or one
-# turn of RoundRobinBatchSampler.
+# A loop is what one sampler serves to one iterator of a DataLoader, or to a
+# plain `for`. A pass is one call of the sampler's __iter__; a loop has several
+# where something repeats the sampler. A unit is a step of the library: one
+# sample of each rank, or one turn of RoundRobinBatchSampler.
 
 
 def _left_of(iterator):
@@ -386,353 +708,535 @@ def _left_of(iterator):
     return len(whole) - sum(at)
 
 
-class _Feed:
-    """Stands between a DataLoader's iterator and the iterator over its
-    sampler, and so sees which batches are asked for. It also sees which of
-    them the loop is given. Batches count from 1."""
+class _Watch:
+    """A DataLoader's iterator: the last resort of a sampler that is not told
+    how many of its batches reached the loop. Batches count from 0."""
 
     def __init__(self, iterator):
-        self.iterator = weakref.ref(iterator)
-        self.source = iterator._sampler_iter
         self.workers = iterator._num_workers > 0
-        # It is made while a batch is asked for: not always the first.
-        self.asked = 1 + (iterator._send_idx if self.workers else
-                          iterator._num_yielded)
-        self.given = 0          # the last batch that the loop was given
-        self.length = None      # how many batches there are, if known
-        self.loops = {}         # each sampler's _Loop
-        iterator._sampler_iter = self
-        if self.workers:
-            iterator._next_data = self._next_data
-        else:
-            iterator._dataset_fetcher.fetch = self._fetch
+        # Workers must end with the loop; a loader without them may stay.
+        self.iterator = weakref.ref(iterator) if self.workers else (
+            lambda: iterator)
+        self.feeding = iterator._sampler_iter
+        self.handed_out = 0     # With workers: while there was an iterator.
+        self.drops_last = getattr(iterator._index_sampler, "drop_last", False)
+        self.loops = {}         # Each sampler's.
 
     @classmethod
-    def asking(cls):
-        """The feed of the DataLoader's iterator that is asking for a batch,
-        somewhere up the call stack; None if there is none."""
+    def find(cls):
+        """The one whose iterator is asking for a batch, somewhere up the call
+        stack; None if there is none."""
         frame = sys._getframe(1)
-        while frame.f_code is not _BaseDataLoaderIter._next_index.__code__:
+        code = _loaders._BaseDataLoaderIter._next_index.__code__
+        while frame.f_code is not code:
             frame = frame.f_back
             if frame is None:
                 return None
         iterator = frame.f_locals["self"]
-        feed = iterator._sampler_iter
-        return feed if isinstance(feed, cls) else cls(iterator)
+        watch = vars(iterator).get("_statesampler")
+        if watch is None or watch.feeding is not iterator._sampler_iter:
+            watch = iterator._statesampler = cls(iterator)
+        return watch
 
-    def alive(self):
-        """Whether it can go on. Persistent workers' iterator may have begun
-        another epoch, with another feed."""
+    def units_per_batch(self, sampler):
+        """If batches are alike; else None."""
         iterator = self.iterator()
-        return iterator is not None and iterator._sampler_iter is self
+        if type(iterator) not in (_loaders._SingleProcessDataLoaderIter,
+                                  _loaders._MultiProcessingDataLoaderIter):
+            return None
+        asked = iterator._index_sampler
+        if type(asked) is BatchSampler and asked.sampler is sampler:
+            return asked.batch_size
+        return 1 if asked is sampler else None
 
-    def join(self, sampler, loop):
-        self.loops[sampler] = loop
-        try:
-            self.length = len(self.iterator())
-        except Exception:
-            pass    # There is no end, or nobody knows where.
+    def asked(self):
+        """The batch that is asked for."""
+        iterator = self.iterator()
+        return iterator._send_idx if self.workers else iterator._num_yielded
 
-    def __iter__(self):
-        return self
+    def given(self):
+        """How many batches were handed out."""
+        return (self.handed_out if self.workers else
+                self.iterator()._num_yielded)
 
-    def __next__(self):
-        """The next batch. Asking for it shows that the one before has taken
-        all that it takes from the samplers."""
-        for loop in self.loops.values():
-            loop.marks.append((self.asked, loop.taken()))
-        self.asked += 1
-        try:
-            batch = next(self.source)
-        except StopIteration:
-            if not self.workers:
-                self.end()
-            raise
-        for sampler, loop in self.loops.items():
-            if sampler._loop is not loop:
-                raise RuntimeError(
-                    "this loop was given up: another one over its sampler, "
-                    "load_state_dict or set_start_iter came in between")
-        return batch
+    def see_the_end(self):
+        """From here on, each batch that is handed out passes through this,
+        and so does the end."""
+        self.iterator()._next_data = self
 
-    def _fetch(self, index):
-        """Without workers: loads the batch that was asked for last, which the
-        loop is then given."""
-        fetcher = self.iterator()._dataset_fetcher
-        data = type(fetcher).fetch(fetcher, index)
-        self.give(self.asked)
-        return data
-
-    def _next_data(self):
-        """With workers: waits for the next batch, which the loop is then
-        given, or for the end."""
+    def __call__(self):
         iterator = self.iterator()
         try:
             data = type(iterator)._next_data(iterator)
         except StopIteration:
-            self.end()
+            if iterator._sampler_iter is self.feeding:
+                vars(iterator).pop("_next_data", None)
+                self.end()
             raise
-        if self.alive():
-            self.give(iterator._rcvd_idx)
+        if self.workers and iterator._sampler_iter is self.feeding:
+            self.handed_out = iterator._rcvd_idx
         return data
-
-    def give(self, batch):
-        """Notes that the loop is given this batch."""
-        self.given = batch
-        for loop in self.loops.values():
-            while loop.marks and loop.marks[0][0] <= batch:
-                loop.received = loop.marks.popleft()[1]
-            if batch == self.asked:
-                loop.received = loop.taken()
 
     def end(self):
         for sampler, loop in list(self.loops.items()):
             sampler._finish(loop)
 
 
-# before: units of the loop before this pass; state, start: where it began, as
-# a state and as a unit of the epoch; end: that of the epoch, or None; batch:
-# the feed's batch in which it began.
-_Pass = collections.namedtuple("_Pass", "before state start end batch")
+class _Pass(itertools.chain):
+    """The iterator that __iter__ returns: a chain of iterators over arrays of
+    indices, or lists of batches. It also has the state of what was taken from
+    it, as torchdata asks for. It begins when the first index is asked for."""
+
+    @classmethod
+    def over(cls, sampler):
+        this = cls.from_iterable(cls._chunks(lambda: this))
+        this.sampler, this.loop, this.literal = sampler, None, None
+        this.read, this.chunk, this.stale = 0, iter(()), False
+        return this
+
+    @staticmethod
+    def _chunks(me):
+        """Iterators over what the pass serves."""
+        this = me()
+        this.sampler._begin(this)
+        for units in this.source:
+            this.read, this.chunk = this.read + len(units), iter(units)
+            yield (this.chunk if this.loop.marks is None else
+                   this.loop.marked(this.chunk))
+            if this.stale and not this.refuse:
+                return
+            if this.stale:
+                raise RuntimeError(
+                    "this loop was given up: another one over its sampler, "
+                    "load_state_dict, set_start_iter or another epoch came in "
+                    "between")
+        # Who asks past this rank's last sample has taken all units, also
+        # one in which this rank has none.
+        taken, this.read, this.chunk = this.read, this.total, iter(())
+        this.loop.no_more(taken)
+
+    def begin(self, loop, cursor, own_end):
+        """At the cursor. own_end is where this rank's samples end."""
+        self.loop, self.before = loop, loop.taken()
+        self.batch = loop.watch and loop.watch.asked()
+        self.state, self.start = cursor.save(), cursor.step
+        end = cursor.num_steps
+        self.total = None if end is None else end - self.start
+        self.own = None if end is None else own_end - self.start
+        self.source = self.sampler._read(self.state)
+        loop.passes.append(self)
+
+    def taken(self):
+        return self.read - _left_of(self.chunk)
+
+    def ended(self):
+        return self.total is not None and self.taken() >= self.own
+
+    def give_up(self, refuse):
+        """It has come to its end, or is refused if it goes on and was not at
+        its end anyway."""
+        if not self.ended():
+            self.stale, self.refuse = True, refuse
+            collections.deque(self.chunk, maxlen=0)
+
+    def state_dict(self):
+        """The place after what was taken from this iterator."""
+        return {"state": _tensor(self.sampler._taken(self))}
+
+    def load_state_dict(self, state_dict):
+        """Goes on there. At the end of an epoch, it is at its end."""
+        if self.loop is not None:
+            raise RuntimeError("a state is loaded before the first index is "
+                               "taken")
+        self.sampler.load_state_dict(state_dict)
+        self.literal = self.sampler._parse(state_dict)
 
 
 class _Loop:
-    """What one sampler has served to one feed, or to a plain `for`.
-    Values that belong together are one tuple, which changes as a whole, so
-    that an interrupt (Ctrl-C) finds them in agreement."""
+    """What one sampler has served to one DataLoader's iterator, or to a plain
+    `for` (watch is None)."""
 
-    def __init__(self, feed):
-        self.feed = feed        # None: no DataLoader
-        self.passes = []        # the one of the last batch, and later ones
-        self.reading = 0, iter(())  # units read; an iterator over the last
-        self.received = 0       # units that the loop was given
-        self.marks = collections.deque()    # (batch, units taken by its end)
+    def __init__(self, sampler, watch):
+        self.sampler, self.watch = sampler, watch
+        self.passes = []        # The one of the last batch, and later ones.
+        self.unit = watch and watch.units_per_batch(sampler)
+        # Batches may differ: (batch, units that were taken before it).
+        self.marks = (None if watch is None or self.unit else
+                      collections.deque())
+        if watch:
+            watch.loops[sampler] = self
+            if watch.workers or self.marks is not None:
+                watch.see_the_end()
 
     def taken(self):
-        """Units that were taken from the sampler."""
-        read, chunk = self.reading
-        return read - _left_of(chunk)
+        if not self.passes:
+            return 0
+        return self.passes[-1].before + self.passes[-1].taken()
 
-    def left(self):
-        """Whether it cannot go on. (A plain `for` always might.)"""
-        return self.feed is not None and not self.feed.alive()
+    def marked(self, chunk):
+        for index in chunk:
+            batch = self.watch.asked()
+            if not self.marks or self.marks[-1][0] != batch:
+                self.marks.append((batch, self.taken() - 1))
+            yield index
 
-    def last_batch(self):
-        """Whether it was given the DataLoader's last batch. With drop_last the
-        epoch may have more samples."""
-        return self.feed is not None and self.feed.given == self.feed.length
+    def received(self):
+        """Units that reached the loop; with read_ahead, before the first batch
+        less than 0."""
+        if self.watch is None:
+            return self.taken()
+        batches = self.watch.given() - self.sampler.read_ahead
+        if self.unit:
+            # A rank may have a unit less than others, all of which is taken.
+            return min(batches * self.unit, self.taken())
+        while self.marks and self.marks[0][0] < batches:
+            self.marks.popleft()
+        return self.marks[0][1] if self.marks else self.taken()
+
+    def dropped_the_rest(self):
+        """Whether BatchSampler has given all its batches and drops samples."""
+        return (self.unit is not None and self.watch.drops_last and
+                not self.sampler.read_ahead and
+                (self.watch.given() + 1) * self.unit > self.passes[0].own)
+
+    def no_more(self, taken):
+        """The sampler has nothing left, after so many indices or batches."""
+        if self.watch is None:
+            self.sampler._finish(self)
+        elif self.unit and not self.watch.workers:
+            if taken % self.unit == 0 or self.watch.drops_last:
+                self.sampler._finish(self)
+            else:   # This is still a batch; the end comes after it.
+                self.watch.see_the_end()
+        # Else the watch sees the end.
 
 
-class _Resumable(Sampler):
-    """What both samplers share: a cursor, which is the library's sampler or
-    mix, and the present loop. A subclass has
-    _owner: its name; _new_cursor(); _read(state): chunks of what comes after
-        a state; _save(), _load(state), _mismatch(state);
-    _here(), _end(): the cursor's unit of the epoch, and the epoch's number of
-        units (None: it has no end); _own_end(): where this rank's samples end;
-    _seek(unit), _turn_over(): to the next epoch; _epoch(), _set_epoch(epoch);
-    _units_per_batch(): those of start_iter.
-    Settling moves the cursor to the place after the last batch given."""
+# --- What both samplers share -----------------------------------------------
+
+
+def _locked(method):
+    """For what moves the cursor: a state may be asked for in any thread."""
+    @functools.wraps(method)
+    def locked(self, *arguments, **options):
+        with self._lock:
+            return method(self, *arguments, **options)
+    return locked
+
+
+class _Resumable:
+    """A cursor, which is a Sampler or a Mix, and the present loop. Between
+    loops the cursor stands where the next one begins; in a loop, anywhere in
+    its epoch. Settling moves it to the place after what the loop received. A
+    subclass has _owner: its name; _new_cursor(); _read(state): chunks of what
+    comes after a state; _own_end(): where this rank's samples end;
+    _turn_over(): to the next epoch; _units_per_batch(): those of start_iter.
+    """
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
-    def __init__(self):
+    def __init__(self, read_ahead):
+        if torch is None:
+            raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
+                              "without")
+        self._lock = threading.RLock()
         self._loop = None
+        self._at = None         # The pass in whose epoch the cursor is.
+        self._relative = 0      # What set_epoch's epochs are short of.
+        self._fresh = False     # A state was loaded, and nothing taken since.
+        self.read_ahead = _whole("read_ahead", read_ahead, 0, 2**31)
+        # The epoch of the present loop, for the workers' copies as well.
+        self._shared = torch.zeros(1, dtype=torch.int64).share_memory_()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
             raise AttributeError(f"{name} is fixed: make another sampler")
         super().__setattr__(name, value)
 
-    def _serve(self):
-        """Iterators over the indices or batches of a pass. As a generator, it
-        begins when the first one is asked for."""
-        loop = self._begin(_Feed.asking())
-        for units in self._read(loop.passes[-1].state):
-            chunk = iter(units)
-            loop.reading = loop.reading[0] + len(units), chunk
-            yield chunk
-        # Who asks past this rank's last sample has taken all units, also one
-        # in which this rank has none.
-        now = loop.passes[-1]
-        loop.reading = now.before + now.end - now.start, iter(())
-        if loop.feed is None or loop.feed.length == 0:
-            self._finish(loop)
+    def __iter__(self):
+        return _Pass.over(self)
 
-    def _begin(self, feed):
+    def _share(self):
+        """Says the workers in which epoch the cursor is."""
+        epoch = self._cursor.epoch
+        self._shared[0] = epoch - 2**64 if epoch >= 2**63 else epoch
+
+    @_locked
+    def _begin(self, this):
         """Begins a pass, in the present loop or in a new one."""
+        watch = _Watch.find()
         self._settle()
         loop = self._loop
-        again = loop is not None and loop.feed is feed is not None
-        if again:
-            # It goes on after what was taken, which is more than was given.
-            loop.reading = loop.taken(), iter(())
-            self._go(loop.passes[-1], loop.taken())
-            if self._at_end():
+        if loop is not None and loop.watch is watch is not None:
+            last = loop.passes[-1]
+            self._go(last, loop.taken() if last.total is None else last.before)
+            if last.ended():
                 self._turn_over()
         else:
-            if loop is not None and self._complete():
-                self._turn_over()
-            loop = _Loop(feed)
-        loop.passes = loop.passes + [_Pass(
-            loop.taken(), self._save(), self._here(), self._end(),
-            feed and feed.asked)]
-        self._loop = loop
-        if feed and not again:
-            feed.join(self, loop)
-        return loop
+            if loop is not None:
+                self._close()
+            loop = _Loop(self, watch)
+        if this.literal is not None:
+            self._cursor.load(this.literal)
+        this.begin(loop, self._cursor, self._own_end())
+        self._loop, self._at, self._fresh = loop, this, False
+        self._share()
 
-    def __iter__(self):
-        return itertools.chain.from_iterable(self._serve())
+    def _close(self):
+        """Gives the present loop up, after settling. The cursor goes to where
+        the next loop begins."""
+        now = self._loop.passes[0]
+        if now.total is not None:
+            if self._complete():
+                self._turn_over()
+            else:
+                self._go(now, now.before)
+        self._give_up()
+
+    def _give_up(self, repeated=False):
+        """The loop is refused if it goes on, unless something that repeats the
+        sampler may go on with the next pass."""
+        if self._loop is not None:
+            for each in self._loop.passes:
+                each.give_up(refuse=not repeated or
+                             self._loop.marks is None)
+        self._loop = self._at = None
 
     def _go(self, now, units):
         """Moves the cursor to a number of units of the loop, in this pass."""
-        _check(self._load(now.state))
-        _check(self._seek(now.start + units - now.before))
+        if self._at is not now:
+            self._cursor.load(now.state)
+            self._at = now
+        self._cursor.seek(now.start + units - now.before)
 
     def _settle(self):
-        """Moves the cursor to the place after what the loop was given."""
+        """Moves the cursor to the place after what the loop received."""
         loop = self._loop
-        if loop is None:
-            return
-        if loop.feed is None:
-            loop.received = loop.taken()
-        received, passes = loop.received, loop.passes
-        while len(passes) > 1 and passes[1].before < received:
-            passes = passes[1:]
-        loop.passes = passes
-        self._go(passes[0], received)
-        if loop.left():
-            if self._complete():
-                self._turn_over()
-            self._leave()
+        if loop is not None:
+            units = loop.received()
+            while len(loop.passes) > 1 and loop.passes[1].before < units:
+                del loop.passes[0]
+            self._go(loop.passes[0], max(units, loop.passes[0].before))
 
     def _at_end(self):
         """Whether the cursor is past this rank's samples of the epoch."""
         end = self._own_end()
-        return end is not None and self._here() >= end
+        return end is not None and self._cursor.step >= end
 
     def _complete(self):
         """Whether the loop was given all of the epoch. The cursor must be
         settled."""
-        return self._at_end() or self._end() is not None and (
-            self._loop is not None and self._loop.last_batch())
+        return self._own_end() is not None and (
+            self._at_end() or self._loop is not None and
+            self._loop.dropped_the_rest())
 
-    def _leave(self):
-        """Forgets the loop: if it goes on, it is refused."""
-        if self._loop is not None and self._loop.feed is not None:
-            self._loop.feed.loops.pop(self, None)
-        self._loop = None
-
+    @_locked
     def _finish(self, loop):
         """A loop has come to its end: the next epoch begins."""
         if self._loop is loop:
-            if self._end() is None:
+            if self._cursor.num_steps is None:
                 # What is between sampler and loop has ended, not the data.
                 self._settle()
             else:
-                _check(self._load(loop.passes[-1].state))
+                self._go(loop.passes[-1], loop.passes[-1].before)
                 self._turn_over()
-            self._leave()
+            self._loop = self._at = None
+
+    @_locked
+    def _taken(self, this):
+        """The state after what was taken from a pass."""
+        if this.loop is None:
+            return this.literal or self._save()
+        if self._loop is this.loop:
+            self._go(this, this.before + this.taken())
+            return self._cursor.save()
+        here = self._cursor.save()
+        self._cursor.load(this.state)
+        self._cursor.seek(this.start + this.taken())
+        state = self._cursor.save()
+        self._cursor.load(here)
+        return state
+
+    def _save(self):
+        self._settle()
+        if self._loop is not None and self._loop.dropped_the_rest():
+            self._cursor.seek(self._cursor.num_steps)
+        return self._cursor.save()
 
     def __len__(self):
-        self._settle()
-        start, end = self._here(), self._own_end()
-        if end is None:
+        if self._length is None:
             raise TypeError("this sampler has no end, and so no len()")
-        if self._loop is not None:
-            start = self._loop.passes[0].start
-        return max(end - start, 0)
+        return self._length
 
+    @property
+    @_locked
+    def remaining(self):
+        """How much of the epoch is left for the present loop; between loops,
+        for the next one. None if there is no end."""
+        self._settle()
+        end = self._own_end()
+        return None if end is None else max(end - self._cursor.step, 0)
+
+    @_locked
     def __getstate__(self):
         """For copies, which are in no loop. A cursor is memory of the
         library, so its state stands for it."""
-        self._settle()
-        return {**vars(self), "_cursor": self._save(), "_loop": None}
+        state = {**vars(self), "_cursor": self._save(), "_loop": None,
+                 "_at": None}
+        del state["_lock"]
+        return state
 
     def __setstate__(self, state):
         vars(self).update(state)
+        self._lock = threading.RLock()
         self._cursor = self._new_cursor()
-        _check(self._load(state["_cursor"]))
+        self._cursor.load(state["_cursor"])
+        if not self._shared.is_shared():    # As it is for spawned workers.
+            self._shared = self._shared.clone().share_memory_()
+
+    def __copy__(self):
+        """It shares its epoch with its own workers only."""
+        other = object.__new__(type(self))
+        other.__setstate__({**self.__getstate__(),
+                            "_shared": self._shared.clone()})
+        return other
+
+    def sample_seed(self, index, epoch=None):
+        """64 bits for what is random about a sample: the same in any worker,
+        on any rank and after a resume. Without an epoch, that of the present
+        loop, also in its workers. (Where workers load ahead into the next
+        epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
+        epoch = (int(self._shared[0]) % 2**64 if epoch is None else
+                 _whole("epoch", epoch, 0, 2**64))
+        return self._cursor.sample_seed(epoch, _whole("index", index, 0,
+                                                      2**64))
 
     @property
+    @_locked
     def epoch(self):
         """The epoch of the present loop; between loops, of the next one."""
         self._settle()
-        return self._epoch()
+        return self._cursor.epoch
 
     @epoch.setter
     def epoch(self, epoch):
         self.set_epoch(epoch)
 
+    @_locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Nothing changes if the sampler is
-        in it already, so that this does not undo a resume."""
+        in it already, so that this does not undo a resume. See the opening
+        for epochs before that of a state that was loaded."""
         epoch = _whole("epoch", epoch, 0, 2**64)
-        if epoch == self.epoch + 1:
-            self._next_epoch()
-        if epoch != self.epoch:
-            self._leave()
-            self._set_epoch(epoch)
+        present = self.epoch
+        if self._fresh and epoch < present:
+            self._relative = present - epoch
+            warnings.warn(
+                f"set_epoch({epoch}) after a state of epoch {present} was "
+                f"loaded, before anything was taken: from here on "
+                f"set_epoch(n) means epoch n + {self._relative}. (begin(epoch)"
+                " begins any epoch.)", stacklevel=3)
+        self._fresh = False
+        self._move_to((epoch + self._relative) % 2**64)
 
-    def _next_epoch(self):
-        """Goes on to the next epoch if the loop was given all of this one."""
+    @_locked
+    def begin(self, epoch):
+        """The next loop begins this epoch at its start."""
+        epoch = _whole("epoch", epoch, 0, 2**64)
+        self._relative, self._fresh = 0, False
+        self._give_up()
+        self._cursor.begin(epoch)
+        self._share()
+
+    def _move_to(self, epoch):
+        self._settle()
         loop = self._loop
-        if loop is not None and len(loop.passes) > 1 and (
-                loop.passes[1].batch == loop.feed.given + 1):
-            loop.passes = loop.passes[1:]
-            loop.received = loop.passes[0].before
-        elif self._complete():
-            self._turn_over()
-            self._leave()
+        if epoch == (self._cursor.epoch + 1) % 2**64 and loop is not None:
+            if len(loop.passes) > 1 and (
+                    loop.passes[1].batch == loop.watch.given()):
+                # It begins with the next batch; what came before is dropped.
+                del loop.passes[0]
+                self._settle()
+            elif self._complete():
+                self._close()
+        if epoch != self._cursor.epoch:
+            self._give_up(repeated=True)
+            self._cursor.begin(epoch)
+        self._share()
 
     @property
+    @_locked
     def start_iter(self):
         """How many batches of this epoch were given; with tail="carry" since
         epoch 0."""
         self._settle()
-        return -(-self._here() // self._units_per_batch())
+        return -(-self._cursor.step // self._units_per_batch())
 
+    def _units(self, start_iter, what):
+        """A number of batches of the epoch, in units."""
+        unit, end = self._units_per_batch(), self._cursor.num_steps
+        batches = _whole(what, start_iter, 0, 2**62)
+        if end is None:
+            return unit * batches
+        if batches > -(-end // unit):
+            raise ValueError(f"{what} should be at most {-(-end // unit)}, "
+                             f"but got {what}={batches}")
+        return min(unit * batches, end)
+
+    @_locked
     def set_start_iter(self, start_iter):
         """The next loop begins at this batch of the present epoch. (To go to
         another epoch, call set_epoch before.) After a state of a run with
         other ranks was loaded, batches before that place are ValueErrors."""
-        unit = self._units_per_batch()
-        units = unit * _whole("start_iter", start_iter, 0, 2**62)
         self._settle()
-        end = self._end()
-        if end is not None:
-            last = -(-end // unit)
-            if start_iter > last:
-                raise ValueError(f"start_iter should be at most {last}, but "
-                                 f"got start_iter={start_iter}")
-            units = min(units, end)
-        code = self._seek(units)
-        if code != 0:
-            raise ValueError(f"start_iter={start_iter}: {_sentence(code)}")
-        self._loop = None
+        units = self._units(start_iter, "start_iter")
+        try:
+            self._cursor.seek(units)
+        except ValueError as error:
+            raise ValueError(f"start_iter={start_iter}: {error}") from None
+        self._give_up()
 
-    def state_dict(self):
+    @_locked
+    def state_dict(self, batches=None):
         """The place after the last batch that the loop was given. After the
-        same batch it is the same on every rank: save rank 0's."""
+        same batch it is the same on every rank: save rank 0's.
+        batches: instead, the place after so many batches of the present epoch,
+        whatever was given. (set_start_iter goes to it.)"""
+        if batches is None:
+            return {"state": _tensor(self._save())}
         self._settle()
-        return {"state": self._save().hex()}
+        here = self._cursor.step
+        self._cursor.seek(self._units(batches, "batches"))
+        state = self._cursor.save()
+        self._cursor.seek(here)
+        return {"state": _tensor(state)}
 
+    @_locked
     def load_state_dict(self, state_dict):
         """Goes on where a state was saved, by any number of ranks with any
         batch size. A state that is damaged, or of another dataset, seed or
         order, is a ValueError and changes nothing."""
         state = self._parse(state_dict)
-        code = self._load(state)
-        if _kind(code) == _EMISMATCH:
-            raise ValueError(self._mismatch(state))
-        _check(code)
-        self._loop = None
+        different = self._cursor.difference(state)
+        if different:
+            raise ValueError(different)
+        self._cursor.load(state)
+        self._give_up()
+        self._relative, self._fresh = 0, True
+        if 0 < self._cursor.step == self._cursor.num_steps:
+            self._turn_over()
+        self._share()
 
     def _parse(self, state_dict):
         """The library's state in a state_dict."""
         try:
-            state = bytes.fromhex(state_dict["state"])
+            state = state_dict["state"]
+            if isinstance(state, str):      # The form of earlier versions.
+                state = self._of_text(state_dict)
+            elif torch.is_tensor(state):
+                state = bytes(state.tolist())
+            elif not isinstance(state, (bytes, bytearray)):
+                raise TypeError
+            state = bytes(state)
         except (KeyError, IndexError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of "
                              f"{self._owner}") from None
@@ -741,11 +1245,14 @@ class _Resumable(Sampler):
             raise ValueError(f"this is a state_dict of {owner}, not of {own}")
         return state
 
+    def _of_text(self, state_dict):
+        return bytes.fromhex(state_dict["state"])
+
 
 # --- The samplers -----------------------------------------------------------
 
 
-class StatefulDistributedSampler(_Resumable):
+class StatefulDistributedSampler(_Resumable, DistributedSampler):
     """torch's DistributedSampler, without a table and with a state.
 
     dataset, num_replicas, rank, shuffle, seed, drop_last: as torch's. Without
@@ -753,8 +1260,8 @@ class StatefulDistributedSampler(_Resumable):
         both come from the launcher's environment; if that does not say them,
         this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.)
         seed must be the same on every rank.
-    batch_size: the unit of VISSL's start_iter and set_start_iter. Nothing else
-        needs it.
+    batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
+        set_start_iter. Nothing else needs it.
     partition: "interleaved", as torch's, or "blocked": each rank has a part of
         neighbours. (VISSL's sampler is "blocked" with drop_last.)
     tail: what becomes of the last samples if num_replicas does not divide the
@@ -767,6 +1274,8 @@ class StatefulDistributedSampler(_Resumable):
         `chunk_size` neighbours open at a time.
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
+    read_ahead: how many batches something between the DataLoader and the loop
+        has always taken ahead, as accelerate does with 1.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
@@ -778,8 +1287,8 @@ class StatefulDistributedSampler(_Resumable):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
-                 window=None, replacement=False, stream=0):
-        super().__init__()
+                 window=None, replacement=False, stream=0, read_ahead=0):
+        _Resumable.__init__(self, read_ahead)
         num_replicas, rank = _world(num_replicas, rank)
         if tail is None:
             tail = "drop" if drop_last else "pad"
@@ -801,76 +1310,39 @@ class StatefulDistributedSampler(_Resumable):
                              f"{type(dataset).__name__}: {error}") from None
         # With one sample of each rank in a step there is a step for any place
         # in the data, whatever batches the loader makes.
-        self._desc = _Desc(
-            num_samples=_whole("len(dataset)", length, 0, 2**62 + 1),
-            seed=_seed(seed), stream=_whole("stream", stream, 0, 2**64),
-            rank=rank, world_size=num_replicas, batch_size=1,
-            partition=_choice("partition", partition, _PARTITIONS),
-            tail=_choice("tail", tail, _TAILS))
-        _order(self._desc, shuffle, replacement, chunk_size, window)
+        self._desc = _describe(
+            _whole("len(dataset)", length, 0, 2**62 + 1), rank, num_replicas,
+            1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
+            partition=partition, replacement=replacement,
+            chunk_size=chunk_size, window=window)
         self._cursor = self._new_cursor()
-        counts = self._counts()
+        counts = self._cursor.counts()
         self.total_size = counts.positions
         self.num_samples = (-(-length // num_replicas) if tail == "carry" else
                             counts.rank_samples)
+        self._length = None if tail == "carry" else self.num_samples
 
     def _new_cursor(self):
-        cursor = _memory(_SAMPLER)
-        _check(_c.statesampler_init(cursor, self._desc))
-        return cursor
-
-    def _counts(self):
-        counts = _Counts()
-        _c.statesampler_get_counts(self._cursor, counts)
-        return counts
-
-    def _here(self):
-        return _c.statesampler_step(self._cursor)
-
-    def _end(self):
-        steps = _c.statesampler_num_steps(self._cursor)
-        return None if steps == _NONE else steps
+        return Sampler._of(self._desc)
 
     def _own_end(self):
         """A step before the others' if tail="uneven" gives this rank no sample
         in the last one."""
-        end, count = self._end(), _size()
-        if end and _c.statesampler_at(self._cursor, end - 1, None,
+        end, count = self._cursor.num_steps, _size()
+        if end and _c.statesampler_at(self._cursor._memory, end - 1, None,
                                       count) == 1 and count.value == 0:
             return end - 1
         return end
 
     def _units_per_batch(self):
         if self.batch_size is None:
-            raise ValueError("start_iter counts in batches: it needs the "
-                             "sampler's batch_size")
+            raise ValueError("start_iter and batches count in batches: they "
+                             "need the sampler's batch_size")
         return self.batch_size
 
-    def _seek(self, step):
-        return _c.statesampler_seek(self._cursor, step)
-
     def _turn_over(self):
-        _c.statesampler_begin(self._cursor, self._epoch() + 1)
-
-    def _epoch(self):
-        return _c.statesampler_epoch(self._cursor)
-
-    def _set_epoch(self, epoch):
-        _c.statesampler_begin(self._cursor, epoch)
-
-    def _save(self):
-        state = ctypes.create_string_buffer(_STATE)
-        _check(_c.statesampler_save(self._cursor, state, _STATE))
-        return state.raw
-
-    def _load(self, state):
-        return _c.statesampler_load(self._cursor, state, len(state))
-
-    def _mismatch(self, state):
-        theirs = _Desc()
-        _check(_c.statesampler_describe(state, len(state), theirs, None))
-        return "; ".join(_differences(_identity(theirs),
-                                      _identity(self._desc)))
+        self._cursor.begin((self._cursor.epoch + 1) % 2**64)
+        self._share()
 
     def _read(self, state):
         """Arrays of the indices after a state. They are read by the same
@@ -878,42 +1350,13 @@ class StatefulDistributedSampler(_Resumable):
         the caller is through with an array before it asks for the next."""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
-        reader, out, count = _memory(_SAMPLER), _indices(_CHUNK), _size()
-        _check(_c.statesampler_init(reader, desc))
-        _check(_c.statesampler_load(reader, state, len(state)))
-        while _c.statesampler_next(reader, _address(out), count):
+        reader, out, count = Sampler._of(desc), _indices(_CHUNK), _size()
+        reader.load(state)
+        while _c.statesampler_next(reader._memory, _address(out), count):
             yield out if count.value == _CHUNK else out[:count.value]
 
 
-class _Mix:
-    """The library's mix and its sources, which it points to."""
-
-    def __init__(self, descs, weights, stop, epoch):
-        self.sources = _memory(_SOURCE * len(descs))
-        self.memory = _memory(_MIX)
-        self.weights = (_u32 * len(weights))(*weights)
-        for i, (desc, weight) in enumerate(zip(descs, weights)):
-            desc = _Desc.from_buffer_copy(desc)
-            desc.epoch = epoch
-            _check(_c.statesampler_source_init(self.sources, i, weight, desc))
-        _check(_c.statesampler_mix_init(self.memory, self.sources, len(descs),
-                                        stop))
-
-    def save(self):
-        size = _c.statesampler_mix_state_bytes(self.memory)
-        state = ctypes.create_string_buffer(size)
-        _check(_c.statesampler_mix_save(self.memory, state, size))
-        return state.raw
-
-    def load(self, state):
-        code = _c.statesampler_mix_load(self.memory, state, len(state))
-        if code == 0:
-            # The weights are then the state's: from here on its own.
-            _check(_c.statesampler_mix_weigh(self.memory, self.weights))
-        return code
-
-
-class RoundRobinBatchSampler(_Resumable):
+class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     """Batches of several datasets in turn, for the `batch_sampler` of a
     DataLoader over their ConcatDataset. Each batch is of one dataset.
 
@@ -930,7 +1373,8 @@ class RoundRobinBatchSampler(_Resumable):
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window: as StatefulDistributedSampler's.
+    partition, tail, chunk_size, window, read_ahead: as
+        StatefulDistributedSampler's.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
         batch in a dataset's last turn, and collate_fn gets an empty list.
 
@@ -947,8 +1391,15 @@ class RoundRobinBatchSampler(_Resumable):
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
                  weights=None, stop=None, partition="blocked", tail="pad",
-                 chunk_size=None, window=None):
-        super().__init__()
+                 chunk_size=None, window=None, read_ahead=0):
+        _Resumable.__init__(self, read_ahead)
+        if isinstance(lengths, _TorchSampler):
+            # Lightning and others make a batch sampler again, around another
+            # sampler.
+            raise TypeError(
+                "RoundRobinBatchSampler takes the lengths of datasets, not a "
+                f"{type(lengths).__name__}: it deals to the ranks itself. "
+                "(Lightning: Trainer(use_distributed_sampler=False))")
         num_replicas, rank = _world(num_replicas, rank)
         lengths = _list("lengths", lengths)
         if not lengths:
@@ -962,11 +1413,6 @@ class RoundRobinBatchSampler(_Resumable):
         elif reinit and stop != "never":
             raise ValueError(f"reinit=True is stop='never', but got "
                              f"stop={stop!r}")
-        weights = ([1] * len(lengths) if weights is None else
-                   _list("weights", weights))
-        if len(weights) != len(lengths):
-            raise ValueError(f"weights should be as many as lengths, "
-                             f"{len(lengths)}, but got {len(weights)}")
         self.lengths = lengths
         self.batch_size = _batch_size(batch_size)
         self.rank = rank
@@ -976,95 +1422,47 @@ class RoundRobinBatchSampler(_Resumable):
         self.shuffle = shuffle
         self.stop = stop
         self._stop = _choice("stop", stop, _STOPS)
-        self._weights = [_whole("weight", w, 1, 2**31) for w in weights]
-        self._first_epoch = 0
-        self._descs = []
-        for stream, length in enumerate(lengths):
-            desc = _Desc(
-                num_samples=_whole("length", length, 0, 2**62 + 1),
-                seed=_seed(seed), stream=stream, rank=rank,
-                world_size=num_replicas, batch_size=self.batch_size,
-                drop_last=drop_last,
-                partition=_choice("partition", partition, _PARTITIONS),
-                tail=_choice("tail", tail, _TAILS))
-            _order(desc, shuffle, False, chunk_size, window)
-            self._descs.append(desc)
+        self._weights = _weights(weights, lengths)
+        self._descs = [_describe(
+            _whole("length", length, 0, 2**62 + 1), rank, num_replicas,
+            batch_size, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
+            partition=partition, chunk_size=chunk_size, window=window,
+            drop_last=drop_last) for stream, length in enumerate(lengths)]
         self._cursor = self._new_cursor()
+        self._length = self._cursor.num_steps
 
     def _new_cursor(self):
-        return _Mix(self._descs, self._weights, self._stop, self._first_epoch)
+        return Mix._of(self._descs, self._weights, self._stop, 0)
 
-    def _here(self):
-        return _c.statesampler_mix_turn(self._cursor.memory)
-
-    def _end(self):
-        turns = _c.statesampler_mix_num_turns(self._cursor.memory)
-        return None if turns == _NONE else turns
-
-    _own_end = _end
+    def _own_end(self):
+        return self._cursor.num_steps
 
     def _units_per_batch(self):
         return 1
 
-    def _seek(self, turn):
-        return _c.statesampler_mix_seek(self._cursor.memory, turn)
-
     def _turn_over(self):
-        _check(self._seek(self._end()))
-        _c.statesampler_mix_next(self._cursor.memory, None, _size(), _u32())
+        self._cursor.seek(self._cursor.num_steps)
+        self._cursor.turns(1)
+        self._share()
 
-    def _epoch(self):
-        return (self._first_epoch +
-                _c.statesampler_mix_epoch(self._cursor.memory)) % 2**64
-
-    def _set_epoch(self, epoch):
-        self._first_epoch = epoch
-        self._cursor = self._new_cursor()
-
-    def _save(self):
-        return self._cursor.save()
-
-    def _load(self, state):
-        return self._cursor.load(state)
-
-    def _mismatch(self, state):
-        theirs, place, said = _Desc(), _MixPlace(), []
-        for i, ours in enumerate(self._descs):
-            _check(_c.statesampler_mix_describe(state, len(state), i, theirs,
-                                                place))
-            if place.num_sources != len(self._descs):
-                return (f"the state has {place.num_sources} datasets, this "
-                        f"sampler {len(self._descs)}")
-            if i == 0:
-                said += _differences({"stop": _STOPS[place.stop]},
-                                     {"stop": self.stop})
-            said += _differences(
-                _identity(theirs), _identity(ours), f" for dataset {i}")
-        return "; ".join(said)
-
-    def state_dict(self):
-        return {**super().state_dict(), "first_epoch": self._first_epoch}
-
-    def load_state_dict(self, state_dict):
-        self._parse(state_dict)
-        first = _whole("first_epoch", state_dict.get("first_epoch"), 0, 2**64)
-        super().load_state_dict(state_dict)
-        self._first_epoch = first
-
-    load_state_dict.__doc__ = _Resumable.load_state_dict.__doc__
+    def _of_text(self, state_dict):
+        state = bytes.fromhex(state_dict["state"])
+        if _owner(state) == "StatefulDistributedSampler":
+            return state
+        state += struct.pack("<Q", _whole(
+            "first_epoch", state_dict.get("first_epoch"), 0, 2**64))
+        return state + _crc(state)
 
     def _read(self, state):
         """Lists of the batches after a state, read by a mix of its own."""
         ahead = max(_CHUNK // self.batch_size, 1)
-        counts, out = _indices(ahead), _indices(ahead * self.batch_size)
         reader = self._new_cursor()
-        _check(reader.load(state))
+        reader.load(state)
         turns = ahead
         while turns == ahead:
-            turns = _c.statesampler_turns(reader.memory, ahead, _address(out),
-                                          _address(counts))
-            flat, batches, at = out.tolist(), [], 0
-            for count in counts[:turns]:
+            out, counts = reader.turns(ahead)
+            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
+            for count in counts:
                 batches.append(flat[at:at + count])
                 at += count
             yield batches

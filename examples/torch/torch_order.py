@@ -37,7 +37,10 @@ class TorchOrderSampler(StatefulDistributedSampler):
 
     def _read(self, state):
         generator = torch.Generator()
-        generator.manual_seed(self.seed + self._epoch())
+        cursor = self._new_cursor()
+        cursor.load(state)
+        generator.manual_seed(self.seed + cursor.epoch)
         table = torch.randperm(self._desc.num_samples, generator=generator)
         for positions in super()._read(state):
-            yield table[torch.frombuffer(positions, dtype=torch.int64)].tolist()
+            at = torch.frombuffer(positions, dtype=torch.int64)
+            yield table[at].tolist()

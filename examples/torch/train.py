@@ -5,7 +5,8 @@
 trains a small network on 2 processes, kills one of them with SIGKILL in the
 middle of the epoch, starts again on 3 from the last checkpoint, and counts how
 often each sample was trained on, by all processes of both runs. Then it times
-a resume in the middle of 10^7 samples, beside torch's own way of doing it.
+a resume in the middle of 10^7 samples, beside torch's own way of doing it, and
+shows augment.py.
 
 Each process runs train(), which does what any training script does:
 
@@ -47,6 +48,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
+import augment
 from statesampler import StatefulDistributedSampler
 
 SAMPLES = 6000
@@ -98,7 +100,8 @@ def train(folder):
         before = checkpoint["seen"]
     if rank == 0:
         print(f"{dist.get_world_size()} processes, {int(before.sum())} of "
-              f"{SAMPLES} samples done, {len(loader)} steps to go", flush=True)
+              f"{SAMPLES} samples done, "
+              f"{-(-sampler.remaining // BATCH)} steps to go", flush=True)
 
     def seen():
         total.copy_(since)
@@ -238,6 +241,8 @@ def main():
         demonstrate(folder)
     if OPTIONS.compare:
         compare(OPTIONS.compare)
+        if not augment.demonstrate():
+            sys.exit(1)
     sys.stdout.flush()
 
 

@@ -26,6 +26,11 @@ def cases(count, name):
         yield random.Random(f"{SEED} {name} {number}")
 
 
+def raw(state_dict):
+    """The bytes of a state, which compare and hash."""
+    return bytes(state_dict["state"].tolist())
+
+
 def vissl(n, replicas, rank, batch_size, start_iter):
     """VISSL's StatefulDistributedSampler, before anything is shuffled: equal
     blocks, the rest left out; batches that were served are cut off."""

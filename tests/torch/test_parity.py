@@ -102,7 +102,8 @@ class Parity(unittest.TestCase):
             ours.set_start_iter(start)
             self.assertEqual(ours.start_iter, start)
             theirs = vissl(n, replicas, rank, size, start)
-            self.assertEqual(len(ours), len(theirs))
+            self.assertEqual((len(ours), ours.remaining),
+                             (share, len(theirs)))
             self.assertEqual(list(ours), theirs)
             self.assertEqual(list(ours), vissl(n, replicas, rank, size, 0))
             shuffled = Ours(range(n), replicas, rank, drop_last=True,
@@ -192,6 +193,16 @@ class Parity(unittest.TestCase):
                 ({"tail": "pad", "drop_last": True}, "drop_last"),
                 ({"tail": "carry", "partition": "blocked"}, "INTERLEAVED")):
             self.assertIn(word, said(lambda: Ours(range(9), 1, 0, **wrong)))
+        self.assertIn("a str", said(Ours, range(9), "1", 0))
+        # Torch's and numpy's integers are integers.
+        for whole in torch.tensor, type("Index", (), {
+                "__init__": lambda self, value: setattr(self, "it", value),
+                "__index__": lambda self: self.it}):
+            ours = Ours(range(9), whole(3), whole(1), shuffle=False,
+                        seed=whole(7), batch_size=whole(2))
+            ours.set_epoch(whole(0))
+            ours.set_start_iter(whole(1))
+            self.assertEqual(list(ours), [7])
         ours = Ours(range(9), 1, 0, batch_size=2)
         for start in (-1, 6, 2**62, 1.5, None, True):
             self.assertIn("start_iter", said(ours.set_start_iter, start))

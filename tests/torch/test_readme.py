@@ -31,9 +31,11 @@ def blocks(markdown):
 
 
 def opening():
-    """The lines that are indented."""
-    lines = re.findall("(?:^    .*\n)+", statesampler.__doc__, re.M)
-    return textwrap.dedent("".join(lines))
+    """The lines that are indented: the example, and each recipe."""
+    example, recipes = statesampler.__doc__.split("How it counts.")
+    lines = re.findall("(?:^    .*\n)+", example, re.M)
+    blocks = re.findall("(?:^    .*\n|^\n(?=    ))+", recipes, re.M)
+    return [textwrap.dedent("".join(each)) for each in [lines] + blocks]
 
 
 class Snippets(unittest.TestCase):
@@ -78,7 +80,7 @@ class Snippets(unittest.TestCase):
             self.runs(program)
 
     def test_opening(self):
-        self.runs(opening())
+        self.runs(opening()[0])
 
 
 if __name__ == "__main__":

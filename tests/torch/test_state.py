@@ -4,10 +4,9 @@ torch's DataLoader, with and without workers, on other ranks, and refused."""
 import copy
 import gc
 import io
-import json
 from itertools import islice
 
-from common import cases, main, torch
+from common import cases, main, raw, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import ConcatDataset, DataLoader
@@ -61,18 +60,20 @@ def round_robin(random):
 
 def epochs(sampler, loader, past=EPOCHS):
     """The batches of each loop up to epoch `past`."""
-    loops = []
+    loops, length = [], len(loader)
     while sampler.epoch < past:
-        length = len(loader)
         loops.append([batch.tolist() for batch in loader])
-        assert len(loops[-1]) == length
+        assert len(loader) == length
+        # A run that was resumed has less of its first epoch.
+        assert len(loops[-1]) == length or len(loops) == 1
     return loops
 
 
 class States(unittest.TestCase):
     def interrupted_everywhere(self, kind, random, **loading):
         """Each state, loaded into a new sampler, goes on with what an
-        unstopped run is still given, loop by loop."""
+        unstopped run is still given, loop by loop. After the last batch, that
+        is the next epoch."""
         sampler, loader = kind(random)
         whole = sampler()
         unstopped = epochs(whole, loader(whole))
@@ -80,10 +81,12 @@ class States(unittest.TestCase):
         def check(state, epoch, after):
             resumed = sampler()
             resumed.load_state_dict(state)
-            self.assertEqual(resumed.epoch, epoch)
             left = [loop[:] for loop in unstopped[epoch:]]
-            if after is not None:
+            if after == len(left[0]) > 0:
+                epoch, left = epoch + 1, left[1:]
+            elif after is not None:
                 left[0] = left[0][after:]
+            self.assertEqual(resumed.epoch, epoch)
             self.assertEqual(epochs(resumed, loader(resumed)), left)
 
         stopped = sampler()
@@ -127,6 +130,8 @@ class States(unittest.TestCase):
                 resumed = sampler()
                 resumed.load_state_dict(stopped.state_dict())
                 left = [unstopped[0][after:]] + unstopped[1:]
+                if after == len(unstopped[0]) > 0:
+                    del left[0]
                 self.assertEqual(epochs(resumed, loader(
                     resumed, num_workers=2, persistent_workers=True)), left)
 
@@ -140,8 +145,9 @@ class States(unittest.TestCase):
                          (1, True))
 
     def test_a_loop_that_is_left(self):
-        """By break: the next loop goes on. By counting batches, with the
-        iterator kept or not: the next one is another epoch's."""
+        """By break: the next loop gives the same again, as torch's does. By
+        counting batches, with the iterator kept or not: the next one is
+        another epoch's."""
         for workers in 0, 2:
             sampler = Distributed(range(100), 1, 0, batch_size=9)
             loader = DataLoader(range(100), 9, sampler=sampler,
@@ -153,10 +159,25 @@ class States(unittest.TestCase):
                     break
             del batch
             gc.collect()
-            self.assertEqual((len(loader), sampler.start_iter), (7, 5))
+            self.assertEqual((len(loader), sampler.start_iter), (12, 5))
+            self.assertEqual((sampler.remaining, sampler.epoch), (55, 0))
+            state = sampler.state_dict()
+            again = []
             for batch in loader:
-                served += batch.tolist()
-            self.assertEqual(sorted(served), list(range(100)))
+                again += batch.tolist()
+            self.assertEqual(again[:45], served)
+            self.assertEqual(sorted(again), list(range(100)))
+            self.assertEqual((sampler.epoch, sampler.remaining), (1, 100))
+            # What was loaded is where this run's epoch begins.
+            for _ in range(2):
+                sampler.load_state_dict(state)
+                for _ in range(2):
+                    self.assertEqual(next(iter(loader)).tolist(),
+                                     again[45:54])
+                self.assertEqual(sampler.remaining, 46)
+            self.assertEqual(sum((batch.tolist() for batch in loader), []),
+                             again[45:])
+            sampler.begin(0)
             for drop_last in False, True:
                 loader = DataLoader(range(100), 9, sampler=sampler,
                                     num_workers=workers, drop_last=drop_last)
@@ -171,6 +192,7 @@ class States(unittest.TestCase):
                 next(another)
                 self.assertEqual((sampler.epoch, len(loader)),
                                  (2, 12 - drop_last))
+                sampler.begin(0)
                 del iterator, another
 
     def test_a_loop_without_a_batch(self):
@@ -193,7 +215,7 @@ class States(unittest.TestCase):
             state = sampler.state_dict()
             left = [next(iterator), next(iterator)]
             sampler.load_state_dict(state)
-            self.assertEqual(sampler.state_dict(), state)
+            self.assertEqual(raw(sampler.state_dict()), raw(state))
             again = iter(sampler)
             self.assertEqual([next(again), next(again)], left)
 
@@ -214,7 +236,8 @@ class States(unittest.TestCase):
             resumed = make()
             resumed.load_state_dict(sampler.state_dict())
             resumed.set_epoch(3)
-            self.assertEqual(len(resumed), len(orders[3]) - 3)
+            self.assertEqual((len(resumed), resumed.remaining),
+                             (len(orders[3]), len(orders[3]) - 3))
             self.assertEqual(list(resumed), orders[3][3:])
             resumed.set_epoch(1)
             again = make()
@@ -235,7 +258,10 @@ class States(unittest.TestCase):
                 sampler.set_start_iter(start)
                 self.assertEqual(sampler.start_iter, start)
                 left = order[start * (4 if flat else 1):]
-                self.assertEqual(len(sampler), len(left))
+                self.assertEqual((len(sampler), sampler.remaining),
+                                 (len(order), len(left)))
+                self.assertEqual(raw(sampler.state_dict(batches=start)),
+                                 raw(sampler.state_dict()))
                 self.assertEqual(list(sampler), left)
                 self.assertEqual(sampler.epoch, 1)
 
@@ -255,10 +281,10 @@ class States(unittest.TestCase):
                                             f"start_iter={start}: .* is "
                                             "before the present shape"):
                     sampler.set_start_iter(start)
-                self.assertEqual(sampler.state_dict(), state)
+                self.assertEqual(raw(sampler.state_dict()), raw(state))
             sampler.set_start_iter(first)
             self.assertEqual(sampler.start_iter, first)
-            last = first + len(sampler)
+            last = first + sampler.remaining
             with self.assertRaisesRegex(ValueError, r"at most \d+"):
                 sampler.set_start_iter(last + 1)
 
@@ -281,15 +307,18 @@ class States(unittest.TestCase):
                 for rank in ranks:
                     if state:
                         rank.load_state_dict(state)
+                if ranks[0].epoch == 1:     # It was the epoch's end.
+                    break
+                for rank in ranks:
                     whole = copy.copy(rank)
-                    self.assertEqual(len(whole), len(list(whole)))
-                lengths = {len(rank) for rank in ranks}
+                    self.assertEqual(whole.remaining, len(list(whole)))
+                lengths = {rank.remaining for rank in ranks}
                 self.assertLessEqual(max(lengths) - min(lengths),
                                      tail == "uneven")
                 if tail == "uneven":    # all ranks have so many batches
                     stop = min(stop, -(-min(lengths) // size))
                 seen += self.some_of_each(ranks, range(n), size, stop)
-                states = {rank.state_dict()["state"] for rank in ranks}
+                states = {raw(rank.state_dict()) for rank in ranks}
                 self.assertEqual(len(states), 1)
                 state = random.choice(ranks).state_dict()
                 if ranks[0].epoch == 1:
@@ -297,7 +326,7 @@ class States(unittest.TestCase):
             if ranks[0].epoch == 0:
                 for rank in ranks:
                     rank.load_state_dict(state)
-                    seen += list(rank)
+                    seen += list(rank) if rank.epoch == 0 else []
             times = [seen.count(i) for i in range(n)]
             extra = len(seen) - n
             if tail == "pad":
@@ -339,19 +368,22 @@ class States(unittest.TestCase):
                        for rank in ranks]
             for done in range(size, max(map(len, orders)) + size, size):
                 states = {
-                    rank.state_dict()["state"]
+                    raw(rank.state_dict())
                     for rank, loader, order in zip(ranks, loaders, orders)
                     if len(order) > done - size and next(loader) is not None}
                 self.assertEqual(len(states), 1)
                 for rank, order in enumerate(orders):
                     left = resumed = make(rank)
                     resumed.load_state_dict({"state": min(states)})
-                    self.assertEqual(len(left), len(order[done:]))
+                    if done >= max(map(len, orders)):   # of all ranks
+                        self.assertEqual(resumed.epoch, 1)
+                        continue
+                    self.assertEqual(resumed.remaining, len(order[done:]))
                     self.assertEqual(list(left), order[done:])
                     self.assertEqual(resumed.epoch, 1)
             for loader in loaders:
                 self.assertEqual(list(loader), [])
-            self.assertEqual(len({rank.state_dict()["state"]
+            self.assertEqual(len({raw(rank.state_dict())
                                   for rank in ranks}), 1)
             self.assertEqual({rank.epoch for rank in ranks}, {1})
 
@@ -391,7 +423,8 @@ class States(unittest.TestCase):
             self.assertEqual(sorted(set(seen)), data)
 
     def test_the_ways_of_a_checkpoint(self):
-        """torch.save, also where it loads weights only, and JSON."""
+        """torch.save, also where it loads weights only; as bytes; and the
+        hexadecimal text of earlier versions."""
         for sampler in (Distributed(range(30), 1, 0, seed=2**64 - 1),
                         RoundRobin([7, 9], 2, 0, 1, seed=-1)):
             next(iter(sampler))
@@ -399,9 +432,14 @@ class States(unittest.TestCase):
             file = io.BytesIO()
             torch.save(state, file)
             file.seek(0)
-            self.assertEqual(torch.load(file, weights_only=True), state)
-            self.assertEqual(json.loads(json.dumps(state)), state)
-            sampler.load_state_dict(state)
+            text = {"state": raw(state).hex()}
+            if isinstance(sampler, RoundRobin):
+                text = {"state": raw(state)[:-12].hex(), "first_epoch": 0}
+            for form in (state, torch.load(file, weights_only=True),
+                         {"state": raw(state)}, text):
+                next(iter(sampler))
+                sampler.load_state_dict(form)
+                self.assertEqual(raw(sampler.state_dict()), raw(state))
 
     def refused(self, sampler, state, *words):
         before = sampler.state_dict()
@@ -409,7 +447,7 @@ class States(unittest.TestCase):
             sampler.load_state_dict(state)
         for word in words:
             self.assertIn(word, str(caught.exception))
-        self.assertEqual(sampler.state_dict(), before)
+        self.assertEqual(raw(sampler.state_dict()), raw(before))
 
     def test_another_datasets_state(self):
         base = dict(dataset=range(100), num_replicas=1, rank=0, seed=5)
@@ -473,20 +511,28 @@ class States(unittest.TestCase):
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),
                         RoundRobin([20, 30], 4, 0, 1)):
-            next(iter(sampler))
+            served = iter(sampler)
+            next(served)
             good = sampler.state_dict()
             for state in ({}, {"yielded": 3}, {"state": 7}, None, [], "state",
-                          {"state": "nothing"}):
+                          {"state": "nothing"}, {"state": [1, 2]}):
                 self.refused(sampler, state, "not a state_dict of " +
                              type(sampler).__name__)
-            for first in None, "0", -1:
-                if "first_epoch" in good:
-                    self.refused(sampler, {**good, "first_epoch": first},
-                                 "first_epoch")
-            for text in (good["state"][2:], good["state"] + "00",
-                         good["state"][:-1] + "?", "",
-                         good["state"][:140] + "f" + good["state"][141:]):
-                self.refused(sampler, {**good, "state": text})
+            state = raw(good)
+            for bit in range(8 * len(state)):
+                flipped = bytearray(state)
+                flipped[bit // 8] ^= 1 << bit % 8
+                self.refused(sampler, {"state": bytes(flipped)})
+            for bad in state[1:], state[:-1], state + b"0", b"", b"0" * 12:
+                self.refused(sampler, {"state": bad})
+            if isinstance(sampler, RoundRobin):
+                for first in None, "0", -1:
+                    self.refused(sampler, {"state": state[:-12].hex(),
+                                           "first_epoch": first})
+            # What was refused has not touched the loop.
+            next(served)
+            self.assertEqual(sampler.start_iter if sampler.batch_size else 2,
+                             2)
             sampler.load_state_dict(good)
 
 

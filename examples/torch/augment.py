@@ -1,0 +1,116 @@
+"""Random augmentations in worker processes whose bits survive a kill.
+
+    python3 examples/torch/augment.py
+
+What is random about a sample is seeded with sampler.sample_seed(index): a
+function of the run's seed, the epoch and the sample. So it is the same in any
+worker, on any rank and after a resume, and no state of a generator has to be
+saved. This trains nothing; it hashes the batches of two epochs, with 0, 1 and
+4 workers, and with 2 workers in a process that gets SIGKILL in the second
+epoch and goes on, from its last checkpoint, in another process.
+"""
+
+import argparse
+import hashlib
+import os
+import signal
+import sys
+import tempfile
+
+if __name__ == "__main__":  # help needs no torch
+    argparse.ArgumentParser(description="Shows that augmented batches are the "
+                            "same bits with any workers and after a kill."
+                            ).parse_args()
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from statesampler import StatefulDistributedSampler
+
+SAMPLES, BATCH, EPOCHS = 600, 24, 2
+KILL_AT = 37    # of 50 batches; the last checkpoint is of batch 35
+EVERY = 5
+
+
+class Augmented(Dataset):
+    """Waves that are shifted, scaled and noisy, otherwise in each epoch."""
+
+    def __init__(self):
+        self.sampler = StatefulDistributedSampler(self, 1, 0, seed=3)
+
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, index):
+        random = torch.Generator()
+        random.manual_seed(self.sampler.sample_seed(index))
+        wave = torch.linspace(0, 1 + index % 7, 64).sin()
+        shift = int(torch.randint(64, (1,), generator=random))
+        scale = 1 + torch.rand(1, generator=random)
+        noise = torch.randn(64, generator=random)
+        return index, wave.roll(shift) * scale + noise / 10
+
+
+def run(workers, path=None):
+    """The hash of each batch, in this process and those before it that had
+    the same checkpoint."""
+    dataset, hashes = Augmented(), []
+    loader = DataLoader(dataset, BATCH, sampler=dataset.sampler,
+                        num_workers=workers, persistent_workers=workers > 0)
+    if path and os.path.exists(path):
+        checkpoint = torch.load(path)
+        dataset.sampler.load_state_dict(checkpoint["sampler"])
+        hashes = checkpoint["hashes"]
+    while dataset.sampler.epoch < EPOCHS:
+        for index, batch in loader:
+            hashes.append(hashlib.sha256(
+                str((index.tolist(), batch.tolist())).encode()).hexdigest())
+            if path and len(hashes) % EVERY == 0:
+                torch.save({"sampler": dataset.sampler.state_dict(),
+                            "hashes": hashes}, path + ".tmp")
+                os.replace(path + ".tmp", path)
+            if path and len(hashes) == KILL_AT and not os.path.exists(
+                    path + ".killed"):
+                open(path + ".killed", "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+    return hashes
+
+
+def in_a_process(workers, path):
+    """Runs it in a process of its own. Says by which signal that ended."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        run(workers, path)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status)
+
+
+def demonstrate():
+    """Compares; says whether all is the same."""
+    torch.set_num_threads(1)
+    whole = run(0)
+    same = [run(workers) == whole for workers in (1, 4)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "checkpoint.pt")
+        killed = in_a_process(2, path) == signal.SIGKILL
+        killed = killed and in_a_process(2, path) == 0
+        same.append(killed and torch.load(path)["hashes"] == whole)
+    batches = len(whole)
+    differ = len(set(whole)) == batches == EPOCHS * SAMPLES // BATCH
+    print(f"{batches} batches with random augmentations: the same bits with "
+          f"0, 1 and 4 workers and, killed at batch {KILL_AT}, with 2"
+          if all(same) and differ else
+          f"FAILED: augmented batches differ: {same}, {differ}")
+    return all(same) and differ
+
+
+if __name__ == "__main__":
+    try:
+        if not demonstrate():
+            sys.exit(1)
+        sys.stdout.flush()
+    except OSError as error:
+        sys.stderr.write(f"augment.py: {error}\n")
+        os._exit(1)  # with what cannot be written left unwritten

@@ -1,0 +1,94 @@
+"""How Lightning 2.6.2 (7f0c3436cd) calls samplers, written down from
+src/lightning/pytorch: loops/fit_loop.py, loops/training_epoch_loop.py,
+loops/fetchers.py, trainer/connectors/data_connector.py, utilities/data.py.
+
+- In a distributed run, a sampler that is no DistributedSampler is wrapped in
+  one; a batch sampler that is not torch's is made again, by its class, around
+  a sampler. Not so with use_distributed_sampler=False.
+- A sanity check takes 2 batches from the validation's loader.
+- The loader's len() is read once, after the states were loaded, and iter() is
+  called before the first set_epoch.
+- Each epoch: set_epoch with the epochs it has counted; iter(), but not in the
+  first one of the process; then batches until it has counted len() of them,
+  where an epoch that was resumed has those before the kill counted. It does
+  not ask for more, and so sees no end.
+- Validation does the same, up to limit_val_batches.
+"""
+
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+
+
+class DistributedSamplerWrapper(DistributedSampler):
+    """Deals what another sampler gives."""
+
+    def __init__(self, sampler, **options):
+        super().__init__(list(sampler), **options)
+
+    def __iter__(self):
+        return (self.dataset[i] for i in super().__iter__())
+
+
+def inject(loader, world, rank):
+    """What use_distributed_sampler=True does to a loader."""
+    if isinstance(loader.sampler, DistributedSampler):
+        return loader
+    sampler = DistributedSamplerWrapper(loader.sampler, num_replicas=world,
+                                        rank=rank, shuffle=False)
+    batches = loader.batch_sampler
+    if type(batches) is not BatchSampler:
+        batches = type(batches)(sampler, batch_size=batches.batch_size,
+                                drop_last=batches.drop_last)
+        return DataLoader(loader.dataset, batch_sampler=batches)
+    return DataLoader(loader.dataset, loader.batch_size, sampler=sampler)
+
+
+class Trainer:
+    def __init__(self, epochs=3, limit_val_batches=None, max_steps=-1,
+                 inject_into=None):
+        self.epochs, self.limit = epochs, limit_val_batches
+        self.max_steps, self.inject_into = max_steps, inject_into
+        self.processed = self.ready = self.steps = 0
+
+    def state_dict(self):
+        return {"processed": self.processed, "ready": self.ready,
+                "steps": self.steps}
+
+    def fit(self, train, val, training_step, validation_step, resume=None):
+        restarting = resume is not None
+        if restarting:
+            vars(self).update(resume)
+        if self.inject_into:
+            train = inject(train, *self.inject_into)
+        for _ in self.some(val, 2):     # the sanity check
+            pass
+        length = len(train)
+        if restarting and self.ready == length:     # saved at the last batch
+            self.processed, self.ready = self.processed + 1, 0
+        iterator = iter(train)
+        first = True
+        while self.processed < self.epochs and self.steps != self.max_steps:
+            self.set_epoch(train)
+            if not first:
+                iterator = iter(train)
+            first = False
+            while self.ready < length and self.steps != self.max_steps:
+                batch = next(iterator)
+                self.ready, self.steps = self.ready + 1, self.steps + 1
+                training_step(batch)
+            if self.ready < length:
+                return
+            self.set_epoch(val)
+            for batch in self.some(val, self.limit):
+                validation_step(batch)
+            self.processed, self.ready = self.processed + 1, 0
+
+    def set_epoch(self, loader):
+        for sampler in {loader.sampler,
+                        getattr(loader.batch_sampler, "sampler", None)}:
+            if hasattr(sampler, "set_epoch"):
+                sampler.set_epoch(self.processed)
+
+    def some(self, loader, limit):
+        count = len(loader) if limit is None else min(limit, len(loader))
+        iterator = iter(loader)
+        return [next(iterator) for _ in range(count)]

@@ -1,0 +1,176 @@
+"""The samplers under accelerate and the Hugging Face Trainer: a kill loses and
+repeats nothing. The loaders are loader_accelerate's."""
+
+import unittest
+import warnings
+
+from common import cases, main
+from loader_accelerate import DataLoaderShard, trainer
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+from torch.utils.data import DataLoader
+
+EPOCHS = 3
+
+
+def prepared(sampler, n, size, processes, process=0, workers=0):
+    return DataLoaderShard(DataLoader(range(n), size, sampler=sampler,
+                                      num_workers=workers),
+                           processes, process)
+
+
+class Accelerate(unittest.TestCase):
+    def killed(self, sampler, shard, stop):
+        """Batches up to the stop-th, the state there, and whether it was
+        warned."""
+        given = []
+        for _ in range(EPOCHS):
+            for batch in shard:
+                given.append(batch.tolist())
+                if len(given) == stop:
+                    return given, sampler.state_dict()
+
+    def test_every_batch(self):
+        """A new process counts its epochs from 0, and takes a batch ahead;
+        after the last batch of an epoch, there is no empty loop."""
+        for random, processes, workers in (
+                [(random, processes, 0) for random in cases(4, "accelerate")
+                 for processes in (1, 2, 3)] +
+                [(random, 2, 1) for random in cases(1, "workers")]):
+            size = random.randrange(1, 5)
+            n = size * processes * random.randrange(3, 9)
+
+            def make():
+                return Distributed(range(n), 1, 0, read_ahead=1)
+
+            whole = make()
+            shard = prepared(whole, n, size, processes)
+            unstopped = [batch.tolist() for _ in range(EPOCHS)
+                         for batch in shard]
+            self.assertEqual(len(unstopped), EPOCHS * len(shard))
+            for stop in range(1, len(unstopped)):
+                sampler = make()
+                given, state = self.killed(
+                    sampler, prepared(sampler, n, size, processes,
+                                      workers=workers), stop)
+                self.assertEqual(given, unstopped[:stop])
+                resumed = make()
+                resumed.load_state_dict(state)
+                shard = prepared(resumed, n, size, processes)
+                first = resumed.epoch
+                self.assertEqual(first, stop // len(shard))
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    left = [batch.tolist() for _ in range(EPOCHS - first)
+                            for batch in shard]
+                self.assertEqual(left, unstopped[stop:])
+                # One warning says so.
+                self.assertEqual(len(said), first > 0)
+                for each in said:
+                    self.assertIn(f"after a state of epoch {first}",
+                                  str(each.message))
+
+    def test_other_processes(self):
+        """Each of three goes on where two were."""
+        n, size = 120, 2
+
+        def make():
+            return Distributed(range(n), 1, 0, read_ahead=1)
+
+        for stop in range(1, 30):
+            seen, states = [], []
+            for process in range(2):
+                sampler = make()
+                given, state = self.killed(
+                    sampler, prepared(sampler, n, size, 2, process), stop)
+                seen += sum(given, [])
+                states.append(state)
+            self.assertEqual(*(each["state"].tolist() for each in states))
+            for process in range(3):
+                sampler = make()
+                sampler.load_state_dict(states[0])
+                if sampler.epoch == 0:
+                    seen += sum((batch.tolist() for batch in prepared(
+                        sampler, n, size, 3, process)), [])
+            # The last group of three may be short, which this shard drops.
+            self.assertEqual(len(seen), len(set(seen)))
+            self.assertLess(n - len(seen), 3 * size)
+
+    def test_set_epoch_that_goes_back(self):
+        for make in (lambda: Distributed(range(20), 1, 0),
+                     lambda: RoundRobin([9, 8], 2, 0, 1)):
+            whole = make()
+            orders = [list(whole) for _ in range(9)]
+            old = make()
+            old.set_epoch(3)
+            served = iter(old)
+            next(served)
+            state = old.state_dict()
+
+            def loaded():
+                sampler = make()
+                sampler.load_state_dict(state)
+                return sampler
+
+            # Relative, from there on, until begin().
+            sampler = loaded()
+            with self.assertWarnsRegex(UserWarning, r"means epoch n \+ 3"):
+                sampler.set_epoch(0)
+            self.assertEqual(list(sampler), orders[3][1:])
+            sampler.set_epoch(1)
+            self.assertEqual(list(sampler), orders[4])
+            sampler.set_epoch(3)
+            self.assertEqual(list(sampler), orders[6])
+            sampler.begin(1)
+            self.assertEqual(list(sampler), orders[1])
+            sampler.set_epoch(0)
+            self.assertEqual(list(sampler), orders[0])
+            # A framework that counts on, or something was taken: as it says.
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                sampler = loaded()
+                sampler.set_epoch(3)
+                sampler.set_epoch(0)
+                self.assertEqual(list(sampler), orders[0])
+                sampler = loaded()
+                next(iter(sampler))
+                sampler.set_epoch(0)
+                self.assertEqual(list(sampler), orders[0])
+                sampler = loaded()
+                sampler.begin(0)
+                self.assertEqual(list(sampler), orders[0])
+            for epoch in None, -1, 2**64, True, "1":
+                with self.assertRaisesRegex(ValueError, "epoch"):
+                    sampler.begin(epoch)
+
+    def test_read_ahead(self):
+        for wrong in None, -1, "1", 2**31:
+            with self.assertRaisesRegex(ValueError, "read_ahead"):
+                Distributed(range(9), 1, 0, read_ahead=wrong)
+        sampler = Distributed(range(50), 1, 0, batch_size=5, read_ahead=2)
+        served = iter(DataLoader(range(50), 5, sampler=sampler))
+        places = []
+        for _ in served:
+            places.append(sampler.start_iter)
+        self.assertEqual(places, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
+        self.assertEqual(sampler.epoch, 1)
+
+
+class Trainer(unittest.TestCase):
+    def test_the_trainers_own_way(self):
+        """It skips by number: right without a state of ours."""
+        for processes in 1, 2:
+            n = 60
+            shard = prepared(Distributed(range(n), 1, 0), n, 3, processes)
+            whole = [batch.tolist() for batch in trainer(shard, EPOCHS, 0)]
+            self.assertEqual(len({tuple(batch) for batch in whole}),
+                             len(whole))
+            for done in range(len(whole)):
+                shard = prepared(Distributed(range(n), 1, 0), n, 3, processes)
+                left = [batch.tolist()
+                        for batch in trainer(shard, EPOCHS, done)]
+                self.assertEqual(left, whole[done:])
+
+
+if __name__ == "__main__":
+    main()

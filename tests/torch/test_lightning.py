@@ -1,0 +1,128 @@
+"""The samplers under Lightning, whose way of calling is loader_lightning's:
+every sample exactly once an epoch, through a kill, on two ranks."""
+
+import itertools
+import unittest
+
+from common import main
+from loader_lightning import Trainer
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+from torch.utils.data import DataLoader, DistributedSampler
+
+N, EPOCHS, WORLD = 40, 3, 2
+
+
+class Killed(Exception):
+    pass
+
+
+def flat(rank, workers):
+    sampler = Distributed(range(N), WORLD, rank, seed=7)
+    return sampler, DataLoader(range(N), 3, sampler=sampler,
+                               num_workers=workers)
+
+
+def mixed(rank, workers):
+    sampler = RoundRobin([N // 2, N // 2], 5, rank, WORLD, stop="all")
+    return sampler, DataLoader(range(N), batch_sampler=sampler,
+                               num_workers=workers)
+
+
+class Lightning(unittest.TestCase):
+    def fit(self, make, rank, workers, stop=None, checkpoint=None, **options):
+        """What a process trains and validates on, and its last checkpoint."""
+        sampler, train = make(rank, workers)
+        if checkpoint:
+            sampler.load_state_dict(checkpoint["sampler"])
+        val = DataLoader(range(N), 4, sampler=Distributed(
+            range(N), WORLD, rank, seed=1))
+        trainer = Trainer(EPOCHS, inject_into=(
+            (WORLD, rank) if options.pop("use_distributed_sampler", True)
+            else None), **options)
+        trained, validated, saved = [], [], None
+
+        def step(batch):
+            nonlocal saved
+            trained.append(batch.tolist())
+            saved = {"sampler": sampler.state_dict(),
+                     "trainer": trainer.state_dict()}
+            if len(trained) == stop:
+                raise Killed
+
+        try:
+            trainer.fit(train, val, step, validated.append,
+                        checkpoint and checkpoint["trainer"])
+        except Killed:
+            pass
+        return trained, validated, saved
+
+    def test_every_batch(self):
+        for make, injected in (flat, True), (flat, False), (mixed, False):
+            whole = [self.fit(make, rank, 0, use_distributed_sampler=injected)
+                     for rank in range(WORLD)]
+            length = len(make(0, 0)[1])
+            for epoch in range(EPOCHS):
+                seen = [sum(trained[epoch * length:][:length], [])
+                        for trained, _, _ in whole]
+                self.assertEqual(sorted(sum(seen, [])), list(range(N)))
+            for rank, workers in itertools.product(range(WORLD), (0, 1)):
+                trained, _, _ = whole[rank]
+                self.assertEqual(len(trained), EPOCHS * length)
+                stops = range(1, len(trained)) if not workers else (
+                    2, length, length + 1)
+                for stop in stops:
+                    begun, _, saved = self.fit(
+                        make, rank, workers, stop,
+                        use_distributed_sampler=injected)
+                    left, _, _ = self.fit(
+                        make, rank, workers, checkpoint=saved,
+                        use_distributed_sampler=injected)
+                    self.assertEqual(begun + left, trained)
+
+    def test_validation(self):
+        """The sanity check costs nothing, and what is limited sees the same
+        samples whenever the epoch is."""
+        for limit in None, 2:
+            _, whole, _ = self.fit(flat, 0, 0, limit_val_batches=limit)
+            count = limit or 5
+            self.assertEqual(len(whole), EPOCHS * count)
+            val = Distributed(range(N), WORLD, 0, seed=1)
+            for epoch in range(EPOCHS):
+                val.begin(epoch)
+                self.assertEqual(
+                    sum((b.tolist() for b in whole[epoch * count:][:count]),
+                        []), list(val)[:4 * count])
+
+    def test_max_steps(self):
+        trained, _, saved = self.fit(flat, 0, 0, max_steps=9)
+        whole, _, _ = self.fit(flat, 0, 0)
+        self.assertEqual(trained, whole[:9])
+        left, _, _ = self.fit(flat, 0, 0, checkpoint=saved, max_steps=13)
+        self.assertEqual(left, whole[9:13])
+
+    def test_it_is_a_distributed_sampler(self):
+        """With its attributes, and without a process group."""
+        ours = Distributed(range(25), 3, 1, seed=4, drop_last=True)
+        theirs = DistributedSampler(range(25), 3, 1, seed=4, drop_last=True)
+        self.assertIsInstance(ours, DistributedSampler)
+        for name in vars(theirs):
+            if name != "dataset":
+                self.assertEqual(getattr(ours, name), getattr(theirs, name))
+        self.assertEqual(len(ours), len(theirs))
+
+    def test_a_round_robin_is_not_made_again(self):
+        """Neither around a sampler that Lightning makes, nor by keyword."""
+        with self.assertRaisesRegex(TypeError,
+                                    "use_distributed_sampler=False"):
+            self.fit(mixed, 0, 0)
+        for sampler in Distributed(range(9), 1, 0), DistributedSampler(
+                range(9), 1, 0):
+            with self.assertRaisesRegex(TypeError, type(sampler).__name__):
+                RoundRobin(sampler, batch_size=2, drop_last=False)
+            with self.assertRaisesRegex(TypeError, "sampler"):
+                RoundRobin(sampler=sampler, batch_size=2, drop_last=False)
+
+
+if __name__ == "__main__":
+    main()

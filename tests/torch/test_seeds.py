@@ -1,0 +1,118 @@
+"""sample_seed: a function of seed, stream, epoch and sample alone, the same in
+any worker and after a resume."""
+
+import copy
+import pickle
+import unittest
+
+from common import cases, main
+from statesampler import Mix, Sampler
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+from torch.utils.data import DataLoader, Dataset
+
+
+class Seeds(Dataset):
+    """Each sample is its seed."""
+
+    def __init__(self, make):
+        self.sampler = make()
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return index, self.sampler.sample_seed(index) >> 1
+
+
+MAKERS = (lambda: Distributed(range(40), 2, 1, seed=9),
+          lambda: RoundRobin([15, 25], 3, 0, 1, seed=9, stop="all"))
+
+
+def loader(data, **options):
+    sampler = data.sampler
+    how = (dict(sampler=sampler, batch_size=6)
+           if isinstance(sampler, Distributed) else
+           dict(batch_sampler=sampler))
+    return DataLoader(data, **how, **options)
+
+
+def pairs(batch):
+    return list(zip(*(column.tolist() for column in batch)))
+
+
+class SampleSeeds(unittest.TestCase):
+    def test_a_function(self):
+        for random in cases(100, "seeds"):
+            seed, epoch = random.randrange(2**64), random.randrange(2**64)
+            index = random.randrange(50)
+            for cursor, sampler in (
+                    (Sampler(50, 0, 1, seed=seed),
+                     Distributed(range(50), 4, 3, seed=seed)),
+                    (Mix([20, 30], 0, 1, seed=seed),
+                     RoundRobin([20, 30], 7, 1, 2, seed=seed))):
+                want = cursor.sample_seed(epoch, index)
+                self.assertEqual(sampler.sample_seed(index, epoch), want)
+                sampler.begin(epoch)
+                self.assertEqual(sampler.sample_seed(index), want)
+        seeds = {maker().sample_seed(index, epoch) for maker in MAKERS
+                 for index in range(40) for epoch in range(50)}
+        # The round robin's first dataset has the other sampler's seed and
+        # stream, and so its seeds.
+        self.assertEqual(len(seeds), 50 * (40 + 25))
+
+    def test_in_workers(self):
+        """Of the loop's epoch: with workers that are forked for each loop, or
+        stay, or are spawned."""
+        for make in MAKERS:
+            want = make()
+            for options in ({}, {"num_workers": 1}, {
+                    "num_workers": 2, "persistent_workers": True}, {
+                    "num_workers": 1, "persistent_workers": True,
+                    "multiprocessing_context": "spawn"}):
+                data = Seeds(make)
+                served = loader(data, **options)
+                state = None
+                for epoch in range(3):
+                    for i, batch in enumerate(served):
+                        for index, seed in pairs(batch):
+                            self.assertEqual(seed, want.sample_seed(
+                                index, epoch) >> 1)
+                        if (epoch, i) == (1, 1):
+                            state = data.sampler.state_dict()
+                data = Seeds(make)
+                data.sampler.load_state_dict(state)
+                for index, seed in pairs(next(iter(loader(data, **options)))):
+                    self.assertEqual(seed, want.sample_seed(index, 1) >> 1)
+
+    def test_copies(self):
+        """Each has an epoch of its own."""
+        for way in (copy.copy, copy.deepcopy,
+                    lambda it: pickle.loads(pickle.dumps(it))):
+            for make in MAKERS:
+                sampler, pure = make(), make()
+                sampler.begin(3)
+                double = way(sampler)
+                self.assertEqual(double.sample_seed(5),
+                                 pure.sample_seed(5, 3))
+                double.begin(4)
+                self.assertEqual(sampler.sample_seed(5),
+                                 pure.sample_seed(5, 3))
+                served = DataLoader([0], num_workers=1, collate_fn=lambda _:
+                                    double.sample_seed(5) >> 1,
+                                    persistent_workers=True)
+                for epoch in 4, 6:
+                    double.begin(epoch)
+                    self.assertEqual(list(served),
+                                     [pure.sample_seed(5, epoch) >> 1])
+
+    def test_bad_arguments(self):
+        for make in MAKERS:
+            for index, epoch in ((-1, 0), (2**64, 0), ("1", 0), (True, 0),
+                                 (0, -1), (0, 2**64), (0, 1.5)):
+                with self.assertRaisesRegex(ValueError, "index|epoch"):
+                    make().sample_seed(index, epoch)
+
+
+if __name__ == "__main__":
+    main()

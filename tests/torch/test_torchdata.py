@@ -1,0 +1,142 @@
+"""The samplers in torchdata's StatefulDataLoader: its own states are exact.
+
+The loader is loader_torchdata's, and torchdata's own where it is installed."""
+
+import copy
+import itertools
+import unittest
+
+import loader_torchdata
+from common import cases, main, raw
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+
+LOADERS = [loader_torchdata.StatefulDataLoader]
+try:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    LOADERS.append(StatefulDataLoader)
+except ImportError:
+    pass
+
+
+def kinds(random):
+    """A maker of equal samplers for a rank of a world, and how a loader takes
+    one."""
+    n, seed = 24 * random.randrange(1, 5), random.randrange(99)
+    size, drop_last = random.choice([2, 3, 5]), random.random() < .5
+    yield (n, lambda rank, world: Distributed(range(n), world, rank,
+                                              seed=seed),
+           lambda sampler: dict(sampler=sampler, batch_size=size,
+                                drop_last=drop_last))
+    yield (3 * n, lambda rank, world: RoundRobin(
+        [n, 2 * n], size, rank, world, seed=seed, stop="all"),
+        lambda sampler: dict(batch_sampler=sampler))
+
+
+def listed(loader):
+    return [batch.tolist() for batch in loader]
+
+
+class Torchdata(unittest.TestCase):
+    def every_batch(self, kind, make_loader, ways):
+        """A state after each batch, loaded by another loader, goes on with
+        what this one is still given; so does the sampler's own."""
+        n, make, how = kind
+        unstopped = make_loader(range(n), **how(make(0, 2)))
+        epochs = [listed(unstopped) for _ in range(3)]
+        self.assertNotEqual(epochs[0], epochs[1])
+        for options in ways:
+            sampler = make(0, 2)
+            loader = make_loader(range(n), **how(sampler), **options)
+            self.resumed(kind, make_loader, options, loader.state_dict(),
+                         epochs)
+            for epoch in range(2):
+                for i, batch in enumerate(loader):
+                    self.assertEqual(batch.tolist(), epochs[epoch][i])
+                    self.assertEqual(sampler.epoch, epoch)
+                    left = [epochs[epoch][i + 1:]] + epochs[epoch + 1:]
+                    self.resumed(kind, make_loader, options,
+                                 loader.state_dict(), left)
+                    # The sampler's own state has no empty loop.
+                    other = make(0, 2)
+                    other.load_state_dict(sampler.state_dict())
+                    left = left if left[0] else left[1:]
+                    again = make_loader(range(n), **how(other))
+                    self.assertEqual(listed(again), left[0])
+                self.resumed(kind, make_loader, options, loader.state_dict(),
+                             epochs[epoch + 1:])
+
+    def resumed(self, kind, make_loader, options, state, left):
+        n, make, how = kind
+        loader = make_loader(range(n), **how(make(0, 2)), **options)
+        loader.load_state_dict(copy.deepcopy(state))
+        for want in left[:2]:
+            self.assertEqual(listed(loader), want)
+
+    def test_every_batch(self):
+        for make_loader in LOADERS:
+            for random in cases(6, "torchdata"):
+                for kind in kinds(random):
+                    self.every_batch(kind, make_loader, [{}])
+
+    def test_every_batch_with_workers(self):
+        for make_loader in LOADERS:
+            for random in cases(1, "torchdata, workers"):
+                for kind in kinds(random):
+                    self.every_batch(kind, make_loader, [
+                        dict(num_workers=1),
+                        dict(num_workers=2, persistent_workers=True)])
+
+    def test_four_workers(self):
+        """At one batch: they take their time to start."""
+        for make_loader in LOADERS:
+            n, make, how = next(kinds(next(cases(1, "four"))))
+            whole = listed(make_loader(range(n), **how(make(0, 2))))
+            loader = make_loader(range(n), **how(make(0, 2)), num_workers=4)
+            for _ in itertools.islice(loader, 3):
+                pass
+            self.resumed((n, make, how), make_loader, dict(num_workers=4),
+                         loader.state_dict(), [whole[3:]])
+
+    def test_other_ranks(self):
+        """Each loads rank 0's state: every sample once."""
+        for make_loader in LOADERS:
+            for random in cases(10, "ranks"):
+                n, make, _ = next(kinds(random))
+                before = [make_loader(range(n), sampler=make(rank, 2),
+                                      batch_size=2) for rank in range(2)]
+                stop = random.randrange(1, n // 4)
+                seen = [listed(itertools.islice(each, stop))
+                        for each in before]
+                state = before[0].state_dict()
+                for rank in range(4):
+                    after = make_loader(range(n), sampler=make(rank, 4),
+                                        batch_size=2)
+                    after.load_state_dict(copy.deepcopy(state))
+                    seen.append(listed(after))
+                self.assertEqual(
+                    sorted(index for one in seen for batch in one
+                           for index in batch), list(range(n)))
+
+    def test_the_protocol(self):
+        """Of an iterator: what was drawn, whatever was handed out."""
+        for sampler, other in (
+                (Distributed(range(30), 1, 0), Distributed(range(30), 1, 0)),
+                (RoundRobin([7, 9], 2, 0, 1), RoundRobin([7, 9], 2, 0, 1))):
+            whole = list(sampler)
+            drawn = iter(other)
+            for i in range(len(whole)):
+                self.assertEqual(next(drawn), whole[i])
+                sampler.begin(5)
+                again = iter(sampler)
+                again.load_state_dict(drawn.state_dict())
+                self.assertEqual(raw(again.state_dict()),
+                                 raw(drawn.state_dict()))
+                self.assertEqual(list(again), whole[i + 1:])
+                self.assertEqual(sampler.epoch, 1)
+            with self.assertRaisesRegex(RuntimeError, "before the first"):
+                drawn.load_state_dict(drawn.state_dict())
+
+
+if __name__ == "__main__":
+    main()
