@@ -509,9 +509,9 @@ MIXES
    table of turns and weights, and one call before each turn, on all ranks
    before they save or on all after it. Let a stage be as long as several of
    its periods: what begins anew begins with the same sources, so that with
-   other weights before every turn one source would take them all. at and seek know the present weights
-   only: who looks farther than the turn of a change seeks that turn, weighs,
-   and goes on from there (examples/blend.c).
+   other weights before every turn one source would take them all. at and seek
+   know the present weights only: who looks farther than the turn of a change
+   seeks that turn, weighs, and goes on from there (examples/blend.c).
 
    A mix is elastic as a sampler is. After loading a state in another shape,
    or with another drop_last, every source goes on where it was and turns go on
@@ -1110,8 +1110,8 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
    batch_size and a load of its own state would, so with the present as base.
    In the same shape it only becomes the sampler of another rank, base and all:
    a copy, reshaped, tells by `at` what that rank has in any step. 0 means 1 as
-   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH, EINVAL_BATCH_SIZE: nothing
-   is changed. */
+   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH, EINVAL_BATCH_SIZE:
+   nothing is changed. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
@@ -4095,9 +4095,11 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
 
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 {
-    statesampler_priv_spot *now = &s->run.now;
-    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
-    STATESAMPLER_ASSERT(s->run.world_size != 0);
+    statesampler_priv_spot *now;
+    int carry;
+    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    now = &s->run.now;
+    carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
     if (num_samples > STATESAMPLER_MAX_SAMPLES) {
         return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }

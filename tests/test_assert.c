@@ -22,6 +22,8 @@ static unsigned char state[STATESAMPLER_STATE_BYTES];
 static uint64_t out[100];
 static size_t size;
 
+static const uint32_t even[2] = {1, 1};
+
 static int came_back;
 
 #define CALL(call)             \
@@ -91,6 +93,15 @@ static void check_sampler(void)
     RIGHT(statesampler_seek(&sampler, 0));
     WRONG(statesampler_seek(NULL, 0));
     WRONG(statesampler_seek(&blank, 0));
+    RIGHT(statesampler_reshape(&sampler, 0, 1, 1));
+    WRONG(statesampler_reshape(NULL, 0, 1, 1));
+    WRONG(statesampler_reshape(&blank, 0, 1, 1));
+    RIGHT(statesampler_resize(&sampler, 100));
+    WRONG(statesampler_resize(NULL, 100));
+    WRONG(statesampler_resize(&blank, 100));
+    RIGHT(statesampler_sample_seed(&sampler, 0, 1));
+    WRONG(statesampler_sample_seed(NULL, 0, 1));
+    WRONG(statesampler_sample_seed(&blank, 0, 1));
     RIGHT(VOID(statesampler_begin(&sampler, 1)));
     WRONG(VOID(statesampler_begin(NULL, 1)));
     WRONG(VOID(statesampler_begin(&blank, 1)));
@@ -166,6 +177,13 @@ static void check_mix(void)
     RIGHT(statesampler_mix_seek(&mix, 0));
     WRONG(statesampler_mix_seek(NULL, 0));
     WRONG(statesampler_mix_seek(&none, 0));
+    RIGHT(statesampler_mix_weigh(&mix, even));
+    WRONG(statesampler_mix_weigh(NULL, even));
+    WRONG(statesampler_mix_weigh(&none, even));
+    WRONG(statesampler_mix_weigh(&mix, NULL));
+    RIGHT(statesampler_mix_reshape(&mix, 0, 1));
+    WRONG(statesampler_mix_reshape(NULL, 0, 1));
+    WRONG(statesampler_mix_reshape(&none, 0, 1));
     RIGHT(statesampler_mix_turn(&mix));
     WRONG(statesampler_mix_turn(NULL));
     WRONG(statesampler_mix_turn(&none));

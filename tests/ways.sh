@@ -6,8 +6,9 @@
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
-# A name; how much is asked (full or reduced, or apart: by questions of its
-# own); what else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a
+# A name; how much is asked (full or reduced; bulk: reduced, and only of the
+# tests that fill many indices at once, where alone vectors can go wrong; apart:
+# by questions of its own); what else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a
 # library without which an empty program does not link); the compiler.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
@@ -22,25 +23,33 @@ gcc-O0         reduced -            gcc -O0 $c99
 gcc-O3         reduced -            gcc -O3 $c99
 gcc-Os         reduced -            gcc -Os $c99
 gcc-plain      reduced -            gcc -O2 $c99 -ffreestanding
-gcc-avx2       reduced cpu=avx2     gcc -O3 $c99 -mavx2
-gcc-avx512bw   reduced cpu=avx512bw gcc -O3 $c99 -mavx512bw
+gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
+gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw
 gcc-sanitize   reduced runtime      gcc $sanitize $c99
 clang          reduced -            clang -O2 $c99
-clang-avx2     reduced cpu=avx2     clang -O3 $c99 -mavx2
-clang-avx512bw reduced cpu=avx512bw clang -O3 $c99 -mavx512bw
+clang-avx2     bulk    cpu=avx2     clang -O3 $c99 -mavx2
+clang-avx512bw bulk    cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize reduced runtime      clang $sanitize $c99
 c++98          reduced -            g++ -O2 -std=c++98 $strict
-c++11          reduced -            g++ -O2 -std=c++11 $strict
 c++20          reduced -            g++ -O2 -std=c++20 $strict
 tcc            reduced -            tcc
 arm            reduced qemu-arm     $arm
-arm-neon       reduced qemu-arm     $arm -mfpu=neon
+arm-neon       bulk    qemu-arm     $arm -mfpu=neon
 aarch64        reduced qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
 nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
+}
+
+# Whether a test fills many indices at once.
+bulk() { # TEST
+    case $1 in
+    test_perm | test_perm_map | test_vectors | test_sampler | test_elastic | \
+        test_locate | test_mix | test_stages) ;;
+    *) return 1 ;;
+    esac
 }
 
 # What tests/core.c needs to have all its parts.

@@ -1,4 +1,4 @@
-# tests.sh - every tests/test_*.c, compiled and run in every way of
+# tests.sh - every tests/test_*.c, compiled and run in the ways of
 # tests/ways.sh.
 
 # One test in one way, perhaps run by something.
@@ -79,8 +79,11 @@ questions() {
     # the same time do not both compile the core of a way.
     for test in $tests; do
         while read -r way amount need; do
-            [ $amount = apart ] ||
-                ask "$test: $way, $amount" try $way $test $amount $need
+            case $amount in
+            apart) continue ;;
+            bulk) bulk $test && amount=reduced || continue ;;
+            esac
+            ask "$test: $way, $amount" try $way $test $amount $need
         done <$run/ways
     done
     if grep -q '^windows ' $run/ways; then
