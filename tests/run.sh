@@ -4,6 +4,7 @@
 #     [7/500] ok   QUESTION      [8/500] FAIL QUESTION, and what it printed
 #     skip QUESTION: TOOL is not here
 # The last line is the sum. ONLY=pattern asks only the questions it matches.
+# build/test/times has the user's and the system's time that each one took.
 # tests/README.md says where a new question goes.
 
 export LC_ALL=C
@@ -45,6 +46,9 @@ END
     ) >$folder/out 2>&1 </dev/null
     status=$?
     report >$folder.new
+    # The processor time of all that the call has started, by the shell.
+    times >$folder/times
+    printf '%s\t%s\n' "$(sed -n 2p $folder/times)" "$question" >$folder.time
     rm -rf $folder
     mv $folder.new $folder.txt
 }
@@ -82,6 +86,7 @@ answer_all() {
             -e "s#^FAIL#[$number/$count] &#" $run/$number.txt
     done
     wait $children
+    cat $run/*.time >build/test/times
     cat $run/skipped $run/*.txt >$run/log
     passed=$(grep -c '^ok ' $run/log)
     failed=$(grep -c '^FAIL ' $run/log)
