@@ -7,8 +7,10 @@
 # One line per question; scratch files are kept in FOLDER/examples.
 set -u
 
-bin=${1:?usage: sh tests/examples.sh FOLDER-OF-THE-EXAMPLES}
+bin=${1:?usage: sh tests/examples.sh FOLDER-OF-THE-EXAMPLES [CORE]}
 case $bin in /*) ;; *) bin=$PWD/$bin ;; esac
+# The header's functions, if they need not be compiled with each example.
+core=${2:+-DSTATESAMPLER_IMPLEMENTATION_INCLUDED $PWD/$2}
 root=$PWD
 work=$bin/examples
 mkdir -p "$work" && cd "$work" && rm -rf ./* || exit 1
@@ -197,10 +199,10 @@ all_verdicts() {
 # Compiled with a broken library: the last line and the status must say so.
 all_notice() {
     for name in $(all_but none); do
-        stb=
-        [ $name != grow ] || stb="-DSTATESAMPLER_STB_DS $stb_flags"
+        with=$core
+        [ $name != grow ] || with="-DSTATESAMPLER_STB_DS $stb_flags"
         printf '#include "%s"\n' tests/broken.h examples/$name.c >broken.c
-        ${CC:-cc} -std=c99 -O0 -w -I"$root" $stb -o broken_$name broken.c \
+        ${CC:-cc} -std=c99 -O0 -w -I"$root" $with -o broken_$name broken.c \
             -lm -pthread
         status 1 run ./broken_$name
         grep -qE 'FAILED|WRONG|NO$' out err || {

@@ -6,23 +6,24 @@
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
-# A name; how much is asked (full or reduced; bulk: reduced, and only of the
-# tests that fill many indices at once, where alone vectors can go wrong; apart:
-# by questions of its own); what else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a
-# library without which an empty program does not link); the compiler.
+# A name; how much is asked (full; reduced; core: reduced, of the tests that
+# share the core of a way; bulk: reduced, of the tests that fill many indices at
+# once, where alone vectors can go wrong; apart: by questions of its own); what
+# else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a library
+# without which an empty program does not link); the compiler.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
-    sanitize='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all'
+    sanitize='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
     # The emulator hands on numbers of folders that do not fit 32 bits.
     lfs='-D_FILE_OFFSET_BITS=64'
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
-gcc-O0         reduced -            gcc -O0 $c99
-gcc-O3         reduced -            gcc -O3 $c99
-gcc-Os         reduced -            gcc -Os $c99
-gcc-plain      reduced -            gcc -O2 $c99 -ffreestanding
+gcc-O0         core    -            gcc -O0 $c99
+gcc-O3         core    -            gcc -O3 $c99
+gcc-Os         core    -            gcc -Os $c99
+gcc-plain      core    -            gcc -O2 $c99 -ffreestanding
 gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
 gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw
 gcc-sanitize   reduced runtime      gcc $sanitize $c99
@@ -30,12 +31,12 @@ clang          reduced -            clang -O2 $c99
 clang-avx2     bulk    cpu=avx2     clang -O3 $c99 -mavx2
 clang-avx512bw bulk    cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize reduced runtime      clang $sanitize $c99
-c++98          reduced -            g++ -O2 -std=c++98 $strict
+c++98          core    -            g++ -O2 -std=c++98 $strict
 c++20          reduced -            g++ -O2 -std=c++20 $strict
-tcc            reduced -            tcc
+tcc            core    -            tcc
 arm            reduced qemu-arm     $arm
 arm-neon       bulk    qemu-arm     $arm -mfpu=neon
-aarch64        reduced qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
+aarch64        core    qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
@@ -43,11 +44,16 @@ nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
-# Whether a test fills many indices at once.
-bulk() { # TEST
-    case $1 in
-    test_perm | test_perm_map | test_vectors | test_sampler | test_elastic | \
-        test_locate | test_mix | test_stages) ;;
+# Whether a test is asked where so much is asked.
+asked() { # TEST AMOUNT
+    case $2:$1 in
+    full:* | bulk:test_perm | core:test_perm_map | bulk:test_perm_map | \
+        bulk:test_vectors | bulk:test_sampler | bulk:test_elastic | \
+        bulk:test_locate | bulk:test_mix | bulk:test_stages) ;;
+    # These are about words of the source, not about a compiler's code.
+    reduced:test_assert | reduced:test_size16) return 1 ;;
+    reduced:*) ;;
+    core:*) ! own tests/$1.c ;;
     *) return 1 ;;
     esac
 }

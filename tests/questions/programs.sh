@@ -1,11 +1,14 @@
 # programs.sh - the programs around the header: examples, the reference, the
 # bench and the statistics.
 
-# Compiled as their users do, but no warning is let pass.
+# Compiled as their users do, but no warning is let pass, and the header's
+# functions are compiled once for all; grow.c has its own, and its own stb_ds.h.
 examples() {
-    strict=$(echo $STRICT)
-    (cd "$root" && "$MAKE" -s examples CFLAGS="$CFLAGS $strict" &&
-        sh tests/examples.sh build)
+    strict=$(echo $STRICT) core=build/test/cc/core.o
+    (cd "$root" && "$MAKE" -s build/quickstart ${STB_FLAGS:+build/grow} \
+        $core CFLAGS="$CFLAGS $strict" && "$MAKE" -s examples \
+        CFLAGS="$CFLAGS $strict -DSTATESAMPLER_IMPLEMENTATION_INCLUDED" \
+        LDFLAGS="$LDFLAGS $core" && sh tests/examples.sh build $core)
 }
 
 # The kept vectors are what the reference prints today.

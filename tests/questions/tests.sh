@@ -79,10 +79,8 @@ questions() {
     # the same time do not both compile the core of a way.
     for test in $tests; do
         while read -r way amount need; do
-            case $amount in
-            apart) continue ;;
-            bulk) bulk $test && amount=reduced || continue ;;
-            esac
+            asked $test $amount || continue
+            [ $amount = full ] || amount=reduced
             ask "$test: $way, $amount" try $way $test $amount $need
         done <$run/ways
     done
