@@ -214,6 +214,9 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-i686-linux-gnu libc6-dev-i386-cross \
+    gcc-mips-linux-gnu libc6-dev-mips-cross \
+    gcc-m68k-linux-gnu libc6-dev-m68k-cross \
+    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross musl-tools \
     gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr libsimavr-dev \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \

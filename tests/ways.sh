@@ -7,9 +7,10 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
 # A name; how much is asked (full or reduced; bulk: reduced, and only of the
-# tests that fill many indices at once, where alone vectors can go wrong; apart:
-# by questions of its own); what else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a
-# library without which an empty program does not link); the compiler.
+# tests that fill many indices at once, where alone vectors can go wrong; sum:
+# no test; apart: by questions of its own); what else it needs (the tool that
+# runs it, cpu=FEATURE, or `runtime`: a library without which an empty program
+# does not link); the compiler. The checksum of every part is asked in all.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -38,6 +39,10 @@ arm-neon       bulk    qemu-arm     $arm -mfpu=neon
 aarch64        reduced qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
+mips           sum     qemu-mips    mips-linux-gnu-gcc -O2 $c99 -static
+m68k           sum     qemu-m68k    m68k-linux-gnu-gcc -O2 $c99 -static
+riscv64        sum     qemu-riscv64 riscv64-linux-gnu-gcc -O2 $c99 -static
+musl           sum     -            musl-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
 nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
@@ -81,10 +86,13 @@ compile_by_way() { # WAY SOURCE TARGET
     elif own "$2"; then
         set -- $around "$2" -lm
     else
-        core=$(dirname "$3")/core.o
+        core=$(dirname "$3")/core.o more=
+        [ "$2" != tests/checksum.c ] ||
+            more='-Iexamples/firmware examples/firmware/host.c'
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
-        set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $core -lm
+        set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $more $core \
+            -lm
     fi
     set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"
