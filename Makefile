@@ -17,7 +17,7 @@ help:
 	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
 	@echo '                 about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 970 MB to fetch, 4.8 GB on disk'
+	@echo '                 1.1 GB to fetch, 5.1 GB on disk'
 	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,100 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
@@ -214,6 +214,9 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
     gcc-i686-linux-gnu libc6-dev-i386-cross \
+    gcc-mips-linux-gnu libc6-dev-mips-cross \
+    gcc-m68k-linux-gnu libc6-dev-m68k-cross \
+    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross musl-tools \
     gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr libsimavr-dev \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \

@@ -602,7 +602,10 @@ CHANGES
           sources of a mix have batch sizes of their own. mix_load takes over
           the weights of the state, and so does mixture_load where the
           datasets are the same: EMISMATCH_WEIGHT and EINVAL_SOURCE_BATCH_SIZE
-          are gone.
+          are gone. init refuses a batch that a size_t of 16 bits cannot count:
+          EINVAL_BATCH_SIZE. Windows: paths are UTF-8 and may be long, and
+          save_file waits up to a second for whoever has the file open.
+          STATESAMPLER_HOSTED without POSIX or Windows is an #error.
    0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
           those of 0.2.0.
           What a program of 0.2 must change:

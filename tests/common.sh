@@ -53,6 +53,26 @@ quietly() { # COMMAND...
     }
 }
 
+# Makes a file; what make printed is the complaint if it fails.
+made() { # FILE
+    (cd "$root" && "$MAKE" -s "$1") >said 2>&1 || {
+        cat said
+        return 1
+    }
+}
+
+# What tests/checksum.c printed into `here` must be what it prints when this
+# computer's compiler has made it.
+same_checksum() { # SIZES
+    made build/test/cc/checksum && "$root/build/test/cc/checksum" >there
+    grep -q '^checksum [0-9a-f]* of [1-9]' there
+    cmp here there || {
+        cat here there
+        return 1
+    }
+    sed "s/^checksum/note:/; s/\$/, $1/" here
+}
+
 # --- Compiling the header by itself -------------------------------------------
 
 # The optional parts that can be compiled here.

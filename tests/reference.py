@@ -497,6 +497,7 @@ def add_perm(n, key, first, stride, count):
     seed, epoch, stream = key
     perm = Perm(n, epoch_key(*key))
     xs = [first + i * stride for i in range(count)]
+    assert 0 <= first <= xs[-1] < n
     indices = [perm.at(x) for x in xs]
     positions = [perm.inverse(x) for x in xs]
     digest = Digest()
@@ -533,7 +534,8 @@ def add_perms():
         if n <= 512:
             add_perm(n, key, 0, 1, n)
         elif i % 2 == 0:
-            add_perm(n, key, i, n // 301, 300)
+            # The last position is below n.
+            add_perm(n, key, i, min(n // 301, (n - 1 - i) // 299), 300)
         else:
             add_perm(n, key, n - 300, 1, 300)
     for n in [1000003, 2**40]:

@@ -6,19 +6,28 @@
 # What cannot be measured here has a line "skip NAME: TOOL is not here".
 
 . tests/common.sh
-cortex='arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb'
+
+# How a small core's programs are compiled and linked. The linker for AVR wants
+# to know how much flash there is.
+core() { # NAME
+    case $1 in
+    Cortex-M0) prefix=arm-none-eabi- flags='-mcpu=cortex-m0 -mthumb' link= ;;
+    RISC-V) prefix=riscv64-unknown-elf- link='-m elf32lriscv'
+        flags='-march=rv32imc -mabi=ilp32 -misa-spec=2.2' ;;
+    AVR) prefix=avr- flags='-mmcu=atmega1284p' link='-m avr51' ;;
+    esac
+}
 
 # A name, its limit in bytes, and the command that prints the bytes.
 sizes() {
-    size 'code, Cortex-M0 -Os, perm' 1536 code_of '_perm_'
-    size 'code, Cortex-M0 -Os, sampler' 8192 \
-        code_of '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_'
-    size 'code, Cortex-M0 -Os, sampler and mix' 12800 \
-        code_of '' '_error$|_audit_'
+    code Cortex-M0 1536 8192 12800
+    code RISC-V 1536 10752 18432
+    code AVR 6144 37888 61440
     # Without vectors the limit is the same for all functions.
-    for level in -Os -O2 -O3; do
-        size "stack, Cortex-M0 $level" 1024 \
-            stack_of all $cortex $level -ffreestanding
+    for core in Cortex-M0 RISC-V AVR; do
+        for level in -Os -O2 -O3; do
+            size "stack, $core $level" 1024 core_stack $core $level
+        done
     done
     for level in -O0 -Os -O2 -O3; do
         gcc_stack $level
@@ -26,6 +35,13 @@ sizes() {
     for option in $x86; do
         gcc_stack -O3 $option
     done
+}
+
+code() { # CORE LIMIT_OF_PERM OF_SAMPLER OF_SAMPLER_AND_MIX
+    size "code, $1 -Os, perm" $2 code_of $1 '_perm_'
+    size "code, $1 -Os, sampler" $3 code_of $1 \
+        '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_'
+    size "code, $1 -Os, sampler and mix" $4 code_of $1 '' '_error$|_audit_'
 }
 
 gcc_stack() { # OPTION...
@@ -36,31 +52,63 @@ gcc_stack() { # OPTION...
 # Bytes of code and constants of a program that uses the public functions of a
 # pattern, but those of another: its table of pointers to them is the root, and
 # what they do not reach is thrown away. Without the compiler's helpers.
-code_of() { # PATTERN [BUT]
-    freestanding core.o $cortex -Os
-    arm-none-eabi-nm core.o | sed -n 's/.* T //p' | grep -E -e "$1" |
-        grep -vE -e "${2:-^$}" >used
+code_of() { # CORE PATTERN [BUT]
+    core $1
+    freestanding core.o ${prefix}gcc $flags -Os
+    ${prefix}nm core.o | sed -n 's/.* T //p' | grep -E -e "$2" |
+        grep -vE -e "${3:-^$}" >used
     { source_of IMPLEMENTATION
       echo 'extern const void *const root[];'
       echo 'const void *const root[] = {'
       sed 's/.*/(const void *)&,/' used
       echo '};'
-    } | compile c part.o $cortex -w -std=c99 -ffreestanding -Os \
+    } | compile c part.o ${prefix}gcc $flags -w -std=c99 -ffreestanding -Os \
         -ffunction-sections -fdata-sections
-    arm-none-eabi-ld --gc-sections -e root --unresolved-symbols=ignore-all \
-        -o part.elf part.o
-    echo $(($(arm-none-eabi-size part.elf | awk 'END { print $1 }') -
-        4 * $(wc -l <used)))
+    ${prefix}ld $link --gc-sections -e root \
+        --unresolved-symbols=ignore-all -o part.elf part.o
+    case $1 in AVR) pointer=2 ;; *) pointer=4 ;; esac
+    echo $(($(${prefix}size part.elf | awk 'END { print $1 + $2 }') -
+        pointer * $(wc -l <used)))
 }
 
-# The deepest stack of any public function, as gcc counts each frame: of those
-# that serve in bulk, of the others, or of all.
+# Without the compiler's helpers, as above.
+core_stack() { # CORE LEVEL
+    core $1
+    case $1 in
+    AVR) avr_graph $2 && deepest all ;;
+    *) stack_of all ${prefix}gcc $flags $2 -ffreestanding ;;
+    esac
+}
+
+# Debian's compiler for AVR is too old to write who calls whom: what it has
+# compiled says so. A jump to where a function begins is a call, too.
+avr_graph() { # LEVEL
+    source_of IMPLEMENTATION | compile c core.o avr-gcc $flags $1 -std=c99 \
+        -ffreestanding -ffunction-sections -fstack-usage
+    { sed 's/.*:\([^:	]*\)	\([0-9]*\)	\(.*\)/node "\1" "\2 bytes (\3)"/' \
+        core.su
+      avr-objdump -dr core.o | awk '
+        /^[0-9a-f]+ <.*>:$/ { from = $2; gsub(/[<>:]/, "", from) }
+        / R_AVR_(CALL|13_PCREL)	/ && $NF !~ /\+0x/ {
+            sub(/^\.text\./, "", $NF)
+            if ($NF != from) print "edge \"" from "\" \"" $NF "\""
+        }'
+    } >core.ci
+}
+
+# What calls need, as gcc counts each frame.
 stack_of() { # bulk|small|all COMMAND...
     which=$1
     shift
     source_of IMPLEMENTATION |
         compile c core.o "$@" -std=c99 -fcallgraph-info=su
-    awk -F '"' -v which=$which '
+    deepest $which
+}
+
+# The deepest stack of any public function: of those that serve in bulk, of
+# the others, or of all.
+deepest() { # bulk|small|all
+    awk -F '"' -v which=$1 '
         function deepest(f,    i, n, calls, here, most) {
             n = split(called[f], calls, SUBSEP)
             most = 0
@@ -92,7 +140,11 @@ stack_of() { # bulk|small|all COMMAND...
 size() { # NAME LIMIT CALL...
     name=$1 limit=$2 compiler=gcc
     shift 2
-    case $name in *Cortex*) compiler=arm-none-eabi-gcc ;; esac
+    case $name in
+    *Cortex*) compiler=arm-none-eabi-gcc ;;
+    *RISC-V*) compiler=riscv64-unknown-elf-gcc ;;
+    *AVR*) compiler=avr-gcc ;;
+    esac
     [ "$wanted" = all ] || [ "$wanted" = list ] || [ "$wanted" = "$name" ] ||
         return 0
     if ! command -v $compiler >/dev/null; then

@@ -6,11 +6,11 @@
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
-# A name; how much is asked (full; reduced; core: reduced, of the tests that
-# share the core of a way; bulk: reduced, of the tests that fill many indices at
-# once, where alone vectors can go wrong; apart: by questions of its own); what
-# else it needs (the tool that runs it, cpu=FEATURE, or `runtime`: a library
-# without which an empty program does not link); the compiler.
+# A name; how much is asked (full; reduced; orders: reduced, and only of the
+# tests of orders, where a compiler's code can go wrong; sum: no test; apart: by
+# questions of its own); what else it needs (the tool that runs it, cpu=FEATURE,
+# or `runtime`: a library without which an empty program does not link); the
+# compiler. The checksum of every part is asked in all.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -20,25 +20,29 @@ ways() {
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
-gcc-O0         core    -            gcc -O0 $c99
-gcc-O3         core    -            gcc -O3 $c99
-gcc-Os         core    -            gcc -Os $c99
-gcc-plain      core    -            gcc -O2 $c99 -ffreestanding
-gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
-gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw
+gcc-O0         orders  -            gcc -O0 $c99
+gcc-O3         orders  -            gcc -O3 $c99
+gcc-Os         orders  -            gcc -Os $c99
+gcc-plain      orders  -            gcc -O2 $c99 -ffreestanding
+gcc-avx2       orders  cpu=avx2     gcc -O3 $c99 -mavx2
+gcc-avx512bw   orders  cpu=avx512bw gcc -O3 $c99 -mavx512bw
 gcc-sanitize   reduced runtime      gcc $sanitize $c99
 clang          reduced -            clang -O2 $c99
-clang-avx2     bulk    cpu=avx2     clang -O3 $c99 -mavx2
-clang-avx512bw bulk    cpu=avx512bw clang -O3 $c99 -mavx512bw
+clang-avx2     orders  cpu=avx2     clang -O3 $c99 -mavx2
+clang-avx512bw orders  cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize reduced runtime      clang $sanitize $c99
-c++98          core    -            g++ -O2 -std=c++98 $strict
+c++98          orders  -            g++ -O2 -std=c++98 $strict
 c++20          reduced -            g++ -O2 -std=c++20 $strict
-tcc            core    -            tcc
+tcc            orders  -            tcc
 arm            reduced qemu-arm     $arm
-arm-neon       bulk    qemu-arm     $arm -mfpu=neon
-aarch64        core    qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
+arm-neon       orders  qemu-arm     $arm -mfpu=neon
+aarch64        orders  qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
+mips           sum     qemu-mips    mips-linux-gnu-gcc -O2 $c99 -static
+m68k           sum     qemu-m68k    m68k-linux-gnu-gcc -O2 $c99 -static
+riscv64        sum     qemu-riscv64 riscv64-linux-gnu-gcc -O2 $c99 -static
+musl           sum     -            musl-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
 nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
@@ -47,13 +51,13 @@ END
 # Whether a test is asked where so much is asked.
 asked() { # TEST AMOUNT
     case $2:$1 in
-    full:* | bulk:test_perm | core:test_perm_map | bulk:test_perm_map | \
-        bulk:test_vectors | bulk:test_sampler | bulk:test_elastic | \
-        bulk:test_locate | bulk:test_mix | bulk:test_stages) ;;
+    full:*) ;;
     # These are about words of the source, not about a compiler's code.
     reduced:test_assert | reduced:test_size16) return 1 ;;
     reduced:*) ;;
-    core:*) ! own tests/$1.c ;;
+    orders:test_perm | orders:test_perm_map | orders:test_vectors | \
+        orders:test_sampler | orders:test_elastic | orders:test_locate | \
+        orders:test_mix | orders:test_stages) ;;
     *) return 1 ;;
     esac
 }
@@ -87,10 +91,13 @@ compile_by_way() { # WAY SOURCE TARGET
     elif own "$2"; then
         set -- $around "$2" -lm
     else
-        core=$(dirname "$3")/core.o
+        core=$(dirname "$3")/core.o more=
+        [ "$2" != tests/checksum.c ] ||
+            more='-Iexamples/firmware examples/firmware/host.c'
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
-        set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $core -lm
+        set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $more $core \
+            -lm
     fi
     set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"

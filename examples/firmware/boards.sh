@@ -2,40 +2,55 @@
 # run.sh and the tests read it, in the folder that has statesampler.h.
 
 boards='microbit virt avr'
+# Other cores on these boards, which the tests ask for their numbers only.
+others='virt-rv32i virt-rv64imac avr-atmega2560'
 firmware=${firmware:-examples/firmware}
+
+core_of() { # BOARD
+    case $1 in
+    *-*) echo ${1#*-} ;;
+    virt) echo rv32imc ;;
+    avr) echo atmega1284p ;;
+    esac
+}
 
 name_of() { # BOARD
     case $1 in
     host) echo 'this computer' ;;
     microbit) echo 'Cortex-M0 (BBC micro:bit)' ;;
-    virt) echo 'RISC-V (rv32imc, virt)' ;;
-    avr) echo 'AVR (ATmega1284P)' ;;
+    virt*) echo "RISC-V ($(core_of $1), virt)" ;;
+    avr*) echo "AVR ($(core_of $1 | sed 's/atm/ATm/; s/p$/P/'))" ;;
+    esac
+}
+
+emulator_of() { # BOARD
+    case $1 in
+    microbit) echo qemu-system-arm ;;
+    virt-rv64*) echo qemu-system-riscv64 ;;
+    virt*) echo qemu-system-riscv32 ;;
+    avr*) echo simavr ;;
     esac
 }
 
 prefix_of() { # BOARD
     case $1 in
     microbit) echo arm-none-eabi- ;;
-    virt) echo riscv64-unknown-elf- ;;
-    avr) echo avr- ;;
+    virt*) echo riscv64-unknown-elf- ;;
+    avr*) echo avr- ;;
     esac
 }
 
 # Prints the first tool of a board that is not here.
 missing_for() { # BOARD
-    case $1 in
-    microbit) emulator=qemu-system-arm ;;
-    virt) emulator=qemu-system-riscv32 ;;
-    avr) emulator=simavr ;;
-    esac
-    for needed in $(prefix_of $1)gcc $emulator; do
+    for needed in $(prefix_of $1)gcc $(emulator_of $1); do
         command -v $needed >/dev/null || {
             echo $needed
             return
         }
     done
-    [ $1 != avr ] || [ -e /usr/include/simavr/sim_avr.h ] ||
-        echo libsimavr-dev
+    case $1 in
+    avr*) [ -e /usr/include/simavr/sim_avr.h ] || echo libsimavr-dev ;;
+    esac
 }
 
 # Compiles and links sources for a board. Functions that nobody calls are left
@@ -44,7 +59,7 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     board=$1 program=$2 source=$3
     shift 3
     set -- "$@" -std=c99 -I. -I$firmware -o "$program" "$source" \
-        $firmware/sampler.c $firmware/$board.c
+        $firmware/sampler.c $firmware/${board%%-*}.c
     [ $board = host ] || set -- -Os -ffreestanding -ffunction-sections \
         -fdata-sections -Wl,--gc-sections "$@"
     case $board in
@@ -53,12 +68,14 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
         arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -nostdlib \
             -DBOARD_IS_QEMU -T $firmware/microbit.ld "$@" -lgcc
         ;;
-    virt)
-        riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32 -misa-spec=2.2 \
-            -nostdlib -T $firmware/virt.ld "$@" -lgcc
+    virt*)
+        case $board in *rv64*) abi=lp64 ;; *) abi=ilp32 ;; esac
+        riscv64-unknown-elf-gcc -march=$(core_of $board) -mabi=$abi \
+            -mcmodel=medany -misa-spec=2.2 -nostdlib \
+            -T $firmware/virt.ld "$@" -lgcc
         ;;
-    avr)
-        avr-gcc -mmcu=atmega1284p "$@" &&
+    avr*)
+        avr-gcc -mmcu=$(core_of $board) "$@" &&
             ${CC:-cc} -std=c99 -O2 -o "$(dirname "$program")/simulator" \
                 $firmware/simulator.c -lsimavr
         ;;
@@ -72,11 +89,12 @@ limit=
 become() { # BOARD PROGRAM
     case $1 in
     host) exec $limit "$2" ;;
-    microbit) set -- qemu-system-arm -M microbit -kernel "$2" ;;
-    virt) set -- qemu-system-riscv32 -M virt -bios none -kernel "$2" ;;
-    avr) exec $limit "$(dirname "$2")/simulator" "$2" eeprom ;;
+    microbit) machine=microbit ;;
+    virt*) machine='virt -bios none' ;;
+    avr*) exec $limit "$(dirname "$2")/simulator" $(core_of $1) "$2" eeprom ;;
     esac
-    exec $limit "$@" -nographic -monitor none -serial stdio -icount shift=0 \
+    exec $limit $(emulator_of $1) -M $machine -kernel "$2" -nographic \
+        -monitor none -serial stdio -icount shift=0 \
         -semihosting-config enable=on,target=native </dev/null
 }
 

@@ -14,10 +14,10 @@
 #define SYSTICK_VALUE REGISTER(0xe000e018)
 
 /* The emulator has the debugger's call for files. */
-static int32_t semihost(int operation, uint32_t arguments)
+static int32_t semihost(int operation, uintptr_t arguments)
 {
     register int32_t r0 __asm__("r0") = operation;
-    register uint32_t r1 __asm__("r1") = arguments;
+    register uintptr_t r1 __asm__("r1") = arguments;
     __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
     return r0;
 }

@@ -12,26 +12,26 @@ enum { SEMIHOST_OPEN = 1, SEMIHOST_CLOSE = 2, SEMIHOST_WRITE = 5,
        SEMIHOST_READ = 6, SEMIHOST_EXIT = 0x18 };
 enum { SEMIHOST_RB = 1, SEMIHOST_WB = 5 }; /* fopen's modes */
 
-static int32_t semihost_open(unsigned slot, uint32_t mode)
+static int32_t semihost_open(unsigned slot, uintptr_t mode)
 {
     static char name[] = "slot0";
-    uint32_t arguments[3];
+    uintptr_t arguments[3];
     name[4] = (char)('0' + slot);
-    arguments[0] = (uint32_t)(uintptr_t)name;
+    arguments[0] = (uintptr_t)name;
     arguments[1] = mode;
     arguments[2] = 5;
-    return semihost(SEMIHOST_OPEN, (uint32_t)(uintptr_t)arguments);
+    return semihost(SEMIHOST_OPEN, (uintptr_t)arguments);
 }
 
 /* Moves some bytes between memory and a file. */
 static void semihost_move(int operation, int32_t file, uintptr_t bytes,
                           size_t size)
 {
-    uint32_t arguments[3];
-    arguments[0] = (uint32_t)file;
-    arguments[1] = (uint32_t)bytes;
-    arguments[2] = (uint32_t)size;
-    (void)semihost(operation, (uint32_t)(uintptr_t)arguments);
+    uintptr_t arguments[3];
+    arguments[0] = (uintptr_t)file;
+    arguments[1] = bytes;
+    arguments[2] = size;
+    (void)semihost(operation, (uintptr_t)arguments);
 }
 
 void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)

@@ -1,6 +1,6 @@
 /* simulator.c - runs a program for an AVR, with its EEPROM in a file:
 
-       simulator PROGRAM.elf [EEPROM_FILE]
+       simulator CHIP PROGRAM.elf [EEPROM_FILE]
 
    Whoever kills it cuts the power: each byte is in the file once the chip has
    it. Prints what the program sends, and at the end nothing. */
@@ -56,18 +56,18 @@ int main(int argc, char **argv)
     uint32_t flags = 0;
     int state;
     memset(&firmware, 0, sizeof firmware);
-    if (argc < 2 || elf_read_firmware(argv[1], &firmware) != 0) {
+    if (argc < 3 || elf_read_firmware(argv[2], &firmware) != 0) {
         fprintf(stderr, "simulator: no program\n");
         return 2;
     }
-    avr = avr_make_mcu_by_name("atmega1284p");
+    avr = avr_make_mcu_by_name(argv[1]);
     if (!avr || avr_init(avr) != 0)
         return 2;
     avr->log = LOG_ERROR;
     avr->frequency = 16000000;
     avr_load_firmware(avr, &firmware);
-    if (argc > 2 && !map_eeprom(avr, argv[2])) {
-        perror(argv[2]);
+    if (argc > 3 && !map_eeprom(avr, argv[3])) {
+        perror(argv[3]);
         return 2;
     }
     avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);

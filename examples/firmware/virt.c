@@ -5,10 +5,10 @@
 #define UART ((volatile unsigned char *)(uintptr_t)0x10000000)
 
 /* The emulator knows the debugger's call by what stands around it. */
-static int32_t semihost(int operation, uint32_t arguments)
+static int32_t semihost(int operation, uintptr_t arguments)
 {
     register int32_t a0 __asm__("a0") = operation;
-    register uint32_t a1 __asm__("a1") = arguments;
+    register uintptr_t a1 __asm__("a1") = arguments;
     __asm__ volatile(".option push\n.option norvc\n.balign 16\n"
                      "slli zero, zero, 0x1f\nebreak\nsrai zero, zero, 7\n"
                      ".option pop"

@@ -1,13 +1,10 @@
-# tests.sh - every tests/test_*.c, compiled and run in the ways of
-# tests/ways.sh.
+# tests.sh - every tests/test_*.c, and the checksum of every part, compiled and
+# run in the ways of tests/ways.sh.
 
 # One test in one way, perhaps run by something.
 try() { # WAY TEST full|reduced [RUNNER]
     target=build/test/$1/$2 amount=$3 runner=$4
-    (cd "$root" && "$MAKE" -s "$target") >said 2>&1 || {
-        cat said
-        return 1
-    }
+    made $target
     quietly $runner "$root/$target" "$amount"
     sed -n '/^skip /p' said
     sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep .
@@ -30,6 +27,20 @@ windows() { # TEST...
     wineserver -w
     rm -rf wine
     return $bad
+}
+
+# The checksum of every part, and the size of the core.
+checksum() { # WAY [RUNNER]
+    way=$1 program=build/test/$1/checksum
+    [ "$way" != windows ] || program=$program.exe
+    # nvcc does not know how stb_ds.h is found.
+    ([ "$way" != nvcc ] || STB_FLAGS=; made $program)
+    export WINEDEBUG=-all WINEPREFIX="$PWD/wine"
+    $2 "$root/$program" | tr -d '\r' >here
+    [ "$way" != windows ] || wineserver -w
+    rm -rf wine
+    same_checksum "$(size "$root/build/test/$way/core.o" |
+        awk 'NR == 2 { print $1 + $2 " bytes of code" }')"
 }
 
 links() { # COMMAND...
@@ -84,6 +95,10 @@ questions() {
             ask "$test: $way, $amount" try $way $test $amount $need
         done <$run/ways
     done
+    while read -r way amount need; do
+        [ $way = cc ] || # which all others are compared with
+            ask "the checksum of every part: $way" checksum $way $need
+    done <$run/ways
     if grep -q '^windows ' $run/ways; then
         ask 'every test on Windows (mingw-w64, wine)' windows $tests
     fi

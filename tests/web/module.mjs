@@ -49,13 +49,7 @@ function perm_case({ n, seed, epoch, stream, first, stride, count, ...want }) {
     const perm = new Perm(BigInt(n), {
         seed: BigInt(seed), epoch: BigInt(epoch), stream: BigInt(stream),
         bigint: true });
-    const fill = () => perm.fill(BigInt(first), count, BigInt(stride));
-    /* Some cases of the file ask C for positions that there are not. */
-    if (BigInt(first) + BigInt(stride) * BigInt(count - 1) >= BigInt(n)) {
-        assert.throws(fill, RangeError);
-        return false;
-    }
-    fill().forEach((index, i) => {
+    perm.fill(BigInt(first), count, BigInt(stride)).forEach((index, i) => {
         const x = BigInt(first) + BigInt(i) * BigInt(stride);
         const position = perm.inverse(x);
         assert.equal(perm.at(x), index);
@@ -66,7 +60,6 @@ function perm_case({ n, seed, epoch, stream, first, stride, count, ...want }) {
         take(index);
         take(position);
     });
-    return true;
 }
 
 function describe(d) {
@@ -131,8 +124,8 @@ function vectors() {
         digest = 0xcbf29ce484222325n;
         if (wanted.kind === "seed")
             seed_case(wanted);
-        else if (wanted.kind === "perm" && !perm_case(wanted))
-            continue;
+        else if (wanted.kind === "perm")
+            perm_case(wanted);
         else if (wanted.kind === "sampler")
             sampler_case(wanted);
         if (wanted.digest)
