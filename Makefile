@@ -210,6 +210,7 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 
 # What deps installs, for the questions of tests/questions.
 PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
+    binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \

@@ -1946,6 +1946,12 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #define STATESAMPLER_PRIV_PLAIN
 #endif
 
+/* WebAssembly is fetched before it runs: where size counts, only perm_fill for
+   n <= 2^30 is in bulk there, and its walks, which are few, are one by one. */
+#if defined(STATESAMPLER_PRIV_WASM) && defined(__OPTIMIZE_SIZE__)
+#define STATESAMPLER_PRIV_BULK_FEW
+#endif
+
 /* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
    position x, or 1 too small. For n > 2^30, shift is the largest number with
    2^shift < right; otherwise it is 0. reciprocal is (2^(32 + shift) - 1) /
@@ -2891,10 +2897,12 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network(
 {
     if (wide) {
         statesampler_priv_bulk_network32(pairs, perm, vectors);
+#ifndef STATESAMPLER_PRIV_BULK_FEW
     } else if (vectors == 1) {
         statesampler_priv_bulk_network16(pairs, perm, 1);
     } else if (vectors == 2) {
         statesampler_priv_bulk_network16(pairs, perm, 2);
+#endif
     } else {
         statesampler_priv_bulk_network16(pairs, perm, vectors);
     }
@@ -2952,6 +2960,25 @@ STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
                 : statesampler_priv_bulk_store16(out, pairs, perm->right, rows,
                                                  vectors);
 }
+
+#ifdef STATESAMPLER_PRIV_BULK_FEW
+
+/* Goes on with the walks that are not at their end. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
+    uint64_t *out, const statesampler_perm *perm,
+    const statesampler_priv_divisor *by, uint32_t count)
+{
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        if (out[i] >= perm->n) {
+            uint32_t l = (uint32_t)(out[i] / by->right);
+            uint32_t r = (uint32_t)(out[i] % by->right);
+            out[i] = statesampler_priv_perm_walk(perm, l, r);
+        }
+    }
+}
+
+#else
 
 /* The first of out, from i on, that is n or more; or count. Most are not, which
    eight at a time tell sooner. */
@@ -3011,6 +3038,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         waiting = kept;
     }
 }
+
+#endif
 
 /* Writes the indices of count pairs, at most VECTORS of them. The last vector
    may have more: of neighbours, from position on, those behind n. These are
@@ -3210,12 +3239,14 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef STATESAMPLER_PRIV_VECTORS
     if (count > STATESAMPLER_PRIV_FEW) {
-        if (perm->wide) {
-            statesampler_priv_bulk_fill32(out, perm, first, stride, count);
-        } else {
+        if (!perm->wide) {
             statesampler_priv_bulk_fill16(out, perm, first, stride, count);
+            return;
         }
+#ifndef STATESAMPLER_PRIV_BULK_FEW
+        statesampler_priv_bulk_fill32(out, perm, first, stride, count);
         return;
+#endif
     }
 #endif
     statesampler_priv_perm_fill_each(out, perm, first, stride, count);
@@ -3225,7 +3256,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-#ifdef STATESAMPLER_PRIV_VECTORS
+#if defined(STATESAMPLER_PRIV_VECTORS) && \
+    !defined(STATESAMPLER_PRIV_BULK_FEW)
     if (count > STATESAMPLER_PRIV_FEW) {
         if (perm->wide) {
             statesampler_priv_bulk_map32(values, perm, count);
