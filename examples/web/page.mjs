@@ -353,10 +353,13 @@ function start_run() {
         const text = $(id).value.replace(/[, _]/g, "");
         const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
         const good = value >= low && value <= high;
-        say(id + "Hint", (good ? "" : "Not taken, the run goes on. ") +
-                         `A whole number from ${count(low)} to ` +
-                         `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`,
-            !good);
+        const range = `A whole number from ${count(low)} to ` +
+                      `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
+        say(id + "Hint", good ? range
+            : id === "numSamplesText" && value > high
+                ? "Not taken, the run goes on: the picture has room for " +
+                  `${count(high)}. A trillion is below.`
+            : `Not taken, the run goes on. ${range}`, !good);
         return good ? value : null;
     }
 
@@ -512,17 +515,6 @@ function start_bytes(run) {
                                      "hexadecimal digits.", true);
         return run.load(Uint8Array.from(text.match(/../g) ?? [],
                                         (pair) => parseInt(pair, 16)));
-    });
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", async (event) => {
-        const [file] = event.dataTransfer.files;
-        if (!file)
-            return;
-        event.preventDefault();
-        if (event.target === $("text"))
-            $("text").value = await file.text();
-        else
-            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
     });
 }
 
@@ -730,7 +722,8 @@ function start_training() {
         phase = next;
         document.body.dataset.training = next;
         $("train").textContent = next === "running" ? "Pause"
-            : next === "paused" ? "Go on" : "Train";
+            : next === "paused" ? "Go on"
+            : next === "elsewhere" ? "Go on here" : "Train";
     }
 
     const breaks = (number) => number === 0 ? "never interrupted"
@@ -748,10 +741,34 @@ function start_training() {
         enter("done");
     }
 
+    /* Whether there are enough bytes to learn, and not too many. */
+    function fits(bytes, what) {
+        const good = bytes >= LEAST && bytes <= MOST;
+        if (!good)
+            say("trainStatus", `The ${what} has ${count(bytes)} bytes: it ` +
+                `takes ${count(LEAST)} to ${count(MOST)}. Nothing has ` +
+                "changed.", true);
+        return good;
+    }
+
+    async function take_text(file) {
+        if (!fits(file.size, "file"))
+            return;
+        $("text").value = await file.text();
+        say("trainStatus", `${file.name} is in the field` +
+            (phase === "running" ? "; the run goes on with the text that it " +
+                                   "began with." : ": Train learns it."));
+    }
+
     worker.addEventListener("message", ({ data }) => {
         if (data.problem) {
             problem = data.problem + " ";
             return say("trainStatus", problem, true);
+        }
+        if (data.elsewhere) {
+            enter("elsewhere");
+            return say("trainStatus", "Another tab of this page trains now, " +
+                       "and keeps its run. This one has stopped.");
         }
         if (data.empty) {
             losses = [];
@@ -792,10 +809,11 @@ function start_training() {
             worker.postMessage({ train: true });
             return enter("running");
         }
+        if (phase === "elsewhere")
+            return worker.postMessage({ goOn: true });
         const text = new TextEncoder().encode($("text").value);
-        if (text.length < LEAST || text.length > MOST)
-            return say("trainStatus", `The text has ${count(text.length)} ` +
-                `bytes: it takes ${count(LEAST)} to ${count(MOST)}.`, true);
+        if (!fits(text.length, "text"))
+            return undefined;
         problem = "";
         worker.postMessage({ begin: text });
         return enter("running");
@@ -805,6 +823,24 @@ function start_training() {
     $("text").value = $("library").textContent
         .replace(/^const inlined.*$/m, "").trim();
     drawn(draw);
+    return { take_text };
+}
+
+/* --- files that are dropped ------------------------------------------------ */
+
+/* A text where one learns it, and a state anywhere else. */
+function start_drops(run, training) {
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", async (event) => {
+        const [file] = event.dataTransfer.files;
+        if (!file)
+            return;
+        event.preventDefault();
+        if (event.target.closest("#training"))
+            return training.take_text(file);
+        run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        return $("loadStatus").scrollIntoView({ block: "nearest" });
+    });
 }
 
 /* --- the page's own check ------------------------------------------------- */
@@ -837,10 +873,11 @@ function check_vectors() {
     document.body.dataset.wrong = wrong;
 }
 
-start_bytes(start_run());
+const run = start_run();
+start_bytes(run);
 start_table();
 start_mix();
 start_plots();
 check_vectors();
-start_training();
+start_drops(run, start_training());
 document.body.dataset.ready = "yes";

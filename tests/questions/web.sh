@@ -75,8 +75,8 @@ questions() {
     fi
     ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
     tool chromium 'The page in a browser' || return 0
-    for question in vectors kill_and_resume reload bad_input storage_full \
-        look million; do
+    for question in vectors kill_and_resume reload bad_input drops \
+        two_tabs storage_full storage_forbidden look million; do
         ask "The page in Chromium: $question" page $question
     done
 }
