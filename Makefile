@@ -102,13 +102,16 @@ web-test:
 
 # An index in JavaScript, beside a table's.
 web-speed: web
-	@node bench/web.mjs
+	@command -v node >/dev/null || { echo 'skip web-speed: node is not here'; \
+	    exit 0; }; [ -f build/web/index.html ] || exit 0; node bench/web.mjs
 
 # Pictures of the page, to be looked at, and the one of examples/README.md.
 web-shots: web
-	@mkdir -p build/web/shots
-	@node tests/web/shots.mjs build/web/shots
-	cp build/web/shots/light.png examples/web/page.png
+	@for tool in node chromium; do command -v $$tool >/dev/null || { \
+	    echo "skip web-shots: $$tool is not here"; exit 0; }; done; \
+	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
+	    node tests/web/shots.mjs build/web/shots && \
+	    cp build/web/shots/light.png examples/web/page.png
 
 # The data-parallel trainer of examples/trainer. No flag may reorder floating
 # point; multiplying and adding in one would change bits by flags.

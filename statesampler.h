@@ -1963,6 +1963,17 @@ typedef struct statesampler_priv_divisor {
     uint32_t right, reciprocal, shift;
 } statesampler_priv_divisor;
 
+/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
+   two functions of their own, else it would be asked again and again. What the
+   innermost loop calls is FLAT where a build for size would not inline it. */
+#if defined(_MSC_VER)
+#define STATESAMPLER_PRIV_FLAT static __forceinline
+#elif defined(__GNUC__) && defined(__OPTIMIZE__)
+#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
+#else
+#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
+#endif
+
 #ifdef STATESAMPLER_PRIV_X86
 
 #if STATESAMPLER_PRIV_X86 == 512
@@ -2414,14 +2425,14 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
 {
     return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
                               wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
                               9, 11, 13, 15);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
                               wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
@@ -2627,16 +2638,6 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 #endif
 
 #ifdef STATESAMPLER_PRIV_VECTORS
-
-/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
-   two functions of their own, else it would be asked again and again. */
-#if defined(_MSC_VER)
-#define STATESAMPLER_PRIV_FLAT static __forceinline
-#elif defined(__GNUC__) && defined(__OPTIMIZE__)
-#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
-#else
-#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
-#endif
 
 /* The lanes of a vector for n <= 2^30; above, there are half as many. */
 #define STATESAMPLER_PRIV_ROOM \

@@ -6,7 +6,8 @@ const library = URL.createObjectURL(new Blob([$("library").textContent],
 const { Audit, Mix, Perm, Sampler, simd } = await import(library);
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
-const count = (number) => number.toLocaleString("en-US");
+const NUMBERS = new Intl.NumberFormat("en-US");
+const count = (number) => NUMBERS.format(number);
 
 /* --- colours and patterns ------------------------------------------------- */
 
@@ -200,26 +201,44 @@ function start_run() {
         grid.show();
     }
 
-    let strip; /* the canvas of steps, and the ranks' patterns in it */
+    let strip; /* the canvas of steps, and a full step of so many ranks */
     function lay_steps() {
         strip = sharp($("steps"));
         strip.paints = COLOURS.map((_, rank) =>
             paint(strip.context, rank, false));
+        strip.full = [];
         draw_steps();
+    }
+
+    function draw_step(context, ranks, x) {
+        const { height, scale, paints } = strip, tall = height / ranks.length;
+        ranks.forEach((share, rank) => {
+            context.fillStyle = paints[rank];
+            context.fillRect(x, rank * tall, 8 * scale, (tall - scale) * share);
+        });
+    }
+
+    /* Most steps look the same: one picture serves them. */
+    function full_step(ranks) {
+        const { height, scale, full } = strip;
+        if (!full[ranks.length]) {
+            const cell = new OffscreenCanvas(8 * scale, height);
+            draw_step(cell.getContext("2d"), ranks, 0);
+            full[ranks.length] = cell;
+        }
+        return full[ranks.length];
     }
 
     /* What each rank got in the last steps. */
     function draw_steps() {
-        const { context, width, height, scale, paints } = strip;
+        const { context, width, height, scale } = strip;
         const wide = 10 * scale, room = Math.floor(width / wide);
         context.clearRect(0, 0, width, height);
         history.slice(-room).forEach(({ ranks, kill }, i) => {
-            const tall = height / ranks.length;
-            ranks.forEach((share, rank) => {
-                context.fillStyle = paints[rank];
-                context.fillRect(i * wide, rank * tall,
-                                 wide - 2 * scale, (tall - scale) * share);
-            });
+            if (ranks.every((share) => share === 1))
+                context.drawImage(full_step(ranks), i * wide, 0);
+            else
+                draw_step(context, ranks, i * wide);
             if (kill) {
                 context.fillStyle = css(rgb("--accent"));
                 context.fillRect(i * wide - 2 * scale, 0, 2 * scale, height);
@@ -280,6 +299,8 @@ function start_run() {
 
     function tell() {
         const [first] = samplers;
+        /* What changes at every frame is not read aloud. */
+        $("status").ariaLive = phase === "running" ? "off" : "polite";
         if (phase === "over")
             return say("status", verdict());
         if (phase === "killed")
