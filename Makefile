@@ -103,7 +103,8 @@ web-test:
 # An index in JavaScript, beside a table's.
 web-speed: web
 	@command -v node >/dev/null || { echo 'skip web-speed: node is not here'; \
-	    exit 0; }; [ -f build/web/index.html ] || exit 0; node bench/web.mjs
+	    exit 0; }; [ -f build/web/index.html ] || exit 0; \
+	    node --no-liftoff bench/web.mjs
 
 # Pictures of the page, to be looked at, and the one of examples/README.md.
 web-shots: web

@@ -56,19 +56,15 @@ function read_table(table, worldSize, batch, steps) {
     }
 }
 
-/* Before anything is timed, it is compiled, and WebAssembly for the second
-   time, which is quick. */
+/* Before anything is timed, it is compiled: WebAssembly at once for good, by
+   node's --no-liftoff. */
 for (let i = 0; i < 20; i++)
     read_table(make_table(1e5), 1, new Uint32Array(BATCH), 300);
-for (let i = 0; i < 100; i++) {
-    new Perm(1e8).fill(0, new Uint32Array(1e5));
-    await new Promise((resolve) => setTimeout(resolve));
-}
 
 console.log(`node ${process.version}, ${process.arch}, ` +
             `${simd ? "with" : "without"} vectors`);
-console.log("         n    W  table's read   made   next   fill  fill / read  " +
-            "at most 2");
+console.log("         n    W  table's read   made   next   fill  " +
+            "fill / read  at most 2");
 for (const n of [1e4, 1e6, 1e8]) {
     const start = performance.now(), table = make_table(n);
     const made = (performance.now() - start) * 1e6 / n;

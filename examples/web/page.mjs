@@ -308,8 +308,8 @@ function start_run() {
                 `${count(first.position)} of ${count(desc.numSamples)} ` +
                 "samples served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, ` +
-            `step ${count(first.step)} of ${count(first.numSteps)} on ${samplers.length} ` +
-            `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
+            `step ${count(first.step)} of ${count(first.numSteps)} on ` +
+            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
             `${count(desc.numSamples)} samples served.`);
     }
 
@@ -583,11 +583,19 @@ function start_table() {
         $("ourBytes").textContent = "512 bytes at most";
         $("ourTime").textContent = in_time(measure_ours(n));
         const { context, width, height, scale } = sharp($("bars"));
-        const long = (bytes) => width * Math.log10(bytes) / 13;
-        context.fillStyle = css(rgb("--soft"));
-        context.fillRect(0, 0, long(8 * n), height / 2 - 3 * scale);
-        context.fillStyle = css(rgb("--accent"));
-        context.fillRect(0, height / 2, long(512), height / 2 - 3 * scale);
+        const tall = height / 2 - 3 * scale;
+        const bar = (y, colour, bytes, name) => {
+            const long = width * Math.log10(bytes) / 13;
+            const room = context.measureText(name).width + 16 * scale;
+            const inside = long + room > width;
+            context.fillStyle = css(rgb(colour));
+            context.fillRect(0, y, long, tall);
+            context.fillStyle = css(rgb(inside ? "--paper" : "--ink"));
+            context.fillText(name, inside ? long - room + 8 * scale
+                                 : long + 8 * scale, y + tall / 2 + 5 * scale);
+        };
+        bar(0, "--soft", 8 * n, "a table");
+        bar(height / 2, "--accent", 512, "statesampler.h");
     };
     const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
         notation: "compact", compactDisplay: "long",
@@ -847,7 +855,7 @@ function start_training() {
     return { take_text };
 }
 
-/* --- files that are dropped ------------------------------------------------ */
+/* --- files that are dropped ----------------------------------------------- */
 
 /* A text where one learns it, and a state anywhere else. */
 function start_drops(run, training) {

@@ -154,6 +154,7 @@ export async function open(browser, url, { width = 1280, height = 800,
     }
 
     await load();
-    return { send, evaluate, until, click, drop, press, type, shoot, load, errors,
+    return { send, evaluate, until, click, drop, press, type, shoot, load,
+             errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }
