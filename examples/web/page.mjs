@@ -43,8 +43,8 @@ const css = (colour) => `rgb(${colour})`;
 /* A cell of a rank, s pixels wide; of what was before a kill, paler. */
 function tile(rank, s, pale, tall = s) {
     const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
-    const full = blend(COLOURS[rank], paper, pale ? 0.45 : 1);
-    const half = blend(COLOURS[rank], paper, pale ? 0.2 : 0.4);
+    const full = blend(COLOURS[rank], paper, pale ? 0.5 : 1);
+    const half = blend(COLOURS[rank], paper, pale ? 0.25 : 0.4);
     const p = Math.max(1, Math.round(s / 5)), on = PATTERNS[rank];
     for (let y = 0; y < tall; y++)
         for (let x = 0; x < s; x++)
@@ -309,8 +309,9 @@ function start_run() {
                 "samples served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, ` +
             `step ${count(first.step)} of ${count(first.numSteps)} on ` +
-            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
-            `${count(desc.numSamples)} samples served.`);
+            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ` +
+            `${count(audit.count)} of ${count(desc.numSamples)} samples ` +
+            "served.");
     }
 
     function buttons() {
@@ -633,8 +634,8 @@ function start_mix() {
             context.fillText(name, 2 * scale, (i + 0.5) * tall + 4 * scale);
             $("share" + i).textContent =
                 `${taken[i]} of ${turns} turns: ` +
-                `${Math.round(100 * taken[i] / turns)} %, by weight ` +
-                `${Math.round(100 * weights[i] / sum)} %`;
+                `${Math.round(100 * taken[i] / turns)}%, by weight ` +
+                `${Math.round(100 * weights[i] / sum)}%`;
         });
         $("mixEnd").textContent = (mix.numTurns === Infinity
             ? `It never ends; ${MOST} turns are shown.`
@@ -849,8 +850,10 @@ function start_training() {
     });
     $("forget").addEventListener("click", () =>
         worker.postMessage({ forget: true }));
+    /* The module itself, but for its tables of numbers. */
     $("text").value = $("library").textContent
-        .replace(/^const inlined.*$/m, "").trim();
+        .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
+        .replace(/\n{2,}/g, "\n").trim();
     drawn(draw);
     return { take_text };
 }
