@@ -102,13 +102,17 @@ web-test:
 
 # An index in JavaScript, beside a table's.
 web-speed: web
-	@node bench/web.mjs
+	@command -v node >/dev/null || { echo 'skip web-speed: node is not here'; \
+	    exit 0; }; [ -f build/web/index.html ] || exit 0; \
+	    node --no-liftoff bench/web.mjs
 
 # Pictures of the page, to be looked at, and the one of examples/README.md.
 web-shots: web
-	@mkdir -p build/web/shots
-	@node tests/web/shots.mjs build/web/shots
-	cp build/web/shots/light.png examples/web/page.png
+	@for tool in node chromium; do command -v $$tool >/dev/null || { \
+	    echo "skip web-shots: $$tool is not here"; exit 0; }; done; \
+	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
+	    node tests/web/shots.mjs build/web/shots && \
+	    cp build/web/shots/light.png examples/web/page.png
 
 # The data-parallel trainer of examples/trainer. No flag may reorder floating
 # point; multiplying and adding in one would change bits by flags.
@@ -210,6 +214,7 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 
 # What deps installs, for the questions of tests/questions.
 PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
+    binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \

@@ -1949,6 +1949,12 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #define STATESAMPLER_PRIV_PLAIN
 #endif
 
+/* WebAssembly is fetched before it runs: where size counts, only perm_fill for
+   n <= 2^30 is in bulk there, and its walks, which are few, are one by one. */
+#if defined(STATESAMPLER_PRIV_WASM) && defined(__OPTIMIZE_SIZE__)
+#define STATESAMPLER_PRIV_BULK_FEW
+#endif
+
 /* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
    position x, or 1 too small. For n > 2^30, shift is the largest number with
    2^shift < right; otherwise it is 0. reciprocal is (2^(32 + shift) - 1) /
@@ -1959,6 +1965,17 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 typedef struct statesampler_priv_divisor {
     uint32_t right, reciprocal, shift;
 } statesampler_priv_divisor;
+
+/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
+   two functions of their own, else it would be asked again and again. What the
+   innermost loop calls is FLAT where a build for size would not inline it. */
+#if defined(_MSC_VER)
+#define STATESAMPLER_PRIV_FLAT static __forceinline
+#elif defined(__GNUC__) && defined(__OPTIMIZE__)
+#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
+#else
+#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
+#endif
 
 #ifdef STATESAMPLER_PRIV_X86
 
@@ -2411,14 +2428,14 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
 {
     return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
                               wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
                               9, 11, 13, 15);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
                               wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
@@ -2624,16 +2641,6 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
 #endif
 
 #ifdef STATESAMPLER_PRIV_VECTORS
-
-/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
-   two functions of their own, else it would be asked again and again. */
-#if defined(_MSC_VER)
-#define STATESAMPLER_PRIV_FLAT static __forceinline
-#elif defined(__GNUC__) && defined(__OPTIMIZE__)
-#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
-#else
-#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
-#endif
 
 /* The lanes of a vector for n <= 2^30; above, there are half as many. */
 #define STATESAMPLER_PRIV_ROOM \
@@ -2894,10 +2901,12 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network(
 {
     if (wide) {
         statesampler_priv_bulk_network32(pairs, perm, vectors);
+#ifndef STATESAMPLER_PRIV_BULK_FEW
     } else if (vectors == 1) {
         statesampler_priv_bulk_network16(pairs, perm, 1);
     } else if (vectors == 2) {
         statesampler_priv_bulk_network16(pairs, perm, 2);
+#endif
     } else {
         statesampler_priv_bulk_network16(pairs, perm, vectors);
     }
@@ -2955,6 +2964,25 @@ STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
                 : statesampler_priv_bulk_store16(out, pairs, perm->right, rows,
                                                  vectors);
 }
+
+#ifdef STATESAMPLER_PRIV_BULK_FEW
+
+/* Goes on with the walks that are not at their end. */
+STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
+    uint64_t *out, const statesampler_perm *perm,
+    const statesampler_priv_divisor *by, uint32_t count)
+{
+    uint32_t i;
+    for (i = 0; i < count; i++) {
+        if (out[i] >= perm->n) {
+            uint32_t l = (uint32_t)(out[i] / by->right);
+            uint32_t r = (uint32_t)(out[i] % by->right);
+            out[i] = statesampler_priv_perm_walk(perm, l, r);
+        }
+    }
+}
+
+#else
 
 /* The first of out, from i on, that is n or more; or count. Most are not, which
    eight at a time tell sooner. */
@@ -3014,6 +3042,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         waiting = kept;
     }
 }
+
+#endif
 
 /* Writes the indices of count pairs, at most VECTORS of them. The last vector
    may have more: of neighbours, from position on, those behind n. These are
@@ -3213,12 +3243,14 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef STATESAMPLER_PRIV_VECTORS
     if (count > STATESAMPLER_PRIV_FEW) {
-        if (perm->wide) {
-            statesampler_priv_bulk_fill32(out, perm, first, stride, count);
-        } else {
+        if (!perm->wide) {
             statesampler_priv_bulk_fill16(out, perm, first, stride, count);
+            return;
         }
+#ifndef STATESAMPLER_PRIV_BULK_FEW
+        statesampler_priv_bulk_fill32(out, perm, first, stride, count);
         return;
+#endif
     }
 #endif
     statesampler_priv_perm_fill_each(out, perm, first, stride, count);
@@ -3228,7 +3260,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 STATESAMPLER_PRIV void statesampler_priv_perm_map(
     uint64_t *values, const statesampler_perm *perm, size_t count)
 {
-#ifdef STATESAMPLER_PRIV_VECTORS
+#if defined(STATESAMPLER_PRIV_VECTORS) && \
+    !defined(STATESAMPLER_PRIV_BULK_FEW)
     if (count > STATESAMPLER_PRIV_FEW) {
         if (perm->wide) {
             statesampler_priv_bulk_map32(values, perm, count);

@@ -3,6 +3,7 @@
 #   statesampler-simd.wasm, statesampler.wasm   the header, with vectors or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
 #   index.html                                  the page, all in one file
+# clang and wasm-ld are enough; wasm-opt and esbuild take a tenth off.
 set -e
 
 # Another make may read what is there: it gets whole files.
@@ -17,30 +18,39 @@ for tool in clang wasm-ld; do
     }
 done
 
-# With vectors it is to be fast, without them small: one copy of each function,
-# and none of the header's loops over many indices, which a compiler that does
-# not optimise would not get either.
+# Whoever opens a page waits for these: size counts. Without vectors there are
+# none of the header's loops over many indices, as in a build that does not
+# optimise.
 wasm() { # FILE FLAG...
     file=$1
     shift
-    clang --target=wasm32 -std=c99 "$@" -mnontrapping-fptoint -nostdlib -I. \
-        -c -o $file.o examples/web/module.c
+    clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
+        -I. -c -o $file.o examples/web/module.c
     # A stack of 16 KiB before the data: what overflows it traps.
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
+    if command -v wasm-opt >/dev/null; then
+        wasm-opt -Oz --enable-simd --enable-nontrapping-float-to-int \
+            --zero-filled-memory $file -o $file
+    fi
 }
 
-wasm $web/statesampler-simd.wasm -Os -msimd128
-wasm $web/statesampler.wasm -Oz -fno-inline -ffreestanding -U__OPTIMIZE__
+wasm $web/statesampler-simd.wasm -msimd128
+wasm $web/statesampler.wasm -ffreestanding -U__OPTIMIZE__
 
 # Comments and indentation stay in the source, but for the first line.
 awk 'NR == 1 { sub(/$/, " */") }
     NR > 1 && /^ *\/\*/ { comment = 1 }
     NR == 1 { print; comment = 1; next }
     !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
-    /\*\/$/ { comment = 0 }' examples/web/statesampler.mjs \
-    >$web/statesampler.mjs
+    /\*\/$/ { comment = 0 }' examples/web/statesampler.mjs >$web/plain
+if command -v esbuild >/dev/null; then
+    head -n 1 $web/plain
+    esbuild --minify --target=es2022 --log-level=error <$web/plain
+else
+    cat $web/plain
+fi >$web/statesampler.mjs
 cp examples/web/statesampler.d.mts $web
 
 # The page is one file: @NAME@ in it is a file's text. Its module has the bytes
@@ -55,7 +65,7 @@ cp examples/web/statesampler.d.mts $web
 sed -e "/^const inlined = {};$/{
     r $web/inlined
     d
-}" $web/statesampler.mjs >$web/library
+}" $web/plain >$web/library
 (
     echo '['
     grep '"kind":"perm"' tests/vectors.json | awk 'NR % 12 == 1' |
@@ -73,7 +83,7 @@ awk -v web=$web '{
         }
         print
     }' examples/web/index.html >$web/index.html
-rm $web/inlined $web/library $web/vectors
+rm $web/plain $web/inlined $web/library $web/vectors
 
 mv -f $web/* build/web
 touch build/web/made

@@ -6,7 +6,8 @@ const library = URL.createObjectURL(new Blob([$("library").textContent],
 const { Audit, Mix, Perm, Sampler, simd } = await import(library);
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
-const count = (number) => number.toLocaleString("en-US");
+const NUMBERS = new Intl.NumberFormat("en-US");
+const count = (number) => NUMBERS.format(number);
 
 /* --- colours and patterns ------------------------------------------------- */
 
@@ -42,8 +43,8 @@ const css = (colour) => `rgb(${colour})`;
 /* A cell of a rank, s pixels wide; of what was before a kill, paler. */
 function tile(rank, s, pale, tall = s) {
     const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
-    const full = blend(COLOURS[rank], paper, pale ? 0.45 : 1);
-    const half = blend(COLOURS[rank], paper, pale ? 0.2 : 0.4);
+    const full = blend(COLOURS[rank], paper, pale ? 0.5 : 1);
+    const half = blend(COLOURS[rank], paper, pale ? 0.25 : 0.4);
     const p = Math.max(1, Math.round(s / 5)), on = PATTERNS[rank];
     for (let y = 0; y < tall; y++)
         for (let x = 0; x < s; x++)
@@ -200,26 +201,44 @@ function start_run() {
         grid.show();
     }
 
-    let strip; /* the canvas of steps, and the ranks' patterns in it */
+    let strip; /* the canvas of steps, and a full step of so many ranks */
     function lay_steps() {
         strip = sharp($("steps"));
         strip.paints = COLOURS.map((_, rank) =>
             paint(strip.context, rank, false));
+        strip.full = [];
         draw_steps();
+    }
+
+    function draw_step(context, ranks, x) {
+        const { height, scale, paints } = strip, tall = height / ranks.length;
+        ranks.forEach((share, rank) => {
+            context.fillStyle = paints[rank];
+            context.fillRect(x, rank * tall, 8 * scale, (tall - scale) * share);
+        });
+    }
+
+    /* Most steps look the same: one picture serves them. */
+    function full_step(ranks) {
+        const { height, scale, full } = strip;
+        if (!full[ranks.length]) {
+            const cell = new OffscreenCanvas(8 * scale, height);
+            draw_step(cell.getContext("2d"), ranks, 0);
+            full[ranks.length] = cell;
+        }
+        return full[ranks.length];
     }
 
     /* What each rank got in the last steps. */
     function draw_steps() {
-        const { context, width, height, scale, paints } = strip;
+        const { context, width, height, scale } = strip;
         const wide = 10 * scale, room = Math.floor(width / wide);
         context.clearRect(0, 0, width, height);
         history.slice(-room).forEach(({ ranks, kill }, i) => {
-            const tall = height / ranks.length;
-            ranks.forEach((share, rank) => {
-                context.fillStyle = paints[rank];
-                context.fillRect(i * wide, rank * tall,
-                                 wide - 2 * scale, (tall - scale) * share);
-            });
+            if (ranks.every((share) => share === 1))
+                context.drawImage(full_step(ranks), i * wide, 0);
+            else
+                draw_step(context, ranks, i * wide);
             if (kill) {
                 context.fillStyle = css(rgb("--accent"));
                 context.fillRect(i * wide - 2 * scale, 0, 2 * scale, height);
@@ -280,6 +299,8 @@ function start_run() {
 
     function tell() {
         const [first] = samplers;
+        /* What changes at every frame is not read aloud. */
+        $("status").ariaLive = phase === "running" ? "off" : "polite";
         if (phase === "over")
             return say("status", verdict());
         if (phase === "killed")
@@ -287,9 +308,10 @@ function start_run() {
                 `${count(first.position)} of ${count(desc.numSamples)} ` +
                 "samples served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, ` +
-            `step ${count(first.step)} of ${count(first.numSteps)} on ${samplers.length} ` +
-            `rank${samplers.length > 1 ? "s" : ""}: ${count(audit.count)} of ` +
-            `${count(desc.numSamples)} samples served.`);
+            `step ${count(first.step)} of ${count(first.numSteps)} on ` +
+            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ` +
+            `${count(audit.count)} of ${count(desc.numSamples)} samples ` +
+            "served.");
     }
 
     function buttons() {
@@ -353,10 +375,13 @@ function start_run() {
         const text = $(id).value.replace(/[, _]/g, "");
         const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
         const good = value >= low && value <= high;
-        say(id + "Hint", (good ? "" : "Not taken, the run goes on. ") +
-                         `A whole number from ${count(low)} to ` +
-                         `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`,
-            !good);
+        const range = `A whole number from ${count(low)} to ` +
+                      `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
+        say(id + "Hint", good ? range
+            : id === "numSamplesText" && value > high
+                ? "Not taken, the run goes on: the picture has room for " +
+                  `${count(high)}. A trillion is below.`
+            : `Not taken, the run goes on. ${range}`, !good);
         return good ? value : null;
     }
 
@@ -513,17 +538,6 @@ function start_bytes(run) {
         return run.load(Uint8Array.from(text.match(/../g) ?? [],
                                         (pair) => parseInt(pair, 16)));
     });
-    addEventListener("dragover", (event) => event.preventDefault());
-    addEventListener("drop", async (event) => {
-        const [file] = event.dataTransfer.files;
-        if (!file)
-            return;
-        event.preventDefault();
-        if (event.target === $("text"))
-            $("text").value = await file.text();
-        else
-            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
-    });
 }
 
 /* --- a table would need --------------------------------------------------- */
@@ -570,11 +584,19 @@ function start_table() {
         $("ourBytes").textContent = "512 bytes at most";
         $("ourTime").textContent = in_time(measure_ours(n));
         const { context, width, height, scale } = sharp($("bars"));
-        const long = (bytes) => width * Math.log10(bytes) / 13;
-        context.fillStyle = css(rgb("--soft"));
-        context.fillRect(0, 0, long(8 * n), height / 2 - 3 * scale);
-        context.fillStyle = css(rgb("--accent"));
-        context.fillRect(0, height / 2, long(512), height / 2 - 3 * scale);
+        const tall = height / 2 - 3 * scale;
+        const bar = (y, colour, bytes, name) => {
+            const long = width * Math.log10(bytes) / 13;
+            const room = context.measureText(name).width + 16 * scale;
+            const inside = long + room > width;
+            context.fillStyle = css(rgb(colour));
+            context.fillRect(0, y, long, tall);
+            context.fillStyle = css(rgb(inside ? "--paper" : "--ink"));
+            context.fillText(name, inside ? long - room + 8 * scale
+                                 : long + 8 * scale, y + tall / 2 + 5 * scale);
+        };
+        bar(0, "--soft", 8 * n, "a table");
+        bar(height / 2, "--accent", 512, "statesampler.h");
     };
     const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
         notation: "compact", compactDisplay: "long",
@@ -612,8 +634,8 @@ function start_mix() {
             context.fillText(name, 2 * scale, (i + 0.5) * tall + 4 * scale);
             $("share" + i).textContent =
                 `${taken[i]} of ${turns} turns: ` +
-                `${Math.round(100 * taken[i] / turns)} %, by weight ` +
-                `${Math.round(100 * weights[i] / sum)} %`;
+                `${Math.round(100 * taken[i] / turns)}%, by weight ` +
+                `${Math.round(100 * weights[i] / sum)}%`;
         });
         $("mixEnd").textContent = (mix.numTurns === Infinity
             ? `It never ends; ${MOST} turns are shown.`
@@ -730,7 +752,8 @@ function start_training() {
         phase = next;
         document.body.dataset.training = next;
         $("train").textContent = next === "running" ? "Pause"
-            : next === "paused" ? "Go on" : "Train";
+            : next === "paused" ? "Go on"
+            : next === "elsewhere" ? "Go on here" : "Train";
     }
 
     const breaks = (number) => number === 0 ? "never interrupted"
@@ -748,10 +771,34 @@ function start_training() {
         enter("done");
     }
 
+    /* Whether there are enough bytes to learn, and not too many. */
+    function fits(bytes, what) {
+        const good = bytes >= LEAST && bytes <= MOST;
+        if (!good)
+            say("trainStatus", `The ${what} has ${count(bytes)} bytes: it ` +
+                `takes ${count(LEAST)} to ${count(MOST)}. Nothing has ` +
+                "changed.", true);
+        return good;
+    }
+
+    async function take_text(file) {
+        if (!fits(file.size, "file"))
+            return;
+        $("text").value = await file.text();
+        say("trainStatus", `${file.name} is in the field` +
+            (phase === "running" ? "; the run goes on with the text that it " +
+                                   "began with." : ": Train learns it."));
+    }
+
     worker.addEventListener("message", ({ data }) => {
         if (data.problem) {
             problem = data.problem + " ";
             return say("trainStatus", problem, true);
+        }
+        if (data.elsewhere) {
+            enter("elsewhere");
+            return say("trainStatus", "Another tab of this page trains now, " +
+                       "and keeps its run. This one has stopped.");
         }
         if (data.empty) {
             losses = [];
@@ -792,19 +839,40 @@ function start_training() {
             worker.postMessage({ train: true });
             return enter("running");
         }
+        if (phase === "elsewhere")
+            return worker.postMessage({ goOn: true });
         const text = new TextEncoder().encode($("text").value);
-        if (text.length < LEAST || text.length > MOST)
-            return say("trainStatus", `The text has ${count(text.length)} ` +
-                `bytes: it takes ${count(LEAST)} to ${count(MOST)}.`, true);
+        if (!fits(text.length, "text"))
+            return undefined;
         problem = "";
         worker.postMessage({ begin: text });
         return enter("running");
     });
     $("forget").addEventListener("click", () =>
         worker.postMessage({ forget: true }));
+    /* The module itself, but for its tables of numbers. */
     $("text").value = $("library").textContent
-        .replace(/^const inlined.*$/m, "").trim();
+        .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
+        .replace(/\n{2,}/g, "\n").trim();
     drawn(draw);
+    return { take_text };
+}
+
+/* --- files that are dropped ----------------------------------------------- */
+
+/* A text where one learns it, and a state anywhere else. */
+function start_drops(run, training) {
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", async (event) => {
+        const [file] = event.dataTransfer.files;
+        if (!file)
+            return;
+        event.preventDefault();
+        if (event.target.closest("#training"))
+            return training.take_text(file);
+        run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        return $("loadStatus").scrollIntoView({ block: "nearest" });
+    });
 }
 
 /* --- the page's own check ------------------------------------------------- */
@@ -837,10 +905,11 @@ function check_vectors() {
     document.body.dataset.wrong = wrong;
 }
 
-start_bytes(start_run());
+const run = start_run();
+start_bytes(run);
 start_table();
 start_mix();
 start_plots();
 check_vectors();
-start_training();
+start_drops(run, start_training());
 document.body.dataset.ready = "yes";

@@ -125,12 +125,23 @@ async function open_store() {
     store = await done(request);
 }
 
-/* Keeps all of it or, if the tab is closed meanwhile, nothing. */
-function keep(entries) {
+/* All tabs of the page have one store, and one of them trains: the last that
+   began or went on. */
+const me = `${Date.now()} ${Math.random()}`;
+
+/* Keeps all of it or, if the tab is closed meanwhile, nothing. Returns whether
+   this tab is still the one that trains; if not, nothing is kept. */
+async function keep(entries, claim = false) {
     const change = store.transaction("run", "readwrite");
-    for (const [name, value] of Object.entries(entries))
-        change.objectStore("run").put(value, name);
-    return done(change);
+    const kept_run = change.objectStore("run"), ended = done(change);
+    if (claim)
+        kept_run.put(me, "tab");
+    const mine = claim || await done(kept_run.get("tab")) === me;
+    if (mine)
+        for (const [name, value] of Object.entries(entries))
+            kept_run.put(value, name);
+    await ended;
+    return mine;
 }
 
 async function kept(name) {
@@ -196,16 +207,18 @@ async function train() {
     const model = layers(run.weights), g = layers(gradient);
     while (mine === running && step_down(gradient, model, g)) {
         const { weights, losses, interruptions } = run;
-        if (store)
-            await stored(() => keep({ checkpoint: {
-                weights, losses, interruptions, state: sampler.save() } }));
-        else
+        const checkpoint = { weights, losses, interruptions,
+                             state: sampler.save() };
+        if (store && await stored(() => keep({ checkpoint })) === false) {
+            running++;
+            return postMessage({ elsewhere: true });
+        }
+        if (!store)
             await new Promise((resolve) => setTimeout(resolve));
         if (mine === running)
             tell({ loss: losses.at(-1) });
     }
-    if (mine === running)
-        tell({ digest: digest_of(run.weights) });
+    return mine === running && tell({ digest: digest_of(run.weights) });
 }
 
 async function begin(text) {
@@ -215,7 +228,7 @@ async function begin(text) {
     if (!store)
         await stored(open_store);
     if (store)
-        await stored(() => keep({ text, checkpoint: null }));
+        await stored(() => keep({ text, checkpoint: null }, true));
     tell({ losses: [] });
     return train();
 }
@@ -223,7 +236,8 @@ async function begin(text) {
 /* Goes on where a tab was closed. A checkpoint that cannot be used is told, and
    stays until a new run takes its place. */
 async function go_on() {
-    await stored(open_store);
+    if (!store)
+        await stored(open_store);
     const checkpoint = store && await stored(() => kept("checkpoint"));
     const text = checkpoint && await stored(() => kept("text"));
     if (!text)
@@ -237,6 +251,7 @@ async function go_on() {
         return postMessage({ problem: "What this browser has kept is no run " +
                                       `of this page: ${error.message}` });
     }
+    await stored(() => keep({}, true));
     tell({ losses: run.losses, text: new TextDecoder().decode(text) });
     return train();
 }
@@ -244,7 +259,7 @@ async function go_on() {
 async function forget() {
     running++;
     if (store)
-        await stored(() => keep({ text: null, checkpoint: null }));
+        await stored(() => keep({ text: null, checkpoint: null }, true));
     postMessage({ empty: true });
 }
 
@@ -255,6 +270,8 @@ addEventListener("message", ({ data }) => {
         running++;
     else if (data.train)
         train();
+    else if (data.goOn)
+        go_on();
     else
         forget();
 });

@@ -15,19 +15,23 @@ quietly_web() {
     }
 }
 
-# The small one with its module is what a page of few bytes fetches.
+# What whoever opens a page fetches: the module, and one of the two.
 web_sizes() {
     (cd "$root" && quietly_web)
     for file in statesampler.mjs statesampler.wasm statesampler-simd.wasm; do
         gzip -9 <"$root/build/web/$file" | wc -c
     done >sizes
     { read -r module; read -r plain; read -r simd; } <sizes
-    whole=$((module + plain))
-    [ $whole -le 16384 ] || {
-        echo "module and WebAssembly without vectors are $whole bytes gzipped"
+    whole=$((module + plain)) vectors=$((module + simd))
+    # A tenth more where the two tools are missing that make it smaller.
+    most=16384
+    command -v wasm-opt >/dev/null && command -v esbuild >/dev/null ||
+        most=18022
+    [ $whole -le $most ] && [ $vectors -le $most ] || {
+        echo "$whole and $vectors bytes gzipped, of $most"
         return 1
     }
-    echo "note: $whole bytes gzipped, $((module + simd)) with vectors"
+    echo "note: $whole bytes gzipped, $vectors with vectors"
 }
 
 web_types() {
@@ -71,8 +75,8 @@ questions() {
     fi
     ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
     tool chromium 'The page in a browser' || return 0
-    for question in vectors kill_and_resume reload bad_input storage_full \
-        look million; do
+    for question in vectors kill_and_resume reload bad_input drops \
+        two_tabs storage_full storage_forbidden look million; do
         ask "The page in Chromium: $question" page $question
     done
 }

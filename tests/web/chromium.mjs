@@ -124,6 +124,14 @@ export async function open(browser, url, { width = 1280, height = 800,
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
+    /* Drops a file on an element, as from a folder's window. */
+    async function drop(selector, file) {
+        const at = await middle(selector);
+        const data = { items: [], files: [file], dragOperationsMask: 1 };
+        for (const type of ["dragEnter", "dragOver", "drop"])
+            await send("Input.dispatchDragEvent", { type, ...at, data });
+    }
+
     async function press(key, code) {
         for (const type of ["keyDown", "keyUp"])
             await send("Input.dispatchKeyEvent", {
@@ -146,6 +154,7 @@ export async function open(browser, url, { width = 1280, height = 800,
     }
 
     await load();
-    return { send, evaluate, until, click, press, type, shoot, load, errors,
+    return { send, evaluate, until, click, drop, press, type, shoot, load,
+             errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }
