@@ -45,13 +45,36 @@ len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
 In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
 Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
 accelerate deals the batches to the ranks; accelerate takes a batch ahead of
-the loop, so save the sampler's state only with read_ahead=1. The Trainer's own
-way of resuming, which skips batches by number, is right without a state:
+the loop, so save the sampler's state only with read_ahead=1. Where an epoch
+does not fill the last batch of every rank, accelerate fills it with samples
+that this loop had before, so that these are trained on twice; with drop_last
+they are left out instead. The Trainer's own way of resuming, which skips
+batches by number, is right without a state, on as many ranks as before:
 
     class Trainer(transformers.Trainer):
         def _get_train_sampler(self, train_dataset=None):
             return StatefulDistributedSampler(
                 train_dataset or self.train_dataset, 1, 0, seed=self.args.seed)
+
+So are several datasets in turn, each batch of one, here two batches of the
+first for each one of the second, in a ConcatDataset:
+
+    class InTurns(torch.utils.data.Sampler):
+        def __init__(self, batches):
+            self.batches, self.set_epoch = batches, batches.set_epoch
+
+        def __len__(self):
+            return len(self.batches) * self.batches.batch_size
+
+        def __iter__(self):
+            return itertools.chain.from_iterable(self.batches)
+
+    class Trainer(transformers.Trainer):
+        def _get_train_sampler(self, train_dataset=None):
+            return InTurns(RoundRobinBatchSampler(
+                map(len, self.train_dataset.datasets), self._train_batch_size,
+                0, 1, drop_last=True, seed=self.args.seed, weights=[2, 1],
+                stop="all"))
 
 Lightning leaves a StatefulDistributedSampler as it is; beside a
 RoundRobinBatchSampler, use Trainer(use_distributed_sampler=False). A trainer

@@ -10,6 +10,7 @@ gradients. Rank 0 saves a checkpoint now and then; what was trained after the
 last one is lost with the model, and does not count."""
 
 import contextlib
+import functools
 import itertools
 import multiprocessing
 import os
@@ -186,11 +187,18 @@ class Run:
 
 
 class Kills(unittest.TestCase):
-    kills = 0
+    def chains(self, name, way, worlds):
+        lost = [self.chain(way, worlds) for _ in range(CHAINS)]
+        print(f"{name}, {' then '.join(map(str, worlds))} processes, "
+              f"{CHAINS * (len(worlds) - 1)} times SIGKILL: "
+              f"{CHAINS * EPOCHS} epochs of {N} samples, each trained on "
+              f"exactly once, and {sum(lost)} again that a kill lost",
+              flush=True)
 
     def chain(self, way, worlds):
+        """How many samples were trained on after a run's last checkpoint."""
         seed = random.SystemRandom().randrange(2**32)
-        moments, seen, saved = random.Random(seed), [], None
+        moments, seen, saved, lost = random.Random(seed), [], None, 0
         with tempfile.TemporaryDirectory() as folder:
             for number, world in enumerate(worlds, 1):
                 run = Run(way, world, folder, saved, len(seen))
@@ -199,37 +207,34 @@ class Kills(unittest.TestCase):
                     seen += run.trained()
                     break
                 run.kill(moments)
-                Kills.kills += 1
+                steps = 0
                 if os.path.exists(run.path):
                     steps, saved = torch.load(run.path)
-                    seen += run.trained(steps)
                     os.unlink(run.path)
+                seen += run.trained(steps)
+                lost += len(run.trained()) - len(run.trained(steps))
         self.assertEqual(len(seen), EPOCHS * N, f"seed {seed}")
         for epoch in range(EPOCHS):
             self.assertEqual(sorted(seen[epoch * N:][:N]), list(range(N)),
                              f"epoch {epoch}, seed {seed}")
         self.assertNotEqual(seen[:N], seen[N:])
+        return lost
 
     def test_torch(self):
-        for _ in range(CHAINS):
-            self.chain(plain, (2, 3, 1))
+        self.chains("DataLoader, datasets in turn", plain, (2, 3, 1))
 
     def test_torchdata(self):
         for make_loader in STATEFUL:
-            def way(*arguments):
-                stateful(make_loader, *arguments)
-            for _ in range(CHAINS):
-                self.chain(way, (2, 3, 1))
+            self.chains("torchdata", functools.partial(stateful, make_loader),
+                        (2, 3, 1))
 
     def test_accelerate(self):
-        for _ in range(CHAINS):
-            self.chain(accelerate, (3, 2, 1))
+        self.chains("accelerate", accelerate, (3, 2, 1))
 
     def test_trainers_that_count(self):
         """Their own counts are of batches of as many ranks as before."""
-        for way in hugging_face, lightning:
-            for _ in range(CHAINS):
-                self.chain(way, (2, 2, 2))
+        self.chains("Hugging Face Trainer", hugging_face, (2, 2, 2))
+        self.chains("Lightning", lightning, (2, 2, 2))
 
 
 CHAINS = int(sys.argv.pop()) if len(sys.argv) > 1 else 1
