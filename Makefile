@@ -75,7 +75,7 @@ gpu:
 	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
 	else echo 'skip gpu: nvcc is not here'; fi
 
-# Killed and resumed, by itself and in each framework; examples/torch/FIGURES.md.
+# Killed and resumed, by itself and in each framework.
 torch:
 	@! python=$$(sh tests/torch/python.sh) || { \
 	    $$python examples/torch/train.py && \

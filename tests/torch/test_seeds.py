@@ -56,9 +56,10 @@ class SampleSeeds(unittest.TestCase):
                 sampler.begin(epoch)
                 self.assertEqual(sampler.sample_seed(index), want)
                 if isinstance(cursor, Mix):
-                    self.assertEqual(want, Sampler(
-                        50, 0, 1, seed=seed, stream=int(index >= 20)).sample_seed(
-                            epoch, index - 20 * (index >= 20)))
+                    second = int(index >= 20)
+                    alone = Sampler(50, 0, 1, seed=seed, stream=second)
+                    self.assertEqual(want, alone.sample_seed(
+                        epoch, index - 20 * second))
         seeds = {maker().sample_seed(index, epoch) for maker in MAKERS
                  for index in range(40) for epoch in range(50)}
         # The round robin's first dataset has the other sampler's seed and
