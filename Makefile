@@ -75,13 +75,13 @@ gpu:
 	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
 	else echo 'skip gpu: nvcc is not here'; fi
 
-# The library of examples/torch (which builds it by itself, too), and what it
-# is good for; the figures of the README.
-torch: build/libstatesampler.so
-	@! python=$$(sh tests/torch/python.sh) || \
-	    $$python examples/torch/train.py
+# Killed and resumed, by itself and in each framework.
+torch:
+	@! python=$$(sh tests/torch/python.sh) || { \
+	    $$python examples/torch/train.py && \
+	    $$python tests/torch/test_kills.py 3; }
 
-torch-figures: build/libstatesampler.so
+torch-figures:
 	@! python=$$(sh tests/torch/python.sh) || \
 	    $$python examples/torch/figures.py
 
@@ -161,10 +161,6 @@ build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
 	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
-
-build/libstatesampler.so: examples/torch/library.c statesampler.h
-	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -shared -fPIC -I. $(LDFLAGS) -o $@ $<
 
 clean:
 	rm -rf build

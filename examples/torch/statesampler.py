@@ -45,13 +45,36 @@ len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
 In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
 Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
 accelerate deals the batches to the ranks; accelerate takes a batch ahead of
-the loop, so save the sampler's state only with read_ahead=1. The Trainer's own
-way of resuming, which skips batches by number, is right without a state:
+the loop, so save the sampler's state only with read_ahead=1. Where an epoch
+does not fill the last batch of every rank, accelerate fills it with samples
+that this loop had before, so that these are trained on twice; with drop_last
+they are left out instead. The Trainer's own way of resuming, which skips
+batches by number, is right without a state, on as many ranks as before:
 
     class Trainer(transformers.Trainer):
         def _get_train_sampler(self, train_dataset=None):
             return StatefulDistributedSampler(
                 train_dataset or self.train_dataset, 1, 0, seed=self.args.seed)
+
+So are several datasets in turn, each batch of one, here two batches of the
+first for each one of the second, in a ConcatDataset:
+
+    class InTurns(torch.utils.data.Sampler):
+        def __init__(self, batches):
+            self.batches, self.set_epoch = batches, batches.set_epoch
+
+        def __len__(self):
+            return len(self.batches) * self.batches.batch_size
+
+        def __iter__(self):
+            return itertools.chain.from_iterable(self.batches)
+
+    class Trainer(transformers.Trainer):
+        def _get_train_sampler(self, train_dataset=None):
+            return InTurns(RoundRobinBatchSampler(
+                map(len, self.train_dataset.datasets), self._train_batch_size,
+                0, 1, drop_last=True, seed=self.args.seed, weights=[2, 1],
+                stop="all"))
 
 Lightning leaves a StatefulDistributedSampler as it is; beside a
 RoundRobinBatchSampler, use Trainer(use_distributed_sampler=False). A trainer
@@ -303,8 +326,9 @@ _TAILS = ["pad", "drop", "uneven", "carry"]
 _STOPS = ["first", "all", "restart", "never"]
 
 # How many indices are read from the library at a time: so many that the time
-# of a call does not matter, so few that they stay in the cache.
-_CHUNK = 1024
+# of a call does not matter beside torch's lists, so few that the first ones
+# come at once and all of them take little memory.
+_CHUNK = 4096
 
 
 def _memory(size):
@@ -702,8 +726,8 @@ class Mix:
 
 
 def _left_of(iterator):
-    """How many items the iterator of a list or an array still has. Its pickle
-    would hold the whole and how far it is in it; at its end, an empty one."""
+    """How many items the iterator of a list still has. Its pickle would hold
+    the whole and how far it is in it; at its end, an empty one."""
     _, (whole,), *at = iterator.__reduce__()
     return len(whole) - sum(at)
 
@@ -733,7 +757,8 @@ class _Watch:
             if frame is None:
                 return None
         iterator = frame.f_locals["self"]
-        watch = vars(iterator).get("_statesampler")
+        # Not by vars(): an object whose dict was asked for has slow fields.
+        watch = getattr(iterator, "_statesampler", None)
         if watch is None or watch.feeding is not iterator._sampler_iter:
             watch = iterator._statesampler = cls(iterator)
         return watch
@@ -783,8 +808,8 @@ class _Watch:
 
 
 class _Pass(itertools.chain):
-    """The iterator that __iter__ returns: a chain of iterators over arrays of
-    indices, or lists of batches. It also has the state of what was taken from
+    """The iterator that __iter__ returns: a chain of iterators over lists of
+    indices or batches. It also has the state of what was taken from
     it, as torchdata asks for. It begins when the first index is asked for."""
 
     @classmethod
@@ -1345,15 +1370,14 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._share()
 
     def _read(self, state):
-        """Arrays of the indices after a state. They are read by the same
-        sampler with a larger batch_size, one after another into one array:
-        the caller is through with an array before it asks for the next."""
+        """Lists of the indices after a state, read by the same sampler with a
+        larger batch_size. (A list is faster to iterate over than an array.)"""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
         reader, out, count = Sampler._of(desc), _indices(_CHUNK), _size()
         reader.load(state)
         while _c.statesampler_next(reader._memory, _address(out), count):
-            yield out if count.value == _CHUNK else out[:count.value]
+            yield out[:count.value].tolist()
 
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler):

@@ -51,6 +51,8 @@ questions() {
         torch $python test_library
     ask 'PyTorch: 2 processes, one killed, then 3: every sample once' \
         torch_train $python
+    ask "PyTorch: killed in each framework's way, on with other ranks" \
+        torch $python test_kills
     ask 'PyTorch: augmented in workers, killed, the same bits' \
         torch_augment $python
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python

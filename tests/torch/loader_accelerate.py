@@ -5,6 +5,9 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
 - With several processes, a batch sampler that draws a batch for each of them
   stands around the DataLoader's, which is not sharded itself. It hands its
   own out when each process has one.
+- At the end of an epoch, where the processes' batches are not all full, it
+  fills them with the first samples that this loop took (even_batches, its
+  default), unless the DataLoader has drop_last.
 - Each iter() calls set_epoch with a number that counts from 0 in the process,
   on the sampler under one or two batch samplers.
 - It takes a batch from the DataLoader before it hands out the one before.
@@ -12,25 +15,42 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
   batches it has counted by a batch sampler that draws and forgets them.
 """
 
+import itertools
+import types
+
 from torch.utils.data import BatchSampler, DataLoader
 
 
 class BatchSamplerShard(BatchSampler):
-    def __init__(self, batches, processes, process):
+    def __init__(self, batches, processes, process, even_batches=True):
         self.batch_sampler, self.batch_size = batches, batches.batch_size
+        self.drop_last = batches.drop_last
         self.processes, self.process = processes, process
+        self.even_batches = even_batches
 
     def __iter__(self):
-        """Without its padding at the end: the tests leave no rest."""
-        group = []
+        group, first, filled = [], [], self.processes * self.batch_size
         for batch in self.batch_sampler:
+            if len(first) < filled:
+                first += batch
             group.append(batch)
-            if len(group) == self.processes:
+            if sum(map(len, group)) == filled:
                 yield group[self.process]
                 group = []
+        if group and not self.drop_last:
+            if self.even_batches:
+                rest = list(itertools.islice(itertools.chain(
+                    *group, itertools.cycle(first)), filled))
+                group = [rest[at:at + self.batch_size]
+                         for at in range(0, filled, self.batch_size)]
+            yield from group[self.process:self.process + 1]
 
     def __len__(self):
-        return len(self.batch_sampler) // self.processes
+        groups, rest = divmod(len(self.batch_sampler), self.processes)
+        if self.drop_last:
+            return groups
+        return groups + (rest > 0 if self.even_batches else
+                         self.process < rest)
 
 
 class SkipBatchSampler(BatchSampler):
@@ -47,13 +67,15 @@ class SkipBatchSampler(BatchSampler):
 
 
 class DataLoaderShard:
-    def __init__(self, loader, processes=1, process=0, iteration=0):
+    def __init__(self, loader, processes=1, process=0, iteration=0,
+                 even_batches=True):
         self.iteration = iteration
         if processes > 1:
             loader = DataLoader(
                 loader.dataset, num_workers=loader.num_workers,
                 batch_sampler=BatchSamplerShard(loader.batch_sampler,
-                                                processes, process))
+                                                processes, process,
+                                                even_batches))
         self.base = loader
 
     def __len__(self):
@@ -104,3 +126,20 @@ def trainer(shard, epochs, steps_done):
             loader = skip_first_batches(shard, skipped)
             steps_done = 0
         yield from loader
+
+
+class Trainer:
+    """What transformers.Trainer does with its dataset and its sampler."""
+
+    def __init__(self, train_dataset, batch_size, processes, process, seed):
+        self.train_dataset, self._train_batch_size = train_dataset, batch_size
+        self.args = types.SimpleNamespace(seed=seed)
+        self.place = processes, process
+
+    def get_train_dataloader(self):
+        return DataLoaderShard(DataLoader(
+            self.train_dataset, self._train_batch_size,
+            sampler=self._get_train_sampler(self.train_dataset)), *self.place)
+
+    def train(self, epochs, steps_done=0):
+        return trainer(self.get_train_dataloader(), epochs, steps_done)

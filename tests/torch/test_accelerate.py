@@ -1,14 +1,21 @@
 """The samplers under accelerate and the Hugging Face Trainer: a kill loses and
 repeats nothing. The loaders are loader_accelerate's."""
 
+import collections
+import itertools
+import types
 import unittest
 import warnings
 
 from common import cases, main
+import loader_accelerate
+import statesampler
 from loader_accelerate import DataLoaderShard, trainer
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import DataLoader
+from test_readme import opening
+import torch
+from torch.utils.data import ConcatDataset, DataLoader
 
 EPOCHS = 3
 
@@ -92,9 +99,47 @@ class Accelerate(unittest.TestCase):
                 if sampler.epoch == 0:
                     seen += sum((batch.tolist() for batch in prepared(
                         sampler, n, size, 3, process)), [])
-            # The last group of three may be short, which this shard drops.
-            self.assertEqual(len(seen), len(set(seen)))
-            self.assertLess(n - len(seen), 3 * size)
+            # The last group of three may have to be filled.
+            self.assertEqual(set(seen), set(range(n)))
+            self.assertLess(len(seen) - n, 3 * size)
+
+    def test_the_last_group(self):
+        """Accelerate fills it up, also for a run that was killed: then its
+        samples are the only ones that are trained on twice. With drop_last
+        none is."""
+        for random, processes, drop_last in itertools.product(
+                cases(3, "last group"), (1, 2, 3), (False, True)):
+            size = random.randrange(1, 5)
+            n = random.randrange(2, 6) * size * processes + random.randrange(
+                1, size * processes + 1)
+
+            def shard(process):
+                sampler = Distributed(range(n), 1, 0, read_ahead=1)
+                return sampler, DataLoaderShard(DataLoader(
+                    range(n), size, sampler=sampler, drop_last=drop_last),
+                    processes, process)
+
+            length = len(shard(0)[1])
+            for stop in range(1, length):
+                steps = [[] for _ in range(length)]
+                for process in range(processes):
+                    given, state = self.killed(*shard(process), stop)
+                    sampler, rest = shard(process)
+                    sampler.load_state_dict(state)
+                    given += [batch.tolist() for batch in rest]
+                    self.assertEqual(len(given), length)
+                    for step, batch in zip(steps, given):
+                        self.assertTrue(len(batch) == size or processes == 1)
+                        step += batch
+                seen = collections.Counter(sum(steps, []))
+                twice = {index for index in seen if seen[index] > 1}
+                if drop_last:
+                    self.assertFalse(twice)
+                    self.assertGreater(len(seen), n - size * processes)
+                else:
+                    self.assertEqual(len(seen), n)
+                    self.assertLessEqual(twice, set(steps[-1]))
+                    self.assertEqual(sampler.epoch, 1)
 
     def test_set_epoch_that_goes_back(self):
         for make in (lambda: Distributed(range(20), 1, 0),
@@ -170,6 +215,39 @@ class Trainer(unittest.TestCase):
                 left = [batch.tolist()
                         for batch in trainer(shard, EPOCHS, done)]
                 self.assertEqual(left, whole[done:])
+
+    def test_the_recipes(self):
+        """The Trainers at the head of statesampler.py, at each step."""
+        names = {**vars(statesampler), "torch": torch,
+                 "transformers": types.SimpleNamespace(
+                     Trainer=loader_accelerate.Trainer)}
+        recipes = [each for each in opening() if "transformers" in each]
+        self.assertEqual(len(recipes), 2)
+        data = ConcatDataset([range(24), range(24, 36)])
+        for recipe, processes in itertools.product(recipes, (1, 2)):
+            exec(recipe, names)
+
+            def steps(done, seed=5):
+                """Of all processes, what each step trains on."""
+                return list(zip(*([batch.tolist() for batch in names[
+                    "Trainer"](data, 3, processes, process, seed).train(
+                        EPOCHS, done)] for process in range(processes))))
+
+            whole = steps(0)
+            batches = [batch for step in whole for batch in step]
+            self.assertEqual(len(batches), EPOCHS * 12)
+            for epoch in range(EPOCHS):
+                self.assertEqual(sorted(sum(batches[12 * epoch:][:12], [])),
+                                 list(range(36)))
+            self.assertNotEqual(batches[:12], batches[12:24])
+            self.assertNotEqual(whole, steps(0, seed=6))
+            for done in range(1, len(whole)):
+                self.assertEqual(steps(done), whole[done:])
+            if "InTurns" in recipe:
+                for at in range(0, len(batches), 3):
+                    self.assertEqual(sorted([index >= 24 for index in batch]
+                                            for batch in batches[at:at + 3]),
+                                     [[False] * 3] * 2 + [[True] * 3])
 
 
 if __name__ == "__main__":

@@ -39,7 +39,9 @@ left.begin(0)
 left.seek(4)
 assert next(left).tolist() == batches[4]
 mix = Mix([10, 20], 0, 1, 5, weights=[1, 2], stop="all")
-batches = [batch.tolist() for batch in mix]
+batches = list(mix)
+assert all(isinstance(batch, memoryview) for batch in batches)
+batches = [batch.tolist() for batch in batches]
 assert sorted(sum(batches, [])) == list(range(30)) and mix.epoch == 1
 mix.begin(0)
 next(mix)

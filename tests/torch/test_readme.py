@@ -10,6 +10,8 @@ import textwrap
 import unittest
 
 from common import ROOT, main
+from loader_accelerate import DataLoaderShard
+from loader_torchdata import StatefulDataLoader
 import statesampler
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
@@ -41,8 +43,18 @@ def opening():
 class Snippets(unittest.TestCase):
     def runs(self, program):
         """Killed at the first batch, around the end of the first epoch (16
-        batches), and not at all."""
-        for kill_at in 1, 16, 17, 99:
+        batches), and not at all; and in the frameworks' loaders."""
+        self.runs_in(program, (1, 16, 17, 99))
+        self.runs_in(program, (5,), DataLoader=StatefulDataLoader)
+        # What accelerate makes of both lines.
+        self.runs_in(
+            program, (5,), DataLoader=lambda *arguments, **options:
+            DataLoaderShard(DataLoader(*arguments, **options)),
+            StatefulDistributedSampler=lambda data:
+            statesampler.StatefulDistributedSampler(data, 1, 0, read_ahead=1))
+
+    def runs_in(self, program, kills, **others):
+        for kill_at in kills:
             trained, saved = [], []
 
             def save(checkpoint):
@@ -62,6 +74,7 @@ class Snippets(unittest.TestCase):
                     data, num_replicas=1, rank=0),
                 StatefulDistributedSampler=statesampler.
                 StatefulDistributedSampler)
+            names.update(others)
             try:
                 exec(program, dict(names))
             except Killed:

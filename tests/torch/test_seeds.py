@@ -9,7 +9,7 @@ from common import cases, main
 from statesampler import Mix, Sampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import BatchSampler, DataLoader, Dataset
 
 
 class Seeds(Dataset):
@@ -55,6 +55,11 @@ class SampleSeeds(unittest.TestCase):
                 self.assertEqual(sampler.sample_seed(index, epoch), want)
                 sampler.begin(epoch)
                 self.assertEqual(sampler.sample_seed(index), want)
+                if isinstance(cursor, Mix):
+                    second = int(index >= 20)
+                    alone = Sampler(50, 0, 1, seed=seed, stream=second)
+                    self.assertEqual(want, alone.sample_seed(
+                        epoch, index - 20 * second))
         seeds = {maker().sample_seed(index, epoch) for maker in MAKERS
                  for index in range(40) for epoch in range(50)}
         # The round robin's first dataset has the other sampler's seed and
@@ -84,6 +89,24 @@ class SampleSeeds(unittest.TestCase):
                 data.sampler.load_state_dict(state)
                 for index, seed in pairs(next(iter(loader(data, **options)))):
                     self.assertEqual(seed, want.sample_seed(index, 1) >> 1)
+
+    def test_after_a_look_ahead(self):
+        """A loop that was given up when workers were in the next epoch."""
+        sampler = MAKERS[0]()
+
+        class Repeated:
+            def __iter__(self):
+                while True:
+                    yield from BatchSampler(sampler, 6, False)
+
+        given_up = iter(DataLoader(range(40), batch_sampler=Repeated(),
+                                   num_workers=1, prefetch_factor=4))
+        next(given_up)
+        want = sampler.sample_seed(3, 1)
+        self.assertEqual(sampler.sample_seed(3), want)
+        next(iter(sampler))
+        self.assertEqual(sampler.epoch, 0)
+        self.assertEqual(sampler.sample_seed(3), sampler.sample_seed(3, 0))
 
     def test_copies(self):
         """Each has an epoch of its own."""

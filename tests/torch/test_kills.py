@@ -1,0 +1,243 @@
+"""Processes that get SIGKILL at a random moment, in each framework's way of
+calling: those that go on, where the framework can by another number of them,
+complete each epoch with every sample exactly once.
+
+    python3 tests/torch/test_kills.py [chains]
+
+A chain is a run that is killed, one that goes on and is killed, and one that
+ends. All ranks of a run wait for each other after every batch, as for their
+gradients. Rank 0 saves a checkpoint now and then; what was trained after the
+last one is lost with the model, and does not count."""
+
+import contextlib
+import functools
+import itertools
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import unittest
+import warnings
+
+from common import main
+import loader_accelerate
+import loader_lightning
+import loader_torchdata
+from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import StatefulDistributedSampler as Distributed
+import torch
+from torch.utils.data import DataLoader
+
+N, BATCH, EPOCHS = 240, 2, 2
+# Checkpoints stand where 1, 2 and 3 ranks have only full batches to go.
+EVERY = 12
+PROCESSES = multiprocessing.get_context("fork")
+
+STATEFUL = [loader_torchdata.StatefulDataLoader]
+try:
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    STATEFUL.append(StatefulDataLoader)
+except ImportError:
+    pass
+
+
+# Each way trains with train(batch, save) until it is killed or the epochs are
+# over. save() gives the checkpoint, which is `saved` of the next run.
+
+def plain(rank, world, saved, train):
+    sampler = RoundRobin([N // 2, N // 4, N // 4], BATCH, rank, world,
+                         weights=[2, 1, 1], stop="all", tail="uneven")
+    if saved is not None:
+        sampler.load_state_dict(saved)
+    loader = DataLoader(range(N), batch_sampler=sampler, num_workers=1,
+                        collate_fn=torch.tensor)
+    while sampler.epoch < EPOCHS:
+        for batch in loader:
+            train(batch, sampler.state_dict)
+
+
+def stateful(make_loader, rank, world, saved, train):
+    sampler = Distributed(range(N), world, rank)
+    loader = make_loader(range(N), BATCH, sampler=sampler, num_workers=1)
+    if saved is not None:
+        loader.load_state_dict(saved)
+        # The first loop is the rest of that epoch, empty or not.
+        for batch in loader:
+            train(batch, loader.state_dict)
+    while sampler.epoch < EPOCHS:
+        for batch in loader:
+            train(batch, loader.state_dict)
+
+
+def prepared(rank, world, **options):
+    sampler = Distributed(range(N), 1, 0, **options)
+    return sampler, loader_accelerate.DataLoaderShard(
+        DataLoader(range(N), BATCH, sampler=sampler, num_workers=1),
+        world, rank)
+
+
+def accelerate(rank, world, saved, train):
+    sampler, shard = prepared(rank, world, read_ahead=1)
+    if saved is not None:
+        sampler.load_state_dict(saved)
+    for _ in range(sampler.epoch, EPOCHS):
+        for batch in shard:
+            train(batch, sampler.state_dict)
+
+
+def hugging_face(rank, world, saved, train):
+    _, shard = prepared(rank, world)
+    steps = saved or 0
+    for batch in loader_accelerate.trainer(shard, EPOCHS, steps):
+        steps += 1
+        train(batch, lambda: steps)
+
+
+def lightning(rank, world, saved, train):
+    sampler = Distributed(range(N), world, rank)
+    if saved is not None:
+        sampler.load_state_dict(saved["sampler"])
+    loader = DataLoader(range(N), BATCH, sampler=sampler, num_workers=1)
+    trainer = loader_lightning.Trainer(EPOCHS, 3, inject_into=(world, rank))
+    validation = DataLoader(range(N), BATCH, sampler=Distributed(
+        range(N), world, rank))
+    trainer.fit(loader, validation,
+                lambda batch: train(batch, lambda: {
+                    "sampler": sampler.state_dict(),
+                    "trainer": trainer.state_dict()}),
+                lambda batch: None, saved and saved["trainer"])
+
+
+class Run:
+    """One run of a chain, of so many processes."""
+
+    def __init__(self, way, world, folder, saved, done):
+        self.way, self.world, self.folder = way, world, folder
+        self.saved, self.done = saved, done
+        self.path = os.path.join(folder, "checkpoint")
+        self.barrier = PROCESSES.Barrier(world)
+        self.ranks = [PROCESSES.Process(target=self.rank, args=(rank,))
+                      for rank in range(world)]
+        for rank in range(world):
+            open(self.log(rank), "w").close()
+        for each in self.ranks:
+            each.start()
+
+    def log(self, rank):
+        return os.path.join(self.folder, f"log.{rank}")
+
+    def rank(self, rank):
+        """What a process does. Its log outlives it without being closed."""
+        os.setsid()     # Its workers go with it.
+        warnings.simplefilter("ignore")     # set_epoch is relative.
+        log, done, steps = open(self.log(rank), "ab", 0), self.done, 0
+
+        def train(batch, save):
+            nonlocal done, steps
+            steps += 1
+            log.write(" ".join(map(str, batch.tolist())).encode() + b"\n")
+            self.barrier.wait()
+            done += BATCH * self.world
+            if rank == 0 and done % EVERY == 0:
+                torch.save((steps, save()), self.path + ".new")
+                os.replace(self.path + ".new", self.path)
+            time.sleep(.002)    # a step of the network
+
+        self.way(rank, self.world, self.saved, train)
+
+    def lines(self, rank):
+        with open(self.log(rank)) as file:
+            return file.read().splitlines()
+
+    def kill(self, moments):
+        """At any moment of this run but its last steps."""
+        victim = moments.randrange(self.world)
+        left = (EPOCHS * N - self.done) // (BATCH * self.world)
+        moment = moments.randrange(1, max(left - left // 4, 2))
+        deadline = time.monotonic() + 60
+        while len(self.lines(victim)) < moment:
+            assert self.ranks[victim].is_alive(), "it ended by itself"
+            assert time.monotonic() < deadline, "it hangs"
+            time.sleep(.001)
+        time.sleep(moments.random() * .004)
+        os.kill(self.ranks[victim].pid, signal.SIGKILL)
+        self.ranks[victim].join()
+        assert self.ranks[victim].exitcode == -signal.SIGKILL
+        for each in self.ranks:     # as a launcher does
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(each.pid, signal.SIGKILL)
+            each.kill()
+            each.join()
+
+    def end(self):
+        for each in self.ranks:
+            each.join(60)
+            assert each.exitcode == 0, "it failed, or hangs"
+
+    def trained(self, steps=None):
+        """The samples of the first steps, or of all."""
+        steps = itertools.zip_longest(*(self.lines(rank)[:steps]
+                                        for rank in range(self.world)),
+                                      fillvalue="")
+        return [int(index) for step in steps for index in
+                " ".join(step).split()]
+
+
+class Kills(unittest.TestCase):
+    def chains(self, name, way, worlds):
+        lost = [self.chain(way, worlds) for _ in range(CHAINS)]
+        print(f"{name}, {' then '.join(map(str, worlds))} processes, "
+              f"{CHAINS * (len(worlds) - 1)} times SIGKILL: "
+              f"{CHAINS * EPOCHS} epochs of {N} samples, each trained on "
+              f"exactly once, and {sum(lost)} again that a kill lost",
+              flush=True)
+
+    def chain(self, way, worlds):
+        """How many samples were trained on after a run's last checkpoint."""
+        seed = random.SystemRandom().randrange(2**32)
+        moments, seen, saved, lost = random.Random(seed), [], None, 0
+        with tempfile.TemporaryDirectory() as folder:
+            for number, world in enumerate(worlds, 1):
+                run = Run(way, world, folder, saved, len(seen))
+                if number == len(worlds):
+                    run.end()
+                    seen += run.trained()
+                    break
+                run.kill(moments)
+                steps = 0
+                if os.path.exists(run.path):
+                    steps, saved = torch.load(run.path)
+                    os.unlink(run.path)
+                seen += run.trained(steps)
+                lost += len(run.trained()) - len(run.trained(steps))
+        self.assertEqual(len(seen), EPOCHS * N, f"seed {seed}")
+        for epoch in range(EPOCHS):
+            self.assertEqual(sorted(seen[epoch * N:][:N]), list(range(N)),
+                             f"epoch {epoch}, seed {seed}")
+        self.assertNotEqual(seen[:N], seen[N:])
+        return lost
+
+    def test_torch(self):
+        self.chains("DataLoader, datasets in turn", plain, (2, 3, 1))
+
+    def test_torchdata(self):
+        for make_loader in STATEFUL:
+            self.chains("torchdata", functools.partial(stateful, make_loader),
+                        (2, 3, 1))
+
+    def test_accelerate(self):
+        self.chains("accelerate", accelerate, (3, 2, 1))
+
+    def test_trainers_that_count(self):
+        """Their own counts are of batches of as many ranks as before."""
+        self.chains("Hugging Face Trainer", hugging_face, (2, 2, 2))
+        self.chains("Lightning", lightning, (2, 2, 2))
+
+
+CHAINS = int(sys.argv.pop()) if len(sys.argv) > 1 else 1
+
+if __name__ == "__main__":
+    main()
