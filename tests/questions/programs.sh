@@ -37,7 +37,7 @@ bench() {
 
 quality() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
-        "$root"/build/quality/quality short . &&
+        "$root"/build/quality/quality short . 0.5 &&
         sed -n 's/^statesampler.h: passes: /note: /p' short.txt
 }
 
