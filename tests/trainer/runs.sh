@@ -30,6 +30,12 @@ digest() { # PROCESSES KEY=VALUE...
     rm -rf "$folder/fresh$runs"
 }
 
+noted=
+note() {
+    noted=1
+    echo "note: $*"
+}
+
 fail() {
     echo "FAIL $*"
     cat "$folder/errors"
@@ -148,38 +154,52 @@ goes_on() { # PROCESSES KEYS PROCESSES KEYS
     rm -rf $dir
 }
 
-# SIGKILL at moments that nobody chose: to a process, or to mpirun itself;
-# each time another number of processes goes on.
+# SIGKILL at moments that nobody chose: to a process or to mpirun itself, and
+# every second time as soon as a checkpoint is being written; each time another
+# number of processes goes on. The log that is compared has every epoch's audit.
 kills() {
+    epochs=$((3 * ${KILLS:=6}))
     rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7
-        OPTIMIZER.num_epochs=60 TEST_MODEL=False"
+        OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
     plain=$(digest 1 $rule)
-    dir=$folder/killed killed=0 try=0
-    while [ $try -lt ${KILLS:-20} ]; do
+    dir=$folder/killed killed=0 saving=0 try=0
+    while [ $try -lt $KILLS ]; do
         try=$((try + 1))
         w=$(((try * 5) % 4 + 1))
         run $w $dir $rule >"$folder/said" &
         job=$!
-        sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.5 + rand() }')"
-        if [ $((try % 3)) = 0 ]; then
-            victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
-        else
-            victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
-                sed -n "$((try % w + 1))p")
-        fi
-        if [ -n "$victim" ] && kill -KILL "$victim" 2>/dev/null; then
-            killed=$((killed + 1))
-        fi
+        kill_one
         wait $job
         # Processes of a killed mpirun go within seconds.
         while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
             sleep 0.1
         done
+        [ ! -d $dir/.step.tmp ] || saving=$((saving + 1))
     done
     got=$(run 2 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" "after $killed kills"
     [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
-    echo "note: $killed kills, then the same digest"
+    [ "$(grep -c 'done: .* each exactly once' $dir/log.txt)" = $epochs ] ||
+        fail 'an audit is missing'
+    note "$killed kills, $saving of them in mid-save: the same digest"
+}
+
+kill_one() {
+    sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.5 + rand() }')"
+    if [ $((try % 3)) = 0 ]; then
+        victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
+    else
+        victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
+            sed -n "$((try % w + 1))p")
+    fi
+    [ -n "$victim" ] || return
+    # Ends with the victim: it saves again and again.
+    while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
+        kill -0 "$victim" 2>/dev/null || return
+    done
+    if kill -KILL "$victim" 2>/dev/null; then
+        killed=$((killed + 1))
+    fi
 }
 
 # A damaged checkpoint is named and the one before is taken; with none left
@@ -230,7 +250,7 @@ foreign() {
     same "$plain" "$got" 'processes, ZeRO, splits, reduction, paths differ'
     grep -q 'goes on from step-000000000016' "$folder/errors" ||
         fail 'it did not go on from step 16'
-    echo "note: $refusals refusals"
+    note "$refusals refusals"
 }
 
 refusals=0
@@ -290,7 +310,7 @@ memory() {
             rm -rf "$folder/memory$w"
         done
     done
-    echo 'note: at most total / W + the largest'
+    note "at most total / W + the largest"
 }
 
 # What a person meets: a status, and a single sentence from all processes.
@@ -305,7 +325,7 @@ errors() {
         OPTIMIZER.param_schedulers.lr.value=1000000
     dir=/proc/none
     says 1 3 'cannot go on with /proc/none/log.txt'
-    echo 'note: 7 errors'
+    note "7 errors"
 }
 
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
@@ -336,4 +356,4 @@ twice() {
 for question; do
     $question
 done
-[ $compared = 0 ] || echo "note: $compared digests compared"
+[ $compared = 0 ] || [ -n "$noted" ] || note "$compared digests compared"
