@@ -138,7 +138,7 @@ trainer-long: build/trainer/trainer
 trainer-bench:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer \
-	        build/trainer/test/bench && sh tests/trainer/bench.sh; }
+	        build/trainer/test/bench build/trainer/test/bigram && sh tests/trainer/bench.sh; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
 build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
