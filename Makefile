@@ -128,7 +128,8 @@ trainer-demo:
 	    $(MAKE) --no-print-directory build/trainer/trainer && \
 	    sh examples/trainer/demo.sh; }
 trainer-figures: trainer-demo
-	cp build/trainer/demo/loss.svg examples/trainer/loss.svg
+	cp build/trainer/demo/loss.svg build/trainer/demo/memory.svg \
+	    examples/trainer
 trainer-mutants: build/trainer/trainer
 	@sh tests/trainer/mutants.sh
 trainer-long: build/trainer/trainer

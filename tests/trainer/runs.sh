@@ -59,6 +59,7 @@ norm='MODEL.GRAD_CLIP.USE_GRAD_CLIP=True MODEL.GRAD_CLIP.MAX_NORM=0.5'
 o1='MODEL.AMP_PARAMS.USE_AMP=True'
 zero='OPTIMIZER.use_zero=True'
 sdp="$zero MODEL.SHARDED_DDP_SETUP.USE_SDP=True"
+buffer=MODEL.SHARDED_DDP_SETUP.reduce_buffer_size
 manual='DISTRIBUTED.MANUAL_GRADIENT_REDUCTION=True'
 split='MODEL.ACTIVATION_CHECKPOINTING.USE_ACTIVATION_CHECKPOINTING=True
     MODEL.ACTIVATION_CHECKPOINTING.NUM_ACTIVATION_CHECKPOINTING_SPLITS='
@@ -117,7 +118,7 @@ ways() { # KEY=VALUE...
     done
     for size in 0 500; do
         same "$plain" "$(digest 2 $sdp $manual \
-            MODEL.SHARDED_DDP_SETUP.reduce_buffer_size=$size "$@")" \
+            $buffer=$size "$@")" \
             "ZeRO 2 by hand, buffer of $size $*"
     done
 }
@@ -151,6 +152,11 @@ goes_on() { # PROCESSES KEYS PROCESSES KEYS
     grep -q 'goes on from step-000000000015' "$folder/errors" ||
         fail 'it did not go on from step 15'
     cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
+    for file in $dir "$folder/once"; do
+        grep -v '^config\|^part\|^hash' "$file/step-000000000032/manifest"
+    done | sort | uniq -c | awk '$1 != 2' >"$folder/differ"
+    [ ! -s "$folder/differ" ] ||
+        fail "another manifest: $(cut -c1-100 "$folder/differ")"
     rm -rf $dir
 }
 
@@ -291,16 +297,15 @@ END
 # 4 bytes of momentum and 8 of sums for each weight.
 memory() {
     for w in $(! long || echo 2 4) 8; do
-        for way in "$zero" "$sdp"; do
-            run $w "$folder/memory$w" $way $short \
-                DATA.DDP_BUCKET_CAP_MB=0.01 >"$folder/said"
+        for way in "$zero" "$sdp $buffer=500"; do
+            run $w "$folder/memory$w" $way $short >"$folder/said"
             awk -v w=$w -v weights=55584 -v largest=8192 -v "way=$way" '
                 $1 == "process" {
                     rows++
                     if ($4 * 1024 > 4 * (weights / w + largest) + 60)
                         print "optimizer", $0
                     sums = way ~ /SDP/ ? weights / w + largest : weights
-                    if ($5 * 1024 > 8 * sums + 10486 + 60)
+                    if ($5 * 1024 > 8 * (sums + 500) + 60)
                         print "gradients", $0
                 }
                 END { if (rows != w) print rows " processes" }
