@@ -130,16 +130,21 @@ trainer-demo:
 trainer-figures: trainer-demo
 	cp build/trainer/demo/loss.svg build/trainer/demo/memory.svg \
 	    examples/trainer
-trainer-mutants: build/trainer/trainer
-	@sh tests/trainer/mutants.sh
-trainer-long: build/trainer/trainer
-	LONG=1 KILLS=$(or $(KILLS),200) sh tests/trainer/runs.sh \
+trainer-mutants:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
+	    sh tests/trainer/mutants.sh; }
+trainer-long:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
+	    LONG=1 KILLS=$(or $(KILLS),200) sh tests/trainer/runs.sh \
 	    build/trainer/trainer tests/trainer/small.yaml processes memory \
-	    sharded sharded_o1 ways ways_o1 elsewhere kills
+	    sharded sharded_o1 ways ways_o1 elsewhere kills; }
 trainer-bench:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer \
-	        build/trainer/test/bench build/trainer/test/bigram && sh tests/trainer/bench.sh; }
+	        build/trainer/test/bench build/trainer/test/bigram && \
+	    sh tests/trainer/bench.sh; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
 build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \

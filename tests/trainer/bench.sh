@@ -69,10 +69,10 @@ bits() { # WHAT RATE KEY=VALUE...
         OPTIMIZER.param_schedulers.lr.name=cosine \
         OPTIMIZER.param_schedulers.lr.update_interval=step \
         OPTIMIZER.param_schedulers.lr.start_value=$rate "$@" |
-        sed -n 's/.* held-out \(.*\) bits.*/\1/p' | tail -n 1 |
-        awk -v "what=$what" -v bigram="$bigram" '{ printf "| %s | %.3f | " \
-            "< %.3f | %s |\n", what, $1, bigram,
-            $1 < bigram ? "met" : "MISSED" }'
+        sed -n 's/.* held-out \(.*\) bits.*/\1/p' |
+        awk -v "what=$what" -v bigram="$bigram" '{ is = $1 } END {
+            printf "| %s | %.3f | < %.3f | %s |\n", what, is, bigram,
+                NR > 0 && is < bigram ? "met" : "MISSED" }'
 }
 bits SGD 0.2 "$@"
 bits LARC 20 OPTIMIZER.use_larc=True "$@"
