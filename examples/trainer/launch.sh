@@ -15,9 +15,6 @@ export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# When one process ends, mpirun gives the others a second between SIGTERM and
-# SIGKILL. They have no use for it: a checkpoint does not need a clean end.
-export OMPI_MCA_odls_base_sigkill_timeout=0
 # No line about networks whose libraries are not here.
 export OMPI_MCA_mca_base_component_show_load_errors=0
 if [ "$(id -u)" = 0 ]; then

@@ -75,6 +75,6 @@ bits() { # WHAT RATE KEY=VALUE...
                 NR > 0 && is < bigram ? "met" : "MISSED" }'
 }
 bits SGD 0.2 "$@"
-bits LARC 20 OPTIMIZER.use_larc=True "$@"
+bits LARC 4 OPTIMIZER.use_larc=True "$@"
 bits 'AdamW, O1' 0.003 OPTIMIZER.name=adamw MODEL.AMP_PARAMS.USE_AMP=True "$@"
 bits AdamW 0.003 OPTIMIZER.name=adamw "$@"
