@@ -211,7 +211,7 @@ bool config_check(struct trainer_config *config, struct config_source *source,
 void config_print(const struct trainer_config *config, FILE *to);
 
 /* Prints every key with type, default, range and meaning: as plain text, or
-   as the table of README.md. */
+   as the table of KEYS.md. */
 void config_keys(FILE *to);
 void config_keys_markdown(FILE *to);
 

@@ -129,7 +129,7 @@ config_questions() {
     fi
 }
 
-# --- Its runs ------------------------------------------------------------------
+# --- Its runs -----------------------------------------------------------------
 
 # A program of tests/trainer, built once and run.
 trainer_test() { # NAME

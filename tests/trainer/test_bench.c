@@ -253,7 +253,8 @@ int main(int argc, char **argv)
     row("sums of integers, 2 processes", "MPI_Allreduce of as many floats",
         reduction[INTEGERS] / reduction[FLOATS], 2.5, 0);
     row("rounding and sums", "a step of 16 leaves, 2 processes",
-        (reduction[INTEGERS] + 8 * rounding_time(m.num_weights)) / step, 0.15, 0);
+        (reduction[INTEGERS] + 8 * rounding_time(m.num_weights)) / step, 0.15,
+        0);
     row("the sampler", "a step of 16 leaves, 2 processes", feed_time() / step,
         0.001, 0);
     row("activation bytes, 3 splits of 8 blocks", "1 split",
