@@ -72,7 +72,7 @@ bits() { # WHAT RATE KEY=VALUE...
         sed -n 's/.* held-out \(.*\) bits.*/\1/p' |
         awk -v "what=$what" -v bigram="$bigram" '{ is = $1 } END {
             printf "| %s | %.3f | < %.3f | %s |\n", what, is, bigram,
-                NR > 0 && is < bigram ? "met" : "MISSED" }'
+                (NR && is < bigram ? "met" : "MISSED") }'
 }
 bits SGD 0.2 "$@"
 bits LARC 4 OPTIMIZER.use_larc=True "$@"
