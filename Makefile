@@ -132,16 +132,23 @@ trainer-demo:
 	    $(MAKE) --no-print-directory build/trainer/trainer && \
 	    sh examples/trainer/demo.sh; }
 trainer-figures: trainer-demo
-	cp build/trainer/demo/loss.svg examples/trainer/loss.svg
-trainer-mutants: build/trainer/trainer
-	@sh tests/trainer/mutants.sh
-trainer-long: build/trainer/trainer
-	KILLS=200 sh tests/trainer/runs.sh build/trainer/trainer \
-	    tests/trainer/small.yaml kills
+	cp build/trainer/demo/loss.svg build/trainer/demo/memory.svg \
+	    examples/trainer
+trainer-mutants:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
+	    sh tests/trainer/mutants.sh; }
+trainer-long:
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
+	    LONG=1 KILLS=$(or $(KILLS),200) sh tests/trainer/runs.sh \
+	    build/trainer/trainer tests/trainer/small.yaml processes memory \
+	    sharded sharded_o1 ways ways_o1 elsewhere kills; }
 trainer-bench:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer \
-	        build/trainer/test/bench && sh tests/trainer/bench.sh; }
+	        build/trainer/test/bench build/trainer/test/bigram && \
+	    sh tests/trainer/bench.sh; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
 build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
@@ -157,6 +164,12 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
 	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks memory \
 	    sampler) $(TRAINER_LIBS)
+# Two more, of the configuration alone; STRICT has the warnings to ask for.
+build/trainer/test/%_test: tests/trainer/%_test.c \
+    $(wildcard examples/trainer/config*.[ch] examples/trainer/schedule.[ch])
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $< $(filter examples/%.c,$^) \
+	    $(shell pkg-config --cflags --libs yaml-0.1) -lm
 build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \

@@ -51,16 +51,6 @@ struct config_strings {
 };
 struct config_weights { uint32_t count; int64_t items[CONFIG_FILES]; };
 
-/* DATA.TRAIN or DATA.TEST. */
-struct config_split {
-    bool use_stateful_distributed_sampler;
-    bool use_debugging_sampler;     /* no shuffle; wins over the stateful one */
-    bool drop_last;
-    int64_t batchsize_per_replica;  /* sequences, 1 .. 2^20 */
-    int64_t data_limit;             /* sequences; -1: all, else 1 .. 2^40 */
-    struct config_strings data_paths; /* files; none: the trainer's own text */
-};
-
 /* One schedule without parts: the rate over `where`, the share of the run
    that is done, from 0 to 1. schedule.h has the formulas. */
 struct config_curve {
@@ -84,7 +74,19 @@ struct trainer_config {
 
     struct {
         double ddp_bucket_cap_mb;   /* of overlapped reduction, MiB, > 0 */
-        struct config_split train, test;
+        struct {
+            bool use_stateful_distributed_sampler;
+            bool use_debugging_sampler; /* no shuffle; wins over stateful */
+            bool drop_last;
+            int64_t batchsize_per_replica; /* sequences, 1 .. 2^20 */
+            int64_t data_limit;     /* of a file; -1: all, else 1 .. 2^40 */
+            struct config_strings data_paths; /* none: the trainer's own */
+        } train;
+        struct {
+            bool use_stateful_distributed_sampler;
+            int64_t data_limit;
+            struct config_strings data_paths; /* none: held-out sequences */
+        } test;
     } data;
 
     struct {
@@ -209,7 +211,7 @@ bool config_check(struct trainer_config *config, struct config_source *source,
 void config_print(const struct trainer_config *config, FILE *to);
 
 /* Prints every key with type, default, range and meaning: as plain text, or
-   as the table of README.md. */
+   as the table of KEYS.md. */
 void config_keys(FILE *to);
 void config_keys_markdown(FILE *to);
 

@@ -41,25 +41,6 @@
 #define COUNT_MAX 1099511627776.0
 #define RATE_MAX 1e6
 
-#define SPLIT(NAME, field, whose) \
-    BOOL("DATA." NAME ".USE_STATEFUL_DISTRIBUTED_SAMPLER", \
-         FIELD(data.field.use_stateful_distributed_sampler), "False", \
-         "resume at the very batch; else torch's order, and a resume in " \
-         "mid-epoch serves the epoch again"), \
-    BOOL("DATA." NAME ".USE_DEBUGGING_SAMPLER", \
-         FIELD(data.field.use_debugging_sampler), "False", \
-         "no shuffle; wins over the stateful sampler"), \
-    BOOL("DATA." NAME ".DROP_LAST", FIELD(data.field.drop_last), "False", \
-         "leave out the last batch if it is not full"), \
-    INTEGER("DATA." NAME ".BATCHSIZE_PER_REPLICA", \
-            FIELD(data.field.batchsize_per_replica), 0, 1, 1048576, "256", \
-            "sequences of a process in a step"), \
-    INTEGER("DATA." NAME ".DATA_LIMIT", FIELD(data.field.data_limit), \
-            KEY_MINUS_ONE, 1, COUNT_MAX, "-1", \
-            "sequences to use; -1: all"), \
-    TEXTS("DATA." NAME ".DATA_PATHS", FIELD(data.field.data_paths), "[]", \
-          "files of text, " whose)
-
 /* A schedule's fields, of the whole schedule or of a part of it. */
 #define CURVE_KEYS(PATH, OFFSET, NAMES, NAME, VALUE, START, END, VALUES, \
                    MILESTONES) \
@@ -94,8 +75,32 @@ const struct config_key config_key_table[] = {
          KEY_ABOVE_LOW, 0, 1024, "25",
          "MiB of gradients that are reduced at once, while others are still "
          "computed"),
-    SPLIT("TRAIN", train, "one dataset each; []: the trainer's own text"),
-    SPLIT("TEST", test, "to evaluate; []: every tenth sequence of the others"),
+    BOOL("DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER",
+         FIELD(data.train.use_stateful_distributed_sampler), "False",
+         "resume at the very batch; else torch's order, and a resume in "
+         "mid-epoch serves the epoch again"),
+    BOOL("DATA.TRAIN.USE_DEBUGGING_SAMPLER",
+         FIELD(data.train.use_debugging_sampler), "False",
+         "no shuffle; wins over the stateful sampler"),
+    BOOL("DATA.TRAIN.DROP_LAST", FIELD(data.train.drop_last), "False",
+         "leave out the last batch if it is not full"),
+    INTEGER("DATA.TRAIN.BATCHSIZE_PER_REPLICA",
+            FIELD(data.train.batchsize_per_replica), 0, 1, 1048576, "256",
+            "sequences of a process in a step"),
+    INTEGER("DATA.TRAIN.DATA_LIMIT", FIELD(data.train.data_limit),
+            KEY_MINUS_ONE, 1, COUNT_MAX, "-1",
+            "sequences of each file; -1: all"),
+    TEXTS("DATA.TRAIN.DATA_PATHS", FIELD(data.train.data_paths), "[]",
+          "files of text, one dataset each; []: the trainer's own text"),
+    BOOL("DATA.TEST.USE_STATEFUL_DISTRIBUTED_SAMPLER",
+         FIELD(data.test.use_stateful_distributed_sampler), "False",
+         "held-out text is served once and whole in either case"),
+    INTEGER("DATA.TEST.DATA_LIMIT", FIELD(data.test.data_limit),
+            KEY_MINUS_ONE, 1, COUNT_MAX, "-1",
+            "held-out sequences of each file; -1: all"),
+    TEXTS("DATA.TEST.DATA_PATHS", FIELD(data.test.data_paths), "[]",
+          "files of text, to evaluate; []: every tenth sequence of the "
+          "others"),
 
     BOOL("MODEL.AMP_PARAMS.USE_AMP", FIELD(model.amp_params.use_amp), "False",
          "mixed precision"),

@@ -39,17 +39,33 @@ kill_one $launcher
 wait $launcher || exit 1
 grep -A 9 '^kilobytes' $folder/killed.txt
 
+# A row for each process of a run: its name, then kilobytes of each kind.
+memory_of() { # RUN
+    awk -v run="$1" '/^kilobytes/ { $1 = "process"; print; next }
+        $1 == "process" { $1 = ""; $2 = run "-" $2; print }' $folder/$1.txt
+}
+
 if command -v gnuplot >/dev/null; then
     sed -n 's/^step \([0-9]*\) .* loss \([0-9.]*\) .*/\1 \2/p' \
         $folder/killed/log.txt >$folder/loss.txt
-    gnuplot -e "set terminal svg size 640,360; set output '$folder/loss.svg';
+    gnuplot -e "set terminal svg size 640,360 background 'white';
+        set output '$folder/loss.svg';
         set xlabel 'step'; set ylabel 'loss, nats per byte'; set grid;
         set arrow from 15, graph 0 to 15, graph 1 nohead dashtype 2;
         set label 'killed soon after' at 15, graph 0.9 offset 1, 0;
         plot '$folder/loss.txt' with lines linewidth 2 title 'training loss'"
-    echo "The loss curve is in $folder/loss.svg."
+    { memory_of alone; memory_of killed | tail -n +2; } >$folder/memory.txt
+    gnuplot -e "set terminal svg size 640,360 background 'white';
+        set output '$folder/memory.svg'; set key autotitle columnhead;
+        set key outside right; set ylabel 'kilobytes'; set grid y;
+        set yrange [0:*]; set style data histograms;
+        set style histogram rowstacked; set boxwidth 0.7;
+        set style fill solid 0.8 border -1; set xtics nomirror;
+        set xlabel 'alone: of two processes; killed: of the three that went on';
+        plot for [kind = 2:6] '$folder/memory.txt' using kind:xtic(1)"
+    echo "Pictures: $folder/loss.svg and $folder/memory.svg."
 else
-    echo 'skip the loss curve: gnuplot is not here'
+    echo 'skip the pictures: gnuplot is not here'
 fi
 
 want=$(sed -n 's/^digest //p' $folder/alone.txt)

@@ -10,7 +10,6 @@ enum { AUDIT_BYTES = sizeof(statesampler_audit) + 8 };
 
 static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
 {
-    const struct config_split *train = &f->config->data.train;
     const statesampler_desc plain = {.num_samples = f->text->files[file].train};
 
     *desc = plain;
@@ -18,10 +17,10 @@ static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
     desc->stream = file;
     desc->world_size = f->world_size;
     desc->batch_size = f->batch_size;
-    desc->drop_last = train->drop_last;
-    if (train->use_debugging_sampler) {
+    desc->drop_last = f->config->data.train.drop_last;
+    if (f->config->data.train.use_debugging_sampler) {
         desc->order = STATESAMPLER_ORDER_SEQUENTIAL;
-    } else if (train->use_stateful_distributed_sampler) {
+    } else if (f->config->data.train.use_stateful_distributed_sampler) {
         desc->partition = STATESAMPLER_PARTITION_BLOCKED;
         desc->tail = STATESAMPLER_TAIL_DROP;
     }

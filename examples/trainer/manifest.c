@@ -1,32 +1,16 @@
 /* manifest.c - see manifest.h. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+
 #include "manifest.h"
-#include "memory.h"
 
 #include <cblas.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDENTITIES = 7, VALUE = 160 };
+enum { IDENTITIES = 8, VALUE = 160 };
 
-static void put(manifest *m, const char *format, ...)
-{
-    va_list list;
-    size_t size;
-
-    if (m->room - m->size < 1024) {
-        m->room = 2 * m->room + 4096;
-        m->text = (char *)realloc(m->text, m->room);
-        if (!m->text)
-            abort();
-    }
-    va_start(list, format);
-    size = (size_t)vsnprintf(m->text + m->size, 1024, format, list);
-    va_end(list);
-    m->size += size;
-}
 
 /* ---- What must be the same ---- */
 
@@ -44,7 +28,8 @@ static void identify(identity all[IDENTITIES], const run *r)
         {"optimizer", "optimizer"},
         {"epochs", "number of epochs"},
         {"global_batch", "global batch"},
-        {"opt_level", "opt_level"}};
+        {"opt_level", "opt_level"},
+        {"sampling", "sampling (keys of DATA.TRAIN and STATESAMPLER)"}};
     const struct trainer_config *c = &r->config;
     const model_shape *s = &r->model.shape;
     int i;
@@ -66,6 +51,14 @@ static void identify(identity all[IDENTITIES], const run *r)
     snprintf(all[4].value, VALUE, "%" PRId64, c->optimizer.num_epochs);
     snprintf(all[5].value, VALUE, "%" PRId64, config_global_batch(c));
     snprintf(all[6].value, VALUE, "%s", r->model.half ? "O1" : "O0");
+    snprintf(all[7].value, VALUE,
+             "stateful %d debugging %d drop_last %d limit %" PRId64
+             " stop %" PRId64 " weights %016" PRIx64,
+             c->data.train.use_stateful_distributed_sampler,
+             c->data.train.use_debugging_sampler, c->data.train.drop_last,
+             c->data.train.data_limit, c->statesampler.stop,
+             text_hash(TEXT_HASH, c->statesampler.weights.items,
+                       c->statesampler.weights.count * sizeof(int64_t)));
 }
 
 const char *manifest_match(const manifest *m, const run *r)
@@ -114,33 +107,62 @@ static uint64_t number(const manifest *m, const char *name, int base)
     return value ? strtoull(value, NULL, base) : 0;
 }
 
+/* The configuration as YAML, each line after the word config. */
+static void put_config(FILE *to, const struct trainer_config *c)
+{
+    char *yaml = NULL, *line, *end;
+    size_t size;
+    FILE *file = open_memstream(&yaml, &size);
+
+    if (!file)
+        abort();
+    config_print(c, file);
+    if (fclose(file) != 0)
+        abort();
+    for (line = yaml; *line; line = end + 1) { /* ends: a line on */
+        end = strchr(line, '\n');
+        fprintf(to, "config %.*s\n", (int)(end - line), line);
+    }
+    free(yaml);
+}
+
 void manifest_make(manifest *m, const run *r, const manifest_part *parts,
                    const unsigned char *state)
 {
     const size_t bytes = feed_state_bytes(&r->feed);
+    FILE *to = open_memstream(&m->text, &m->size);
     identity all[IDENTITIES];
+    uint64_t hash;
     size_t i;
     int part;
 
-    memset(m, 0, sizeof *m);
-    put(m, "checkpoint 1\n");
+    if (!to)
+        abort();
+    fputs("checkpoint 1\n", to);
     identify(all, r);
     for (part = 0; part < IDENTITIES; part++)
-        put(m, "%s %s\n", all[part].name, all[part].value);
-    put(m, "step %" PRIu64 "\nskipped %" PRIu64 "\n", r->step, r->skipped);
-    put(m, "optimizer_steps %" PRId64 "\n", r->optimizer.steps);
-    put(m, "loss_scale %.17g\nunskipped %" PRId64 "\n", r->scaler.scale,
-        r->scaler.unskipped);
-    put(m, "log_bytes %" PRIu64 "\nlog_hash %016" PRIx64 "\n", r->log_bytes,
-        r->log_hash);
-    put(m, "blas %s\nsampler ", openblas_get_corename());
+        fprintf(to, "%s %s\n", all[part].name, all[part].value);
+    fprintf(to, "step %" PRIu64 "\nskipped %" PRIu64 "\n", r->step,
+            r->skipped);
+    fprintf(to, "optimizer_steps %" PRId64 "\n", r->optimizer.steps);
+    fprintf(to, "loss_scale %.17g\nunskipped %" PRId64 "\n", r->scaler.scale,
+            r->scaler.unskipped);
+    fprintf(to, "log_bytes %" PRIu64 "\nlog_hash %016" PRIx64 "\n",
+            r->log_bytes, r->log_hash);
+    fprintf(to, "blas %s\nsampler ", openblas_get_corename());
     for (i = 0; i < bytes; i++)
-        put(m, "%02x", (unsigned)state[i]);
-    put(m, "\nparts %d\n", r->world);
+        fprintf(to, "%02x", (unsigned)state[i]);
+    fprintf(to, "\nparts %d\n", r->world);
     for (part = 0; part < r->world; part++)
-        put(m, "part%d %" PRIu64 " %016" PRIx64 "\n", part, parts[part].size,
-            parts[part].hash);
-    put(m, "hash %016" PRIx64 "\n", text_hash(TEXT_HASH, m->text, m->size));
+        fprintf(to, "part%d %" PRIu64 " %016" PRIx64 "\n", part,
+                parts[part].size, parts[part].hash);
+    put_config(to, &r->config);
+    if (fflush(to) != 0)
+        abort();
+    hash = text_hash(TEXT_HASH, m->text, m->size);
+    fprintf(to, "hash %016" PRIx64 "\n", hash);
+    if (fclose(to) != 0)
+        abort();
 }
 
 int manifest_whole(const manifest *m)

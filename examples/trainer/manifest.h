@@ -7,7 +7,7 @@
 
 typedef struct manifest {
     char *text;
-    size_t size, room;
+    size_t size;
 } manifest;
 
 /* What one process has written. */

@@ -312,13 +312,21 @@ static void head_back(model *m, model_sink *sink, void *context)
     sink(context, last - 2, d_weight);
 }
 
-/* Runs the blocks of a segment; the stream comes in and goes out. */
-static void segment_forward(model *m, size_t s)
+/* Runs the blocks of a segment; the stream comes in and goes out. Again, for
+   the way back, nobody needs what comes out of the last of them. */
+static void segment_forward(model *m, size_t s, int again)
 {
+    const size_t last = m->first[s + 1] - 1;
     size_t b;
 
-    for (b = m->first[s]; b < m->first[s + 1]; b++)
-        block_forward(m, b, &m->kept[b - m->first[s]]);
+    for (b = m->first[s]; b <= last; b++) {
+        model_kept *kept = &m->kept[b - m->first[s]];
+
+        if (again && b == last)
+            block_again(m, b, kept);
+        else
+            block_forward(m, b, kept);
+    }
 }
 
 double model_leaf(model *m, const unsigned char *bytes, real scale,
@@ -332,7 +340,7 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     for (s = 0; s < m->segments; s++) {
         if (s + 1 < m->segments)
             memcpy(m->inputs[s], m->stream, size);
-        segment_forward(m, s);
+        segment_forward(m, s, 0);
     }
     nats = head(m, bytes + 1, scale);
     if (!sink)
@@ -341,7 +349,7 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     for (s = m->segments; s-- > 0;) {
         if (s + 1 < m->segments) {
             memcpy(m->stream, m->inputs[s], size);
-            segment_forward(m, s);
+            segment_forward(m, s, 1);
         }
         for (b = m->first[s + 1]; b-- > m->first[s];)
             block_backward(m, b, &m->kept[b - m->first[s]], sink, context);

@@ -163,7 +163,7 @@ static void branch(model *m, const real *in, size_t block, size_t tensor,
     add(m->stream, m->d_branch, rows * width);
 }
 
-void block_forward(model *m, size_t block, model_kept *kept)
+void block_again(model *m, size_t block, model_kept *kept)
 {
     const size_t rows = m->shape.context, width = m->shape.width;
     const size_t bytes = rows * width * sizeof(real);
@@ -190,7 +190,12 @@ void block_forward(model *m, size_t block, model_kept *kept)
     keep(m, kept, KEEP_FC);
     gelu(k[KEEP_GELU], k[KEEP_FC], rows * m->shape.mlp);
     keep(m, kept, KEEP_GELU);
-    branch(m, k[KEEP_GELU], block, BLOCK_OUT, m->shape.mlp);
+}
+
+void block_forward(model *m, size_t block, model_kept *kept)
+{
+    block_again(m, block, kept);
+    branch(m, kept->values[KEEP_GELU], block, BLOCK_OUT, m->shape.mlp);
 }
 
 /* What a gradient goes through on its way to the sink, and to whom. */

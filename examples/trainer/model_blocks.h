@@ -18,6 +18,9 @@ void block_half(const model *m, real *values, size_t count);
 /* m->stream comes in and goes out; `kept` is what the way back needs. */
 void block_forward(model *m, size_t block, model_kept *kept);
 
+/* Only what the way back needs: the stream does not come out. */
+void block_again(model *m, size_t block, model_kept *kept);
+
 /* m->d_stream comes in and goes out. */
 void block_backward(model *m, size_t block, model_kept *kept, model_sink *sink,
                     void *context);

@@ -126,11 +126,16 @@ static void bucket_begin(reduce *r)
     const size_t count =
         last->offset + last->size - r->m->tensors[b->first].offset;
 
-    MPI_Iallreduce(MPI_IN_PLACE, r->sum[b->first], (int)count, MPI_INT64_T,
-                   MPI_SUM, MPI_COMM_WORLD, &r->requests[r->begun]);
+    if (r->manual) {
+        r->requests[r->begun] = MPI_REQUEST_NULL; /* one at a time */
+        MPI_Allreduce(MPI_IN_PLACE, r->sum[b->first], (int)count, MPI_INT64_T,
+                      MPI_SUM, MPI_COMM_WORLD);
+    } else {
+        MPI_Iallreduce(MPI_IN_PLACE, r->sum[b->first], (int)count,
+                       MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD,
+                       &r->requests[r->begun]);
+    }
     r->begun++;
-    if (r->manual) /* one at a time */
-        MPI_Wait(&r->requests[r->begun - 1], MPI_STATUS_IGNORE);
 }
 
 static void add_here(reduce *r, size_t tensor, const real *gradient)

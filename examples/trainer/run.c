@@ -31,8 +31,8 @@ static double bucket_bytes(const struct trainer_config *c)
 {
     const int64_t elements = c->model.sharded_ddp_setup.reduce_buffer_size;
 
-    if (config_zero_stage(c) == 2 && elements > 0)
-        return (double)elements * 8;
+    if (config_zero_stage(c) == 2 && elements >= 0) /* 0: whole tensors */
+        return elements > 0 ? (double)elements * 8 : INFINITY;
     return c->data.ddp_bucket_cap_mb * 1048576;
 }
 

@@ -56,17 +56,22 @@ static const char *file_map(text_file *f, const char *path)
     return "";
 }
 
-/* How many sequences are trained on and held out, within the limit. */
-static const char *file_split(text *t, text_file *f, int64_t limit)
+static uint64_t at_most(int64_t limit, uint64_t count)
+{
+    return limit >= 0 && count > (uint64_t)limit ? (uint64_t)limit : count;
+}
+
+/* How many sequences are trained on and held out, within the limits. */
+static const char *file_split(text *t, text_file *f,
+                              const struct trainer_config *config)
 {
     const uint64_t sequences = f->size / t->length;
+    const uint64_t tenth = sequences / TENTH;
 
-    f->held = f->whole ? sequences : sequences / TENTH;
-    f->train = f->whole ? 0 : sequences - f->held;
-    if (f->whole && limit >= 0 && f->held > (uint64_t)limit)
-        f->held = (uint64_t)limit;
-    if (!f->whole && limit >= 0 && f->train > (uint64_t)limit)
-        f->train = (uint64_t)limit;
+    f->held = at_most(config->data.test.data_limit,
+                      f->whole ? sequences : tenth);
+    f->train = f->whole ? 0 : at_most(config->data.train.data_limit,
+                                      sequences - tenth);
     if (sequences == 0) {
         snprintf(complaint, sizeof complaint,
                  "the text %s has %llu bytes, and a sequence has %llu",
@@ -78,14 +83,15 @@ static const char *file_split(text *t, text_file *f, int64_t limit)
     return "";
 }
 
-static const char *add(text *t, const char *path, int test, int64_t limit)
+static const char *add(text *t, const char *path, int test,
+                       const struct trainer_config *config)
 {
     text_file *f = &t->files[t->num_files + t->num_test];
     const char *wrong = file_map(f, path);
 
     f->whole = test;
     if (!*wrong)
-        wrong = file_split(t, f, limit);
+        wrong = file_split(t, f, config);
     if (test)
         t->num_test++;
     else
@@ -96,25 +102,25 @@ static const char *add(text *t, const char *path, int test, int64_t limit)
 const char *text_open(text *t, const struct trainer_config *config)
 {
     static const char *const own[] = {"statesampler.h", "README.md"};
-    const struct config_split *train = &config->data.train;
-    const struct config_split *test = &config->data.test;
+    const struct config_strings *train = &config->data.train.data_paths;
+    const struct config_strings *test = &config->data.test.data_paths;
     const char *wrong = "";
     uint32_t i;
 
     memset(t, 0, sizeof *t);
     t->length = (uint64_t)config->model.trunk.context + 1;
-    for (i = 0; i < train->data_paths.count && !*wrong; i++)
-        wrong = add(t, train->data_paths.items[i], 0, train->data_limit);
-    for (i = 0; i < 2 && train->data_paths.count == 0 && !*wrong; i++)
-        wrong = add(t, own[i], 0, train->data_limit);
+    for (i = 0; i < train->count && !*wrong; i++)
+        wrong = add(t, train->items[i], 0, config);
+    for (i = 0; i < 2 && train->count == 0 && !*wrong; i++)
+        wrong = add(t, own[i], 0, config);
     t->hash = TEXT_HASH;
     for (i = 0; i < t->num_files; i++)
         t->hash = text_hash(t->hash, &t->files[i].hash, 8);
-    if (test->data_paths.count > 0)
+    if (test->count > 0)
         for (i = 0, t->held = 0; i < t->num_files; i++)
             t->files[i].held = 0;
-    for (i = 0; i < test->data_paths.count && !*wrong; i++)
-        wrong = add(t, test->data_paths.items[i], 1, test->data_limit);
+    for (i = 0; i < test->count && !*wrong; i++)
+        wrong = add(t, test->items[i], 1, config);
     return wrong;
 }
 

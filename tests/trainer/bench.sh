@@ -1,24 +1,80 @@
 #!/bin/sh
-# bench.sh - what `make trainer-bench` prints: the table of test_bench.c, and
-# the memory of processes as runs of the small model counted it.
+# bench.sh - what `make trainer-bench` prints: the table of test_bench.c; the
+# memory of processes, as runs of the small model counted it; and held-out bits
+# per byte after TOKENS (1,000,000) beside a bigram's; TOKENS=0 leaves them out.
 
-TRAINER=build/trainer/test/bench RESTARTS=0 sh examples/trainer/launch.sh 2
-echo
-echo '| optimizer + gradient kilobytes of a process, at most | W = 1 | 2 | 4 | 8 |'
-echo '|---|---|---|---|---|'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for way in '' OPTIMIZER.use_zero=True \
-    'OPTIMIZER.use_zero=True MODEL.SHARDED_DDP_SETUP.USE_SDP=True'; do
-    line=$(echo "${way:-plain}" | sed 's/[A-Z_]*\.//g; s/=True//g; s/ / + /')
-    for w in 1 2 4 8; do
+export RESTARTS=0
+
+TRAINER=build/trainer/test/bench sh examples/trainer/launch.sh 2
+echo
+
+# KB of optimizer and gradients of the process that holds most of both, and
+# whether a bound from the totals of weights holds.
+for w in 2 4 8; do
+    for way in plain OPTIMIZER.use_zero=True \
+        MODEL.SHARDED_DDP_SETUP.USE_SDP=True; do
         rm -rf "$folder/run"
-        most=$(RESTARTS=0 sh examples/trainer/launch.sh $w \
-            tests/trainer/small.yaml $way CHECKPOINT.DIR=$folder/run \
-            OPTIMIZER.num_epochs=1 DATA.DDP_BUCKET_CAP_MB=0.01 |
-            awk '$1 == "process" && $4 + $5 > most { most = $4 + $5
-                show = $4 " + " $5 } END { print show }')
-        line="$line | $most"
+        sh examples/trainer/launch.sh $w tests/trainer/small.yaml \
+            CHECKPOINT.DIR="$folder/run" OPTIMIZER.num_epochs=1 \
+            DATA.DDP_BUCKET_CAP_MB=0.01 $(echo $way | grep =) |
+            awk -v way=$way -v w=$w '$1 == "process" {
+                if ($4 > optimizer) optimizer = $4
+                if ($5 > gradients) gradients = $5
+            } END { print way, w, optimizer, gradients }'
     done
-    echo "| $line |"
-done
+done >"$folder/memory"
+# 55,584 weights, the largest tensor 8,192; 4 bytes of momentum, 8 of sums.
+awk '
+    function row(what, is, total, bar) {
+        printf "| %s, W = %d | %.1f of %.1f KB | <= %.1f | %s |\n",
+            what, w, is, total, bar, is <= bar + 0.05 ? "met" : "MISSED"
+    }
+    BEGIN {
+        print "| bytes of a process, at most | | bar | |\n|---|---|---|---|"
+        total = 55584 * 4 / 1024
+        largest = 8192 * 4 / 1024
+    }
+    { w = $2 }
+    $1 ~ /use_zero/ { row("optimizer, use_zero", $3, total,
+                          total / w + largest) }
+    $1 ~ /USE_SDP/ { row("gradients, USE_SDP", $4, 2 * total,
+                         2 * (total / w + largest) + 0.01 * 1024) }
+' "$folder/memory"
+
+tokens=${TOKENS:-1000000}
+[ "$tokens" -gt 0 ] || exit 0
+# This repository's own text in one file; 16 sequences of 64 bytes a step.
+cat statesampler.h README.md examples/*.[ch] examples/trainer/*.[ch] \
+    tests/*.[ch] bench/*.c >"$folder/text"
+sequences=$(($(wc -c <"$folder/text") / 65 * 9 / 10))
+epochs=$((tokens / 64 / sequences + 1))
+limit=$((tokens / 64 / epochs))
+set -- "DATA.TRAIN.DATA_PATHS=[\"$folder/text\"]" \
+    DATA.TRAIN.DATA_LIMIT=$limit MODEL.TRUNK.GPT.CONTEXT=64
+bigram=$(build/trainer/test/bigram "$@")
+echo
+echo "| held-out bits per byte, $tokens tokens | | bar: a bigram's | |"
+echo '|---|---|---|---|'
+bits() { # WHAT RATE KEY=VALUE...
+    what=$1 rate=$2
+    shift 2
+    rm -rf "$folder/run"
+    sh examples/trainer/launch.sh 2 CHECKPOINT.DIR="$folder/run" \
+        MODEL.TRUNK.GPT.HIDDEN_DIM=64 MODEL.TRUNK.GPT.MLP_DIM=256 \
+        DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=True \
+        DATA.TRAIN.BATCHSIZE_PER_REPLICA=8 DISTRIBUTED.NUM_PROC_PER_NODE=2 \
+        OPTIMIZER.num_epochs=$epochs \
+        OPTIMIZER.param_schedulers.lr.name=cosine \
+        OPTIMIZER.param_schedulers.lr.update_interval=step \
+        OPTIMIZER.param_schedulers.lr.start_value=$rate "$@" |
+        sed -n 's/.* held-out \(.*\) bits.*/\1/p' |
+        awk -v "what=$what" -v bigram="$bigram" '{ is = $1 } END {
+            printf "| %s | %.3f | < %.3f | %s |\n", what, is, bigram,
+                (NR && is < bigram ? "met" : "MISSED") }'
+}
+bits SGD 0.2 "$@"
+bits LARC 4 OPTIMIZER.use_larc=True "$@"
+bits 'AdamW, O1' 0.003 OPTIMIZER.name=adamw MODEL.AMP_PARAMS.USE_AMP=True "$@"
+bits AdamW 0.003 OPTIMIZER.name=adamw "$@"
