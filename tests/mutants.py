@@ -1,8 +1,9 @@
 """mutants.py - breaks statesampler.h in small ways; the tests must notice each.
 
-    python3 tests/mutants.py        every fault of tests/mutants.txt, and of
-                                    the generated ones QUOTA in each function,
-                                    always the same for a SEED
+    python3 tests/mutants.py        every fault of tests/mutants.txt, of the
+                                    generated ones QUOTA in each function, and
+                                    a third of those in the samplers for
+                                    PyTorch; always the same for a SEED
     python3 tests/mutants.py all    every generated fault
 
 Generated faults that change nothing that anybody could notice stand in
@@ -264,9 +265,11 @@ def answers_about(faults, said, equivalent):
     return answers
 
 
-def ask_torch(python):
+def ask_torch(python, everything):
     """The samplers for PyTorch have faults and a program of their own."""
     result = subprocess.run([python, "tests/torch/mutants.py"], text=True,
+                            env={**os.environ, "SEED": SEED,
+                                 "SHARE": "1" if everything else "3"},
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = result.stdout.splitlines() or ["no answer"]
     return [(TORCH, lines[-1], lines if result.returncode else [])]
@@ -387,7 +390,7 @@ def ask_all(folder, pool, text, faults, equivalent, answers):
           f"{len(equivalent)} more are known to change nothing.")
 
 
-def start_torch(pool, answers):
+def start_torch(pool, everything, answers):
     """The question about the samplers for PyTorch, if they are here."""
     if not re.search(ONLY, TORCH):
         return []
@@ -395,7 +398,7 @@ def start_torch(pool, answers):
                             stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL).stdout.strip()
     if python:
-        return [pool.submit(ask_torch, python)]
+        return [pool.submit(ask_torch, python, everything)]
     answers.skip(f"skip {TORCH}: a python3 with torch is not here")
     return []
 
@@ -419,7 +422,7 @@ def ask(folder, pool, everything):
         print(f"{len(kept)} faults of {len(here)}: all of tests/mutants.txt, "
               f"and QUOTA={QUOTA} generated ones for each function by "
               f"SEED={SEED}", flush=True)
-    torch = start_torch(pool, answers)
+    torch = start_torch(pool, everything, answers)
     answers.total = 1 + len(answered) + len(torch) + sum(
         len({fault.question for fault in group})
         for group in by_function(kept))
