@@ -20,7 +20,7 @@ ways() {
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
-gcc-O0         orders  -            gcc -O0 $c99
+gcc-O0         sum     -            gcc -O0 $c99
 gcc-O3         orders  -            gcc -O3 $c99
 gcc-Os         orders  -            gcc -Os $c99
 gcc-plain      orders  -            gcc -O2 $c99 -ffreestanding
@@ -31,11 +31,11 @@ clang          reduced -            clang -O2 $c99
 clang-avx2     orders  cpu=avx2     clang -O3 $c99 -mavx2
 clang-avx512bw orders  cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize reduced runtime      clang $sanitize $c99
-c++98          orders  -            g++ -O2 -std=c++98 $strict
+c++98          sum     -            g++ -O2 -std=c++98 $strict
 c++20          reduced -            g++ -O2 -std=c++20 $strict
 tcc            orders  -            tcc
-arm            reduced qemu-arm     $arm
-arm-neon       orders  qemu-arm     $arm -mfpu=neon
+arm            sum     qemu-arm     $arm
+arm-neon       reduced qemu-arm     $arm -mfpu=neon
 aarch64        orders  qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static
