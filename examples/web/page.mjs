@@ -720,7 +720,8 @@ function start_training() {
     const plain = $("library").textContent.replace(/^export /gm, "")
         .replace("import.meta.url", "location.href");
     const worker = new Worker(URL.createObjectURL(new Blob(
-        ["(async () => {", plain, "{", $("trainer").textContent, "} })();"],
+        ["(async () => {", plain, "{", $("trainer").textContent, "} })()",
+         ".catch((error) => setTimeout(() => { throw error; }));"],
         { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "", problem = "";
 
@@ -790,7 +791,15 @@ function start_training() {
                                    "began with." : ": Train learns it."));
     }
 
+    /* Before its first message the worker hears nothing: one waits for it. */
+    let heard;
+    const ready = new Promise((resolve) => { heard = resolve; });
+    ready.then(() => {
+        $("train").disabled = $("forget").disabled = false;
+    });
+
     worker.addEventListener("message", ({ data }) => {
+        heard();
         if (data.problem) {
             problem = data.problem + " ";
             return say("trainStatus", problem, true);
@@ -827,8 +836,8 @@ function start_training() {
         return draw();
     });
     worker.addEventListener("error", (event) =>
-        say("trainStatus", `Training does not work here: ${event.message}`,
-            true));
+        say("trainStatus", "Training does not work here: " +
+            `${event.message ?? "the worker does not start"}`, true));
 
     $("train").addEventListener("click", () => {
         if (phase === "running") {
@@ -855,7 +864,7 @@ function start_training() {
         .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
         .replace(/\n{2,}/g, "\n").trim();
     drawn(draw);
-    return { take_text };
+    return { take_text, ready };
 }
 
 /* --- files that are dropped ----------------------------------------------- */
@@ -911,5 +920,7 @@ start_table();
 start_mix();
 start_plots();
 check_vectors();
-start_drops(run, start_training());
+const training = start_training();
+start_drops(run, training);
+await training.ready;
 document.body.dataset.ready = "yes";

@@ -40,10 +40,10 @@ web_types() {
         --moduleResolution node16 "$root/tests/web/types.mts"
 }
 
-# One question of tests/web/page.mjs, in a Chromium of its own.
-page() { # QUESTION
+# All of tests/web/page.mjs, in one Chromium: it prints a line for each.
+pages() {
     (cd "$root" && quietly_web &&
-        TMPDIR=$folder/tmp timeout -k 10 250 node tests/web/page.mjs "$1")
+        TMPDIR=$folder/tmp timeout -k 10 290 node tests/web/page.mjs)
 }
 
 # What people open from disk or send each other.
@@ -75,8 +75,5 @@ questions() {
     fi
     ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
     tool chromium 'The page in a browser' || return 0
-    for question in vectors kill_and_resume reload bad_input drops \
-        two_tabs storage_full storage_forbidden look million; do
-        ask "The page in Chromium: $question" page $question
-    done
+    ask 'The page in Chromium: all of it' pages
 }

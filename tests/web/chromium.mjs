@@ -99,12 +99,12 @@ export async function open(browser, url, { width = 1280, height = 800,
         return result.value;
     }
 
-    /* Until an expression holds; 30 seconds at most. */
+    /* Until an expression holds; a minute at most. */
     async function until(expression) {
         for (let i = 0; i < 600; i++) {
             if (await evaluate(expression))
                 return;
-            await wait(50);
+            await wait(100);
         }
         throw new Error(`never: ${expression}`);
     }
