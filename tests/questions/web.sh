@@ -69,6 +69,8 @@ questions() {
         done
     done
     ask 'JavaScript: all there is is declared' module declared simd
+    ask 'JavaScript: in a folder of its own, in a worker, bundled' \
+        module used simd
     ask 'JavaScript: 16 KiB gzipped at most, whole' web_sizes
     if tool tsc "JavaScript's declarations"; then
         ask 'JavaScript: its declarations, by tsc' web_types
