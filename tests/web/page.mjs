@@ -102,7 +102,7 @@ async function bad_input() {
         assert.ok(await position() >= before);
     }
     for (const [samples, sentence] of [
-        ["1000000000000000", /^Not taken.*room for 1,000,000/],
+        ["1000000000000000", /^Not taken.*room for 1,000,000\./],
         ["10^15", /^Not taken.*10 to 1,000,000/],
         ["9", /^Not taken.*10 to 1,000,000/],
         ["many", /^Not taken.*10 to 1,000,000/]]) {
@@ -112,6 +112,17 @@ async function bad_input() {
     await enter_text(page, "seed", "18446744073709551616");
     assert.match(await text(page, "seedHint"), /^Not taken/);
     assert.match(await text(page, "status"), /of 2,512 samples/);
+    for (const [samples, sentence, bytes] of [
+        ["1000000000000000", /^Not taken.*1,000 to 1,000,000,000,000/, "8.0 GB"],
+        ["1e3", /^Not taken/, "8.0 GB"],
+        ["-1", /^Not taken/, "8.0 GB"],
+        ["1,000,000,000,000", /^A whole number/, "8.0 TB"]]) {
+        await enter_text(page, "tableSizeText", samples);
+        assert.match(await text(page, "tableSizeTextHint"), sentence);
+        assert.equal(await text(page, "tableBytes"), bytes);
+    }
+    assert.equal(await page.evaluate(
+        "document.getElementById('tableSize').value"), "120");
     await enter_text(page, "text", "too short");
     await page.click("#train");
     assert.match(await text(page, "trainStatus"), /9 bytes: it takes 2,000/);
@@ -340,6 +351,16 @@ async function look() {
         const kill = await page.evaluate(
             "document.getElementById('kill').getBoundingClientRect().bottom");
         assert.ok(kill <= (options.height ?? 800), "Kill is in reach");
+        /* The last control of the run, and the picture that it changes. */
+        await page.evaluate("scrollTo(0, 0);" +
+                            "document.getElementById('seed').focus()");
+        const shown = await page.evaluate(`(() => {
+            const { top, bottom } = document.getElementById("grid")
+                .getBoundingClientRect();
+            return (Math.min(bottom, innerHeight) - Math.max(top, 0)) /
+                   (bottom - top);
+        })()`);
+        assert.ok(shown > 0.9, `${shown} of the picture is beside the seed`);
         await page.click("#kill");
         await check();
         await page.click("#load");
