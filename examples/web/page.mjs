@@ -803,9 +803,14 @@ function start_training() {
 
     async function take_text(file) {
         if (!fits(file.size, "file"))
-            return;
-        $("text").value = await file.text();
-        say("trainStatus", `${file.name} is in the field` +
+            return undefined;
+        try {
+            $("text").value = await file.text();
+        } catch {
+            return say("trainStatus", `${file.name} cannot be read. Nothing ` +
+                                      "has changed.", true);
+        }
+        return say("trainStatus", `${file.name} is in the field` +
             (phase === "running" ? "; the run goes on with the text that it " +
                                    "began with." : ": Train learns it."));
     }
@@ -898,7 +903,12 @@ function start_drops(run, training) {
         event.preventDefault();
         if (event.target.closest("#training"))
             return training.take_text(file);
-        run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        try {
+            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        } catch { /* a folder, or a file that is gone by now */
+            say("loadStatus", `Not loaded: ${file.name} cannot be read. The ` +
+                              "run is as it was.", true);
+        }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });
 }

@@ -167,6 +167,9 @@ const drops = () => served(async (at) => {
     }
     await status_has(page, "status",
                      "2,512 of 2,512 samples, each exactly once");
+    fs.mkdirSync(path.join(profile, "folder"));
+    await page.drop("#grid", path.join(profile, "folder"));
+    await status_has(page, "loadStatus", "folder cannot be read");
     const field = () =>
         page.evaluate("document.getElementById('text').value");
     const before = await field();
