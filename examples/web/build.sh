@@ -3,7 +3,8 @@
 #   statesampler-simd.wasm, statesampler.wasm   the header, with vectors or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
 #   index.html                                  the page, all in one file
-# clang and wasm-ld are enough; wasm-opt and esbuild take a tenth off.
+# clang and wasm-ld are enough; wasm-opt and esbuild make it a fifteenth less,
+# which is what brings the module below 16 KiB gzipped.
 set -e
 
 # Another make may read what is there: it gets whole files.

@@ -144,20 +144,16 @@ WEB(void, take_uint32, (size_t count))
     }
 }
 
-/* Returns 0 if one of them is no whole number from 0 to 2^53. */
-WEB(int, take_float64, (size_t count))
+/* JavaScript has seen that they are whole, and below 2^53. */
+WEB(void, take_float64, (size_t count))
 {
     double number;
     size_t i;
 
     for (i = 0; i < count; i++) {
         __builtin_memcpy(&number, out + i, 8);
-        if (!(number >= 0 && number <= 9007199254740992.0) ||
-            (double)(uint64_t)number != number)
-            return 0;
         out[i] = (uint64_t)number;
     }
-    return 1;
 }
 
 /* --- perm ----------------------------------------------------------------- */

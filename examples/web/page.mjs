@@ -106,6 +106,21 @@ function slider(id, show, changed) {
     return input;
 }
 
+const MAX_SEED = 2n ** 64n - 1n;
+
+/* A whole number in a field; null if it is none, and the field says so, or
+   what else there is to say of a number that is too large. */
+function number(id, low, high, above = "") {
+    const text = $(id).value.replace(/[, _]/g, "");
+    const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
+    const good = value >= low && value <= high;
+    const range = `A whole number from ${count(low)} to ` +
+                  `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
+    say(id + "Hint", good ? range : "Not taken, nothing has changed. " +
+        (value > high && above || range), !good);
+    return good ? value : null;
+}
+
 /* --- the grid of samples -------------------------------------------------- */
 
 function make_grid() {
@@ -184,7 +199,7 @@ function make_grid() {
 
 function start_run() {
     const grid = make_grid(), EPOCH_SECONDS = 16;
-    const MOST = 1000000n, MAX_SEED = 2n ** 64n - 1n;
+    const MOST = 1000000n;
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
     let phase = "running"; /* paused, killed, over */
     let due = 0, last = 0, rest = 0;
@@ -325,8 +340,14 @@ function start_run() {
         document.body.dataset.phase = phase;
     }
 
+    const moves = () => phase === "running" || phase === "over";
+
     function enter(next) {
         phase = next;
+        if (moves() && frame === 0) {
+            last = performance.now();
+            frame = requestAnimationFrame(tick);
+        }
         buttons();
         tell();
     }
@@ -341,7 +362,7 @@ function start_run() {
     /* At most 200 steps at a time, so that a tab that was hidden catches up
        nothing. */
     function tick(now) {
-        frame = requestAnimationFrame(tick);
+        frame = moves() ? requestAnimationFrame(tick) : 0;
         const passed = Math.min(now - last, 100) / 1000;
         last = now;
         if (phase === "over" && (rest -= passed) < 0) {
@@ -370,24 +391,10 @@ function start_run() {
         }
     }
 
-    /* A whole number in a field; null if it is none, and the field says so. */
-    function number(id, low, high) {
-        const text = $(id).value.replace(/[, _]/g, "");
-        const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
-        const good = value >= low && value <= high;
-        const range = `A whole number from ${count(low)} to ` +
-                      `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
-        say(id + "Hint", good ? range
-            : id === "numSamplesText" && value > high
-                ? "Not taken, the run goes on: the picture has room for " +
-                  `${count(high)}. A trillion is below.`
-            : `Not taken, the run goes on. ${range}`, !good);
-        return good ? value : null;
-    }
-
     /* Begins anew with what the controls say; what is wrong changes nothing. */
     function begin() {
-        const numSamples = number("numSamplesText", 10n, MOST);
+        const numSamples = number("numSamplesText", 10n, MOST,
+            `The picture has room for ${count(MOST)}. A trillion is below.`);
         const seed = number("seed", 0n, MAX_SEED);
         if (numSamples === null || seed === null)
             return;
@@ -483,7 +490,6 @@ function start_run() {
     if (CALM.matches) /* who wants no motion starts it */
         enter("paused");
     drawings.push(grid.layout, lay_steps, draw_ranks);
-    frame = requestAnimationFrame(tick);
     return { load };
 }
 
@@ -577,8 +583,8 @@ function measure_ours(numSamples) {
 
 function start_table() {
     const per_index = measure_table();
+    let n;
     const draw = () => {
-        const n = Math.round(10 ** ($("tableSize").valueAsNumber / 10));
         $("tableBytes").textContent = in_bytes(8 * n);
         $("tableTime").textContent = in_time(per_index * n);
         $("ourBytes").textContent = "512 bytes at most";
@@ -598,12 +604,25 @@ function start_table() {
         bar(0, "--soft", 8 * n, "a table");
         bar(height / 2, "--accent", 512, "statesampler.h");
     };
-    const show = (x) => (10 ** (x / 10)).toLocaleString("en-US", {
-        notation: "compact", compactDisplay: "long",
-        maximumSignificantDigits: 2 });
-    slider("tableSize", show, draw);
+    /* From the slider, which goes by tenths of a power of ten. */
+    const moved = () => {
+        const power = 10 ** ($("tableSize").valueAsNumber / 10);
+        $("tableSizeText").value = count(Number(power.toPrecision(2)));
+        typed();
+    };
+    function typed() {
+        const value = number("tableSizeText", 1000n, 10n ** 12n);
+        if (value === null)
+            return;
+        n = Number(value);
+        $("tableSize").value = 10 * Math.log10(n);
+        draw();
+    }
+    slider("tableSize", String, moved);
+    $("tableSizeText").addEventListener("change", typed);
     measure_ours(1000);
-    drawn(draw);
+    moved();
+    drawings.push(draw);
 }
 
 /* --- several datasets ----------------------------------------------------- */
@@ -720,7 +739,8 @@ function start_training() {
     const plain = $("library").textContent.replace(/^export /gm, "")
         .replace("import.meta.url", "location.href");
     const worker = new Worker(URL.createObjectURL(new Blob(
-        ["(async () => {", plain, "{", $("trainer").textContent, "} })();"],
+        ["(async () => {", plain, "{", $("trainer").textContent, "} })()",
+         ".catch((error) => setTimeout(() => { throw error; }));"],
         { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "", problem = "";
 
@@ -783,14 +803,27 @@ function start_training() {
 
     async function take_text(file) {
         if (!fits(file.size, "file"))
-            return;
-        $("text").value = await file.text();
-        say("trainStatus", `${file.name} is in the field` +
+            return undefined;
+        try {
+            $("text").value = await file.text();
+        } catch {
+            return say("trainStatus", `${file.name} cannot be read. Nothing ` +
+                                      "has changed.", true);
+        }
+        return say("trainStatus", `${file.name} is in the field` +
             (phase === "running" ? "; the run goes on with the text that it " +
                                    "began with." : ": Train learns it."));
     }
 
+    /* Before its first message the worker hears nothing: one waits for it. */
+    let heard;
+    const ready = new Promise((resolve) => { heard = resolve; });
+    ready.then(() => {
+        $("train").disabled = $("forget").disabled = false;
+    });
+
     worker.addEventListener("message", ({ data }) => {
+        heard();
         if (data.problem) {
             problem = data.problem + " ";
             return say("trainStatus", problem, true);
@@ -827,8 +860,8 @@ function start_training() {
         return draw();
     });
     worker.addEventListener("error", (event) =>
-        say("trainStatus", `Training does not work here: ${event.message}`,
-            true));
+        say("trainStatus", "Training does not work here: " +
+            `${event.message ?? "the worker does not start"}`, true));
 
     $("train").addEventListener("click", () => {
         if (phase === "running") {
@@ -855,7 +888,7 @@ function start_training() {
         .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
         .replace(/\n{2,}/g, "\n").trim();
     drawn(draw);
-    return { take_text };
+    return { take_text, ready };
 }
 
 /* --- files that are dropped ----------------------------------------------- */
@@ -870,7 +903,12 @@ function start_drops(run, training) {
         event.preventDefault();
         if (event.target.closest("#training"))
             return training.take_text(file);
-        run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        try {
+            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
+        } catch { /* a folder, or a file that is gone by now */
+            say("loadStatus", `Not loaded: ${file.name} cannot be read. The ` +
+                              "run is as it was.", true);
+        }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });
 }
@@ -911,5 +949,7 @@ start_table();
 start_mix();
 start_plots();
 check_vectors();
-start_drops(run, start_training());
+const training = start_training();
+start_drops(run, training);
+await training.ready;
 document.body.dataset.ready = "yes";

@@ -35,8 +35,10 @@ async function read(name) {
     if (inlined[name])
         return Uint8Array.from(atob(inlined[name]), (c) => c.charCodeAt(0));
     const url = new URL(name, import.meta.url);
-    if (url.protocol === "file:" && globalThis.process?.versions?.node)
-        return (await import("node:fs")).readFileSync(url);
+    /* A bundler for pages must not look for node's module. */
+    const node = globalThis.process?.release?.name;
+    if (url.protocol === "file:" && node === "node")
+        return (await import(node + ":fs")).readFileSync(url);
     const answer = await fetch(url);
     if (!answer.ok)
         throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
@@ -232,11 +234,12 @@ function known(fields, names) {
         throw new TypeError("a description is an object with named fields");
     for (const name of Object.keys(fields))
         word("a field", name, names);
+    word("bigint", fields.bigint ?? false, [false, true]);
 }
 
+const RANK = ["rank", "worldSize"];
 const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
-                "rank", "worldSize", "batchSize", "order", "partition", "tail",
-                "dropLast"];
+                "batchSize", "order", "partition", "tail", "dropLast"];
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
@@ -326,7 +329,7 @@ export class Sampler {
     #batchSize;
 
     constructor(desc) {
-        known(desc, [...FIELDS, "bigint"]);
+        known(desc, [...FIELDS, ...RANK, "bigint"]);
         const numbers = describe(desc, desc.bigint);
         make(this, c.sampler_bytes(), () => c.init(...numbers));
         this.bigint = Boolean(desc.bigint);
@@ -437,7 +440,10 @@ export class Sampler {
         return BigInt.asUintN(64, c.sample_seed(...numbers));
     }
 
-    reshape({ rank = 0, worldSize = 1, batchSize = this.#batchSize }) {
+    reshape(shape) {
+        known(shape, [...RANK, "batchSize"]);
+        const { rank = 0, worldSize = 1,
+                batchSize = this.#batchSize } = shape;
         const numbers = [half("rank", rank), half("worldSize", worldSize),
                          half("batchSize", batchSize)];
         enter(this);
@@ -493,7 +499,7 @@ export class Mix {
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
     constructor(sources, options = {}) {
-        known(options, ["stop", "rank", "worldSize", "bigint"]);
+        known(options, ["stop", ...RANK, "bigint"]);
         const { stop = "first", rank = 0, worldSize = 1,
                 bigint = false } = options;
         const rule = word("stop", stop, STOPS);
@@ -565,7 +571,9 @@ export class Mix {
         check(c.mix_weigh());
     }
 
-    reshape({ rank = 0, worldSize = 1 }) {
+    reshape(shape) {
+        known(shape, RANK);
+        const { rank = 0, worldSize = 1 } = shape;
         const numbers = [half("rank", rank), half("worldSize", worldSize)];
         enter(this);
         check(c.mix_reshape(...numbers));
@@ -634,21 +642,24 @@ export class Audit {
     }
 
     add(indices) {
-        const kind = kindOf(0n, false, indices);
+        const kind = kindOf(0n, false, indices ?? []);
+        if (kind === Float64Array)
+            indices.forEach((index) => big("an index", index));
         for (let done = 0; done < indices.length; done += CHUNK) {
             const some = indices.subarray(done, done + CHUNK);
             enter(this, some.length);
             new kind(c.memory.buffer, out, some.length).set(some);
             if (kind === Uint32Array)
                 c.take_uint32(some.length);
-            else if (kind === Float64Array && !c.take_float64(some.length))
-                throw new RangeError("an index is no whole number from 0 to " +
-                                     "2^53");
+            else if (kind === Float64Array)
+                c.take_float64(some.length);
             c.audit_add(some.length);
         }
     }
 
     merge(other) {
+        if (!(other instanceof Audit))
+            throw new TypeError("an audit merges with another Audit");
         leave();
         bring(this, other[BYTES]);
         c.audit_merge();

@@ -251,7 +251,9 @@ async function go_on() {
         return postMessage({ problem: "What this browser has kept is no run " +
                                       `of this page: ${error.message}` });
     }
-    await stored(() => keep({}, true));
+    const { interruptions } = run;
+    await stored(() => keep({ checkpoint: { ...checkpoint, interruptions } },
+                            true));
     tell({ losses: run.losses, text: new TextDecoder().decode(text) });
     return train();
 }

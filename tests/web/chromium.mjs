@@ -99,12 +99,12 @@ export async function open(browser, url, { width = 1280, height = 800,
         return result.value;
     }
 
-    /* Until an expression holds; 30 seconds at most. */
+    /* Until an expression holds; a minute at most. */
     async function until(expression) {
         for (let i = 0; i < 600; i++) {
             if (await evaluate(expression))
                 return;
-            await wait(50);
+            await wait(100);
         }
         throw new Error(`never: ${expression}`);
     }
@@ -124,12 +124,18 @@ export async function open(browser, url, { width = 1280, height = 800,
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* Drops a file on an element, as from a folder's window. */
+    /* Drops a file on an element, as from a folder's window. On a busy machine
+       Chromium may leave the drop out: it is tried again, five times at most. */
     async function drop(selector, file) {
-        const at = await middle(selector);
         const data = { items: [], files: [file], dragOperationsMask: 1 };
-        for (const type of ["dragEnter", "dragOver", "drop"])
-            await send("Input.dispatchDragEvent", { type, ...at, data });
+        await evaluate(`window.dropped = 0; addEventListener("drop",
+            () => window.dropped++, { once: true, capture: true })`);
+        for (let i = 0; i < 5 && !await evaluate("window.dropped"); i++) {
+            const at = await middle(selector);
+            for (const type of ["dragEnter", "dragOver", "drop"])
+                await send("Input.dispatchDragEvent", { type, ...at, data });
+            await wait(200);
+        }
     }
 
     async function press(key, code) {

@@ -370,8 +370,32 @@ function errors() {
     for (const call of [() => perm.at(10), () => perm.inverse(10),
                         () => perm.fill(5, 6), () => perm.at(-1)])
         refuses(null, call, RangeError);
-    const audit = new Audit();
-    refuses(audit, () => audit.add(Float64Array.of(0.5)), RangeError);
+    /* What is wrong is named, also behind much that is right. */
+    for (const fields of [null, undefined, 3, { world_size: 3 }, { bigint: 1 }])
+        refuses(s, () => s.reshape(fields), TypeError);
+    for (const rank of [-1, 0.5, NaN, 2 ** 32, 1n, "0", null])
+        refuses(s, () => s.reshape({ rank }), /^RangeError: rank/);
+    for (const fields of [{ world_size: 3 }, { batchSize: 3 }])
+        refuses(mix, () => mix.reshape(fields), /a field is/);
+    for (const name of ["rank", "worldSize", "bigint"])
+        refuses(null, () => new Mix([{ numSamples: 3, [name]: 1 }]),
+                /a field is/);
+    refuses(null, () => new Sampler({ numSamples: 3, bigint: "no" }),
+            /bigint is no/);
+    const audit = new Audit(), much = new Float64Array(20000);
+    for (const index of [0.5, -1, NaN, Infinity, 2 ** 53]) {
+        much[19999] = index;
+        refuses(audit, () => audit.add(much), RangeError);
+    }
+    for (const indices of [undefined, null, [1], new Uint8Array(1), 5])
+        refuses(audit, () => audit.add(indices), TypeError);
+    for (const other of [undefined, {}, s])
+        refuses(audit, () => audit.merge(other), TypeError);
+    /* A state may lie anywhere in a buffer. */
+    const odd = new Uint8Array(120);
+    odd.set(s.save(), 3);
+    s.load(odd.subarray(3, 115));
+    same(hex(s.save()), hex(odd.subarray(3, 115)));
     refuses(audit, () => audit.load(new Uint8Array(31)), TypeError);
 }
 
@@ -398,6 +422,42 @@ function memory_stays() {
     checks++;
 }
 
+/* --- where it is used ------------------------------------------------------ */
+
+/* In a folder with nothing else, in a worker, and bundled for a page or for
+   node, where esbuild is there: the .wasm lies beside what is run. */
+function used() {
+    const folder = fs.mkdtempSync((process.env.TMPDIR ?? "/tmp") + "/used");
+    const run = (program, ...options) => {
+        const { status, stdout, stderr, error } = spawnSync(
+            program, options, { cwd: folder, encoding: "utf8" });
+        if (error?.code === "ENOENT")
+            return null;
+        assert.equal(status, 0, stderr);
+        return stdout;
+    };
+    for (const name of fs.readdirSync("build/web"))
+        if (name.startsWith("statesampler"))
+            fs.copyFileSync("build/web/" + name, folder + "/" + name);
+    fs.writeFileSync(folder + "/app.mjs", `
+        import { Sampler } from "./statesampler.mjs";
+        console.log(String(new Sampler({ numSamples: 9, batchSize: 9 }).next()))
+    `);
+    fs.writeFileSync(folder + "/worker.mjs", `
+        import { Worker } from "node:worker_threads";
+        new Worker(new URL("app.mjs", import.meta.url));
+    `);
+    const want = new Sampler({ numSamples: 9, batchSize: 9 }).next() + "\n";
+    same(run("node", "app.mjs"), want);
+    same(run("node", "worker.mjs"), want);
+    for (const platform of ["browser", "node"])
+        if (run("esbuild", "app.mjs", "--bundle", "--format=esm",
+                "--log-level=error", "--platform=" + platform,
+                "--outfile=bundle.mjs") !== null)
+            same(run("node", "bundle.mjs"), want);
+    fs.rmSync(folder, { recursive: true });
+}
+
 /* --- declarations --------------------------------------------------------- */
 
 /* All that there is at run time is declared. That types.mts, which uses all of
@@ -416,5 +476,5 @@ function declared() {
 }
 
 await { vectors, elastic, exchange, kinds, mixes, errors, memory_stays,
-        declared }[question]();
+        used, declared }[question]();
 console.log(`note: ${checks} checks`);

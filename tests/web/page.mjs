@@ -1,9 +1,10 @@
 /* page.mjs - does the page work in a browser?
 
-       node tests/web/page.mjs QUESTION
+       node tests/web/page.mjs [QUESTION...]
 
-   in the project's root, after make web. Each question is a function of this
-   file, and drives a headless Chromium by mouse and keyboard. */
+   in the project's root, after make web: all questions, or some, in one
+   headless Chromium, and a line for each. A question is a function of this
+   file; it drives a page by mouse and keyboard. */
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -18,7 +19,7 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let browser = await launch(profile);
 /* Without motion: where only training is asked, the run need not be drawn. */
 const CALM = { calm: true };
-let note = "";
+let note; /* what a question has found, for its line */
 
 const text = (page, id) =>
     page.evaluate(`document.getElementById("${id}").textContent`);
@@ -82,35 +83,6 @@ async function kill_and_resume() {
     return page;
 }
 
-/* A run that was reloaded, and whose browser was then killed, ends in the
-   weights of one that was left alone. */
-async function reload() {
-    const words = "It was the sample of all samples. ".repeat(60);
-    const digest = "document.getElementById('trainStatus').dataset.digest";
-    let page = await open(browser, url, CALM);
-    await enter_text(page, "text", words);
-    await page.click("#train");
-    await page.until(digest);
-    const want = await page.evaluate(digest);
-    assert.match(await text(page, "trainStatus"), /never interrupted/);
-
-    await page.click("#train");
-    await page.until("!/Done/.test(" +
-                     "document.getElementById('trainStatus').textContent)");
-    await at_step(page, 10);
-    await page.load();
-    await at_step(page, 40);
-    await browser.kill();
-    browser = await launch(profile);
-    page = await open(browser, url, CALM);
-    await page.until(digest);
-    const said = await text(page, "trainStatus");
-    assert.match(said, /interrupted 2 times/);
-    assert.equal(await page.evaluate(digest), want);
-    note = said.match(/[\d,]+ steps/)[0] + ", digest " + want;
-    return page;
-}
-
 /* A sentence on the page, and the run goes on. */
 async function bad_input() {
     const page = await open(browser, url);
@@ -130,7 +102,7 @@ async function bad_input() {
         assert.ok(await position() >= before);
     }
     for (const [samples, sentence] of [
-        ["1000000000000000", /^Not taken.*room for 1,000,000/],
+        ["1000000000000000", /^Not taken.*room for 1,000,000\./],
         ["10^15", /^Not taken.*10 to 1,000,000/],
         ["9", /^Not taken.*10 to 1,000,000/],
         ["many", /^Not taken.*10 to 1,000,000/]]) {
@@ -140,6 +112,17 @@ async function bad_input() {
     await enter_text(page, "seed", "18446744073709551616");
     assert.match(await text(page, "seedHint"), /^Not taken/);
     assert.match(await text(page, "status"), /of 2,512 samples/);
+    for (const [samples, sentence, bytes] of [
+        ["1000000000000000", /^Not taken.*1,000 to 1,000,000,000,000/, "8.0 GB"],
+        ["1e3", /^Not taken/, "8.0 GB"],
+        ["-1", /^Not taken/, "8.0 GB"],
+        ["1,000,000,000,000", /^A whole number/, "8.0 TB"]]) {
+        await enter_text(page, "tableSizeText", samples);
+        assert.match(await text(page, "tableSizeTextHint"), sentence);
+        assert.equal(await text(page, "tableBytes"), bytes);
+    }
+    assert.equal(await page.evaluate(
+        "document.getElementById('tableSize').value"), "120");
     await enter_text(page, "text", "too short");
     await page.click("#train");
     assert.match(await text(page, "trainStatus"), /9 bytes: it takes 2,000/);
@@ -156,23 +139,10 @@ async function bad_input() {
     return page;
 }
 
-/* A sentence, and training goes on without a checkpoint. */
-async function storage_full() {
-    const page = await open(browser, url, CALM);
-    await page.send("Storage.overrideQuotaForOrigin",
-                    { origin: "file://", quotaSize: 1000 });
-    await page.click("#train");
-    await status_has(page, "trainStatus", "does not let the page store");
-    await page.until("Number(document.getElementById('trainStatus')" +
-                     ".dataset.step) > 20");
-    assert.match(await text(page, "trainStatus"), /not through a reload/);
-    return page;
-}
-
 /* Files that are dropped: a state anywhere, a text where one learns it. What is
    wrong is told, and what was there stays. */
-async function drops() {
-    const page = await open(browser, url);
+const drops = () => served(async (at) => {
+    const page = await open(browser, at);
     const { Sampler } = await import(module);
     const file = (name, content) => {
         fs.writeFileSync(path.join(profile, name), content);
@@ -197,6 +167,9 @@ async function drops() {
     }
     await status_has(page, "status",
                      "2,512 of 2,512 samples, each exactly once");
+    fs.mkdirSync(path.join(profile, "folder"));
+    await page.drop("#grid", path.join(profile, "folder"));
+    await status_has(page, "loadStatus", "folder cannot be read");
     const field = () =>
         page.evaluate("document.getElementById('text').value");
     const before = await field();
@@ -209,8 +182,9 @@ async function drops() {
     await status_has(page, "trainStatus", "book.txt is in the field");
     assert.equal(await field(), "A book. ".repeat(300));
     return page;
-}
+});
 
+const WORDS = "It was the sample of all samples. ".repeat(60);
 const training_is = (page, phase) =>
     page.until(`document.body.dataset.training === "${phase}"`);
 const at_step = (page, step) => page.until(
@@ -218,41 +192,71 @@ const at_step = (page, step) => page.until(
 const digest_of = (page) => page.evaluate(
     "document.getElementById('trainStatus').dataset.digest");
 
-/* The tab that was opened last goes on with the run, the other one stops and
-   says so, and may take it back: the run ends as if there were one tab. This
-   time the page comes from a server. */
-async function two_tabs() {
+/* Calls back with the address of the page on a server. */
+async function served(call) {
     const server = http.createServer((_, answer) =>
         answer.setHeader("Content-Type", "text/html")
             .end(fs.readFileSync("build/web/index.html")));
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
-        const at = `http://127.0.0.1:${server.address().port}/`;
-        const first = await open(browser, at, CALM);
-        await enter_text(first, "text", "All samples, once each. ".repeat(85));
-        await first.click("#train");
-        await training_is(first, "done");
-        const want = await digest_of(first);
-        await first.click("#train");
-        await training_is(first, "running");
-        await first.until("document.getElementById('trainStatus')" +
-                          ".textContent.startsWith('Step')");
-        await at_step(first, 10);
-        const second = await open(browser, at, CALM);
-        await training_is(first, "elsewhere");
-        assert.match(await text(first, "trainStatus"), /^Another tab/);
-        await at_step(second, 30);
-        await first.click("#train");
-        await training_is(second, "elsewhere");
-        await training_is(first, "done");
-        assert.equal(await digest_of(first), want);
-        assert.match(await text(first, "trainStatus"), /interrupted 2 times/);
-        assert.deepEqual(second.errors, []);
-        return first;
+        return await call(`http://127.0.0.1:${server.address().port}/`);
     } finally {
         server.closeAllConnections();
         server.close();
     }
+}
+
+/* A sentence, and training goes on without a checkpoint. As nothing interrupts
+   it, it ends in the digest that an interrupted run must end in. */
+let unbroken;
+const storage_full = () => served(async (at) => {
+    const page = await open(browser, at, CALM);
+    await page.send("Storage.overrideQuotaForOrigin",
+                    { origin: at.slice(0, -1), quotaSize: 1000 });
+    await enter_text(page, "text", WORDS);
+    await page.click("#train");
+    await status_has(page, "trainStatus", "does not let the page store");
+    await at_step(page, 20);
+    assert.match(await text(page, "trainStatus"), /not through a reload/);
+    await training_is(page, "done");
+    assert.match(await text(page, "trainStatus"), /never interrupted/);
+    unbroken = await digest_of(page);
+    assert.match(unbroken, /^[0-9a-f]{8}$/);
+    return page;
+});
+
+/* The tab that was opened last goes on with the run, the other one stops and
+   says so, and may take it back. Then the page is reloaded, and then the
+   browser is killed: the run ends as one that was left alone. */
+async function two_tabs_and_reload() {
+    if (!unbroken)
+        await (await storage_full()).close();
+    let first = await open(browser, url, CALM);
+    await enter_text(first, "text", WORDS);
+    await first.click("#train");
+    await training_is(first, "running");
+    await at_step(first, 8);
+    const second = await open(browser, url, CALM);
+    await training_is(first, "elsewhere");
+    assert.match(await text(first, "trainStatus"), /^Another tab/);
+    await at_step(second, 20);
+    await first.click("#train");
+    await training_is(second, "elsewhere");
+    assert.deepEqual(second.errors, []);
+    await second.close();
+    await at_step(first, 30);
+    await first.load();
+    await at_step(first, 45);
+    assert.deepEqual(first.errors, []);
+    await browser.kill();
+    browser = await launch(profile);
+    first = await open(browser, url, CALM);
+    await training_is(first, "done");
+    const said = await text(first, "trainStatus");
+    assert.match(said, /interrupted 4 times/);
+    assert.equal(await digest_of(first), unbroken);
+    note = said.match(/[\d,]+ steps/)[0] + ", digest " + unbroken;
+    return first;
 }
 
 /* Where the browser lets a page store nothing, training goes on and says so. */
@@ -331,10 +335,10 @@ async function look() {
     let page, looked = 0;
     for (const options of [
         { calm: true }, { dark: true },
-        { width: 390, height: 844, phone: true },
+        { width: 390, height: 844, phone: true, calm: true },
         { width: 360, height: 640, phone: true, dark: true }]) {
         page = await open(browser, url, options);
-        if (options.calm) {
+        if (options.calm && !options.phone) {
             assert.equal(await page.evaluate("document.body.dataset.phase"),
                          "paused");
             await keyboard(page);
@@ -350,6 +354,16 @@ async function look() {
         const kill = await page.evaluate(
             "document.getElementById('kill').getBoundingClientRect().bottom");
         assert.ok(kill <= (options.height ?? 800), "Kill is in reach");
+        /* The last control of the run, and the picture that it changes. */
+        await page.evaluate("scrollTo(0, 0);" +
+                            "document.getElementById('seed').focus()");
+        const shown = await page.evaluate(`(() => {
+            const { top, bottom } = document.getElementById("grid")
+                .getBoundingClientRect();
+            return (Math.min(bottom, innerHeight) - Math.max(top, 0)) /
+                   (bottom - top);
+        })()`);
+        assert.ok(shown > 0.9, `${shown} of the picture is beside the seed`);
         await page.click("#kill");
         await check();
         await page.click("#load");
@@ -360,7 +374,6 @@ async function look() {
         await page.close();
     }
     note = `${looked} texts`;
-    return await open(browser, url);
 }
 
 /* A million samples: how many frames a second are drawn is printed. Before
@@ -392,13 +405,31 @@ async function million() {
     return page;
 }
 
+/* The last one leaves a browser that stores nothing. */
+const QUESTIONS = { vectors, kill_and_resume, bad_input, drops, look, million,
+                    storage_full, two_tabs_and_reload, storage_forbidden };
+const asked = process.argv.slice(2);
+let failed = 0;
 try {
-    const page = await { vectors, kill_and_resume, reload, bad_input,
-                         drops, two_tabs, storage_full, storage_forbidden, look,
-                         million }[process.argv[2]]();
-    assert.deepEqual(page.errors, []);
-    console.log(`note: ${note || "no error on the console"}`);
+    for (const name of asked.length > 0 ? asked : Object.keys(QUESTIONS)) {
+        const question = `The page in Chromium: ${name}`;
+        note = "";
+        try {
+            const page = await QUESTIONS[name]();
+            assert.deepEqual(page?.errors ?? [], []);
+            await page?.close();
+            console.log(`ok   ${question}${note && ` (${note})`}`);
+        } catch (error) {
+            /* The next one finds nothing of this one. */
+            await browser.kill();
+            browser = await launch(profile);
+            failed++;
+            console.log(`FAIL ${question}\n` +
+                        error.stack.replace(/^/gm, "    "));
+        }
+    }
 } finally {
     await browser.close();
     fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 }
+process.exitCode = failed > 0 ? 1 : 0;
