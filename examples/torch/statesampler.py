@@ -44,9 +44,11 @@ len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
 
 In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
 Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
-accelerate deals the batches to the ranks; accelerate takes a batch ahead of
-the loop, so save the sampler's state only with read_ahead=1. Where an epoch
-does not fill the last batch of every rank, accelerate fills it with samples
+accelerate deals the batches to the ranks. accelerate's loaders, timm's
+PrefetchLoader and Lightning where there is no len() take batches ahead of the
+loop; the sampler knows them by name, and a state counts what reached the loop.
+For any other such loader say read_ahead=, or a state is as many batches too
+late. Where an epoch in accelerate does not fill the last batch of every rank, accelerate fills it with samples
 that this loop had before, so that these are trained on twice; with drop_last
 they are left out instead. The Trainer's own way of resuming, which skips
 batches by number, is right without a state, on as many ranks as before:
@@ -732,12 +734,35 @@ def _left_of(iterator):
     return len(whole) - sum(at)
 
 
+def _dispatched(loader):
+    """One of each process at a time; at an epoch's end, what there is."""
+    processes = 1 if loader.split_batches else loader.state.num_processes
+    if processes > 1 and not loader._drop_last:
+        warnings.warn(
+            "accelerate's DataLoaderDispatcher may take an epoch's last "
+            "batches before it hands out those before: a state that is saved "
+            "then is without them. dispatch_batches=False, "
+            "split_batches=True or drop_last=True is exact.", stacklevel=2)
+    return processes
+
+
+# What is known to take batches from a DataLoader before the loop asks for
+# them, by the name of its class, and how many.
+_READERS = {
+    "DataLoaderShard": lambda loader: 1,    # accelerate's
+    "DataLoaderDispatcher": _dispatched,
+    "PrefetchLoader": lambda loader: 1,     # timm's
+    "_PrefetchDataFetcher": lambda fetcher: (   # Lightning's
+        fetcher.prefetch_batches if fetcher.length is None else 0)}
+
+
 class _Watch:
     """A DataLoader's iterator: the last resort of a sampler that is not told
     how many of its batches reached the loop. Batches count from 0."""
 
-    def __init__(self, iterator):
+    def __init__(self, iterator, frame):
         self.workers = iterator._num_workers > 0
+        self.ahead = self.read_ahead(iterator, frame)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -760,8 +785,23 @@ class _Watch:
         # Not by vars(): an object whose dict was asked for has slow fields.
         watch = getattr(iterator, "_statesampler", None)
         if watch is None or watch.feeding is not iterator._sampler_iter:
-            watch = iterator._statesampler = cls(iterator)
+            watch = iterator._statesampler = cls(iterator, frame)
         return watch
+
+    @staticmethod
+    def read_ahead(iterator, frame):
+        """How many batches are taken ahead of the loop by what asks the
+        iterator, from this frame of the call stack upwards."""
+        while frame is not None:
+            caller = frame.f_locals.get("self")
+            for kind in type(caller).__mro__:
+                if kind.__name__ in _READERS:
+                    return _READERS[kind.__name__](caller)
+            if (isinstance(caller, _loaders._BaseDataLoaderIter) and
+                    caller is not iterator):
+                return 0    # This DataLoader is part of another one's data.
+            frame = frame.f_back
+        return 0
 
     def units_per_batch(self, sampler):
         """If batches are alike; else None."""
@@ -905,12 +945,16 @@ class _Loop:
                 self.marks.append((batch, self.taken() - 1))
             yield index
 
+    def read_ahead(self):
+        said = self.sampler.read_ahead
+        return self.watch.ahead if said is None else said
+
     def received(self):
         """Units that reached the loop; with read_ahead, before the first batch
         less than 0."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.sampler.read_ahead
+        batches = self.watch.given() - self.read_ahead()
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
             return min(batches * self.unit, self.taken())
@@ -921,7 +965,7 @@ class _Loop:
     def dropped_the_rest(self):
         """Whether BatchSampler has given all its batches and drops samples."""
         return (self.unit is not None and self.watch.drops_last and
-                not self.sampler.read_ahead and
+                not self.read_ahead() and
                 (self.watch.given() + 1) * self.unit > self.passes[0].own)
 
     def no_more(self, taken):
@@ -968,7 +1012,8 @@ class _Resumable:
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # What set_epoch's epochs are short of.
         self._fresh = False     # A state was loaded, and nothing taken since.
-        self.read_ahead = _whole("read_ahead", read_ahead, 0, 2**31)
+        self.read_ahead = (None if read_ahead is None else
+                           _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
         self._shared = torch.zeros(1, dtype=torch.int64).share_memory_()
 
@@ -1300,7 +1345,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead, as accelerate does with 1.
+        has always taken ahead. None: 1 or more for what the opening names.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
@@ -1312,7 +1357,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
-                 window=None, replacement=False, stream=0, read_ahead=0):
+                 window=None, replacement=False, stream=0, read_ahead=None):
         _Resumable.__init__(self, read_ahead)
         num_replicas, rank = _world(num_replicas, rank)
         if tail is None:
@@ -1415,7 +1460,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
                  weights=None, stop=None, partition="blocked", tail="pad",
-                 chunk_size=None, window=None, read_ahead=0):
+                 chunk_size=None, window=None, read_ahead=None):
         _Resumable.__init__(self, read_ahead)
         if isinstance(lengths, _TorchSampler):
             # Lightning and others make a batch sampler again, around another

@@ -72,15 +72,15 @@ def stateful(make_loader, rank, world, saved, train):
             train(batch, loader.state_dict)
 
 
-def prepared(rank, world, **options):
-    sampler = Distributed(range(N), 1, 0, **options)
+def prepared(rank, world):
+    sampler = Distributed(range(N), 1, 0)
     return sampler, loader_accelerate.DataLoaderShard(
         DataLoader(range(N), BATCH, sampler=sampler, num_workers=1),
         world, rank)
 
 
 def accelerate(rank, world, saved, train):
-    sampler, shard = prepared(rank, world, read_ahead=1)
+    sampler, shard = prepared(rank, world)
     if saved is not None:
         sampler.load_state_dict(saved)
     for _ in range(sampler.epoch, EPOCHS):
