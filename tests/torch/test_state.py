@@ -255,13 +255,15 @@ class States(unittest.TestCase):
             order = list(make())
             for start in range(-(-len(order) // (4 if flat else 1)) + 1):
                 sampler.set_epoch(0)
+                # Without going there.
+                state = sampler.state_dict(batches=start)
+                self.assertEqual(sampler.start_iter, 0)
                 sampler.set_start_iter(start)
                 self.assertEqual(sampler.start_iter, start)
                 left = order[start * (4 if flat else 1):]
                 self.assertEqual((len(sampler), sampler.remaining),
                                  (len(order), len(left)))
-                self.assertEqual(raw(sampler.state_dict(batches=start)),
-                                 raw(sampler.state_dict()))
+                self.assertEqual(raw(sampler.state_dict()), raw(state))
                 self.assertEqual(list(sampler), left)
                 self.assertEqual(sampler.epoch, 1)
 
