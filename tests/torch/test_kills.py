@@ -2,7 +2,7 @@
 calling: those that go on, where the framework can by another number of them,
 complete each epoch with every sample exactly once.
 
-    python3 tests/torch/test_kills.py [chains]
+    CHAINS=3 python3 tests/torch/test_kills.py
 
 A chain is a run that is killed, one that goes on and is killed, and one that
 ends. All ranks of a run wait for each other after every batch, as for their
@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 import unittest
@@ -237,7 +236,7 @@ class Kills(unittest.TestCase):
         self.chains("Lightning", lightning, (2, 2, 2))
 
 
-CHAINS = int(sys.argv.pop()) if len(sys.argv) > 1 else 1
+CHAINS = int(os.environ.get("CHAINS", 1))
 
 if __name__ == "__main__":
     main()

@@ -72,8 +72,8 @@ def epochs(sampler, loader, past=EPOCHS):
 class States(unittest.TestCase):
     def interrupted_everywhere(self, kind, random, **loading):
         """Each state, loaded into a new sampler, goes on with what an
-        unstopped run is still given, loop by loop. After the last batch, that
-        is the next epoch."""
+        unstopped run is still given, in this epoch and the next one. After the
+        last batch, that is the next epoch."""
         sampler, loader = kind(random)
         whole = sampler()
         unstopped = epochs(whole, loader(whole))
@@ -87,7 +87,8 @@ class States(unittest.TestCase):
             elif after is not None:
                 left[0] = left[0][after:]
             self.assertEqual(resumed.epoch, epoch)
-            self.assertEqual(epochs(resumed, loader(resumed)), left)
+            self.assertEqual(epochs(resumed, loader(resumed), min(
+                epoch + 2, EPOCHS)), left[:2])
 
         stopped = sampler()
         served = loader(stopped, **loading)
@@ -102,14 +103,14 @@ class States(unittest.TestCase):
         self.assertEqual(stopped.epoch, EPOCHS)
 
     def test_every_batch(self):
-        for random in cases(40, "distributed"):
+        for random in cases(15, "distributed"):
             self.interrupted_everywhere(distributed, random)
-        for random in cases(40, "round robin"):
+        for random in cases(15, "round robin"):
             self.interrupted_everywhere(round_robin, random)
 
     def test_every_batch_with_workers(self):
         for kind in distributed, round_robin:
-            for random in cases(3, "workers"):
+            for random in cases(2, "workers"):
                 for persistent in False, True:
                     self.interrupted_everywhere(
                         kind, random, num_workers=random.randrange(1, 3),
@@ -118,7 +119,7 @@ class States(unittest.TestCase):
 
     def test_resumed_with_workers(self):
         for kind in distributed, round_robin:
-            for random in cases(4, "resumed"):
+            for random in cases(3, "resumed"):
                 sampler, loader = kind(random)
                 whole = sampler()
                 unstopped = epochs(whole, loader(whole))
