@@ -344,6 +344,14 @@ def _indices(count):
     return array.array("q", bytes(8 * count))
 
 
+def _most(descs):
+    """How many indices a batch can have: only with tail="carry" is it part of
+    more than one epoch."""
+    return max(desc.batch_size if _TAILS[desc.tail] == "carry" else
+               min(desc.batch_size, max(desc.num_samples, 1))
+               for desc in descs)
+
+
 def _address(indices):
     return indices.buffer_info()[0]
 
@@ -499,6 +507,15 @@ def _tensor(state):
     return torch.frombuffer(bytearray(state), dtype=torch.uint8)
 
 
+def _bytes(state):
+    """A state as the library takes it; numpy's bytes and others' are bytes."""
+    try:
+        return bytes(memoryview(state))
+    except TypeError:
+        raise ValueError("a state should be bytes, but got a "
+                         f"{type(state).__name__}") from None
+
+
 def _crc(state):
     return struct.pack("<I", zlib.crc32(state))
 
@@ -556,7 +573,7 @@ class Sampler:
         return self
 
     def __next__(self):
-        out, count = _indices(self._desc.batch_size), _size()
+        out, count = _indices(_most([self._desc])), _size()
         if _c.statesampler_next(self._memory, _address(out), count) != 1:
             raise StopIteration
         return memoryview(out)[:count.value]
@@ -579,10 +596,13 @@ class Sampler:
         _c.statesampler_begin(self._memory, _whole("epoch", epoch, 0, 2**64))
 
     def seek(self, step):
-        _check(_c.statesampler_seek(self._memory, step))
+        _check(_c.statesampler_seek(self._memory,
+                                    _whole("step", step, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
-        return _c.statesampler_sample_seed(self._memory, epoch, index)
+        return _c.statesampler_sample_seed(
+            self._memory, _whole("epoch", epoch, 0, 2**64),
+            _whole("index", index, 0, 2**64))
 
     def save(self):
         state = ctypes.create_string_buffer(_STATE)
@@ -590,7 +610,17 @@ class Sampler:
         return state.raw
 
     def load(self, state):
+        state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
+
+    def __getstate__(self):
+        """For copies: each has memory of its own."""
+        return bytes(self._desc), self.save()
+
+    def __setstate__(self, state):
+        desc, place = state
+        self._init(_Desc.from_buffer_copy(desc))
+        self.load(place)
 
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
@@ -613,10 +643,10 @@ class Mix:
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
         world_size, rank = _world(world_size, rank)
+        lengths = _list("lengths", lengths)
         self._init([_describe(length, rank, world_size, batch_size,
                               stream=stream, **options)
-                    for stream, length in enumerate(_list("lengths",
-                                                          lengths))],
+                    for stream, length in enumerate(lengths)],
                    _weights(weights, lengths), _choice("stop", stop, _STOPS),
                    _whole("epoch", epoch, 0, 2**64))
 
@@ -650,7 +680,7 @@ class Mix:
     def turns(self, most):
         """The indices of up to so many batches, and how many each has. After
         the last turn of an epoch there are fewer, and the next one begins."""
-        out = _indices(most * self._descs[0].batch_size)
+        out = _indices(most * _most(self._descs))
         counts = _indices(most)
         turns = _c.statesampler_turns(self._memory, most, _address(out),
                                       _address(counts))
@@ -675,10 +705,12 @@ class Mix:
                    _whole("epoch", epoch, 0, 2**64))
 
     def seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._memory, turn))
+        _check(_c.statesampler_mix_seek(self._memory,
+                                        _whole("turn", turn, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
-        source = 0
+        epoch = _whole("epoch", epoch, 0, 2**64)
+        index, source = _whole("index", index, 0, 2**64), 0
         while source + 1 < len(self._descs) and (
                 index >= self._descs[source].num_samples):
             index -= self._descs[source].num_samples
@@ -693,6 +725,7 @@ class Mix:
         return state.raw + _crc(state.raw)
 
     def load(self, state):
+        state = _bytes(state)
         if state[-4:] != _crc(state[:-4]):
             raise ValueError("statesampler: the state is damaged")
         mix = state[:-12]
@@ -700,6 +733,17 @@ class Mix:
         # The weights are then the state's: from here on its own.
         _check(_c.statesampler_mix_weigh(self._memory, self._weights))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
+
+    def __getstate__(self):
+        """For copies: each has memory of its own, which points into itself."""
+        return (b"".join(map(bytes, self._descs)), list(self._weights),
+                self._stop, self.save())
+
+    def __setstate__(self, state):
+        descs, weights, stop, place = state
+        self._init(list((_Desc * len(weights)).from_buffer_copy(descs)),
+                   weights, stop, 0)
+        self.load(place)
 
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
@@ -1175,10 +1219,9 @@ class _Resumable:
         on any rank and after a resume. Without an epoch, that of the present
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
-        epoch = (int(self._shared[0]) % 2**64 if epoch is None else
-                 _whole("epoch", epoch, 0, 2**64))
-        return self._cursor.sample_seed(epoch, _whole("index", index, 0,
-                                                      2**64))
+        if epoch is None:
+            epoch = int(self._shared[0]) % 2**64
+        return self._cursor.sample_seed(epoch, index)
 
     @property
     @_locked
@@ -1304,10 +1347,8 @@ class _Resumable:
                 state = self._of_text(state_dict)
             elif torch.is_tensor(state):
                 state = bytes(state.tolist())
-            elif not isinstance(state, (bytes, bytearray)):
-                raise TypeError
-            state = bytes(state)
-        except (KeyError, IndexError, TypeError, ValueError):
+            state = _bytes(state)
+        except (LookupError, TypeError, ValueError, RuntimeError):
             raise ValueError("this is not a state_dict of "
                              f"{self._owner}") from None
         owner, own = _owner(state), self._owner

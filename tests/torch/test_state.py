@@ -426,8 +426,8 @@ class States(unittest.TestCase):
             self.assertEqual(sorted(set(seen)), data)
 
     def test_the_ways_of_a_checkpoint(self):
-        """torch.save, also where it loads weights only; as bytes; and the
-        hexadecimal text of earlier versions."""
+        """torch.save, also where it loads weights only; as bytes, also
+        numpy's; and the hexadecimal text of earlier versions."""
         for sampler in (Distributed(range(30), 1, 0, seed=2**64 - 1),
                         RoundRobin([7, 9], 2, 0, 1, seed=-1)):
             next(iter(sampler))
@@ -439,7 +439,8 @@ class States(unittest.TestCase):
             if isinstance(sampler, RoundRobin):
                 text = {"state": raw(state)[:-12].hex(), "first_epoch": 0}
             for form in (state, torch.load(file, weights_only=True),
-                         {"state": raw(state)}, text):
+                         {"state": raw(state)}, text,
+                         {"state": state["state"].numpy()}):
                 next(iter(sampler))
                 sampler.load_state_dict(form)
                 self.assertEqual(raw(sampler.state_dict()), raw(state))
