@@ -48,10 +48,11 @@ accelerate deals the batches to the ranks. accelerate's loaders, timm's
 PrefetchLoader and Lightning where there is no len() take batches ahead of the
 loop; the sampler knows them by name, and a state counts what reached the loop.
 For any other such loader say read_ahead=, or a state is as many batches too
-late. Where an epoch in accelerate does not fill the last batch of every rank, accelerate fills it with samples
-that this loop had before, so that these are trained on twice; with drop_last
-they are left out instead. The Trainer's own way of resuming, which skips
-batches by number, is right without a state, on as many ranks as before:
+late. Where an epoch does not fill the last batch of every rank, accelerate
+fills it with samples that this loop had before, so that these are trained on
+twice; with drop_last they are left out instead. The Trainer's own way of
+resuming, which skips batches by number, is right without a state, on as many
+ranks as before:
 
     class Trainer(transformers.Trainer):
         def _get_train_sampler(self, train_dataset=None):
@@ -567,13 +568,14 @@ class Sampler:
 
     def _init(self, desc):
         self._desc, self._memory = desc, _memory(_SAMPLER)
+        self._most = _most([desc])
         _check(_c.statesampler_init(self._memory, desc))
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        out, count = _indices(_most([self._desc])), _size()
+        out, count = _indices(self._most), _size()
         if _c.statesampler_next(self._memory, _address(out), count) != 1:
             raise StopIteration
         return memoryview(out)[:count.value]
@@ -658,6 +660,7 @@ class Mix:
 
     def _init(self, descs, weights, stop, epoch):
         self._descs, self._stop, self._first_epoch = descs, stop, epoch
+        self._most = _most(descs)
         self._sources = _memory(_SOURCE * len(descs))
         self._memory = _memory(_MIX)
         self._weights = (_u32 * len(weights))(*weights)
@@ -680,7 +683,7 @@ class Mix:
     def turns(self, most):
         """The indices of up to so many batches, and how many each has. After
         the last turn of an epoch there are fewer, and the next one begins."""
-        out = _indices(most * _most(self._descs))
+        out = _indices(most * self._most)
         counts = _indices(most)
         turns = _c.statesampler_turns(self._memory, most, _address(out),
                                       _address(counts))
@@ -1160,15 +1163,10 @@ class _Resumable:
         """The state after what was taken from a pass."""
         if this.loop is None:
             return this.literal or self._save()
-        if self._loop is this.loop:
-            self._go(this, this.before + this.taken())
-            return self._cursor.save()
-        here = self._cursor.save()
-        self._cursor.load(this.state)
-        self._cursor.seek(this.start + this.taken())
-        state = self._cursor.save()
-        self._cursor.load(here)
-        return state
+        cursor = self._new_cursor()
+        cursor.load(this.state)
+        cursor.seek(this.start + this.taken())
+        return cursor.save()
 
     def _save(self):
         self._settle()

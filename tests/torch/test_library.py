@@ -131,8 +131,8 @@ class Library(unittest.TestCase):
         return subprocess.Popen(
             [sys.executable, "-c", program], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, **COMPILER, "CFLAGS": "-O0", "XDG_CACHE_HOME": self.cache,
-                 **environment})
+            env={**os.environ, **COMPILER, "CFLAGS": "-O0",
+                 "XDG_CACHE_HOME": self.cache, **environment})
 
     def said(self, **environment):
         """What a process prints that ends by itself."""
