@@ -5,22 +5,17 @@
 torch() { # PYTHON PROGRAM...
     python=$1
     shift
-    PYTHONPATH=$root/tests/torch quietly timeout -k 10 900 \
+    quietly env "PYTHONPATH=$root/tests/torch" timeout -k 10 900 \
         "$python" -B -m unittest -f "$@"
     sed -n 's/^Ran \([0-9]* tests\?\) in .*/note: \1/p' said
 }
 
-# Two processes, one killed, then three; the line that counts the samples.
+# Two processes, one killed, then three; the line that counts the samples. It
+# shows augment.py, too.
 torch_train() { # PYTHON
     quietly timeout -k 10 300 "$1" "$root/examples/torch/train.py" \
         --compare 100000
     sed -n 's/^of .*: \([0-9]* trained on exactly once\), .*/note: \1/p' said
-}
-
-# Augmented batches in worker processes, one of them killed.
-torch_augment() { # PYTHON
-    quietly timeout -k 10 300 "$1" -W ignore "$root/examples/torch/augment.py"
-    sed -n 's/^\([0-9]* batches\) with random .*/note: \1/p' said
 }
 
 torch_figures() { # PYTHON
@@ -41,9 +36,7 @@ questions() {
     ask "PyTorch: killed in torchdata, accelerate, Lightning, the Trainer" \
         torch $python test_torchdata test_accelerate test_lightning \
         test_readme test_kills
-    ask 'PyTorch: 2 processes, one killed, then 3: every sample once' \
+    ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
-    ask 'PyTorch: augmented in workers, killed, the same bits' \
-        torch_augment $python
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python
 }

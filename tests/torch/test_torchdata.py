@@ -19,10 +19,10 @@ except ImportError:
     pass
 
 
-def kinds(random, most=4):
+def kinds(random, most=8):
     """A maker of equal samplers for a rank of a world, and how a loader takes
     one."""
-    n, seed = 24 * random.randint(1, most), random.randrange(99)
+    n, seed = 12 * random.randint(1, most), random.randrange(99)
     size, drop_last = random.choice([2, 3, 5]), random.random() < .5
     yield (n, lambda rank, world: Distributed(range(n), world, rank,
                                               seed=seed),
