@@ -131,6 +131,8 @@ class Torchdata(unittest.TestCase):
                 sampler.begin(5)
                 again = iter(sampler)
                 again.load_state_dict(drawn.state_dict())
+                # Before anything is drawn; the last is followed by the next.
+                self.assertEqual(sampler.epoch, i + 1 == len(whole))
                 self.assertEqual(raw(again.state_dict()),
                                  raw(drawn.state_dict()))
                 self.assertEqual(list(again), whole[i + 1:])
