@@ -79,7 +79,7 @@ gpu:
 torch:
 	@! python=$$(sh tests/torch/python.sh) || { \
 	    $$python examples/torch/train.py && \
-	    $$python tests/torch/test_kills.py 3; }
+	    CHAINS=3 $$python tests/torch/test_kills.py; }
 
 torch-figures:
 	@! python=$$(sh tests/torch/python.sh) || \

@@ -44,12 +44,15 @@ len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
 
 In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
 Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
-accelerate deals the batches to the ranks; accelerate takes a batch ahead of
-the loop, so save the sampler's state only with read_ahead=1. Where an epoch
-does not fill the last batch of every rank, accelerate fills it with samples
-that this loop had before, so that these are trained on twice; with drop_last
-they are left out instead. The Trainer's own way of resuming, which skips
-batches by number, is right without a state, on as many ranks as before:
+accelerate deals the batches to the ranks. accelerate's loaders, timm's
+PrefetchLoader and Lightning where there is no len() take batches ahead of the
+loop; the sampler knows them by name, and a state counts what reached the loop.
+For any other such loader say read_ahead=, or a state is as many batches too
+late. Where an epoch does not fill the last batch of every rank, accelerate
+fills it with samples that this loop had before, so that these are trained on
+twice; with drop_last they are left out instead. The Trainer's own way of
+resuming, which skips batches by number, is right without a state, on as many
+ranks as before:
 
     class Trainer(transformers.Trainer):
         def _get_train_sampler(self, train_dataset=None):
@@ -342,6 +345,14 @@ def _indices(count):
     return array.array("q", bytes(8 * count))
 
 
+def _most(descs):
+    """How many indices a batch can have: only with tail="carry" is it part of
+    more than one epoch."""
+    return max(desc.batch_size if _TAILS[desc.tail] == "carry" else
+               min(desc.batch_size, max(desc.num_samples, 1))
+               for desc in descs)
+
+
 def _address(indices):
     return indices.buffer_info()[0]
 
@@ -497,6 +508,15 @@ def _tensor(state):
     return torch.frombuffer(bytearray(state), dtype=torch.uint8)
 
 
+def _bytes(state):
+    """A state as the library takes it; numpy's bytes and others' are bytes."""
+    try:
+        return bytes(memoryview(state))
+    except TypeError:
+        raise ValueError("a state should be bytes, but got a "
+                         f"{type(state).__name__}") from None
+
+
 def _crc(state):
     return struct.pack("<I", zlib.crc32(state))
 
@@ -548,13 +568,14 @@ class Sampler:
 
     def _init(self, desc):
         self._desc, self._memory = desc, _memory(_SAMPLER)
+        self._most = _most([desc])
         _check(_c.statesampler_init(self._memory, desc))
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        out, count = _indices(self._desc.batch_size), _size()
+        out, count = _indices(self._most), _size()
         if _c.statesampler_next(self._memory, _address(out), count) != 1:
             raise StopIteration
         return memoryview(out)[:count.value]
@@ -577,10 +598,13 @@ class Sampler:
         _c.statesampler_begin(self._memory, _whole("epoch", epoch, 0, 2**64))
 
     def seek(self, step):
-        _check(_c.statesampler_seek(self._memory, step))
+        _check(_c.statesampler_seek(self._memory,
+                                    _whole("step", step, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
-        return _c.statesampler_sample_seed(self._memory, epoch, index)
+        return _c.statesampler_sample_seed(
+            self._memory, _whole("epoch", epoch, 0, 2**64),
+            _whole("index", index, 0, 2**64))
 
     def save(self):
         state = ctypes.create_string_buffer(_STATE)
@@ -588,7 +612,17 @@ class Sampler:
         return state.raw
 
     def load(self, state):
+        state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
+
+    def __getstate__(self):
+        """For copies: each has memory of its own."""
+        return bytes(self._desc), self.save()
+
+    def __setstate__(self, state):
+        desc, place = state
+        self._init(_Desc.from_buffer_copy(desc))
+        self.load(place)
 
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
@@ -611,10 +645,10 @@ class Mix:
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
         world_size, rank = _world(world_size, rank)
+        lengths = _list("lengths", lengths)
         self._init([_describe(length, rank, world_size, batch_size,
                               stream=stream, **options)
-                    for stream, length in enumerate(_list("lengths",
-                                                          lengths))],
+                    for stream, length in enumerate(lengths)],
                    _weights(weights, lengths), _choice("stop", stop, _STOPS),
                    _whole("epoch", epoch, 0, 2**64))
 
@@ -626,6 +660,7 @@ class Mix:
 
     def _init(self, descs, weights, stop, epoch):
         self._descs, self._stop, self._first_epoch = descs, stop, epoch
+        self._most = _most(descs)
         self._sources = _memory(_SOURCE * len(descs))
         self._memory = _memory(_MIX)
         self._weights = (_u32 * len(weights))(*weights)
@@ -648,7 +683,7 @@ class Mix:
     def turns(self, most):
         """The indices of up to so many batches, and how many each has. After
         the last turn of an epoch there are fewer, and the next one begins."""
-        out = _indices(most * self._descs[0].batch_size)
+        out = _indices(most * self._most)
         counts = _indices(most)
         turns = _c.statesampler_turns(self._memory, most, _address(out),
                                       _address(counts))
@@ -673,10 +708,12 @@ class Mix:
                    _whole("epoch", epoch, 0, 2**64))
 
     def seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._memory, turn))
+        _check(_c.statesampler_mix_seek(self._memory,
+                                        _whole("turn", turn, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
-        source = 0
+        epoch = _whole("epoch", epoch, 0, 2**64)
+        index, source = _whole("index", index, 0, 2**64), 0
         while source + 1 < len(self._descs) and (
                 index >= self._descs[source].num_samples):
             index -= self._descs[source].num_samples
@@ -691,6 +728,7 @@ class Mix:
         return state.raw + _crc(state.raw)
 
     def load(self, state):
+        state = _bytes(state)
         if state[-4:] != _crc(state[:-4]):
             raise ValueError("statesampler: the state is damaged")
         mix = state[:-12]
@@ -698,6 +736,17 @@ class Mix:
         # The weights are then the state's: from here on its own.
         _check(_c.statesampler_mix_weigh(self._memory, self._weights))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
+
+    def __getstate__(self):
+        """For copies: each has memory of its own, which points into itself."""
+        return (b"".join(map(bytes, self._descs)), list(self._weights),
+                self._stop, self.save())
+
+    def __setstate__(self, state):
+        descs, weights, stop, place = state
+        self._init(list((_Desc * len(weights)).from_buffer_copy(descs)),
+                   weights, stop, 0)
+        self.load(place)
 
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
@@ -732,12 +781,35 @@ def _left_of(iterator):
     return len(whole) - sum(at)
 
 
+def _dispatched(loader):
+    """One of each process at a time; at an epoch's end, what there is."""
+    processes = 1 if loader.split_batches else loader.state.num_processes
+    if processes > 1 and not loader._drop_last:
+        warnings.warn(
+            "accelerate's DataLoaderDispatcher may take an epoch's last "
+            "batches before it hands out those before: a state that is saved "
+            "then is without them. dispatch_batches=False, "
+            "split_batches=True or drop_last=True is exact.", stacklevel=2)
+    return processes
+
+
+# What is known to take batches from a DataLoader before the loop asks for
+# them, by the name of its class, and how many.
+_READERS = {
+    "DataLoaderShard": lambda loader: 1,    # accelerate's
+    "DataLoaderDispatcher": _dispatched,
+    "PrefetchLoader": lambda loader: 1,     # timm's
+    "_PrefetchDataFetcher": lambda fetcher: (   # Lightning's
+        fetcher.prefetch_batches if fetcher.length is None else 0)}
+
+
 class _Watch:
     """A DataLoader's iterator: the last resort of a sampler that is not told
     how many of its batches reached the loop. Batches count from 0."""
 
-    def __init__(self, iterator):
+    def __init__(self, iterator, frame):
         self.workers = iterator._num_workers > 0
+        self.ahead = self.read_ahead(iterator, frame)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -760,8 +832,23 @@ class _Watch:
         # Not by vars(): an object whose dict was asked for has slow fields.
         watch = getattr(iterator, "_statesampler", None)
         if watch is None or watch.feeding is not iterator._sampler_iter:
-            watch = iterator._statesampler = cls(iterator)
+            watch = iterator._statesampler = cls(iterator, frame)
         return watch
+
+    @staticmethod
+    def read_ahead(iterator, frame):
+        """How many batches are taken ahead of the loop by what asks the
+        iterator, from this frame of the call stack upwards."""
+        while frame is not None:
+            caller = frame.f_locals.get("self")
+            for kind in type(caller).__mro__:
+                if kind.__name__ in _READERS:
+                    return _READERS[kind.__name__](caller)
+            if (isinstance(caller, _loaders._BaseDataLoaderIter) and
+                    caller is not iterator):
+                return 0    # This DataLoader is part of another one's data.
+            frame = frame.f_back
+        return 0
 
     def units_per_batch(self, sampler):
         """If batches are alike; else None."""
@@ -905,12 +992,16 @@ class _Loop:
                 self.marks.append((batch, self.taken() - 1))
             yield index
 
+    def read_ahead(self):
+        said = self.sampler.read_ahead
+        return self.watch.ahead if said is None else said
+
     def received(self):
         """Units that reached the loop; with read_ahead, before the first batch
         less than 0."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.sampler.read_ahead
+        batches = self.watch.given() - self.read_ahead()
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
             return min(batches * self.unit, self.taken())
@@ -921,7 +1012,7 @@ class _Loop:
     def dropped_the_rest(self):
         """Whether BatchSampler has given all its batches and drops samples."""
         return (self.unit is not None and self.watch.drops_last and
-                not self.sampler.read_ahead and
+                not self.read_ahead() and
                 (self.watch.given() + 1) * self.unit > self.passes[0].own)
 
     def no_more(self, taken):
@@ -968,7 +1059,8 @@ class _Resumable:
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # What set_epoch's epochs are short of.
         self._fresh = False     # A state was loaded, and nothing taken since.
-        self.read_ahead = _whole("read_ahead", read_ahead, 0, 2**31)
+        self.read_ahead = (None if read_ahead is None else
+                           _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
         self._shared = torch.zeros(1, dtype=torch.int64).share_memory_()
 
@@ -1071,15 +1163,10 @@ class _Resumable:
         """The state after what was taken from a pass."""
         if this.loop is None:
             return this.literal or self._save()
-        if self._loop is this.loop:
-            self._go(this, this.before + this.taken())
-            return self._cursor.save()
-        here = self._cursor.save()
-        self._cursor.load(this.state)
-        self._cursor.seek(this.start + this.taken())
-        state = self._cursor.save()
-        self._cursor.load(here)
-        return state
+        cursor = self._new_cursor()
+        cursor.load(this.state)
+        cursor.seek(this.start + this.taken())
+        return cursor.save()
 
     def _save(self):
         self._settle()
@@ -1130,10 +1217,9 @@ class _Resumable:
         on any rank and after a resume. Without an epoch, that of the present
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
-        epoch = (int(self._shared[0]) % 2**64 if epoch is None else
-                 _whole("epoch", epoch, 0, 2**64))
-        return self._cursor.sample_seed(epoch, _whole("index", index, 0,
-                                                      2**64))
+        if epoch is None:
+            epoch = int(self._shared[0]) % 2**64
+        return self._cursor.sample_seed(epoch, index)
 
     @property
     @_locked
@@ -1259,10 +1345,8 @@ class _Resumable:
                 state = self._of_text(state_dict)
             elif torch.is_tensor(state):
                 state = bytes(state.tolist())
-            elif not isinstance(state, (bytes, bytearray)):
-                raise TypeError
-            state = bytes(state)
-        except (KeyError, IndexError, TypeError, ValueError):
+            state = _bytes(state)
+        except (LookupError, TypeError, ValueError, RuntimeError):
             raise ValueError("this is not a state_dict of "
                              f"{self._owner}") from None
         owner, own = _owner(state), self._owner
@@ -1300,7 +1384,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead, as accelerate does with 1.
+        has always taken ahead. None: 1 or more for what the opening names.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
@@ -1312,7 +1396,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
-                 window=None, replacement=False, stream=0, read_ahead=0):
+                 window=None, replacement=False, stream=0, read_ahead=None):
         _Resumable.__init__(self, read_ahead)
         num_replicas, rank = _world(num_replicas, rank)
         if tail is None:
@@ -1415,7 +1499,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
                  weights=None, stop=None, partition="blocked", tail="pad",
-                 chunk_size=None, window=None, read_ahead=0):
+                 chunk_size=None, window=None, read_ahead=None):
         _Resumable.__init__(self, read_ahead)
         if isinstance(lengths, _TorchSampler):
             # Lightning and others make a batch sampler again, around another

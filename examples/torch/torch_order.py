@@ -42,5 +42,4 @@ class TorchOrderSampler(StatefulDistributedSampler):
         generator.manual_seed(self.seed + cursor.epoch)
         table = torch.randperm(self._desc.num_samples, generator=generator)
         for positions in super()._read(state):
-            at = torch.frombuffer(positions, dtype=torch.int64)
-            yield table[at].tolist()
+            yield table[positions].tolist()

@@ -11,6 +11,9 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
 - Each iter() calls set_epoch with a number that counts from 0 in the process,
   on the sampler under one or two batch samplers.
 - It takes a batch from the DataLoader before it hands out the one before.
+- DataLoaderDispatcher (dispatch_batches=True) takes a batch for each process,
+  on one of them, before it hands out the group before, all of it to be split;
+  with split_batches=True, one.
 - The Trainer calls set_epoch with the epoch it has counted, and skips the
   batches it has counted by a batch sampler that draws and forgets them.
 """
@@ -105,6 +108,36 @@ class DataLoaderShard:
             if hasattr(getattr(batches, "sampler", None), "set_epoch"):
                 batches.sampler.set_epoch(epoch)
             batches = getattr(batches, "batch_sampler", None)
+
+
+class DataLoaderDispatcher:
+    """What the process that draws hands out to all."""
+
+    def __init__(self, loader, processes, split_batches=False):
+        self.base, self.split_batches = loader, split_batches
+        self.state = types.SimpleNamespace(num_processes=processes)
+        self._drop_last, self.iteration = loader.drop_last, 0
+
+    def _fetch_batches(self, iterator):
+        count = 1 if self.split_batches else self.state.num_processes
+        batches = []
+        for _ in range(count):
+            try:
+                batches.append(next(iterator))
+            except StopIteration:
+                return [] if self._drop_last else batches, True
+        return batches, False
+
+    def __iter__(self):
+        self.base.batch_sampler.sampler.set_epoch(self.iteration)
+        iterator = iter(self.base)
+        group, ended = self._fetch_batches(iterator)
+        while group:
+            following, ended = ([], True) if ended else self._fetch_batches(
+                iterator)
+            yield group
+            group = following
+        self.iteration += 1
 
 
 def skip_first_batches(shard, skipped):

@@ -13,6 +13,7 @@ loops/fetchers.py, trainer/connectors/data_connector.py, utilities/data.py.
   where an epoch that was resumed has those before the kill counted. It does
   not ask for more, and so sees no end.
 - Validation does the same, up to limit_val_batches.
+- Where a loader has no len(), its fetcher takes a batch ahead.
 """
 
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
@@ -40,6 +41,26 @@ def inject(loader, world, rank):
                                 drop_last=batches.drop_last)
         return DataLoader(loader.dataset, batch_sampler=batches)
     return DataLoader(loader.dataset, loader.batch_size, sampler=sampler)
+
+
+class _PrefetchDataFetcher:
+    def __init__(self, loader, prefetch_batches=1):
+        self.loader, self.prefetch_batches = loader, prefetch_batches
+        try:
+            self.length = len(loader)
+        except TypeError:
+            self.length = None
+
+    def __iter__(self):
+        self.iterator, self.batches = iter(self.loader), []
+        if self.length is None:
+            for _ in range(self.prefetch_batches):
+                self.batches.append(next(self.iterator))
+        return self
+
+    def __next__(self):
+        self.batches.append(next(self.iterator))
+        return self.batches.pop(0)
 
 
 class Trainer:

@@ -10,7 +10,7 @@ import warnings
 from common import cases, main
 import loader_accelerate
 import statesampler
-from loader_accelerate import DataLoaderShard, trainer
+from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from test_readme import opening
@@ -24,6 +24,28 @@ def prepared(sampler, n, size, processes, process=0, workers=0):
     return DataLoaderShard(DataLoader(range(n), size, sampler=sampler,
                                       num_workers=workers),
                            processes, process)
+
+
+class PrefetchLoader:
+    """timm's (013851bf, timm/data/loader.py): a batch is on its way to the
+    GPU while the one before is trained on."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        before = None
+        for batch in self.loader:
+            if before is not None:
+                yield before
+            before = batch
+        yield before
+
+
+def flat(batches):
+    """The numbers in a batch, or in batches of batches."""
+    return (batches.tolist() if torch.is_tensor(batches) else
+            [index for batch in batches for index in flat(batch)])
 
 
 class Accelerate(unittest.TestCase):
@@ -48,7 +70,7 @@ class Accelerate(unittest.TestCase):
             n = size * processes * random.randrange(3, 9)
 
             def make():
-                return Distributed(range(n), 1, 0, read_ahead=1)
+                return Distributed(range(n), 1, 0)
 
             whole = make()
             shard = prepared(whole, n, size, processes)
@@ -82,7 +104,7 @@ class Accelerate(unittest.TestCase):
         n, size = 120, 2
 
         def make():
-            return Distributed(range(n), 1, 0, read_ahead=1)
+            return Distributed(range(n), 1, 0)
 
         for stop in range(1, 30):
             seen, states = [], []
@@ -114,7 +136,7 @@ class Accelerate(unittest.TestCase):
                 1, size * processes + 1)
 
             def shard(process):
-                sampler = Distributed(range(n), 1, 0, read_ahead=1)
+                sampler = Distributed(range(n), 1, 0)
                 return sampler, DataLoaderShard(DataLoader(
                     range(n), size, sampler=sampler, drop_last=drop_last),
                     processes, process)
@@ -188,8 +210,72 @@ class Accelerate(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, "epoch"):
                     sampler.begin(epoch)
 
+    def test_what_reads_ahead_is_known(self):
+        """Of the loaders that are known to, a state at any batch counts what
+        reached the loop, also in a loader of another's dataset; a number
+        that is said is taken."""
+        n = 72
+
+        def loader(workers=0, **options):
+            sampler = Distributed(range(n), 1, 0, **options)
+            return sampler, DataLoader(range(n), 3, sampler=sampler,
+                                       num_workers=workers)
+
+        for make in (DataLoaderShard, PrefetchLoader,
+                     lambda base: DataLoaderDispatcher(base, 1),
+                     lambda base: DataLoaderDispatcher(base, 4),
+                     lambda base: DataLoaderDispatcher(base, 4, True)):
+            for workers in 0, 1:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    sampler, base = loader(workers)
+                    taken = []
+                    for batch in make(base):
+                        taken += flat(batch)
+                        state = sampler.state_dict()
+                        if workers and len(taken) not in (12, n):
+                            continue
+                        resumed, rest = loader()
+                        resumed.load_state_dict(state)
+                        self.assertEqual(resumed.epoch, len(taken) // n)
+                        left = [] if resumed.epoch else flat(make(rest))
+                        self.assertEqual(sorted(taken + left), list(range(n)))
+        for said, expected in (0, 2), (1, 1), (None, 1):
+            sampler, base = loader(batch_size=3, read_ahead=said)
+            next(iter(DataLoaderShard(base)))
+            self.assertEqual(sampler.start_iter, expected)
+
+        class Data(torch.utils.data.Dataset):
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                sampler, base = loader(batch_size=3)
+                next(iter(base))
+                return sampler.start_iter
+
+        self.assertEqual(next(iter(DataLoader(Data()))).item(), 1)
+        self.assertEqual(flat(DataLoaderShard(DataLoader(Data(), sampler=(
+            Distributed(range(1), 1, 0))))), [1])
+
+    def test_a_dispatcher_that_is_not_exact(self):
+        """It says so, and what to do."""
+        for processes, options, said in (
+                (3, {}, 1), (1, {}, 0), (3, {"split_batches": True}, 0)):
+            for drop_last in False, True:
+                sampler = Distributed(range(20), 1, 0)
+                base = DataLoader(range(20), 2, sampler=sampler,
+                                  drop_last=drop_last)
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    for _ in DataLoaderDispatcher(base, processes, **options):
+                        pass
+                self.assertEqual(len(warned), said and not drop_last)
+                for each in warned:
+                    self.assertIn("dispatch_batches=False", str(each.message))
+
     def test_read_ahead(self):
-        for wrong in None, -1, "1", 2**31:
+        for wrong in 1.5, -1, "1", 2**31:
             with self.assertRaisesRegex(ValueError, "read_ahead"):
                 Distributed(range(9), 1, 0, read_ahead=wrong)
         sampler = Distributed(range(50), 1, 0, batch_size=5, read_ahead=2)

@@ -2,7 +2,7 @@
 calling: those that go on, where the framework can by another number of them,
 complete each epoch with every sample exactly once.
 
-    python3 tests/torch/test_kills.py [chains]
+    CHAINS=3 python3 tests/torch/test_kills.py
 
 A chain is a run that is killed, one that goes on and is killed, and one that
 ends. All ranks of a run wait for each other after every batch, as for their
@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 import unittest
@@ -72,15 +71,15 @@ def stateful(make_loader, rank, world, saved, train):
             train(batch, loader.state_dict)
 
 
-def prepared(rank, world, **options):
-    sampler = Distributed(range(N), 1, 0, **options)
+def prepared(rank, world):
+    sampler = Distributed(range(N), 1, 0)
     return sampler, loader_accelerate.DataLoaderShard(
         DataLoader(range(N), BATCH, sampler=sampler, num_workers=1),
         world, rank)
 
 
 def accelerate(rank, world, saved, train):
-    sampler, shard = prepared(rank, world, read_ahead=1)
+    sampler, shard = prepared(rank, world)
     if saved is not None:
         sampler.load_state_dict(saved)
     for _ in range(sampler.epoch, EPOCHS):
@@ -237,7 +236,7 @@ class Kills(unittest.TestCase):
         self.chains("Lightning", lightning, (2, 2, 2))
 
 
-CHAINS = int(sys.argv.pop()) if len(sys.argv) > 1 else 1
+CHAINS = int(os.environ.get("CHAINS", 1))
 
 if __name__ == "__main__":
     main()

@@ -11,6 +11,9 @@ import unittest
 
 from common import EXAMPLES, ROOT, main
 
+# The fastest compiler that is there.
+COMPILER = {"CC": "tcc"} if shutil.which("tcc") else {}
+
 # As if there were no torch, whose import takes a second or two.
 PROGRAM = """
 import sys
@@ -49,7 +52,34 @@ state = mix.save()
 mix.begin(3)
 mix.load(state)
 assert [batch.tolist() for batch in mix] == batches[1:]
+import copy
+import pickle
+for make in (lambda: Sampler(9, 0, 1, 2, stream=3),
+             lambda: Mix([6, 4], 0, 1, 2, [1, 2], "all", 7)):
+    whole = make()
+    order = [batch.tolist() for batch in whole]
+    for way in (copy.copy, copy.deepcopy,
+                lambda it: pickle.loads(pickle.dumps(it))):
+        one = make()
+        next(one), next(one)
+        other = way(one)
+        for each in other, one:     # and neither moves the other
+            assert [batch.tolist() for batch in each] == order[2:]
+            assert (each.epoch, each.save()) == (whole.epoch, whole.save())
+        del one
+        other.begin(whole.epoch - 1)
+        assert [batch.tolist() for batch in other] == order
+assert [len(batch) for batch in Mix(iter([3, 4]), 0, 1, 2**31)] == [3, 4]
+assert len(next(Sampler(5, 0, 1, 2**31))) == 5
+assert len(next(Sampler(5, 0, 1, 12, tail="carry"))) == 12
+left.load(memoryview(bytearray(left.save())))
 for wrong, word in ((lambda: Sampler(9, 0, 1, 0), "batch_size"),
+                    (lambda: left.load("state"), "got a str"),
+                    (lambda: mix.load(None), "got a NoneType"),
+                    (lambda: left.seek(2**64), "step"),
+                    (lambda: mix.seek(1.5), "turn"),
+                    (lambda: left.sample_seed(-1, 0), "epoch"),
+                    (lambda: mix.sample_seed(0, "1"), "index"),
                     (lambda: Sampler("9", 0, 1), "a str"),
                     (lambda: Sampler(9, 0, 1, epoch=-1), "epoch"),
                     (lambda: left.seek(9), "past the end"),
@@ -79,6 +109,7 @@ else:
     batch[0] = 7
     assert indices[0] == 7
     assert next(Sampler(numpy.int64(100), 0, 1, numpy.int32(4))).nbytes == 32
+    left.load(numpy.frombuffer(left.save(), numpy.uint8))
 print("fine")
 """
 
@@ -100,8 +131,8 @@ class Library(unittest.TestCase):
         return subprocess.Popen(
             [sys.executable, "-c", program], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "CFLAGS": "-O0", "XDG_CACHE_HOME": self.cache,
-                 **environment})
+            env={**os.environ, **COMPILER, "CFLAGS": "-O0",
+                 "XDG_CACHE_HOME": self.cache, **environment})
 
     def said(self, **environment):
         """What a process prints that ends by itself."""
@@ -169,7 +200,7 @@ class Library(unittest.TestCase):
         self.assertEqual(len(cached), 1)
         # And where neither can be written, it is loaded if it is there.
         os.utime(os.path.join(self.folder, "statesampler.h"))
-        self.assertEqual(self.said(CC="cc"), "36\n")
+        self.assertEqual(self.said(), "36\n")
         self.assertEqual(
             self.libraries(os.path.join(self.cache, "statesampler")), cached)
 

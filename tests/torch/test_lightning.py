@@ -5,7 +5,7 @@ import itertools
 import unittest
 
 from common import main
-from loader_lightning import Trainer
+from loader_lightning import Trainer, _PrefetchDataFetcher
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import DataLoader, DistributedSampler
@@ -56,6 +56,29 @@ class Lightning(unittest.TestCase):
         except Killed:
             pass
         return trained, validated, saved
+
+    def test_without_a_len(self):
+        """A batch is then fetched ahead of the loop."""
+        def fetched(workers=0):
+            sampler = Distributed(range(N), 1, 0, tail="carry", batch_size=4)
+            return sampler, _PrefetchDataFetcher(DataLoader(
+                range(N), 4, sampler=sampler, num_workers=workers))
+
+        for workers in 0, 1:
+            sampler, fetcher = fetched(workers)
+            taken = []
+            for batch in itertools.islice(fetcher, 7):
+                taken += batch.tolist()
+                self.assertEqual(sampler.start_iter, len(taken) // 4)
+            resumed, fetcher = fetched()
+            resumed.load_state_dict(sampler.state_dict())
+            for batch in itertools.islice(fetcher, 3):
+                taken += batch.tolist()
+            self.assertEqual(sorted(taken), list(range(N)))
+        sampler = Distributed(range(N), 1, 0, batch_size=4)
+        next(iter(_PrefetchDataFetcher(DataLoader(range(N), 4,
+                                                  sampler=sampler))))
+        self.assertEqual(sampler.start_iter, 1)
 
     def test_every_batch(self):
         for make, injected in (flat, True), (flat, False), (mixed, False):

@@ -51,7 +51,7 @@ class Snippets(unittest.TestCase):
             program, (5,), DataLoader=lambda *arguments, **options:
             DataLoaderShard(DataLoader(*arguments, **options)),
             StatefulDistributedSampler=lambda data:
-            statesampler.StatefulDistributedSampler(data, 1, 0, read_ahead=1))
+            statesampler.StatefulDistributedSampler(data, 1, 0))
 
     def runs_in(self, program, kills, **others):
         for kill_at in kills:

@@ -19,10 +19,10 @@ except ImportError:
     pass
 
 
-def kinds(random):
+def kinds(random, most=8):
     """A maker of equal samplers for a rank of a world, and how a loader takes
     one."""
-    n, seed = 24 * random.randrange(1, 5), random.randrange(99)
+    n, seed = 12 * random.randint(1, most), random.randrange(99)
     size, drop_last = random.choice([2, 3, 5]), random.random() < .5
     yield (n, lambda rank, world: Distributed(range(n), world, rank,
                                               seed=seed),
@@ -70,7 +70,8 @@ class Torchdata(unittest.TestCase):
         n, make, how = kind
         loader = make_loader(range(n), **how(make(0, 2)), **options)
         loader.load_state_dict(copy.deepcopy(state))
-        for want in left[:2]:
+        # Workers take their time to start: then the rest of this epoch.
+        for want in left[:1 if options and left[0] else 2]:
             self.assertEqual(listed(loader), want)
 
     def test_every_batch(self):
@@ -82,7 +83,7 @@ class Torchdata(unittest.TestCase):
     def test_every_batch_with_workers(self):
         for make_loader in LOADERS:
             for random in cases(1, "torchdata, workers"):
-                for kind in kinds(random):
+                for kind in kinds(random, 1):
                     self.every_batch(kind, make_loader, [
                         dict(num_workers=1),
                         dict(num_workers=2, persistent_workers=True)])
@@ -130,6 +131,8 @@ class Torchdata(unittest.TestCase):
                 sampler.begin(5)
                 again = iter(sampler)
                 again.load_state_dict(drawn.state_dict())
+                # Before anything is drawn; the last is followed by the next.
+                self.assertEqual(sampler.epoch, i + 1 == len(whole))
                 self.assertEqual(raw(again.state_dict()),
                                  raw(drawn.state_dict()))
                 self.assertEqual(list(again), whole[i + 1:])
