@@ -90,6 +90,7 @@ CUTS ?= 20
 BOARDS ?=
 firmware:
 	@sh examples/firmware/run.sh build/firmware $(CUTS) $(BOARDS)
+	@sh examples/firmware/prices.sh $(BOARDS)
 
 # The header in JavaScript and the page, under build/web. All of it is made at
 # once, and by one make only when two questions of make test want it.
