@@ -71,12 +71,14 @@ compiler_of() { # BOARD
     esac
 }
 
-# Compiles and links a source with what is the board's.
+# Compiles and links a source with what is the board's. $core may be an object
+# that has the header's functions already.
+core=
 link_for() { # BOARD PROGRAM SOURCE FLAG...
     board=$1 program=$2 source=$3
     shift 3
     set -- "$@" -I. -I$firmware -o "$program" "$source" \
-        $firmware/sampler.c $firmware/slots.c $firmware/${board%%-*}.c
+        "${core:-$firmware/sampler.c}" $firmware/slots.c $firmware/${board%%-*}.c
     case $board in
     host) ;;
     avr*)

@@ -1,9 +1,9 @@
 /* cut.c - runs a program and cuts its power:
 
-       cut DOTS MICROSECONDS COMMAND...
+       cut STARS MICROSECONDS COMMAND...
 
    hands on what the command prints, and kills it as soon as it has printed so
-   many dots and then used so much processor time; with 0 dots never. So a busy
+   many stars and then used so much processor time; with 0 stars never. So a busy
    computer cuts no sooner and, but for a moment, no later. The last line on
    standard error is how many microseconds the command has used in all. */
 #define _XOPEN_SOURCE 700
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Copies to standard output; 0 once the dots are there, -1 at the end. */
-static int copy_dots(int from, long dots)
+/* Copies to standard output; 0 once the stars are there, -1 at the end. */
+static int copy_stars(int from, long stars)
 {
     char bytes[256];
     ssize_t count, i;
@@ -25,7 +25,7 @@ static int copy_dots(int from, long dots)
         if (write(1, bytes, (size_t)count) != count)
             return -1;
         for (i = 0; i < count; i++)
-            if (bytes[i] == '.' && --dots == 0)
+            if (bytes[i] == '*' && --stars == 0)
                 return 0;
     }
     return -1; /* the command has closed its output */
@@ -75,10 +75,10 @@ int main(int argc, char **argv)
         _exit(127);
     }
     (void)close(ends[1]);
-    if (child > 0 && copy_dots(ends[0], atol(argv[1])) == 0) {
+    if (child > 0 && copy_stars(ends[0], atol(argv[1])) == 0) {
         wait_for(child, atol(argv[2]));
         (void)kill(child, SIGKILL);
-        (void)copy_dots(ends[0], 0); /* what is left in the pipe */
+        (void)copy_stars(ends[0], 0); /* what is left in the pipe */
     }
     if (child < 0 || waitpid(child, &status, 0) != child ||
         getrusage(RUSAGE_CHILDREN, &used) != 0) {

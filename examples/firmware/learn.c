@@ -65,7 +65,7 @@ static void save(const statesampler *s)
     (void)statesampler_save(s, slots_record, STATESAMPLER_STATE_BYTES);
     for (i = 0; i < WEIGHTS; i++)
         slots_put32(slots_record + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
-    board_put('.');
+    board_put('*');
     slots_save();
 }
 

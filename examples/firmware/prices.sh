@@ -27,7 +27,7 @@ char perm[sizeof(statesampler_perm)], sampler[sizeof(statesampler)],
     mix[sizeof(statesampler_mix)], source[sizeof(statesampler_source)];
 END
     echo '  and bytes of RAM for each'
-    "$(prefix_of $board)nm" -S "$object" | sort -k 4 |
+    "$(prefix_of $board)nm" -S "$object" | awk 'NF == 4' | sort -k 4 |
         while read -r at size type name; do
         printf '    %s: %d\n' $name 0x$size
     done

@@ -25,7 +25,7 @@ empty_slots() {
 
 # Runs the program in the board's folder, into a file, to its end or until the
 # power goes; `spent` is how many microseconds of processor time it took.
-run_until() { # DOTS MICROSECONDS FILE
+run_until() { # STARS MICROSECONDS FILE
     (
         cd "$build/$board.run"
         limit="timeout -s KILL 300 $build/cut $1 $2"
@@ -195,6 +195,8 @@ ask() {
 ${CC:-cc} -std=c99 -O1 -o "$build/records" examples/firmware/records.c &&
     "$build/records" >"$build/records.h" &&
     ${CC:-cc} -std=c99 -O1 -o "$build/cut" examples/firmware/cut.c || exit 1
+core=$build/host.o
+$(compiler_of host) -I. -c -o "$core" $firmware/sampler.c || exit 1
 for other in host other_firmware other_run; do
     flags=
     [ $other != other_firmware ] || flags=-DFIRMWARE=0x32574653u
@@ -206,6 +208,7 @@ for other in host other_firmware other_run; do
     (cd "$build/$other" && ./learn >said) || exit 1
 done
 grep '^weights' "$build/host/said" >"$build/weights" || exit 1
+core=
 echo "$(name_of host): $(cat "$build/weights")"
 for board; do
     missing=$(missing_for $board)
