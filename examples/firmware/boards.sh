@@ -78,7 +78,8 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     board=$1 program=$2 source=$3
     shift 3
     set -- "$@" -I. -I$firmware -o "$program" "$source" \
-        "${core:-$firmware/sampler.c}" $firmware/slots.c $firmware/${board%%-*}.c
+        "${core:-$firmware/sampler.c}" $firmware/slots.c \
+        $firmware/${board%%-*}.c
     case $board in
     host) ;;
     avr*)

@@ -3,8 +3,8 @@
        cut STARS MICROSECONDS COMMAND...
 
    hands on what the command prints, and kills it as soon as it has printed so
-   many stars and then used so much processor time; with 0 stars never. So a busy
-   computer cuts no sooner and, but for a moment, no later. The last line on
+   many stars and then used so much processor time; with 0 stars never. So a
+   busy computer cuts no sooner and, but for a moment, no later. The last line on
    standard error is how many microseconds the command has used in all. */
 #define _XOPEN_SOURCE 700
 #include <signal.h>

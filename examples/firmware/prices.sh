@@ -13,7 +13,8 @@ for board; do
     avr) core=AVR ;;
     esac
     command -v "$(prefix_of $board)gcc" >/dev/null || {
-        echo "skip prices, $(name_of $board): $(prefix_of $board)gcc is not here"
+        echo "skip prices, $(name_of $board):" \
+            "$(prefix_of $board)gcc is not here"
         continue
     }
     echo "$(name_of $board), -Os: bytes of flash if you call"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh FOLDER CUTS [BOARD...] - has learn.c learn on boards, in FOLDER: once
-# unbroken, then with slots that are damaged, then through CUTS power cuts, which
-# kill the emulator at any moment. The weights must be those of this computer.
+# unbroken, then with slots that are damaged, then through CUTS power cuts,
+# which kill the emulator at any moment. The weights must be this computer's.
 
 . examples/firmware/boards.sh
 
