@@ -17,7 +17,7 @@ help:
 	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
 	@echo '                 about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 1.1 GB to fetch, 5.1 GB on disk'
+	@echo '                 1.1 GB to fetch, 5.3 GB on disk'
 	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,100 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
@@ -90,6 +90,7 @@ CUTS ?= 20
 BOARDS ?=
 firmware:
 	@sh examples/firmware/run.sh build/firmware $(CUTS) $(BOARDS)
+	@sh examples/firmware/prices.sh $(BOARDS)
 
 # The header in JavaScript and the page, under build/web. All of it is made at
 # once, and by one make only when two questions of make test want it.

@@ -604,7 +604,7 @@ CHANGES
           datasets are the same: EMISMATCH_WEIGHT and EINVAL_SOURCE_BATCH_SIZE
           are gone. init refuses a batch that a size_t of 16 bits cannot count:
           EINVAL_BATCH_SIZE. Windows: paths are UTF-8 and may be long, and
-          save_file waits up to a second for whoever has the file open.
+          save_file and load_file wait up to a second for whoever has the file.
           STATESAMPLER_HOSTED without POSIX or Windows is an #error.
    0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
           those of 0.2.0.
@@ -1401,7 +1401,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    0 asks for the size. ENOFILE: there is no such file. With this and all other
    errors, which are those of save_file and EIO_CHANGED, where somebody made
    the file longer or shorter meanwhile, *size is unchanged, and bytes may hold
-   a part. */
+   a part. Windows: while the file may not be read, because a save is just
+   replacing it or for good, it tries for a second: EIO_PERMISSION. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -7004,21 +7005,41 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_regular(
+    int *file, const char *path)
+{
+    size_t folder;
+    int code = statesampler_priv_file_check_path(&folder, path);
+    if (code == STATESAMPLER_OK) {
+        *file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
+        if (*file < 0) {
+            code = statesampler_priv_file_error();
+        }
+    }
+    return code;
+}
+
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
                                                    size_t *size)
 {
-    size_t folder;
-    int code, file;
+    int code, file = -1;
+#ifdef _WIN32
+    int attempt;
+#endif
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    code = statesampler_priv_file_check_path(&folder, path);
+    code = statesampler_priv_file_open_regular(&file, path);
+#ifdef _WIN32
+    /* While a save replaces the file there is no permission to read it. */
+    for (attempt = 0; attempt < 50 && code == STATESAMPLER_EIO_PERMISSION;
+         attempt++) {
+        Sleep(20);
+        code = statesampler_priv_file_open_regular(&file, path);
+    }
+#endif
     if (code != STATESAMPLER_OK) {
         return code;
-    }
-    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
-    if (file < 0) {
-        return statesampler_priv_file_error();
     }
     code =
         statesampler_priv_file_read_whole(size, (char *)bytes, file, capacity);

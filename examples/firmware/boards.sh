@@ -53,33 +53,44 @@ missing_for() { # BOARD
     esac
 }
 
-# Compiles and links sources for a board. Functions that nobody calls are left
-# out, and -Os is as fast as more code would be.
+# Prints a board's compiler. Functions that nobody calls can be left out, and
+# -Os is as fast as more code would be.
+compiler_of() { # BOARD
+    os='-std=c99 -Os -ffreestanding -ffunction-sections -fdata-sections'
+    case $1 in
+    host) echo ${CC:-cc} -std=c99 $CFLAGS ;;
+    microbit)
+        echo arm-none-eabi-gcc $os -mcpu=cortex-m0 -mthumb -DBOARD_IS_QEMU
+        ;;
+    virt*)
+        case $1 in *rv64*) abi=lp64 ;; *) abi=ilp32 ;; esac
+        echo riscv64-unknown-elf-gcc $os -march=$(core_of $1) -mabi=$abi \
+            -mcmodel=medany -misa-spec=2.2
+        ;;
+    avr*) echo avr-gcc $os -mmcu=$(core_of $1) ;;
+    esac
+}
+
+# Compiles and links a source with what is the board's. $core may be an object
+# that has the header's functions already.
+core=
 link_for() { # BOARD PROGRAM SOURCE FLAG...
     board=$1 program=$2 source=$3
     shift 3
-    set -- "$@" -std=c99 -I. -I$firmware -o "$program" "$source" \
-        $firmware/sampler.c $firmware/${board%%-*}.c
-    [ $board = host ] || set -- -Os -ffreestanding -ffunction-sections \
-        -fdata-sections -Wl,--gc-sections "$@"
+    set -- "$@" -I. -I$firmware -o "$program" "$source" \
+        "${core:-$firmware/sampler.c}" $firmware/slots.c \
+        $firmware/${board%%-*}.c
     case $board in
-    host) ${CC:-cc} $CFLAGS "$@" ;;
-    microbit)
-        arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -nostdlib \
-            -DBOARD_IS_QEMU -T $firmware/microbit.ld "$@" -lgcc
-        ;;
-    virt*)
-        case $board in *rv64*) abi=lp64 ;; *) abi=ilp32 ;; esac
-        riscv64-unknown-elf-gcc -march=$(core_of $board) -mabi=$abi \
-            -mcmodel=medany -misa-spec=2.2 -nostdlib \
-            -T $firmware/virt.ld "$@" -lgcc
-        ;;
+    host) ;;
     avr*)
-        avr-gcc -mmcu=$(core_of $board) "$@" &&
-            ${CC:-cc} -std=c99 -O2 -o "$(dirname "$program")/simulator" \
-                $firmware/simulator.c -lsimavr
+        set -- -Wl,--gc-sections "$@"
+        ${CC:-cc} -std=c99 -O2 -o "$(dirname "$program")/simulator" \
+            $firmware/simulator.c -lsimavr || return
         ;;
+    *) set -- -Wl,--gc-sections -nostdlib -T $firmware/${board%%-*}.ld "$@" \
+        -lgcc ;;
     esac
+    $(compiler_of $board) "$@"
 }
 
 # Becomes the emulator, so that its number is that of the shell that asked: in

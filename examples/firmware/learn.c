@@ -2,12 +2,11 @@
 
    Three epochs of logistic regression in whole numbers, over records in flash,
    each epoch in a new order. Every SAVE_EVERY steps the sampler's 112 bytes and
-   the weights go to one of two slots in turn: a cut in mid-write costs the
-   slot that is being written, and the other one is whole. */
+   the weights go to flash, by slots.c. */
 #include "statesampler.h"
-#include "board.h"
 #include "print.h"
 #include "records.h"
+#include "slots.h"
 
 #ifndef SEED
 #define SEED 42
@@ -18,128 +17,56 @@
 #define FEATURES 6
 #define WEIGHTS (FEATURES + 1) /* the last is added to all */
 
-/* In a slot, all numbers little-endian: which firmware, the number of the save,
-   the sampler, the weights, and a check word over all before. */
-#ifndef FIRMWARE
-#define FIRMWARE 0x31574653u /* another number for another layout */
-#endif
-#define AT_NUMBER 4
-#define AT_SAMPLER 8
-#define AT_WEIGHTS (AT_SAMPLER + STATESAMPLER_STATE_BYTES)
-#define AT_CHECK (AT_WEIGHTS + 4 * WEIGHTS)
-#define SLOT_BYTES (AT_CHECK + 4)
+#define AT_WEIGHTS STATESAMPLER_STATE_BYTES /* after the sampler's bytes */
+
+typedef char record_is_full[AT_WEIGHTS + 4 * WEIGHTS == SLOTS_RECORD ? 1 : -1];
 
 static int32_t weights[WEIGHTS]; /* 65,536 is 1 */
 static statesampler sampler;
-static uint32_t saves;           /* how many there have been */
-static unsigned char slot[SLOT_BYTES];
 
-static uint32_t load32(const unsigned char *at)
-{
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-           (uint32_t)at[3] << 24;
-}
-
-static void store32(unsigned char *at, uint32_t number)
-{
-    int i;
-    for (i = 0; i < 4; i++)
-        at[i] = (unsigned char)(number >> 8 * i & 0xff);
-}
-
-/* FNV-1a, Fowler, Noll and Vo. */
-static uint32_t check_word(void)
-{
-    uint32_t hash = 0x811c9dc5u;
-    size_t i;
-    for (i = 0; i < AT_CHECK; i++)
-        hash = (hash ^ slot[i]) * 0x01000193u;
-    return hash;
-}
-
-static void say(const char *what, unsigned which, const char *why)
+static void say(const char *what, unsigned number, const char *more)
 {
     print(what);
-    print_number((int32_t)which);
-    print(why);
-    board_put('\n');
+    print_number((int32_t)number);
+    print(more);
 }
 
-/* Reads a slot; 0 and a sentence if it holds no save of this firmware. */
-static int read_slot(unsigned which)
+/* Takes over the record of a slot. */
+static int resume(statesampler *s, unsigned slot)
 {
-    size_t i;
-    int is_blank = 1;
-    for (i = 0; i < SLOT_BYTES; i++)
-        slot[i] = 0xff;
-    board_slot_read(which, slot, SLOT_BYTES);
-    for (i = 0; i < SLOT_BYTES; i++)
-        if (slot[i] != 0xff)
-            is_blank = 0;
-    if (is_blank)
-        say("slot ", which, ": empty");
-    else if (load32(slot + AT_CHECK) != check_word())
-        say("slot ", which, ": damaged");
-    else if (load32(slot) != FIRMWARE)
-        say("slot ", which, ": of another firmware");
-    else
-        return 1;
-    return 0;
-}
-
-/* Takes over what is in `slot`. */
-static int resume(statesampler *s, unsigned which)
-{
-    int i, code = statesampler_load(s, slot + AT_SAMPLER,
-                                    STATESAMPLER_STATE_BYTES);
+    int i, code = statesampler_load(s, slots_record, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK) {
-        print("slot ");
-        print_number((int32_t)which);
-        print(": of another run: ");
+        say("slot ", slot, ": of another run: ");
         print(statesampler_error(code));
         board_put('\n');
         return 0;
     }
     for (i = 0; i < WEIGHTS; i++)
-        weights[i] = (int32_t)load32(slot + AT_WEIGHTS + 4 * i);
-    saves = load32(slot + AT_NUMBER);
+        weights[i] = (int32_t)slots_get32(slots_record + AT_WEIGHTS + 4 * i);
+    say("resumed from slot ", slot, ", save ");
+    say("", (unsigned)slots_number(), "\n");
     return 1;
 }
 
 /* The newer slot if it is good, else the older one, else a fresh start. */
 static void start(statesampler *s)
 {
-    uint32_t number[BOARD_SLOTS];
-    int good[BOARD_SLOTS];
-    unsigned which, turn;
-    for (which = 0; which < BOARD_SLOTS; which++) {
-        good[which] = read_slot(which);
-        number[which] = load32(slot + AT_NUMBER);
-    }
-    which = good[1] && (!good[0] || number[1] > number[0]);
-    for (turn = 0; turn < BOARD_SLOTS; turn++, which = !which)
-        if (good[which] && read_slot(which) && resume(s, which)) {
-            print("resumed from slot ");
-            print_number((int32_t)which);
-            print(", save ");
-            print_number((int32_t)saves);
-            board_put('\n');
+    unsigned age, slot;
+    slots_look();
+    for (age = 0; age < BOARD_SLOTS; age++)
+        if (slots_load(age, &slot) && resume(s, slot))
             return;
-        }
     print("a fresh start\n");
 }
 
 static void save(const statesampler *s)
 {
     int i;
-    saves++;
-    store32(slot, FIRMWARE);
-    store32(slot + AT_NUMBER, saves);
-    (void)statesampler_save(s, slot + AT_SAMPLER, STATESAMPLER_STATE_BYTES);
+    (void)statesampler_save(s, slots_record, STATESAMPLER_STATE_BYTES);
     for (i = 0; i < WEIGHTS; i++)
-        store32(slot + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
-    store32(slot + AT_CHECK, check_word());
-    board_slot_write(saves % BOARD_SLOTS, slot, SLOT_BYTES);
+        slots_put32(slots_record + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
+    board_put('*');
+    slots_save();
 }
 
 /* The weights' say about a record. Divisions round towards 0 on every
@@ -189,6 +116,7 @@ static void train(statesampler *s)
             save(s);
     }
     save(s);
+    board_put('\n');
 }
 
 /* Instructions or cycles for an index of this dataset, on the average. */
@@ -198,7 +126,7 @@ static void measure(statesampler *s)
     uint64_t index;
     statesampler_desc desc;
     size_t one;
-    (void)statesampler_describe(slot + AT_SAMPLER, STATESAMPLER_STATE_BYTES,
+    (void)statesampler_describe(slots_record, STATESAMPLER_STATE_BYTES,
                                 &desc, NULL);
     desc.epoch = 0;
     desc.batch_size = 1;

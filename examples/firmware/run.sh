@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh FOLDER CUTS [BOARD...] - has learn.c learn on boards, in FOLDER: once
-# unbroken, then through CUTS power cuts, which kill the emulator at any moment,
-# then with slots that are damaged. The weights must be those of this computer.
+# unbroken, then with slots that are damaged, then through CUTS power cuts,
+# which kill the emulator at any moment. The weights must be this computer's.
 
 . examples/firmware/boards.sh
 
@@ -18,33 +18,45 @@ complain() { # WHAT [FILE]
     bad=1
 }
 
-now() {
-    date +%s.%N
-}
-
 empty_slots() {
     rm -rf "$build/$board.run"
     mkdir "$build/$board.run"
 }
 
-# Runs the program in the board's folder, into a file.
+# Runs the program in the board's folder, into a file, to its end or until the
+# power goes; `spent` is how many microseconds of processor time it took.
+run_until() { # STARS MICROSECONDS FILE
+    (
+        cd "$build/$board.run"
+        limit="timeout -s KILL 300 $build/cut $1 $2"
+        become $board "$program"
+    ) >"$build/$3" 2>"$build/said"
+    status=$?
+    spent=$(tail -n 1 "$build/said")
+    return $status
+}
+
+# Runs it to its end.
 learn() { # FILE
-    (cd "$build/$board.run" && run_on $board "$program") >"$build/$1" \
-        2>"$build/said" || {
+    run_until 0 0 $1 || {
         complain 'it did not end well' "$build/said"
         return 1
     }
 }
 
-# The weights are this computer's, and it began as it should.
-expect() { # FILE HOW
-    grep '^weights' "$build/$1" | tr -d '\r' |
-        cmp -s - "$build/weights" || {
+says() { # FILE WHAT
+    grep -q "$2" "$build/$1" || {
+        complain "it did not say: $2" "$build/$1"
+        return 1
+    }
+}
+
+# The weights are this computer's.
+same_weights() { # FILE
+    grep '^weights' "$build/$1" | tr -d '\r' | cmp -s - "$build/weights" || {
         complain 'other weights' "$build/$1"
         return 1
     }
-    [ -z "$2" ] || grep -q "$2" "$build/$1" ||
-        complain "it did not say: $2" "$build/$1"
 }
 
 # Puts bytes of standard input into a slot, from its beginning.
@@ -55,78 +67,100 @@ put_slot() { # SLOT
     esac 2>/dev/null
 }
 
-# A run until the power goes, at any moment after it has begun to learn.
-run_to_cut() { # NUMBER
-    delay=$(awk -v time=$time -v cuts=$cuts -v seed="$1" \
-        'BEGIN { srand(2026 + seed); print rand() * 1.6 * time / cuts }')
-    : >"$build/$board.cut"
-    (cd "$build/$board.run" && become $board "$program") \
-        >"$build/$board.cut" 2>/dev/null &
-    emulator=$!
-    # Ends when it has begun, or broken down.
-    while ! grep -q '^resumed\|^a fresh' "$build/$board.cut" &&
-        kill -0 $emulator 2>/dev/null; do
-        sleep 0.01
-    done
-    sleep "$delay"
-    kill -9 $emulator 2>/dev/null
-    wait $emulator 2>/dev/null
-}
-
-# Cuts the power CUTS times. A run that has come to its end begins anew; it does
-# so seldom, as it has as much time as that many cuts take.
+# Cuts the power CUTS times, each time after a random number of saves: the last
+# one is being written then, or some of the steps after it are done. The parts
+# add up to less than the way, mostly; who has come to the end begins anew.
 cut_power() {
-    cut=0 resumed=0 runs=0
-    empty_slots
+    cut=0 resumed=0 torn=0 runs=0
     while [ $cut -lt $cuts ] && [ $runs -lt $((20 * cuts)) ]; do
         runs=$((runs + 1))
-        run_to_cut $runs
-        if grep -q '^weights.*000' "$build/$board.cut"; then
-            expect $board.cut || return
+        run_until $(awk -v saves=$saves -v way=$way -v cuts=$cuts -v run=$runs '
+            BEGIN {
+                srand(2026 + run)
+                print 1 + int(rand() * 1.6 * saves / cuts), \
+                    int(rand() * (run % 2 ? 500 : way / saves))
+            }') $board.cut
+        if grep -q '^weights.* of ' "$build/$board.cut"; then
+            same_weights $board.cut || return
             empty_slots
             continue
         fi
         cut=$((cut + 1))
         ! grep -q '^resumed' "$build/$board.cut" || resumed=$((resumed + 1))
+        ! grep -q 'damaged' "$build/$board.cut" || torn=$((torn + 1))
     done
     [ $cut = $cuts ] && [ $resumed -gt 0 ] ||
-        complain "$cut power cuts, $resumed after a save: too few to tell"
+    complain "$cut power cuts, $resumed after a save: too few to tell"
 }
 
-# What the slots hold is wrong: a sentence, and the older slot or a new start.
+# What the slots hold is wrong: a sentence, and the older slot or a new start,
+# which ends at its first save.
 damage() {
     echo 'not a save' | put_slot 0
-    learn one && expect one 'slot 0: damaged' &&
-        expect one 'resumed from slot 1'
+    learn one && same_weights one && says one 'slot 0: damaged' &&
+        says one 'resumed from slot 1'
     for slot in 0 1; do
         echo 'not a save' | put_slot $slot
     done
-    learn both && expect both 'slot 1: damaged' && expect both 'a fresh start'
+    run_until 1 0 both
+    says both 'slot 0: damaged' && says both 'slot 1: damaged' &&
+        says both 'a fresh start'
     for slot in 0 1; do
         put_slot $slot <"$build/other_firmware/slot$slot"
     done
-    learn other && expect other 'slot 0: of another firmware' &&
-        expect other 'a fresh start'
+    run_until 1 0 other
+    says other 'slot 0: of another firmware' && says other 'a fresh start'
     for slot in 0 1; do
         put_slot $slot <"$build/other_run/slot$slot"
     done
-    learn run && expect run 'slot 0: of another run: .*seed' &&
-        expect run 'a fresh start'
+    run_until 1 0 run
+    says run 'slot 0: of another run: .*seed' && says run 'a fresh start'
 }
 
-# Code and memory of the program, and what of them is the header's.
-sizes() {
-    "$(prefix_of $board)size" "$program" | awk 'NR == 2 {
-        printf "    %d bytes of flash, %d of RAM without the stack\n",
-            $1 + $2, $2 + $3 }'
-    "$(prefix_of $board)nm" -S "$program" | awk '
-        { size = 0
-          for (i = 1; i <= length($2); i++)
-              size = size * 16 + index("123456789abcdef", substr($2, i, 1)) }
-        $4 ~ /^statesampler/ && $3 ~ /[tT]/ { code += size }
-        $4 == "sampler" { object = size }
-        END { print "    " code " bytes of them the header\047s code, " object \
-            " a sampler" }'
+# Bytes of the program's parts, by the names of their functions and variables.
+# The rest is sentences, and what the compiler brings.
+parts() {
+    { "$(prefix_of $board)size" "$program" | awk 'NR == 2 { print "all", $0 }'
+      "$(prefix_of $board)nm" -S "$program"
+    } | awk '
+        function number(hex,    i, n) {
+            for (i = 1; i <= length(hex); i++)
+                n = n * 16 + index("123456789abcdef", substr(hex, i, 1))
+            return n
+        }
+        function tell(part, name) {
+            printf "    %6d bytes of flash %5d of RAM: %s\n", flash[part], \
+                ram[part], name
+            flash["rest"] -= flash[part]
+            ram["rest"] -= ram[part]
+        }
+        $1 == "all" {
+            flash["rest"] = flash["all"] = $2 + $3
+            ram["rest"] = ram["all"] = $3 + $4
+        }
+        NF == 4 {
+            part = $4
+            sub(/\..*/, "", part) # the compiler has made versions of it
+            if (part ~ /^statesampler/) part = "sampler"
+            else if (part ~ /^slots_|^(read_slot|check_word|move)$/)
+                part = "slots"
+            else if (part ~ /^(board_|semihost|reset$|vectors$|wait_for)/)
+                part = "board"
+            else if (part ~ "^(main|start|resume|save|say|train|learn|score|" \
+                "report|read_record|measure.*|paint.*|print.*|weights|desc)$")
+                part = "learner"
+            if ($3 ~ /[bBdD]/) ram[part] += number($2)
+            if ($3 !~ /[bB]/) flash[part] += number($2)
+        }
+        END {
+            tell("sampler", "the sampler")
+            tell("slots", "slots in flash")
+            tell("learner", "the learner")
+            tell("records", "its records")
+            tell("board", "the board")
+            tell("rest", "sentences, and what the compiler brings")
+            tell("all", "all, without the stack")
+        }'
 }
 
 ask() {
@@ -136,21 +170,22 @@ ask() {
         return
     }
     empty_slots
-    begin=$(now)
-    learn $board.whole && expect $board.whole 'a fresh start' || return
-    middle=$(now)
-    learn $board.end && expect $board.end 'resumed from slot' || return
-    time=$(awk "BEGIN { print $middle - $begin - ($(now) - $middle) }")
+    learn $board.whole && same_weights $board.whole &&
+        says $board.whole 'a fresh start' || return
+    way=$spent
+    learn $board.end && same_weights $board.end &&
+        says $board.end 'resumed from slot' || return
+    way=$((way - spent))
     # That run has saved once more, in the other slot, which is the newer one.
     saves=$(sed -n 's/^resumed.*, save //p' "$build/$board.end" | tr -d '\r')
-    learn $board.next && expect $board.next "save $((saves + 1))" || return
-    cut_power
-    learn $board.last && expect $board.last
+    learn $board.next && says $board.next "save $((saves + 1))" || return
     damage
+    cut_power
+    learn $board.last && same_weights $board.last
     [ $bad = 0 ] || return
     echo "ok   $(name_of $board): the same weights after $cut power cuts," \
-        "$resumed of them after the first save"
-    sizes
+        "$resumed of them after a save, $torn after one in mid-write"
+    parts
     for file in whole end; do
         grep ' of stack' "$build/$board.$file"
     done | sort -n | tail -n 1 | sed 's/^/    /'
@@ -158,7 +193,10 @@ ask() {
 }
 
 ${CC:-cc} -std=c99 -O1 -o "$build/records" examples/firmware/records.c &&
-    "$build/records" >"$build/records.h" || exit 1
+    "$build/records" >"$build/records.h" &&
+    ${CC:-cc} -std=c99 -O1 -o "$build/cut" examples/firmware/cut.c || exit 1
+core=$build/host.o
+$(compiler_of host) -I. -c -o "$core" $firmware/sampler.c || exit 1
 for other in host other_firmware other_run; do
     flags=
     [ $other != other_firmware ] || flags=-DFIRMWARE=0x32574653u
@@ -170,6 +208,7 @@ for other in host other_firmware other_run; do
     (cd "$build/$other" && ./learn >said) || exit 1
 done
 grep '^weights' "$build/host/said" >"$build/weights" || exit 1
+core=
 echo "$(name_of host): $(cat "$build/weights")"
 for board; do
     missing=$(missing_for $board)

@@ -20,8 +20,7 @@ static void print(struct avr_irq_t *irq, uint32_t value, void *nothing)
     (void)irq;
     (void)nothing;
     (void)putchar((int)value);
-    if (value == '\n')
-        (void)fflush(stdout);
+    (void)fflush(stdout);
 }
 
 /* The chip's EEPROM, from here on a file. */

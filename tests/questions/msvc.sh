@@ -1,7 +1,9 @@
 # msvc.sh - as Microsoft's compiler would see the header. Its own is not here:
 # clang does for its targets, with its macros, and tests/msvc.h for its library.
 
-# Every part, in C and C++, without a warning. __forceinline is its word.
+# Every part, in C and C++, without a warning. __forceinline is its word. What
+# is a warning does not depend on the optimizer, nor on more mixtures of macros:
+# an object is made of the core alone.
 msvc_warnings() { # TARGET
     mkdir -p msvc/sys
     for name in errno fcntl io malloc share stdio stdlib string time wchar \
@@ -9,18 +11,20 @@ msvc_warnings() { # TARGET
         echo '#include "tests/msvc.h"' >msvc/$name.h
     done
     for language in c++:-std=c++98 c++:-std=c++20 c:-std=c99; do
-        for macros in '' STATIC HOSTED 'STATIC HOSTED'; do
-            for flags in '-ffreestanding -O2' -O2; do
-                # Without a C library, HOSTED is not freestanding.
-                case $macros$flags in *HOSTED-ff*) continue ;; esac
-                source_of IMPLEMENTATION $macros |
-                    STB_FLAGS= compile ${language%%:*} msvc.o \
-                        clang --target=$1-pc-windows-msvc ${language#*:} \
-                        $flags -isystem msvc $STRICT -Wshorten-64-to-32 \
-                        -Wno-language-extension-token
-            done
-        done
+        msvc_look $1 $language '-O2 -fsyntax-only' STATIC HOSTED
+        msvc_look $1 $language '-ffreestanding -O2 -fsyntax-only'
     done
+    msvc_look $1 c:-std=c99 '-ffreestanding -O1'
+}
+
+msvc_look() { # TARGET LANGUAGE:STANDARD FLAGS MACRO...
+    target=$1 standard=$2 flags=$3
+    shift 3
+    source_of IMPLEMENTATION "$@" |
+        STB_FLAGS= compile ${standard%%:*} msvc.o \
+            clang --target=$target-pc-windows-msvc ${standard#*:} $flags \
+            -isystem msvc $STRICT -Wshorten-64-to-32 \
+            -Wno-language-extension-token
 }
 
 # The core as clang makes it for MSVC, and a test as mingw makes it.

@@ -1,0 +1,93 @@
+/* cut.c - runs a program and cuts its power:
+
+       cut STARS MICROSECONDS COMMAND...
+
+   hands on what the command prints, and kills it as soon as it has printed so
+   many stars and then used so much processor time; with 0 stars never. So a
+   busy computer cuts no sooner and, but for a moment, no later. The last line on
+   standard error is how many microseconds the command has used in all. */
+#define _XOPEN_SOURCE 700
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Copies to standard output; 0 once the stars are there, -1 at the end. */
+static int copy_stars(int from, long stars)
+{
+    char bytes[256];
+    ssize_t count, i;
+    while ((count = read(from, bytes, sizeof bytes)) > 0) {
+        if (write(1, bytes, (size_t)count) != count)
+            return -1;
+        for (i = 0; i < count; i++)
+            if (bytes[i] == '*' && --stars == 0)
+                return 0;
+    }
+    return -1; /* the command has closed its output */
+}
+
+static int64_t used_by(clockid_t clock)
+{
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0)
+        return -1; /* it has ended */
+    return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+/* Ends when so much time is used, or the command has ended by itself. */
+static void wait_for(pid_t child, int64_t time)
+{
+    clockid_t clock;
+    struct timespec moment = {0, 50000};
+    int64_t begin, now;
+    siginfo_t info;
+    if (clock_getcpuclockid(child, &clock) != 0)
+        return;
+    begin = used_by(clock);
+    do {
+        info.si_pid = 0;
+        if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) ||
+            info.si_pid != 0)
+            return;
+        now = used_by(clock);
+    } while (now >= 0 && now - begin < time &&
+             nanosleep(&moment, NULL) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct rusage used;
+    int status, ends[2];
+    pid_t child;
+    if (argc < 4 || pipe(ends) != 0)
+        return 2;
+    child = fork();
+    if (child == 0) {
+        if (dup2(ends[1], 1) == 1 && close(ends[0]) == 0 &&
+            close(ends[1]) == 0)
+            (void)execvp(argv[3], argv + 3);
+        perror(argv[3]);
+        _exit(127);
+    }
+    (void)close(ends[1]);
+    if (child > 0 && copy_stars(ends[0], atol(argv[1])) == 0) {
+        wait_for(child, atol(argv[2]));
+        (void)kill(child, SIGKILL);
+        (void)copy_stars(ends[0], 0); /* what is left in the pipe */
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child ||
+        getrusage(RUSAGE_CHILDREN, &used) != 0) {
+        perror("cut");
+        return 2;
+    }
+    (void)fprintf(stderr, "%ld\n",
+                  (long)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+                          1000000 +
+                      (long)(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

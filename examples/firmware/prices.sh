@@ -1,0 +1,35 @@
+#!/bin/sh
+# prices.sh [BOARD...] - what the header costs on a board, whatever the program
+# around it is: flash by what is called, and RAM for each object.
+
+. examples/firmware/boards.sh
+
+object=$(mktemp) && trap 'rm -f "$object"' EXIT || exit
+[ $# -gt 0 ] || set -- $boards
+for board; do
+    case $board in
+    microbit) core=Cortex-M0 ;;
+    virt) core=RISC-V ;;
+    avr) core=AVR ;;
+    esac
+    command -v "$(prefix_of $board)gcc" >/dev/null || {
+        echo "skip prices, $(name_of $board):" \
+            "$(prefix_of $board)gcc is not here"
+        continue
+    }
+    echo "$(name_of $board), -Os: bytes of flash if you call"
+    for part in perm sampler 'sampler and mix'; do
+        sh tests/sizes.sh "code, $core -Os, $part" |
+            sed 's/^.*, \(.*: [0-9]*\).*/    \1/'
+    done
+    $(compiler_of $board) -I. -c -o "$object" -x c - <<END || exit
+#include "statesampler.h"
+char perm[sizeof(statesampler_perm)], sampler[sizeof(statesampler)],
+    mix[sizeof(statesampler_mix)], source[sizeof(statesampler_source)];
+END
+    echo '  and bytes of RAM for each'
+    "$(prefix_of $board)nm" -S "$object" | awk 'NF == 4' | sort -k 4 |
+        while read -r at size type name; do
+        printf '    %s: %d\n' $name 0x$size
+    done
+done

@@ -1,0 +1,109 @@
+/* slots.c - two slots in turn. In a slot, all numbers little-endian: which
+   firmware, the number of the save, the record, and a check word over all
+   before. */
+#include "slots.h"
+#include "print.h"
+
+#ifndef FIRMWARE
+#define FIRMWARE 0x31574653u /* another number for another record */
+#endif
+#define AT_NUMBER 4
+#define AT_RECORD 8
+#define AT_CHECK (AT_RECORD + SLOTS_RECORD)
+#define SLOT_BYTES (AT_CHECK + 4)
+
+unsigned char slots_record[SLOTS_RECORD];
+static unsigned char slots_bytes[SLOT_BYTES];
+static uint32_t slots_newest;
+
+uint32_t slots_get32(const unsigned char *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+           (uint32_t)at[3] << 24;
+}
+
+void slots_put32(unsigned char *at, uint32_t number)
+{
+    int i;
+    for (i = 0; i < 4; i++)
+        at[i] = (unsigned char)(number >> 8 * i & 0xff);
+}
+
+static void move(unsigned char *to, const unsigned char *from, size_t size)
+{
+    for (; size != 0; size--)
+        *to++ = *from++;
+}
+
+/* FNV-1a, Fowler, Noll and Vo. */
+static uint32_t check_word(void)
+{
+    uint32_t hash = 0x811c9dc5u;
+    size_t i;
+    for (i = 0; i < AT_CHECK; i++)
+        hash = (hash ^ slots_bytes[i]) * 0x01000193u;
+    return hash;
+}
+
+/* Reads a slot; what is wrong with it, or NULL. */
+static const char *read_slot(unsigned slot)
+{
+    size_t i, blank = 0;
+    for (i = 0; i < SLOT_BYTES; i++)
+        slots_bytes[i] = 0xff;
+    board_slot_read(slot, slots_bytes, SLOT_BYTES);
+    while (blank < SLOT_BYTES && slots_bytes[blank] == 0xff)
+        blank++; /* ends with the slot */
+    if (blank == SLOT_BYTES)
+        return "empty";
+    if (slots_get32(slots_bytes + AT_CHECK) != check_word())
+        return "damaged";
+    if (slots_get32(slots_bytes) != FIRMWARE)
+        return "of another firmware";
+    return NULL;
+}
+
+void slots_look(void)
+{
+    unsigned slot;
+    for (slot = 0; slot < BOARD_SLOTS; slot++) {
+        const char *wrong = read_slot(slot);
+        if (wrong) {
+            print("slot ");
+            print_number((int32_t)slot);
+            print(": ");
+            print(wrong);
+            board_put('\n');
+        }
+    }
+}
+
+int slots_load(unsigned age, unsigned *slot)
+{
+    uint32_t number[BOARD_SLOTS] = {0, 0}; /* of no save */
+    unsigned which;
+    for (which = 0; which < BOARD_SLOTS; which++)
+        if (!read_slot(which))
+            number[which] = slots_get32(slots_bytes + AT_NUMBER);
+    *slot = (number[1] > number[0]) != (age != 0);
+    if (number[*slot] == 0 || read_slot(*slot))
+        return 0;
+    slots_newest = number[*slot];
+    move(slots_record, slots_bytes + AT_RECORD, SLOTS_RECORD);
+    return 1;
+}
+
+uint32_t slots_number(void)
+{
+    return slots_newest;
+}
+
+void slots_save(void)
+{
+    slots_newest++;
+    slots_put32(slots_bytes, FIRMWARE);
+    slots_put32(slots_bytes + AT_NUMBER, slots_newest);
+    move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
+    slots_put32(slots_bytes + AT_CHECK, check_word());
+    board_slot_write(slots_newest % BOARD_SLOTS, slots_bytes, SLOT_BYTES);
+}
