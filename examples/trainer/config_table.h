@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+enum { CONFIG_PATH = 256 }; /* bytes of a path, cut where it is longer */
+
 enum config_type {
     TYPE_BOOL,          /* bool */
     TYPE_INTEGER,       /* int64_t, from low to high */
@@ -57,6 +59,11 @@ bool config_is_section(const char *path);
 
 /* Whether a schedule of this form has a use for a key of the curve table. */
 bool config_curve_needs(int64_t form, const char *key);
+
+/* Writes the path of the key or section of a table that is most like a path
+   that is not in it. Returns whether any is like it. */
+bool config_nearest(const char *path, const struct config_key *table,
+                    uint32_t count, char out[CONFIG_PATH]);
 
 /* What the value of a key must be, in words, as `a number above 0`. */
 void config_describe(const struct config_key *key, char *out, size_t size);

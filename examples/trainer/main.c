@@ -49,10 +49,6 @@ static int read_config(struct trainer_config *c, int world, int argc,
             config_keys(stdout);
             return 0;
         }
-        if (strcmp(argv[i], "--keys-markdown") == 0) {
-            config_keys_markdown(stdout);
-            return 0;
-        }
         if (strcmp(argv[i], "--print-config") == 0)
             print = 1;
         else if (strchr(argv[i], '='))
