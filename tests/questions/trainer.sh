@@ -181,6 +181,8 @@ run_questions() {
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \
         trainer_runs errors
+    ask 'trainer: the second of two runs in one folder is refused' \
+        trainer_runs locked
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign

@@ -328,9 +328,31 @@ errors() {
     says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
     says 1 3 'a gradient has overflowed' SEED_VALUE=3 \
         OPTIMIZER.param_schedulers.lr.value=1000000
+    overflow=OPTIMIZER.param_schedulers.lr.value=1000000
+    says 1 2 'a gradient has overflowed' $overflow $o1 OPTIMIZER.num_epochs=9
+    grep -q 'loss nan .* skipped' "$folder/said" || fail 'a loss of no number'
+    ! grep -q 'loss 0.0' "$folder/said" || fail 'a loss that is none'
+    # One step, after which the weights are no good.
+    dir=$folder/errors.nan
+    run 2 $dir $overflow DATA.TRAIN.DATA_PATHS='["README.md"]' \
+        DATA.TRAIN.DATA_LIMIT=8 $short >"$folder/said"
+    grep -q 'held-out nan bits' "$folder/said" || fail 'held-out of no number'
+    dir=$folder/errors.short
+    head -c 40 README.md >"$folder/short"
+    says 1 3 'short is too short for a single step' \
+        DATA.TRAIN.DATA_PATHS="[\"README.md\", \"$folder/short\"]"
     dir=/proc/none
-    says 1 3 'cannot go on with /proc/none/log.txt'
-    note "7 errors"
+    says 1 3 'cannot write /proc/none/log.txt'
+    dir=$folder/a_file
+    : >$dir
+    says 1 3 'a_file/log.txt: Not a directory'
+    dir=$folder/in_the_way
+    mkdir -p $dir/.step.tmp/folder
+    says 1 3 'cannot make the folder .*/.step.tmp: File exists'
+    mkfifo "$folder/pipe"
+    says 1 3 'pipe: it is no regular file' \
+        DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
+    note "14 errors"
 }
 
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
@@ -341,6 +363,21 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
     [ $got = $status ] || fail "$sentence: status $got, not $status"
     grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
     [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
+# The second of two runs in one folder is refused; the first does not notice.
+locked() {
+    plain=$(digest 1)
+    dir=$folder/locked
+    run 2 $dir >"$folder/first" &
+    job=$!
+    # Ends: the first run writes its log or ends.
+    while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+        sleep 0.1
+    done
+    says 1 2 'another run is at work there'
+    wait $job || fail 'the first run'
+    same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
