@@ -8,7 +8,7 @@
 
 #include <yaml.h>
 
-#include "config_scalar.h"
+#include "config_table.h"
 
 enum { SEEN = 256 }; /* more than there are keys, sections and parts' keys */
 

@@ -1,7 +1,7 @@
 /* config_scalar.c - one scalar of YAML as the value that a key wants: numbers,
    words, text. What is quoted is text and nothing else. The trainer keeps C's
    own locale, so that a dot is the decimal point. */
-#include "config_scalar.h"
+#include "config_table.h"
 
 #include <ctype.h>
 #include <errno.h>

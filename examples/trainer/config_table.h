@@ -79,6 +79,20 @@ double config_word_value(const char *word);
 size_t config_items_offset(const struct config_key *key);
 size_t config_item_size(const struct config_key *key);
 
+struct config_scalar {
+    const char *text;   /* with a 0 after its length */
+    size_t length;
+    bool plain;         /* without quotes */
+};
+
+/* Whether a plain scalar is YAML's null. */
+bool config_is_nothing(const struct config_scalar *s);
+
+/* Stores the value in a field, or in an item of a list. Returns whether the
+   scalar is what the key wants; otherwise what is stored is of no use. */
+bool config_take_scalar(const struct config_key *key,
+                        const struct config_scalar *s, char *out);
+
 /* Prints the value of a key in the struct that base points to, as YAML on one
    line. */
 void config_print_value(const struct config_key *key, const void *base,

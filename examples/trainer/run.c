@@ -36,12 +36,6 @@ static double bucket_bytes(const struct trainer_config *c)
     return c->data.ddp_bucket_cap_mb * 1048576;
 }
 
-uint64_t run_first_leaf(const run *r, int rank)
-{
-    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
-           (uint64_t)r->world;
-}
-
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
@@ -69,10 +63,17 @@ void run_init(run *r)
 
 /* ---- A step ---- */
 
+/* Process r takes leaves first(r) to first(r + 1) - 1 of the global batch. */
+static uint64_t first_leaf(const run *r, int rank)
+{
+    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
+           (uint64_t)r->world;
+}
+
 int run_step(run *r, const char **words)
 {
-    const uint64_t first = run_first_leaf(r, r->rank);
-    const uint64_t last = run_first_leaf(r, r->rank + 1);
+    const uint64_t first = first_leaf(r, r->rank);
+    const uint64_t last = first_leaf(r, r->rank + 1);
     const uint64_t most = /* leaves that any process has */
         ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
         (uint64_t)r->world;

@@ -47,7 +47,4 @@ uint64_t run_digest(run *r);
 /* A line for the log and its hash; process 0 writes it. */
 void run_log(run *r, const char *format, ...);
 
-/* For how many leaves of its own a process has to be ready. */
-uint64_t run_first_leaf(const run *r, int rank);
-
 #endif
