@@ -75,7 +75,7 @@ static double norm(const float *values, size_t size)
 
 /* LARC: changes the gradient so that a plain SGD step has a length in
    proportion to the weights'. A tensor of zeros, or without a gradient, keeps
-   it, and does not decay in this step. */
+   it, and does not decay in this step: larc.yaml has a schedule for that. */
 static void larc(const float *weight, float *gradient, size_t size,
                  const optimizer_rule *rule)
 {
