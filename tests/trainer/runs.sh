@@ -164,7 +164,7 @@ goes_on() { # PROCESSES KEYS PROCESSES KEYS
 # every second time as soon as a checkpoint is being written; each time another
 # number of processes goes on. The log that is compared has every epoch's audit.
 kills() {
-    epochs=$((3 * ${KILLS:=6}))
+    epochs=$((8 * ${KILLS:=6}))
     rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7
         OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
     plain=$(digest 1 $rule)
@@ -191,13 +191,17 @@ kills() {
 }
 
 kill_one() {
-    sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.5 + rand() }')"
-    if [ $((try % 3)) = 0 ]; then
-        victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
-    else
-        victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
-            sed -n "$((try % w + 1))p")
-    fi
+    victim=
+    # Ends: the run has processes, or has ended.
+    while [ -z "$victim" ] && kill -0 $job 2>/dev/null; do
+        if [ $((try % 3)) = 0 ]; then
+            victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
+        else
+            victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
+                sed -n "$((try % w + 1))p")
+        fi
+    done
+    sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.1 + 0.7 * rand() }')"
     [ -n "$victim" ] || return
     # Ends with the victim: it saves again and again.
     while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
