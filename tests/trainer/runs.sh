@@ -371,15 +371,20 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
 
 # The second of two runs in one folder is refused; the first does not notice.
 locked() {
-    plain=$(digest 1)
+    rule=OPTIMIZER.num_epochs=9
+    plain=$(digest 1 $rule)
     dir=$folder/locked
-    run 2 $dir >"$folder/first" &
+    run 2 $dir $rule >"$folder/first" &
     job=$!
     # Ends: the first run writes its log or ends.
     while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
-        sleep 0.1
+        :
     done
-    says 1 2 'another run is at work there'
+    # It stands still meanwhile, or it might be done too soon.
+    first=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir ")
+    kill -STOP $first
+    says 1 2 'another run is at work there' $rule
+    kill -CONT $first
     wait $job || fail 'the first run'
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
 }
