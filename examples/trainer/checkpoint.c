@@ -169,8 +169,8 @@ const char *checkpoint_save(run *r)
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
             wrong = cannot("make the folder", folder);
-        if (r->log && fsync(fileno(r->log)) != 0)
-            wrong = cannot("flush the log in", dir);
+        if (ferror(r->log) || fsync(fileno(r->log)) != 0)
+            wrong = cannot("write the log in", dir);
     }
     wrong = settle(wrong);
     if (!*wrong)

@@ -210,10 +210,8 @@ bool config_check(struct trainer_config *config, struct config_source *source,
 /* Prints YAML that config_read reads back to the same, every key in it. */
 void config_print(const struct trainer_config *config, FILE *to);
 
-/* Prints every key with type, default, range and meaning: as plain text, or
-   as the table of KEYS.md. */
+/* Prints every key with type, default, range and meaning: KEYS.md. */
 void config_keys(FILE *to);
-void config_keys_markdown(FILE *to);
 
 /* What follows from several keys, after config_check. */
 int64_t config_world_size(const struct trainer_config *config);

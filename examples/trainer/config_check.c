@@ -225,7 +225,21 @@ static bool check_model(struct check *c)
 {
     int64_t layers = c->config->model.trunk.num_layers;
     int64_t splits = config_splits(c->config);
+    int64_t width = c->config->model.trunk.hidden_dim;
+    int64_t other = 3 * width;
 
+    /* MPI counts the elements of a tensor with an int. The largest has the
+       width by three times that, the MLP's or the context. */
+    if (other < c->config->model.trunk.mlp_dim) {
+        other = c->config->model.trunk.mlp_dim;
+    }
+    if (other < c->config->model.trunk.context) {
+        other = c->config->model.trunk.context;
+    }
+    if (width * other > 2147483647) {
+        return fail(c, "MODEL.TRUNK.GPT.HIDDEN_DIM",
+                    "a tensor would have more than 2147483647 elements");
+    }
     if (c->config->model.trunk.hidden_dim % c->config->model.trunk.num_heads
         != 0) {
         return fail(c, "MODEL.TRUNK.GPT.NUM_HEADS",

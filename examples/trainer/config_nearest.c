@@ -1,14 +1,13 @@
 /* config_nearest.c - which key somebody may have meant: the one whose last
    name takes the fewest changes, then whose whole path does. */
-#include "config_nearest.h"
+#include "config_table.h"
 
+#include <ctype.h>
 #include <string.h>
 
-#include "config_tree.h"
-
-static char small(char c)
+static int small(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return tolower((unsigned char)c);
 }
 
 /* How many letters must be put in, taken out or replaced (Levenshtein 1966);
@@ -54,7 +53,7 @@ static const char *last_name(const char *path)
 }
 
 bool config_nearest(const char *path, const struct config_key *table,
-                    uint32_t count, char *out)
+                    uint32_t count, char out[CONFIG_PATH])
 {
     const char *name = last_name(path);
     /* At most a third of the letters are wrong. */

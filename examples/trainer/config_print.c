@@ -2,19 +2,16 @@
    --print-config, whose YAML reads back to the same. */
 #include "config_table.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Numbers, whatever the locale ----------------------------------------- */
+/* --- Numbers -------------------------------------------------------------- */
 
 /* The fewest digits that read back to the same; 17 always do. */
 static void format_real(char *out, size_t size, double value)
 {
-    const char *point = localeconv()->decimal_point;
     int digits;
-    char *found;
 
     if (isinf(value)) {
         snprintf(out, size, "inf");
@@ -25,12 +22,6 @@ static void format_real(char *out, size_t size, double value)
         if (strtod(out, NULL) == value) {
             break;
         }
-    }
-    found = strstr(out, point);
-    if (found != NULL) {
-        found[0] = '.';
-        memmove(found + 1, found + strlen(point),
-                strlen(found + strlen(point)) + 1);
     }
 }
 
@@ -266,20 +257,6 @@ void config_print(const struct trainer_config *config, FILE *to)
 /* --- The table of keys ---------------------------------------------------- */
 
 void config_keys(FILE *to)
-{
-    char range[256];
-    uint32_t i;
-
-    for (i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_key_table[i];
-
-        config_describe(key, range, sizeof range);
-        fprintf(to, "%s: %s\n    %s\n    %s\n", key->path, key->standard,
-                range, key->meaning);
-    }
-}
-
-void config_keys_markdown(FILE *to)
 {
     char range[256];
     uint32_t i;

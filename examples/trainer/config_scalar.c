@@ -1,102 +1,67 @@
-/* config_scalar.c - one scalar of YAML as the value that a key wants: numbers
-   in any locale, words, text. What is quoted is text and nothing else. */
-#include "config_scalar.h"
+/* config_scalar.c - one scalar of YAML as the value that a key wants: numbers,
+   words, text. What is quoted is text and nothing else. The trainer keeps C's
+   own locale, so that a dot is the decimal point. */
+#include "config_table.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool config_is_nothing(const struct config_node *node)
+/* The number of a word among those of a key, or -1. */
+static int64_t find_word(const char *words, const char *text)
 {
-    return node->plain && (node->length == 0 || strcmp(node->text, "~") == 0 ||
-                           strcmp(node->text, "null") == 0 ||
-                           strcmp(node->text, "Null") == 0 ||
-                           strcmp(node->text, "NULL") == 0);
+    int64_t number = 0;
+
+    for (;;) {
+        size_t length = strcspn(words, "|");
+
+        if (strlen(text) == length && memcmp(words, text, length) == 0) {
+            return number;
+        }
+        if (words[length] == 0) {
+            return -1; /* It was the last word. */
+        }
+        words += length + 1;
+        number++;
+    }
 }
 
-static const char *skip_digits(const char *text)
+bool config_is_nothing(const struct config_scalar *s)
 {
-    return text + strspn(text, "0123456789");
+    return s->plain && find_word("~|null|Null|NULL|", s->text) >= 0;
 }
 
 /* Whether this is a number as YAML and C agree on: decimal, no 010 (which some
-   readers take for 8), and with dot or exponent only for a real. */
-static bool is_number(const char *text, bool real)
+   readers take for 8), with dot or exponent only for a real, and neither too
+   large nor too small for a double. */
+static bool to_number(const char *text, bool real, double *out)
 {
-    const char *digits, *after;
-    size_t count;
+    const char *digits = text + (*text == '+' || *text == '-');
+    char *end;
 
-    digits = text + (*text == '+' || *text == '-');
-    after = skip_digits(digits);
-    count = (size_t)(after - digits);
-    if (count > 1 && digits[0] == '0') {
+    if (text[strspn(text, real ? "+-.eE0123456789" : "+-0123456789")] != 0 ||
+        (digits[0] == '0' && isdigit((unsigned char)digits[1]))) {
         return false;
-    }
-    if (real && *after == '.') {
-        digits = after + 1;
-        after = skip_digits(digits);
-        count += (size_t)(after - digits);
-    }
-    if (count == 0) {
-        return false;
-    }
-    if (real && (*after == 'e' || *after == 'E')) {
-        after++;
-        after += *after == '+' || *after == '-';
-        digits = after;
-        after = skip_digits(digits);
-        if (after == digits) {
-            return false;
-        }
-    }
-    return *after == 0;
-}
-
-/* The number that a text of is_number stands for, also where the locale has a
-   comma for the dot. Returns whether a double can hold it. */
-static bool to_real(const char *text, double *out)
-{
-    const char *point = localeconv()->decimal_point;
-    const char *dot = strchr(text, '.');
-    size_t before = dot != NULL ? (size_t)(dot - text) : 0;
-    char copy[128];
-
-    if (strlen(text) + strlen(point) >= sizeof copy) {
-        return false;
-    }
-    strcpy(copy, text);
-    if (dot != NULL) {
-        strcpy(copy + before, point);
-        strcat(copy, dot + 1);
     }
     errno = 0;
-    *out = strtod(copy, NULL);
-    return errno == 0 || (isfinite(*out) && fabs(*out) >= 2.3e-308);
+    *out = strtod(text, &end);
+    return end != text && *end == 0 && errno == 0;
 }
 
 /* Whether a plain scalar is something else than text to YAML's readers. */
-static bool reads_as_other(const struct config_node *node)
+static bool reads_as_other(const struct config_scalar *s)
 {
-    static const char *const words[] = {"true", "false", "yes", "no", "on",
-                                        "off"};
-    size_t i, j;
+    char small[8] = "";
+    double number;
+    size_t i;
 
-    if (!node->plain) {
-        return false;
+    for (i = 0; i < sizeof small - 1 && s->text[i] != 0; i++) {
+        small[i] = (char)tolower((unsigned char)s->text[i]);
     }
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
-        for (j = 0; words[i][j] != 0; j++) {
-            if ((node->text[j] | 32) != words[i][j]) {
-                break;
-            }
-        }
-        if (words[i][j] == 0 && node->text[j] == 0) {
-            return true;
-        }
-    }
-    return config_is_nothing(node) || is_number(node->text, true);
+    return s->plain &&
+           (config_is_nothing(s) || to_number(s->text, true, &number) ||
+            find_word("true|false|yes|no|on|off", small) >= 0);
 }
 
 /* U+0080 to U+009F; U+2028, U+2029; U+FEFF; U+FFFE, U+FFFF. libyaml gave whole
@@ -118,36 +83,14 @@ static bool is_hidden(const unsigned char *text)
 
 /* Whether text can be printed in quotes and read back: no control characters
    and no line breaks, also those of Unicode, and no mark of byte order. */
-static bool is_printable(const struct config_node *node)
+static bool is_printable(const char *text)
 {
-    size_t i;
-
-    for (i = 0; i < node->length; i++) {
-        if (is_hidden((const unsigned char *)node->text + i)) {
+    for (; *text != 0; text++) {
+        if (is_hidden((const unsigned char *)text)) {
             return false;
         }
     }
     return true;
-}
-
-/* The number of a word among those of a key, or -1. */
-static int64_t find_word(const char *words, const struct config_node *node)
-{
-    int64_t number = 0;
-
-    for (;;) {
-        size_t length = strcspn(words, "|");
-
-        if (length == node->length &&
-            memcmp(words, node->text, length) == 0) {
-            return number;
-        }
-        if (words[length] == 0) {
-            return -1; /* It was the last word. */
-        }
-        words += length + 1;
-        number++;
-    }
 }
 
 static bool in_range(const struct config_key *key, double value)
@@ -161,33 +104,16 @@ static bool in_range(const struct config_key *key, double value)
                                                : value <= key->high);
 }
 
-/* These return whether the node is what the key wants; they store it then. */
-static bool take_bool(const struct config_node *node, char *out)
-{
-    bool value = strcmp(node->text, "True") == 0 ||
-                 strcmp(node->text, "true") == 0 ||
-                 strcmp(node->text, "TRUE") == 0;
-
-    if (!node->plain ||
-        (!value && strcmp(node->text, "False") != 0 &&
-         strcmp(node->text, "false") != 0 &&
-         strcmp(node->text, "FALSE") != 0)) {
-        return false;
-    }
-    memcpy(out, &value, sizeof value);
-    return true;
-}
-
 static bool take_number(const struct config_key *key,
-                        const struct config_node *node, char *out)
+                        const struct config_scalar *s, char *out)
 {
     bool real = key->type == TYPE_REAL;
     double value;
 
-    if (real && key->words != NULL && find_word(key->words, node) == 0) {
+    if (real && key->words != NULL && find_word(key->words, s->text) == 0) {
         value = config_word_value(key->words);
-    } else if (!node->plain || !is_number(node->text, real) ||
-               !to_real(node->text, &value) || !in_range(key, value)) {
+    } else if (!s->plain || !to_number(s->text, real, &value) ||
+               !in_range(key, value)) {
         return false;
     }
     if (real) {
@@ -202,39 +128,35 @@ static bool take_number(const struct config_key *key,
     return true;
 }
 
-static bool take_text(const struct config_node *node, char *out)
-{
-    if (reads_as_other(node) || node->length == 0 ||
-        node->length >= CONFIG_STRING || !is_printable(node)) {
-        return false;
-    }
-    memset(out, 0, CONFIG_STRING);
-    memcpy(out, node->text, node->length);
-    return true;
-}
-
 bool config_take_scalar(const struct config_key *key,
-                        const struct config_node *node, char *out)
+                        const struct config_scalar *s, char *out)
 {
     int64_t word;
+    bool value;
 
-    if (node->kind != NODE_SCALAR) {
-        return false;
-    }
-    /* No value has a byte 0 in it, and all below may use strcmp. */
-    if (strlen(node->text) != node->length) {
+    /* No value has a byte 0 in it. */
+    if (strlen(s->text) != s->length) {
         return false;
     }
     switch (key->type) {
     case TYPE_BOOL:
-        return take_bool(node, out);
+        word = find_word("True|true|TRUE|False|false|FALSE", s->text);
+        value = word < 3;
+        memcpy(out, &value, sizeof value);
+        return s->plain && word >= 0;
     case TYPE_TEXT:
-        return take_text(node, out);
+        if (reads_as_other(s) || s->length == 0 ||
+            s->length >= CONFIG_STRING || !is_printable(s->text)) {
+            return false;
+        }
+        memset(out, 0, CONFIG_STRING);
+        memcpy(out, s->text, s->length);
+        return true;
     case TYPE_WORD:
-        word = find_word(key->words, node);
+        word = find_word(key->words, s->text);
         memcpy(out, &word, sizeof word);
         return word >= 0;
     default:
-        return take_number(key, node, out);
+        return take_number(key, s, out);
     }
 }

@@ -341,49 +341,40 @@ double config_word_value(const char *word)
     return strcmp(word, "inf") == 0 ? HUGE_VAL : 0;
 }
 
+/* The items of a list, by their type: where they begin, how far apart. */
+static const struct {
+    size_t offset, size;
+} lists[] = {
+    [TYPE_BOOL] = {0, sizeof(bool)},
+    [TYPE_INTEGER] = {offsetof(struct config_integers, items), 8},
+    [TYPE_REAL] = {offsetof(struct config_numbers, items), 8},
+    [TYPE_WORD] = {offsetof(struct config_integers, items), 8},
+    [TYPE_TEXT] = {offsetof(struct config_strings, items), CONFIG_STRING},
+    [TYPE_CURVES] = {offsetof(struct config_curves, items),
+                     sizeof(struct config_curve)}
+};
+
 size_t config_items_offset(const struct config_key *key)
 {
-    switch (key->type) {
-    case TYPE_TEXT:
-        return offsetof(struct config_strings, items);
-    case TYPE_REAL:
-        return offsetof(struct config_numbers, items);
-    case TYPE_CURVES:
-        return offsetof(struct config_curves, items);
-    default:
-        return offsetof(struct config_integers, items);
-    }
+    return lists[key->type].offset;
 }
 
 size_t config_item_size(const struct config_key *key)
 {
-    switch (key->type) {
-    case TYPE_BOOL:
-        return sizeof(bool);
-    case TYPE_TEXT:
-        return CONFIG_STRING;
-    case TYPE_REAL:
-        return sizeof(double);
-    case TYPE_CURVES:
-        return sizeof(struct config_curve);
-    default:
-        return sizeof(int64_t);
-    }
+    return lists[key->type].size;
 }
 
 bool config_curve_needs(int64_t form, const char *key)
 {
-    switch (form) {
-    case CONFIG_CONSTANT:
-        return strcmp(key, "name") == 0 || strcmp(key, "value") == 0;
-    case CONFIG_COSINE:
-    case CONFIG_LINEAR:
-        return strcmp(key, "name") == 0 || strcmp(key, "start_value") == 0 ||
-               strcmp(key, "end_value") == 0;
-    case CONFIG_MULTISTEP:
-        return strcmp(key, "name") == 0 || strcmp(key, "values") == 0 ||
-               strcmp(key, "milestones") == 0;
-    default:
-        return strcmp(key, "name") == 0 || strcmp(key, "values") == 0;
-    }
+    static const char *const needs[] = {
+        [CONFIG_CONSTANT] = " name value ",
+        [CONFIG_COSINE] = " name start_value end_value ",
+        [CONFIG_LINEAR] = " name start_value end_value ",
+        [CONFIG_MULTISTEP] = " name values milestones ",
+        [CONFIG_STEPS] = " name values "
+    };
+    char word[32];
+
+    snprintf(word, sizeof word, " %s ", key);
+    return strstr(needs[form], word) != NULL;
 }

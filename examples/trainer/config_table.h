@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+enum { CONFIG_PATH = 256 }; /* bytes of a path, cut where it is longer */
+
 enum config_type {
     TYPE_BOOL,          /* bool */
     TYPE_INTEGER,       /* int64_t, from low to high */
@@ -58,6 +60,11 @@ bool config_is_section(const char *path);
 /* Whether a schedule of this form has a use for a key of the curve table. */
 bool config_curve_needs(int64_t form, const char *key);
 
+/* Writes the path of the key or section of a table that is most like a path
+   that is not in it. Returns whether any is like it. */
+bool config_nearest(const char *path, const struct config_key *table,
+                    uint32_t count, char out[CONFIG_PATH]);
+
 /* What the value of a key must be, in words, as `a number above 0`. */
 void config_describe(const struct config_key *key, char *out, size_t size);
 
@@ -71,6 +78,20 @@ double config_word_value(const char *word);
 /* Where the items of a list begin, and how far apart they are. */
 size_t config_items_offset(const struct config_key *key);
 size_t config_item_size(const struct config_key *key);
+
+struct config_scalar {
+    const char *text;   /* with a 0 after its length */
+    size_t length;
+    bool plain;         /* without quotes */
+};
+
+/* Whether a plain scalar is YAML's null. */
+bool config_is_nothing(const struct config_scalar *s);
+
+/* Stores the value in a field, or in an item of a list. Returns whether the
+   scalar is what the key wants; otherwise what is stored is of no use. */
+bool config_take_scalar(const struct config_key *key,
+                        const struct config_scalar *s, char *out);
 
 /* Prints the value of a key in the struct that base points to, as YAML on one
    line. */

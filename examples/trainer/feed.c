@@ -32,6 +32,7 @@ const char *feed_init(feed *f, const text *t,
     static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
                                      STATESAMPLER_STOP_ALL,
                                      STATESAMPLER_STOP_RESTART};
+    static char complaint[CONFIG_STRING + 64];
     const struct config_weights *weights = &config->statesampler.weights;
     uint32_t i;
     int code = STATESAMPLER_OK;
@@ -51,14 +52,19 @@ const char *feed_init(feed *f, const text *t,
         f->sources[i].weight =
             weights->count ? (uint32_t)weights->items[i] : 1;
         code = statesampler_init(&f->sources[i].sampler, &desc);
+        if (code == STATESAMPLER_OK &&
+            statesampler_num_steps(&f->sources[i].sampler) == 0) {
+            snprintf(complaint, sizeof complaint, "the text %s is too short "
+                     "for a single step", t->files[i].path);
+            return complaint;
+        }
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
                                      stops[config->statesampler.stop]);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
-    return feed_steps(f) > 0 ? ""
-                             : "the texts are too short for a single step";
+    return "";
 }
 
 uint64_t feed_steps(const feed *f)

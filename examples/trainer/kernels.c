@@ -363,46 +363,23 @@ float half_to_float(uint16_t half)
 }
 
 #if defined(__F16C__) && !defined(TRAINER_DOUBLE)
+#define EIGHT_AT_ONCE
+#endif
 
 void half_round(real *values, uint16_t *kept, size_t count)
 {
-    size_t i;
+    size_t i = 0;
 
-    for (i = 0; i + 8 <= count; i += 8) {
+#ifdef EIGHT_AT_ONCE
+    for (; i + 8 <= count; i += 8) {
         __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(values + i), 0);
 
         if (kept)
             _mm_storeu_si128((__m128i *)(void *)(kept + i), half);
         _mm256_storeu_ps(values + i, _mm256_cvtph_ps(half));
     }
+#endif
     for (; i < count; i++) {
-        uint16_t half = half_from_float(values[i]);
-
-        if (kept)
-            kept[i] = half;
-        values[i] = half_to_float(half);
-    }
-}
-
-void half_expand(real *values, const uint16_t *kept, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                         (const __m128i *)(const void *)(
-                                             kept + i))));
-    for (; i < count; i++)
-        values[i] = half_to_float(kept[i]);
-}
-
-#else
-
-void half_round(real *values, uint16_t *kept, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i < count; i++) {
         uint16_t half = half_from_float((float)values[i]);
 
         if (kept)
@@ -413,10 +390,14 @@ void half_round(real *values, uint16_t *kept, size_t count)
 
 void half_expand(real *values, const uint16_t *kept, size_t count)
 {
-    size_t i;
+    size_t i = 0;
 
-    for (i = 0; i < count; i++)
+#ifdef EIGHT_AT_ONCE
+    for (; i + 8 <= count; i += 8)
+        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(
+                                         (const __m128i *)(const void *)(
+                                             kept + i))));
+#endif
+    for (; i < count; i++)
         values[i] = (real)half_to_float(kept[i]);
 }
-
-#endif

@@ -15,8 +15,12 @@ export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# No line about networks whose libraries are not here.
-export OMPI_MCA_mca_base_component_show_load_errors=0
+# Shared memory and TCP. Otherwise MPI looks for networks and complains of each
+# whose library is not here.
+export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
+# mpirun watches files of processes that have ended; libevent's epoll warns of
+# each, its poll does not.
+export EVENT_NOEPOLL=1
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi

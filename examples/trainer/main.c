@@ -8,7 +8,7 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, truncate */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -16,6 +16,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +48,6 @@ static int read_config(struct trainer_config *c, int world, int argc,
         }
         if (strcmp(argv[i], "--keys") == 0) {
             config_keys(stdout);
-            return 0;
-        }
-        if (strcmp(argv[i], "--keys-markdown") == 0) {
-            config_keys_markdown(stdout);
             return 0;
         }
         if (strcmp(argv[i], "--print-config") == 0)
@@ -87,32 +84,41 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
-/* Opens DIR/log.txt, cut back to what it was at the checkpoint. */
+/* Takes DIR for this run alone, as long as its process 0 lives: a lock on
+   DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
 static const char *open_log(run *r)
 {
     static char words[CONFIG_STRING + 200];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16], byte;
     uint64_t hash = TEXT_HASH, i;
-    int got;
+    int file, got;
 
     if (r->rank != 0)
         return "";
     mkdir(r->config.checkpoint.dir, 0777);
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    r->log = fopen(path, r->log_bytes > 0 ? "r+b" : "wb");
-    for (i = 0; r->log && i < r->log_bytes && (got = getc(r->log)) != EOF;
-         i++) {
+    file = open(path, O_RDWR | O_CREAT, 0666);
+    r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
+                 ? NULL : fdopen(file, "r+b");
+    if (!r->log) {
+        snprintf(words, sizeof words, "cannot write %s: %s", path,
+                 file >= 0 ? "another run is at work there"
+                           : strerror(errno));
+        return words;
+    }
+    for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
         byte = (char)got;
         hash = text_hash(hash, &byte, 1);
     }
-    if (!r->log || i < r->log_bytes || hash != r->log_hash) {
-        snprintf(words, sizeof words, "cannot go on with %s: %s", path,
-                 r->log ? "it does not begin as the checkpoint says"
-                        : strerror(errno));
+    if (i < r->log_bytes || hash != r->log_hash) {
+        snprintf(words, sizeof words,
+                 "cannot go on with %s: it does not begin as the checkpoint "
+                 "says", path);
         return words;
     }
-    if (ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0 ||
-        fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
+    if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
+        ftruncate(file, (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";
     return "";
 }

@@ -22,7 +22,7 @@ void *memory_take(int kind, size_t count, size_t size)
     if (count > SIZE_MAX / size ||
         posix_memalign(&memory, 64, count * size) != 0) {
         fprintf(stderr, "trainer: out of memory for %s\n", memory_names[kind]);
-        abort();
+        exit(1);
     }
     memset(memory, 0, count * size);
     taken[kind] += count * size;

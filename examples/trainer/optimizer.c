@@ -7,12 +7,14 @@
 
 /* ---- What decays, who steps ---- */
 
-int optimizer_has(const optimizer *o, size_t tensor)
+/* Whether this process steps a tensor. */
+static int is_stepped(const optimizer *o, size_t tensor)
 {
     return !o->sharded || o->owner[tensor] == o->rank;
 }
 
-double optimizer_decay(const optimizer *o, size_t tensor)
+/* Weight decay of a tensor, by what it is and by its name. */
+static double decay_of(const optimizer *o, size_t tensor)
 {
     const struct trainer_config *c = o->config;
     const struct config_strings *names =
@@ -51,7 +53,7 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
         o->state[i] = (float **)memory_take(MEMORY_WORK, m->num_tensors,
                                             sizeof(float *));
         for (t = 0; t < m->num_tensors; t++)
-            if (optimizer_has(o, t))
+            if (is_stepped(o, t))
                 o->state[i][t] = (float *)memory_take(
                     MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
     }
@@ -73,7 +75,7 @@ static double norm(const float *values, size_t size)
 
 /* LARC: changes the gradient so that a plain SGD step has a length in
    proportion to the weights'. A tensor of zeros, or without a gradient, keeps
-   it, and does not decay in this step. */
+   it, and does not decay in this step: larc.yaml has a schedule for that. */
 static void larc(const float *weight, float *gradient, size_t size,
                  const optimizer_rule *rule)
 {
@@ -165,7 +167,7 @@ static double clipping(optimizer *o, const reduce *r)
         return 1;
     for (t = 0; t < o->m->num_tensors; t++) {
         o->norms[t] = 0;
-        if (!optimizer_has(o, t))
+        if (!is_stepped(o, t))
             continue;
         reduce_gradient(r, t, o->m->gradient);
         o->norms[t] =
@@ -226,9 +228,9 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
         const model_tensor *tensor = o->m->tensors + t;
         float *weight = o->m->weights + tensor->offset;
 
-        if (!optimizer_has(o, t))
+        if (!is_stepped(o, t))
             continue;
-        rule.decay = optimizer_decay(o, t);
+        rule.decay = decay_of(o, t);
         reduce_gradient(r, t, o->m->gradient);
         for (i = 0; clip < 1 && i < tensor->size; i++)
             o->m->gradient[i] *= clip;

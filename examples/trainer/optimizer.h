@@ -24,12 +24,6 @@ typedef struct optimizer {
 void optimizer_init(optimizer *o, const struct trainer_config *config,
                     model *m, const int *owner);
 
-/* Whether this process steps a tensor. */
-int optimizer_has(const optimizer *o, size_t tensor);
-
-/* Weight decay of a tensor, by what it is and by its name. */
-double optimizer_decay(const optimizer *o, size_t tensor);
-
 void optimizer_step(optimizer *o, const reduce *r, double rate);
 
 /* A tensor's step, on what it takes: for LARC, whole tensors. */

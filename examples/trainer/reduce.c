@@ -2,6 +2,7 @@
 #include "reduce.h"
 #include "memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,9 +235,10 @@ void reduce_sink(void *context, size_t tensor, const real *gradient)
 void reduce_loss(reduce *r, double nats)
 {
     const real loss = (real)nats;
+    const int64_t bad = reduce_round(&r->totals[REDUCE_NATS], &loss, 1, 1);
 
-    r->totals[REDUCE_OVERFLOWS] +=
-        reduce_round(&r->totals[REDUCE_NATS], &loss, 1, 1);
+    r->totals[REDUCE_NO_LOSS] += bad;
+    r->totals[REDUCE_OVERFLOWS] += bad;
     r->totals[REDUCE_COUNT]++;
 }
 
@@ -267,8 +269,10 @@ int reduce_overflowed(const reduce *r)
 
 double reduce_mean_loss(const reduce *r)
 {
-    return (double)r->totals[REDUCE_NATS] / PARTS /
-           (double)r->totals[REDUCE_COUNT];
+    return r->totals[REDUCE_NO_LOSS]
+               ? (double)NAN
+               : (double)r->totals[REDUCE_NATS] / PARTS /
+                     (double)r->totals[REDUCE_COUNT];
 }
 
 void reduce_gradient(const reduce *r, size_t tensor, real *gradient)

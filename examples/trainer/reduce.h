@@ -16,7 +16,9 @@
 #define REDUCE_LIMIT 2048.0
 #define REDUCE_LEAVES 4095
 
-enum { REDUCE_NATS, REDUCE_OVERFLOWS, REDUCE_COUNT, REDUCE_TOTALS };
+enum {
+    REDUCE_NATS, REDUCE_NO_LOSS, REDUCE_OVERFLOWS, REDUCE_COUNT, REDUCE_TOTALS
+};
 
 typedef struct reduce_bucket {
     size_t first, last; /* tensors; adjacent, as their sums are */
@@ -62,7 +64,8 @@ void reduce_loss(reduce *r, double nats);
 void reduce_no_leaf(reduce *r);
 void reduce_finish(reduce *r);
 
-/* After finish, the same on all processes. */
+/* After finish, the same on all processes; the loss is no number where one of
+   the leaves' is none. */
 int reduce_overflowed(const reduce *r);
 double reduce_mean_loss(const reduce *r);
 

@@ -36,12 +36,6 @@ static double bucket_bytes(const struct trainer_config *c)
     return c->data.ddp_bucket_cap_mb * 1048576;
 }
 
-uint64_t run_first_leaf(const run *r, int rank)
-{
-    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
-           (uint64_t)r->world;
-}
-
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
@@ -69,10 +63,17 @@ void run_init(run *r)
 
 /* ---- A step ---- */
 
+/* Process r takes leaves first(r) to first(r + 1) - 1 of the global batch. */
+static uint64_t first_leaf(const run *r, int rank)
+{
+    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
+           (uint64_t)r->world;
+}
+
 int run_step(run *r, const char **words)
 {
-    const uint64_t first = run_first_leaf(r, r->rank);
-    const uint64_t last = run_first_leaf(r, r->rank + 1);
+    const uint64_t first = first_leaf(r, r->rank);
+    const uint64_t last = first_leaf(r, r->rank + 1);
     const uint64_t most = /* leaves that any process has */
         ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
         (uint64_t)r->world;
@@ -94,7 +95,10 @@ int run_step(run *r, const char **words)
     }
     reduce_finish(&r->reduce);
     r->step++;
-    if (reduce_overflowed(&r->reduce) && !r->scaler.dynamic) {
+    /* A scale that small has been halved in vain: the loss itself is no
+       number, and every step to come would be skipped. */
+    if (reduce_overflowed(&r->reduce) &&
+        (!r->scaler.dynamic || scale < 1e-6)) {
         *words = "a gradient has overflowed: lower the learning rate";
         return 0;
     }
@@ -115,7 +119,7 @@ double run_held_out(run *r)
         .world_size = (uint32_t)r->world,
         .order = STATESAMPLER_ORDER_SEQUENTIAL,
         .tail = STATESAMPLER_TAIL_UNEVEN};
-    int64_t nats = 0;
+    int64_t sums[2] = {0, 0}; /* nats, and how many losses are no number */
     uint64_t i;
     size_t count;
     statesampler s;
@@ -126,12 +130,14 @@ double run_held_out(run *r)
             const real loss = (real)model_leaf(
                 &r->model, text_held(&r->text, i), 1, NULL, NULL);
 
-            reduce_round(&nats, &loss, 1, 1);
+            sums[1] += reduce_round(sums, &loss, 1, 1);
         }
     }
-    MPI_Allreduce(MPI_IN_PLACE, &nats, 1, MPI_INT64_T, MPI_SUM,
+    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
-    return ldexp((double)nats, -40) / (double)r->text.held / log(2);
+    return sums[1] ? (double)NAN
+                   : ldexp((double)sums[0], -40) / (double)r->text.held /
+                         log(2);
 }
 
 uint64_t run_digest(run *r)

@@ -38,7 +38,7 @@ void run_init(run *r);
 int run_step(run *r, const char **words);
 
 /* Mean loss of the held-out text, in bits per byte; exact, so the same on any
-   number of processes. */
+   number of processes. Not a number where one of the losses is none. */
 double run_held_out(run *r);
 
 /* A hash of weights, optimizer state and log. To be called by all. */
@@ -46,8 +46,5 @@ uint64_t run_digest(run *r);
 
 /* A line for the log and its hash; process 0 writes it. */
 void run_log(run *r, const char *format, ...);
-
-/* For how many leaves of its own a process has to be ready. */
-uint64_t run_first_leaf(const run *r, int rank);
 
 #endif

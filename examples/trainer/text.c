@@ -27,7 +27,8 @@ uint64_t text_hash(uint64_t hash, const void *bytes, size_t size)
 
 static const char *file_map(text_file *f, const char *path)
 {
-    const int descriptor = open(path, O_RDONLY);
+    /* A pipe would keep us waiting for its writer, to be refused then. */
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK);
     struct stat about;
     void *at = MAP_FAILED;
 

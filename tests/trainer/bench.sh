@@ -75,6 +75,12 @@ bits() { # WHAT RATE KEY=VALUE...
                 (NR && is < bigram ? "met" : "MISSED") }'
 }
 bits SGD 0.2 "$@"
-bits LARC 4 OPTIMIZER.use_larc=True "$@"
+# As larc.yaml, which says why.
+lr=OPTIMIZER.param_schedulers.lr
+bits LARC 10 OPTIMIZER.use_larc=True $lr.name=composite \
+    "$lr.schedulers=[{name: constant, value: 0.01},
+        {name: linear, start_value: 0.01, end_value: 10},
+        {name: cosine, start_value: 10, end_value: 0}]" \
+    "$lr.lengths=[0.15, 0.1, 0.75]" "$@"
 bits 'AdamW, O1' 0.003 OPTIMIZER.name=adamw MODEL.AMP_PARAMS.USE_AMP=True "$@"
 bits AdamW 0.003 OPTIMIZER.name=adamw "$@"

@@ -1,10 +1,9 @@
 /* config_test.c - the trainer's configuration: a corpus of bad and of good
-   texts, any locale, and texts that are changed at random.
+   texts, and texts that are changed at random.
 
        config_test corpus FILE...        lists of cases, as config/bad.txt
-       config_test locale LOCALE         numbers, where a comma is the point
        config_test random COUNT FILE...  what is read prints and reads back
-       config_test keys | markdown       what the table says
+       config_test keys                  what the table says
        config_test print FILE [PATH=VALUE]...   exits with 2 for an error
 
    A line of a list begins a case (@ and its name), belongs to its text, or
@@ -16,8 +15,6 @@
        ~ A B C D E      the world size, the global batch, ZeRO's stage, O0 or
                         O1 and the number of splits, which follow
    <FF> stands for a byte, by its hexadecimal number. */
-#include <locale.h>
-
 #include "../check.h"
 #include "../../examples/trainer/config.h"
 #include "../../examples/trainer/config_table.h"
@@ -249,27 +246,6 @@ static unsigned long run_list(const char *name)
     return cases;
 }
 
-/* --- Numbers in another locale -------------------------------------------- */
-
-static void run_locale(const char *name)
-{
-    static struct trainer_config config, plain;
-    struct config_source source;
-
-    CHECK(config_defaults(&plain, &source));
-    if (setlocale(LC_ALL, name) == NULL) {
-        printf("skip numbers in another locale: %s is not here\n", name);
-        exit(0);
-    }
-    CHECK(strcmp(localeconv()->decimal_point, ".") != 0);
-    CHECK(config_defaults(&config, &source));
-    CHECK(memcmp(&config, &plain, sizeof config) == 0);
-    CHECK(config_override(&config, &source, "OPTIMIZER.momentum=0.375"));
-    CHECK(config.optimizer.momentum == 0.375);
-    CHECK(!config_override(&config, &source, "OPTIMIZER.momentum=0,5"));
-    check_round_trip(&config);
-}
-
 /* --- Texts that are changed at random ------------------------------------- */
 
 /* Changes a text of at most TEXT / 2 bytes in one place. */
@@ -382,10 +358,6 @@ int main(int argc, char **argv)
         config_keys(stdout);
         return 0;
     }
-    if (strcmp(what, "markdown") == 0) {
-        config_keys_markdown(stdout);
-        return 0;
-    }
     if (strcmp(what, "print") == 0 && argc > 2) {
         return print_file(argc - 2, argv + 2);
     }
@@ -394,8 +366,6 @@ int main(int argc, char **argv)
             cases += run_list(argv[i]);
         }
         printf("%lu cases\n", cases);
-    } else if (strcmp(what, "locale") == 0 && argc > 2) {
-        run_locale(argv[2]);
     } else if (strcmp(what, "random") == 0 && argc > 3) {
         run_random(strtoul(argv[2], NULL, 10), argv + 3, argc - 3);
     }
