@@ -73,6 +73,16 @@ same_checksum() { # SIZES
     sed "s/^checksum/note:/; s/\$/, $1/" here
 }
 
+# A Windows of the question's own, in the folder `wine`, whose files may have
+# any name. It ends with the question, also when that is broken off: it would
+# go on for ever.
+begin_windows() {
+    export WINEDEBUG=-all WINEPREFIX="$PWD/wine" LC_ALL=C.UTF-8
+    trap 'wineserver -k; wineserver -w; rm -rf wine' EXIT
+    trap 'exit 1' INT TERM HUP
+    wineboot -i >/dev/null 2>&1 </dev/null
+}
+
 # --- Compiling the header by itself -------------------------------------------
 
 # The optional parts that can be compiled here.

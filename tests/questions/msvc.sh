@@ -29,17 +29,14 @@ msvc_look() { # TARGET LANGUAGE:STANDARD FLAGS MACRO...
 
 # The core as clang makes it for MSVC, and a test as mingw makes it.
 msvc_object() { # TEST
-    export WINEDEBUG=-all WINEPREFIX="$PWD/wine"
     source_of IMPLEMENTATION | STB_FLAGS= compile c core.o \
         clang --target=x86_64-pc-windows-msvc -std=c99 -O2 -ffreestanding
     x86_64-w64-mingw32-gcc -std=c99 -O1 -static -I. \
         -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -o msvc.exe \
         "$root/tests/$1.c" core.o
-    wineboot -i >/dev/null 2>&1 </dev/null
+    begin_windows
     status=0
     quietly wine ./msvc.exe reduced || status=1
-    wineserver -w
-    rm -rf wine
     sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep . || status=1
     return $status
 }

@@ -12,11 +12,10 @@ try() { # WAY TEST full|reduced [RUNNER]
 
 # Every test on Windows, or what stands in for it.
 windows() { # TEST...
-    export WINEDEBUG=-all WINEPREFIX="$PWD/wine"
-    wineboot -i >/dev/null 2>&1 </dev/null
+    begin_windows
     bad=0
     for test; do
-        (cd "$root" && "$MAKE" -s "build/test/windows/$test.exe") &&
+        made "build/test/windows/$test.exe" &&
             wine "$root/build/test/windows/$test.exe" reduced >said \
                 2>said.wine || {
             echo "$test:"
@@ -24,8 +23,6 @@ windows() { # TEST...
             bad=1
         }
     done
-    wineserver -w
-    rm -rf wine
     return $bad
 }
 
@@ -35,10 +32,8 @@ checksum() { # WAY [RUNNER]
     [ "$way" != windows ] || program=$program.exe
     # nvcc does not know how stb_ds.h is found.
     ([ "$way" != nvcc ] || STB_FLAGS=; made $program)
-    export WINEDEBUG=-all WINEPREFIX="$PWD/wine"
+    [ "$way" != windows ] || begin_windows
     $2 "$root/$program" | tr -d '\r' >here
-    [ "$way" != windows ] || wineserver -w
-    rm -rf wine
     same_checksum "$(size "$root/build/test/$way/core.o" |
         awk 'NR == 2 { print $1 + $2 " bytes of code" }')"
 }
