@@ -21,7 +21,7 @@ ways() {
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
 gcc-O0         sum     -            gcc -O0 $c99
-gcc-O3         orders  -            gcc -O3 $c99
+gcc-O3         sum     -            gcc -O3 $c99
 gcc-Os         orders  -            gcc -Os $c99
 gcc-plain      orders  -            gcc -O2 $c99 -ffreestanding
 gcc-avx2       orders  cpu=avx2     gcc -O3 $c99 -mavx2
@@ -35,7 +35,7 @@ c++98          sum     -            g++ -O2 -std=c++98 $strict
 c++20          reduced -            g++ -O2 -std=c++20 $strict
 tcc            orders  -            tcc
 arm            sum     qemu-arm     $arm
-arm-neon       reduced qemu-arm     $arm -mfpu=neon
+arm-neon       orders  qemu-arm     $arm -mfpu=neon
 aarch64        orders  qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
 s390x          reduced qemu-s390x   s390x-linux-gnu-gcc -O2 $c99 -static

@@ -272,7 +272,7 @@ def loader_rows(small, large, times):
                             for took in zip(*runs))
             yield row(f"a DataLoader's batch of {size}{alone}, n = {power(n)}",
                       mine, theirs, "us", "1x",
-                      float(rounded(theirs / mine)) >= 1)
+                      mine > 0 and float(rounded(theirs / mine)) >= 1)
 
 
 def state_rows():

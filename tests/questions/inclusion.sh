@@ -23,7 +23,7 @@ without_limits() { # COMMAND...
       echo '#error "this C++ has the limits: it is no test"'
       echo '#endif'
       source_of IMPLEMENTATION
-    } | compile c++ inc.o "$@" -std=c++98 -ffreestanding -Wundef -Werror -O2
+    } | compile c++ inc.o "$@" -std=c++98 -ffreestanding -Wundef -Werror
 }
 
 # Without a system a sentence says that HOSTED is what is wrong.

@@ -2,6 +2,7 @@
    protocol: messages of JSON, each ended by a zero byte. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
+import path from "node:path";
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -125,17 +126,25 @@ export async function open(browser, url, { width = 1280, height = 800,
     }
 
     /* Drops a file on an element, as from a folder's window. On a busy machine
-       Chromium may leave the drop out: it is tried again, five times at most. */
+       Chromium may leave a drop out, or be slow: one that has not come in two
+       seconds is tried again, five times at most. */
     async function drop(selector, file) {
         const data = { items: [], files: [file], dragOperationsMask: 1 };
-        await evaluate(`window.dropped = 0; addEventListener("drop",
-            () => window.dropped++, { once: true, capture: true })`);
-        for (let i = 0; i < 5 && !await evaluate("window.dropped"); i++) {
-            const at = await middle(selector);
-            for (const type of ["dragEnter", "dragOver", "drop"])
-                await send("Input.dispatchDragEvent", { type, ...at, data });
-            await wait(200);
+        const name = JSON.stringify(path.basename(file));
+        await evaluate(`window.dropped = ""; addEventListener("drop", (event) =>
+            { window.dropped = event.dataTransfer.files[0].name; },
+            { capture: true })`);
+        for (let i = 0; i < 100; i++) {
+            if (i % 20 === 0) {
+                const at = await middle(selector);
+                for (const type of ["dragEnter", "dragOver", "drop"])
+                    await send("Input.dispatchDragEvent", { type, ...at, data });
+            }
+            if (await evaluate(`window.dropped === ${name}`))
+                return;
+            await wait(100);
         }
+        throw new Error(`not dropped: ${file}`);
     }
 
     async function press(key, code) {
