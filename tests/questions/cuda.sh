@@ -13,7 +13,7 @@ cuda() { # OPTION...
 gpu() {
     hurry=
     [ -e /dev/nvidia0 ] || ! "$NVCC" --help | grep -q Ofast-compile ||
-        hurry=-Ofast-compile=max
+        hurry=-Ofc=max
     cuda -O3 $hurry
     quietly ./gpu 24
     sed -n '/^skip /p' said
