@@ -44,12 +44,12 @@ assert_is_nothing() {
 questions() {
     for compiler in gcc clang; do
         tool $compiler "no symbol needed: $compiler" || continue
-        for level in 0 s 2 3; do
+        for level in 0 s 3; do
             ask "freestanding, no symbol needed: $compiler -O$level" \
                 no_symbols freestanding $compiler -O$level
         done
-        for flags in -Os -O3 $x86; do
-            ask "with vectors, no symbol needed: $compiler -O3 $flags" \
+        for flags in '' $x86; do
+            ask "with vectors, no symbol needed: $compiler -O3${flags:+ $flags}" \
                 no_symbols ordinary $compiler -O3 $flags
         done
     done

@@ -1,9 +1,7 @@
 # warnings.sh - no compiler warns of anything, in any language it knows.
 
-# In every combination of macros, also not about unused functions; not of all
-# of it, optimised; and not where a compiler sees most: a caller that all of it
-# is inlined into.
-warnings() { # LANGUAGE COMMAND...
+# In every combination of macros, also not about unused functions.
+combinations() { # LANGUAGE COMMAND...
     language=$1
     shift
     for macros in '' STATIC HOSTED 'STATIC HOSTED' "$optional" \
@@ -12,6 +10,13 @@ warnings() { # LANGUAGE COMMAND...
             compile "$language" warn.o "$@" $STRICT
     done
     source_of $optional | compile "$language" warn.o "$@" $STRICT
+}
+
+# Of all of it, optimised; and where a compiler sees most: a caller that all of
+# it is inlined into.
+optimised() { # LANGUAGE COMMAND...
+    language=$1
+    shift
     source_of IMPLEMENTATION $optional |
         compile "$language" warn.o "$@" $STRICT -O2
     { source_of IMPLEMENTATION STATIC; caller; } |
@@ -74,9 +79,11 @@ clean_sources() { # COMMAND...
 questions() {
     for compiler in gcc clang; do
         tool $compiler "no warning: $compiler" || continue
+        ask "no warning of any combination: $compiler, C99" \
+            combinations c $compiler -std=c99 -Wmissing-prototypes
         for flags in '' $x86; do
             ask "no warning: $compiler${flags:+ $flags}, C99" \
-                warnings c $compiler -std=c99 $flags -Wmissing-prototypes
+                optimised c $compiler -std=c99 $flags -Wmissing-prototypes
         done
         ask "no warning in examples and bench: $compiler" \
             clean_sources $compiler
@@ -87,9 +94,11 @@ questions() {
     done
     for compiler in g++ clang; do
         tool $compiler "no warning: $compiler, C++" || continue
+        ask "no warning of any combination: $compiler, c++98" \
+            combinations c++ $compiler -std=c++98
         for language in c++98 c++11 c++20; do
             ask "no warning: $compiler, $language" \
-                warnings c++ $compiler -std=$language
+                optimised c++ $compiler -std=$language
         done
     done
 }

@@ -2,7 +2,6 @@
    protocol: messages of JSON, each ended by a zero byte. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
-import path from "node:path";
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -101,8 +100,8 @@ export async function open(browser, url, { width = 1280, height = 800,
     }
 
     /* Until an expression holds; a minute at most. */
-    async function until(expression) {
-        for (let i = 0; i < 600; i++) {
+    async function until(expression, seconds = 60) {
+        for (let i = 0; i < 10 * seconds; i++) {
             if (await evaluate(expression))
                 return;
             await wait(100);
@@ -125,26 +124,12 @@ export async function open(browser, url, { width = 1280, height = 800,
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* Drops a file on an element, as from a folder's window. On a busy machine
-       Chromium may leave a drop out, or be slow: one that has not come in two
-       seconds is tried again, five times at most. */
+    /* Drops a file on an element, as from a folder's window. */
     async function drop(selector, file) {
         const data = { items: [], files: [file], dragOperationsMask: 1 };
-        const name = JSON.stringify(path.basename(file));
-        await evaluate(`window.dropped = ""; addEventListener("drop", (event) =>
-            { window.dropped = event.dataTransfer.files[0].name; },
-            { capture: true })`);
-        for (let i = 0; i < 100; i++) {
-            if (i % 20 === 0) {
-                const at = await middle(selector);
-                for (const type of ["dragEnter", "dragOver", "drop"])
-                    await send("Input.dispatchDragEvent", { type, ...at, data });
-            }
-            if (await evaluate(`window.dropped === ${name}`))
-                return;
-            await wait(100);
-        }
-        throw new Error(`not dropped: ${file}`);
+        const at = await middle(selector);
+        for (const type of ["dragEnter", "dragOver", "drop"])
+            await send("Input.dispatchDragEvent", { type, ...at, data });
     }
 
     async function press(key, code) {
