@@ -14,7 +14,8 @@ import { launch, open } from "./chromium.mjs";
 
 const url = "file://" + path.resolve("build/web/index.html");
 const module = path.resolve("build/web/statesampler.mjs");
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), "page"));
+/* Chromium finds dropped files by their whole path only. */
+const profile = fs.mkdtempSync(path.join(path.resolve(os.tmpdir()), "page"));
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let browser = await launch(profile);
 /* Without motion: where only training is asked, the run need not be drawn. */
