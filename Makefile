@@ -19,7 +19,7 @@ help:
 	@echo 'make deps        install what the tests need: Debian packages,'
 	@echo '                 1.1 GB to fetch, 5.3 GB on disk'
 	@echo 'make test        ask every question, one line each: about 10 minutes'
-	@echo 'make mutants     break the header in 1,100 ways, the tests must'
+	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
 	@echo 'make complexity  the winding and the long functions of the header'

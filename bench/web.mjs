@@ -115,14 +115,8 @@ async function frames(page) {
         return metrics.find(({ name }) => name === "TaskDuration").value;
     };
     const before = await busy();
-    const number = await page.evaluate(`new Promise((resolve) => {
-        let frames = 0;
-        const start = performance.now();
-        const tick = () => performance.now() - start > 3000
-            ? resolve(frames) : (frames++, requestAnimationFrame(tick));
-        tick();
-    })`);
-    return [number / 3, (await busy() - before) * 1000 / number];
+    const rate = await page.frames(3);
+    return [rate, (await busy() - before) * 1000 / (3 * rate)];
 }
 
 async function page_speed() {

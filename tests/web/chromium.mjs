@@ -99,7 +99,7 @@ export async function open(browser, url, { width = 1280, height = 800,
         return result.value;
     }
 
-    /* Until an expression holds; a minute at most. */
+    /* Until an expression holds; an error if it does not in time. */
     async function until(expression, seconds = 60) {
         for (let i = 0; i < 10 * seconds; i++) {
             if (await evaluate(expression))
@@ -108,6 +108,15 @@ export async function open(browser, url, { width = 1280, height = 800,
         }
         throw new Error(`never: ${expression}`);
     }
+
+    /* How many frames a second the page draws. */
+    const frames = async (seconds) => await evaluate(`new Promise((resolve) => {
+        let frames = 0;
+        const start = performance.now();
+        const tick = () => performance.now() - start > ${1000 * seconds}
+            ? resolve(frames) : (frames++, requestAnimationFrame(tick));
+        tick();
+    })`) / seconds;
 
     /* Where the middle of an element is, once it is in sight. */
     const middle = (selector) => evaluate(`(() => {
@@ -154,7 +163,7 @@ export async function open(browser, url, { width = 1280, height = 800,
     }
 
     await load();
-    return { send, evaluate, until, click, drop, press, type, shoot, load,
-             errors,
+    return { send, evaluate, until, frames, click, drop, press, type, shoot,
+             load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

@@ -412,13 +412,7 @@ async function million() {
     await page.send("Emulation.setDeviceMetricsOverride", {
         width: 1280, height: 800, deviceScaleFactor: 1, mobile: false });
     await enter_text(page, "numSamplesText", "1000000");
-    const frames = await page.evaluate(`new Promise((resolve) => {
-        let frames = 0;
-        const start = performance.now();
-        const tick = () => performance.now() - start > 1000
-            ? resolve(frames) : (frames++, requestAnimationFrame(tick));
-        tick();
-    })`);
+    const frames = await page.frames(1);
     await status_has(page, "status", "of 1,000,000 samples served");
     note = `${Math.round(frames)} frames a second`;
     return page;
