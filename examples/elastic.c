@@ -51,10 +51,10 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
     unsigned char other[STATESAMPLER_STATE_BYTES];
     tally served = {{0, 0, 0, 0}, 0};
     uint64_t step, position;
-    uint32_t r;
+    uint32_t r = 0;
     int same = 1;
 
-    for (r = 0; r < world_size; r++) {
+    do { /* there is one rank at least */
         const statesampler_desc desc = {
             .num_samples = SAMPLES,
             .seed = 7,
@@ -66,7 +66,7 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
         if (!is_first) {
             example_must(statesampler_load(&ranks[r], state, sizeof other));
         }
-    }
+    } while (++r < world_size);
     position = statesampler_position(ranks);
     for (step = 0; step < steps && statesampler_step(ranks) <
                                        statesampler_num_steps(ranks); step++) {

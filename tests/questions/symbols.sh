@@ -1,10 +1,12 @@
 # symbols.sh - what the header needs of a system: nothing.
 
 # Nothing is needed, and nothing kept: no variable that a call could change.
+# No warning comes, either.
 no_symbols() { # freestanding|ordinary COMMAND...
     compiled=$1
     shift
-    $compiled core.o "$@" && nm -u core.o | nothing &&
+    $compiled core.o "$@" $STRICT -Wmissing-prototypes &&
+        nm -u core.o | nothing &&
         nm core.o | grep ' [bBcCdD] ' | nothing
 }
 
@@ -32,9 +34,9 @@ wasm_vectors() { # freestanding|ordinary FLAG...
 # The assertion macro is nothing unless it is defined; that it is called where
 # it is defined is test_assert's question.
 assert_is_nothing() {
-    freestanding core.o gcc -O2
-    freestanding void.o gcc -O2 '-DSTATESAMPLER_ASSERT(condition)=((void)0)'
-    freestanding trap.o gcc -O2 \
+    freestanding core.o gcc
+    freestanding void.o gcc '-DSTATESAMPLER_ASSERT(condition)=((void)0)'
+    freestanding trap.o gcc \
         '-DSTATESAMPLER_ASSERT(c)=((c)?(void)0:__builtin_trap())'
     cmp core.o void.o
     cmp -s core.o trap.o && echo 'it is nothing where it is defined, too'
@@ -45,11 +47,11 @@ questions() {
     for compiler in gcc clang; do
         tool $compiler "no symbol needed: $compiler" || continue
         for level in 0 s 3; do
-            ask "freestanding, no symbol needed: $compiler -O$level" \
+            ask "freestanding, no symbol or warning: $compiler -O$level" \
                 no_symbols freestanding $compiler -O$level
         done
         for flags in '' $x86; do
-            ask "with vectors, no symbol needed: $compiler -O3${flags:+ $flags}" \
+            ask "vectors, no symbol or warning: $compiler -O3${flags:+ $flags}" \
                 no_symbols ordinary $compiler -O3 $flags
         done
     done
@@ -62,7 +64,7 @@ questions() {
     fi
     if tool clang wasm32 && tool wasm-ld wasm32; then
         ask 'freestanding, no symbol needed: wasm32' wasm freestanding
-        ask 'with vectors, no symbol needed: wasm32' wasm ordinary -msimd128
+        ask 'vectors, no symbol needed: wasm32' wasm ordinary -msimd128
         if tool node 'tests/vectors.json in WebAssembly'; then
             ask 'test_vectors, wasm32' wasm_vectors freestanding
             ask 'test_vectors, wasm32 with vectors' \
