@@ -202,7 +202,7 @@ all_notice() {
         with=$core
         [ $name != grow ] || with="-DSTATESAMPLER_STB_DS $stb_flags"
         printf '#include "%s"\n' tests/broken.h examples/$name.c >broken.c
-        ${CC:-cc} -std=c99 -O0 -w -I"$root" $with -o broken_$name broken.c \
+        ${CC:-cc} -std=c99 -O1 -w -I"$root" $with -o broken_$name broken.c \
             -lm -pthread
         status 1 run ./broken_$name
         grep -qE 'FAILED|WRONG|NO$' out err || {
