@@ -682,9 +682,9 @@ int main(int argc, char **argv)
     test_many_blocks();
     test_begin_by_hand();
     test_other_blocks();
-    test_begin(reduced ? 200 : 5000);
+    test_begin(reduced ? 200 : 2500);
     test_twins(reduced);
-    test_chains(reduced ? 150 : 4000, 1);
-    test_chains(reduced ? 600 : 20000, 0);
+    test_chains(reduced ? 150 : 2000, 1);
+    test_chains(reduced ? 600 : 10000, 0);
     return check_done("test_elastic");
 }

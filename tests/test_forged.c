@@ -699,7 +699,7 @@ int main(int argc, char **argv)
     test_base_past_sequence();
     test_point_ahead();
     test_count_that_wraps();
-    test_samplers(reduced ? 3000 : 300000);
-    test_mixes(reduced ? 3000 : 200000);
+    test_samplers(reduced ? 3000 : 120000);
+    test_mixes(reduced ? 3000 : 80000);
     return check_done("test_forged");
 }

@@ -463,8 +463,8 @@ int main(int argc, char **argv)
     test_by_hand();
     test_chunks();
     test_small(reduced);
-    test_larger(reduced ? 200 : 3000);
-    test_big(reduced ? 200 : 15000);
-    test_big_carry(reduced ? 100 : 5000);
+    test_larger(reduced ? 200 : 1500);
+    test_big(reduced ? 200 : 6000);
+    test_big_carry(reduced ? 100 : 2500);
     return check_done("test_locate");
 }

@@ -459,10 +459,10 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
     CHECK(atexit(report) == 0);
-    test_reshape(reduced ? 2000 : 50000);
+    test_reshape(reduced ? 2000 : 20000);
     test_view();
-    test_resize(reduced ? 500 : 10000);
-    test_resize_carry(reduced ? 500 : 10000);
-    test_mixes(reduced ? 5000 : 100000);
+    test_resize(reduced ? 500 : 5000);
+    test_resize_carry(reduced ? 500 : 5000);
+    test_mixes(reduced ? 5000 : 40000);
     return check_done("test_stages");
 }
