@@ -100,7 +100,8 @@ questions() {
             ask "the checksum of every part: $way" checksum $way $runner
     done <$run/ways
     if grep -q '^windows ' $run/ways; then
-        ask 'every test on Windows (mingw-w64, wine)' windows $tests
+        ask 'every test on Windows (mingw-w64, wine)' windows $(
+            for test in $tests; do ! asked $test reduced || echo $test; done)
     fi
     if grep -q '^nvcc ' $run/ways; then
         ask 'test_vectors, the host as nvcc compiles it' \
