@@ -12,9 +12,9 @@ tests/equivalent.txt, each with its reason.
 Each test is compiled once, with a header that holds all faults; a number in the
 environment chooses one. A fault is shown to one test after the other: first to
 the test that noticed the last fault of the same function, then to those that
-noticed others of late, then to quick ones. Those that no test notices are shown
-to the tests once more, compiled with sanitizers. ONLY=pattern asks only the
-questions that it matches. JOBS, CC and STB_FLAGS come from the Makefile."""
+have noticed most for their time. Those that no test notices are shown to the
+tests once more, compiled with sanitizers. ONLY=pattern asks only the questions
+that it matches. JOBS, CC and STB_FLAGS come from the Makefile."""
 
 import concurrent.futures
 import glob
@@ -27,7 +27,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import faults as lists
 
@@ -131,7 +130,7 @@ class Test:
         self.path, self.name = path, os.path.basename(path)[:-2]
         self.flags = flags
         self.seconds = 60.0  # of the processor, without a fault
-        self.last = 0.0      # when it noticed a fault
+        self.shown = self.noticed = 0  # how many faults
 
     def compile(self, folder, made):
         self.program = os.path.abspath(f"{made}/{self.name}")
@@ -216,8 +215,9 @@ def first_notice(fault, tests):
     to the front."""
     for test in tests:
         said = test.notices(fault.number)
+        test.shown += 1
         if said:
-            test.last = time.monotonic()
+            test.noticed += 1
             tests.remove(test)
             tests.insert(0, test)
             return said
@@ -226,7 +226,8 @@ def first_notice(fault, tests):
 
 def ask_function(faults, tests):
     """What the tests say about one function's faults, by their numbers."""
-    tests = sorted(tests, key=lambda test: (-test.last, test.seconds))
+    tests = sorted(tests, key=lambda test: (
+        (test.seconds + 0.01) * (test.shown + 1) / (test.noticed + 1)))
     return {fault.number: first_notice(fault, tests) for fault in faults}
 
 
