@@ -1,4 +1,4 @@
-/* page.mjs - does the page work in a browser?
+/* page.mjs - do the page and the module work in a browser?
 
        node tests/web/page.mjs [QUESTION...]
 
@@ -236,11 +236,17 @@ const twice = (page) => page.evaluate(`(() => {
 const digest_of = (page) => page.evaluate(
     "document.getElementById('trainStatus').dataset.digest");
 
-/* Calls back with the address of the page on a server. */
-async function served(call) {
-    const server = http.createServer((_, answer) =>
-        answer.setHeader("Content-Type", "text/html")
-            .end(fs.readFileSync("build/web/index.html")));
+/* Calls back with the address of a server, which has the page or other files:
+   by path what is there. */
+const TYPES = { ".mjs": "text/javascript", ".wasm": "application/wasm" };
+async function served(call, files = {
+    "/": fs.readFileSync("build/web/index.html") }) {
+    const server = http.createServer(({ url: at }, answer) => {
+        answer.statusCode = at in files ? 200 : 404;
+        answer.setHeader("Content-Type",
+                         TYPES[path.extname(at)] ?? "text/html");
+        answer.end(files[at]);
+    });
     await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
         return await call(`http://127.0.0.1:${server.address().port}/`);
@@ -387,6 +393,52 @@ async function tabs_and_reloads() {
     return first;
 }
 
+/* The module as people have it on a server, in a page and in a page's worker,
+   with vectors and without. Where the server lacks a file, it is named. */
+async function module_on_a_server() {
+    const built = (name) => fs.readFileSync("build/web/" + name);
+    const use = `
+        const { Sampler, simd } = await import("/lib/statesampler.mjs");
+        const sampler = new Sampler({ numSamples: 1e6, batchSize: 300 });
+        sampler.seek(3000);
+        const found = [simd, ...sampler.next(), ...sampler.save()].join();`;
+    const files = {
+        "/": `<!doctype html><link rel="icon" href="data:,"><body>
+            <script type="module">${use}
+            const worker = new Worker("/worker.mjs", { type: "module" });
+            worker.onmessage = async ({ data }) => {
+                const lacks = await import("/lacks/statesampler.mjs")
+                    .catch(({ message }) => message);
+                document.body.textContent =
+                    JSON.stringify([found, data, lacks]);
+                document.body.dataset.ready = "yes";
+            }</script>`,
+        "/worker.mjs": `${use} postMessage(found);`,
+        "/lacks/statesampler.mjs": built("statesampler.mjs"),
+    };
+    for (const name of ["statesampler.mjs", "statesampler.wasm",
+                        "statesampler-simd.wasm"])
+        files["/lib/" + name] = built(name);
+    const { Sampler } = await import(module);
+    const sampler = new Sampler({ numSamples: 1e6, batchSize: 300 });
+    sampler.seek(3000);
+    const want = [...sampler.next(), ...sampler.save()].join();
+    await served(async (at) => {
+        for (const [before, simd, name] of [
+            ["", true, "statesampler-simd"],
+            ["WebAssembly.validate = () => false", false, "statesampler"]]) {
+            const page = await open(browser, at, { before });
+            const [found, by_worker, lacks] =
+                JSON.parse(await page.evaluate("document.body.textContent"));
+            assert.equal(found, `${simd},${want}`);
+            assert.equal(by_worker, `true,${want}`);
+            assert.equal(lacks, `${at}lacks/${name}.wasm: 404 Not Found`);
+            assert.match(page.errors.join(), /^[^,]*status of 404[^,]*$/);
+            await page.close();
+        }
+    }, files);
+}
+
 /* Where the browser lets a page store nothing, training goes on and says so. */
 async function storage_forbidden() {
     await browser.close();
@@ -528,9 +580,9 @@ async function million() {
 }
 
 /* The last one leaves a browser that stores nothing. */
-const QUESTIONS = { vectors, kill_and_resume, bad_input, drops, look, million,
-                    storage_full, storage_fills, tabs_and_reloads,
-                    storage_forbidden };
+const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, bad_input,
+                    drops, look, million, storage_full, storage_fills,
+                    tabs_and_reloads, storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {
