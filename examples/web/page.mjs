@@ -92,18 +92,17 @@ function say(id, text, problem = false) {
 }
 
 /* A slider and the number beside it; calls back when it is moved. */
-function slider(id, show, changed) {
+function slider(id, changed) {
     const input = $(id), output = document.querySelector(`output[for=${id}]`);
     const tell = () => {
         if (output)
-            output.textContent = show(input.valueAsNumber);
+            output.textContent = input.value;
     };
     input.addEventListener("input", () => {
         tell();
         changed();
     });
     tell();
-    return input;
 }
 
 const MAX_SEED = 2n ** 64n - 1n;
@@ -210,7 +209,10 @@ function start_run() {
         Array.from({ length: worldSize },
                    (_, rank) => sampler(rank, worldSize));
 
-    function show_bytes(before) {
+    /* Takes the state anew, and shows it and what else has changed. */
+    function show() {
+        const before = state;
+        state = samplers[0].save();
         show_state(state, before);
         draw_steps();
         grid.show();
@@ -374,7 +376,6 @@ function start_run() {
             return;
         due += passed * samplers[0].numSteps / EPOCH_SECONDS;
         due = Math.min(due, 200);
-        const before = state;
         let more = true, moved = false;
         for (; due >= 1 && more; due--) {
             more = step(false);
@@ -382,8 +383,7 @@ function start_run() {
         }
         if (!moved)
             return;
-        state = samplers[0].save();
-        show_bytes(before);
+        show();
         if (more)
             tell();
         else
@@ -407,7 +407,7 @@ function start_run() {
         draw_ranks();
         due = 1;
         enter("running");
-        show_bytes(state);
+        show();
     }
 
     /* After a verdict the next epoch is killed, which has not begun. */
@@ -425,13 +425,8 @@ function start_run() {
         samplers.forEach((one) => one.load(state));
         draw_ranks();
         due = 0;
-        enter("running");
-        if (!step(true))
-            enter("over");
-        const before = state;
-        state = samplers[0].save();
-        show_bytes(before);
-        tell();
+        enter(step(true) ? "running" : "over");
+        show();
     }
 
     function load(bytes) {
@@ -443,12 +438,10 @@ function start_run() {
             refuse_state(error.message);
             return;
         }
-        const before = state;
-        state = samplers[0].save();
         begin_epoch();
         audit_before(samplers[0].position);
         enter("running");
-        show_bytes(before);
+        show();
         say("loadStatus", "Loaded: the run goes on at step " +
                           `${count(samplers[0].step)}.`);
     }
@@ -467,18 +460,19 @@ function start_run() {
         grid.fade();
     }
 
-    const exponent = slider("numSamples", String, () => {
+    /* The slider goes by tenths of a power of ten. */
+    function begin_with_samples() {
         $("numSamplesText").value =
-            count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+            count(Math.round(10 ** ($("numSamples").valueAsNumber / 10)));
         begin();
-    });
-    $("numSamplesText").value =
-        count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+    }
+
+    slider("numSamples", begin_with_samples);
     $("numSamplesText").addEventListener("change", begin);
     $("seed").addEventListener("change", begin);
-    slider("worldSize", String, begin);
-    slider("batchSize", String, begin);
-    slider("newWorldSize", String, buttons);
+    slider("worldSize", begin);
+    slider("batchSize", begin);
+    slider("newWorldSize", buttons);
     $("order").addEventListener("change", begin);
     $("tail").addEventListener("change", begin);
     $("kill").addEventListener("click", kill);
@@ -487,7 +481,7 @@ function start_run() {
         enter(phase === "paused" ? "running" : "paused"));
     history = [];
     lay_steps();
-    begin();
+    begin_with_samples();
     if (CALM.matches) /* who wants no motion starts it */
         enter("paused");
     drawings.push(grid.layout, lay_steps, draw_ranks);
@@ -621,7 +615,7 @@ function start_table() {
         $("tableSize").value = 10 * Math.log10(n);
         draw();
     }
-    slider("tableSize", String, moved);
+    slider("tableSize", moved);
     $("tableSizeText").addEventListener("change", typed);
     measure_ours(1000);
     moved();
@@ -667,7 +661,7 @@ function start_mix() {
                 ? " Pale: begun anew." : "");
     }
 
-    NAMES.forEach((_, i) => slider("weight" + i, String, draw));
+    NAMES.forEach((_, i) => slider("weight" + i, draw));
     $("stop").addEventListener("change", draw);
     drawn(draw);
 }
@@ -725,7 +719,7 @@ function start_plots() {
 
     const draw_rounds = () =>
         plot("plotRounds", algorithm(n, 42n, $("rounds").valueAsNumber));
-    slider("rounds", String, draw_rounds);
+    slider("rounds", draw_rounds);
     drawn(() => {
         plot("plotFull", (i) => all[i]);
         draw_rounds();

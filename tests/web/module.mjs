@@ -422,7 +422,7 @@ function memory_stays() {
     checks++;
 }
 
-/* --- where it is used ------------------------------------------------------ */
+/* --- where it is used ----------------------------------------------------- */
 
 /* In a folder with nothing else, in a worker, and bundled for a page or for
    node, where esbuild is there: the .wasm lies beside what is run. */
