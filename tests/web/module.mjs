@@ -165,7 +165,7 @@ function elastic() {
                 let state = serve(desc, 8, 4, null, 5, audit);
                 same(audit.check(numSamples), false);
                 state = serve(desc, 3, 16, state, 4, audit);
-                serve(desc, 5, 2, state, Infinity, rest);
+                serve(desc, 5, 20, state, Infinity, rest);
                 audit.merge(rest);
                 same(audit.count, numSamples);
                 same(audit.check(numSamples), true);
