@@ -112,7 +112,7 @@ function digest_of(weights) {
 /* --- the store ------------------------------------------------------------ */
 
 let store = null; /* the database; null where there is none */
-let problem = ""; /* what there is to say of it */
+let why_not = ""; /* why there is none */
 
 const done = (request) => new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
@@ -124,14 +124,21 @@ const done = (request) => new Promise((resolve, reject) => {
 async function open_store() {
     const request = indexedDB.open("statesampler-page", 1);
     request.onupgradeneeded = () => request.result.createObjectStore("run");
-    return done(request);
+    store = await done(request);
+    store.onclose = () => { /* someone has emptied it */
+        store = null;
+        why_not = "what it had stored was deleted";
+        if (run)
+            run.kept = 0;
+    };
 }
 
 /* Changes what is kept. All of a change is done or, if it throws, if there is
    no room or the tab is closed meanwhile, nothing; and no other tab's comes in
    between. */
 async function change_kept(change) {
-    store ??= await open_store();
+    if (!store)
+        await open_store();
     const transaction = store.transaction("run", "readwrite");
     const ended = done(transaction);
     ended.catch(() => {}); /* if change throws, nobody waits for it */
@@ -140,8 +147,10 @@ async function change_kept(change) {
         await ended;
         return found;
     } catch (error) {
-        if (!transaction.error)
+        try {
             transaction.abort();
+        } catch { /* it has ended already, and nothing of it is done */
+        }
         throw error;
     }
 }
@@ -149,16 +158,12 @@ async function change_kept(change) {
 /* Without a store training goes on; only a closed tab then goes back to what
    was kept before. The next press of a button tries it anew. */
 async function stored(change) {
+    why_not = "";
     try {
-        const found = await change_kept(change);
-        problem = "";
-        return found;
+        return await change_kept(change);
     } catch (error) {
         store = null;
-        problem = "This browser does not let the page store it " +
-            `(${error?.message || "no room is left"}). Training works, but ` +
-            (run?.kept > 0 ? `a reload goes back to step ${run.kept}.`
-                           : "not through a reload.");
+        why_not ||= error?.message || "no room is left";
         return undefined;
     }
 }
@@ -182,6 +187,11 @@ function sampler_of(text) {
 const steps_of = (one) => EPOCHS * one.numSteps;
 
 function tell(more) {
+    const problem = why_not &&
+        `This browser does not let the page store it (${why_not}). Training ` +
+        "works, but " + (run?.kept > 0 ? "a reload goes back to step " +
+                                         `${run.kept}.`
+                                       : "not through a reload.");
     postMessage({ phase, problem, ...(run && {
         step: run.losses.length, steps: steps_of(sampler),
         epoch: sampler.epoch, position: sampler.position,
@@ -294,10 +304,10 @@ async function go_on() {
         kept.put(me, "tab");
         keep(kept);
     });
-    problem ||= found?.wrong ?? "";
     phase = run ? "running" : "empty";
     tell({ losses: run?.losses ?? [],
-           text: run ? new TextDecoder().decode(run.text) : "" });
+           text: run ? new TextDecoder().decode(run.text) : "",
+           ...(found?.wrong && { problem: found.wrong }) });
 }
 
 async function forget() {

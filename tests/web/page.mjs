@@ -264,9 +264,9 @@ async function know_unbroken() {
         await (await storage_full()).close();
 }
 const storage_full = () => served(async (at) => {
-    const page = await open(browser, at, CALM);
+    const page = await open(browser, at, CALM), origin = at.slice(0, -1);
     await page.send("Storage.overrideQuotaForOrigin",
-                    { origin: at.slice(0, -1), quotaSize: 1000 });
+                    { origin, quotaSize: 1000 });
     await enter_text(page, "text", WORDS);
     await page.click("#train");
     await status_has(page, "trainStatus", "does not let the page store");
@@ -276,6 +276,17 @@ const storage_full = () => served(async (at) => {
     assert.match(await text(page, "trainStatus"), /never interrupted/);
     unbroken = await digest_of(page);
     assert.match(unbroken, /^[0-9a-f]{8}$/);
+    /* With room it keeps the run, until somebody deletes what was kept. */
+    await page.send("Storage.overrideQuotaForOrigin", { origin });
+    await page.click("#train");
+    await training_is(page, "running");
+    await at_step(page, 3);
+    assert.match(await text(page, "trainStatus"), /^Step /);
+    await page.send("Storage.clearDataForOrigin",
+                    { origin, storageTypes: "indexeddb" });
+    await status_has(page, "trainStatus",
+                     "was deleted). Training works, but not through a reload");
+    await at_step(page, await step_of(page) + 3);
     return page;
 });
 
