@@ -92,18 +92,17 @@ function say(id, text, problem = false) {
 }
 
 /* A slider and the number beside it; calls back when it is moved. */
-function slider(id, show, changed) {
+function slider(id, changed) {
     const input = $(id), output = document.querySelector(`output[for=${id}]`);
     const tell = () => {
         if (output)
-            output.textContent = show(input.valueAsNumber);
+            output.textContent = input.value;
     };
     input.addEventListener("input", () => {
         tell();
         changed();
     });
     tell();
-    return input;
 }
 
 const MAX_SEED = 2n ** 64n - 1n;
@@ -210,7 +209,10 @@ function start_run() {
         Array.from({ length: worldSize },
                    (_, rank) => sampler(rank, worldSize));
 
-    function show_bytes(before) {
+    /* Takes the state anew, and shows it and what else has changed. */
+    function show() {
+        const before = state;
+        state = samplers[0].save();
         show_state(state, before);
         draw_steps();
         grid.show();
@@ -344,6 +346,7 @@ function start_run() {
 
     function enter(next) {
         phase = next;
+        rest = 4; /* seconds for which a verdict stands */
         if (moves() && frame === 0) {
             last = performance.now();
             frame = requestAnimationFrame(tick);
@@ -373,7 +376,6 @@ function start_run() {
             return;
         due += passed * samplers[0].numSteps / EPOCH_SECONDS;
         due = Math.min(due, 200);
-        const before = state;
         let more = true, moved = false;
         for (; due >= 1 && more; due--) {
             more = step(false);
@@ -381,14 +383,11 @@ function start_run() {
         }
         if (!moved)
             return;
-        state = samplers[0].save();
-        show_bytes(before);
-        if (!more) {
-            rest = 4;
-            enter("over");
-        } else {
+        show();
+        if (more)
             tell();
-        }
+        else
+            enter("over");
     }
 
     /* Begins anew with what the controls say; what is wrong changes nothing. */
@@ -408,10 +407,13 @@ function start_run() {
         draw_ranks();
         due = 1;
         enter("running");
-        show_bytes(state);
+        show();
     }
 
+    /* After a verdict the next epoch is killed, which has not begun. */
     function kill() {
+        if (phase === "over")
+            begin_epoch();
         grid.fade();
         kills++;
         enter("killed");
@@ -423,13 +425,8 @@ function start_run() {
         samplers.forEach((one) => one.load(state));
         draw_ranks();
         due = 0;
-        enter("running");
-        if (!step(true))
-            enter("over");
-        const before = state;
-        state = samplers[0].save();
-        show_bytes(before);
-        tell();
+        enter(step(true) ? "running" : "over");
+        show();
     }
 
     function load(bytes) {
@@ -438,16 +435,13 @@ function start_run() {
             next.forEach((one) => one.load(bytes));
             samplers = next;
         } catch (error) {
-            say("loadStatus", `Not loaded: ${error.message}. The run is as ` +
-                              "it was.", true);
+            refuse_state(error.message);
             return;
         }
-        const before = state;
-        state = samplers[0].save();
         begin_epoch();
         audit_before(samplers[0].position);
         enter("running");
-        show_bytes(before);
+        show();
         say("loadStatus", "Loaded: the run goes on at step " +
                           `${count(samplers[0].step)}.`);
     }
@@ -466,18 +460,19 @@ function start_run() {
         grid.fade();
     }
 
-    const exponent = slider("numSamples", String, () => {
+    /* The slider goes by tenths of a power of ten. */
+    function begin_with_samples() {
         $("numSamplesText").value =
-            count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+            count(Math.round(10 ** ($("numSamples").valueAsNumber / 10)));
         begin();
-    });
-    $("numSamplesText").value =
-        count(Math.round(10 ** (exponent.valueAsNumber / 10)));
+    }
+
+    slider("numSamples", begin_with_samples);
     $("numSamplesText").addEventListener("change", begin);
     $("seed").addEventListener("change", begin);
-    slider("worldSize", String, begin);
-    slider("batchSize", String, begin);
-    slider("newWorldSize", String, buttons);
+    slider("worldSize", begin);
+    slider("batchSize", begin);
+    slider("newWorldSize", buttons);
     $("order").addEventListener("change", begin);
     $("tail").addEventListener("change", begin);
     $("kill").addEventListener("click", kill);
@@ -486,7 +481,7 @@ function start_run() {
         enter(phase === "paused" ? "running" : "paused"));
     history = [];
     lay_steps();
-    begin();
+    begin_with_samples();
     if (CALM.matches) /* who wants no motion starts it */
         enter("paused");
     drawings.push(grid.layout, lay_steps, draw_ranks);
@@ -501,6 +496,9 @@ const WORDS = ["magic, format, algorithm", "num_samples", "seed", "stream",
                "base: position", "base: step", "check word"];
 const hex = (bytes) =>
     Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const refuse_state = (why) =>
+    say("loadStatus", `Not loaded: ${why}. The run is as it was.`, true);
 
 let shown = null;
 function show_state(state, before) {
@@ -539,8 +537,7 @@ function start_bytes(run) {
     $("load").addEventListener("click", () => {
         const text = $("paste").value.replace(/\s/g, "");
         if (!/^([0-9a-f]{2})*$/i.test(text))
-            return say("loadStatus", "Not loaded: these are not pairs of " +
-                                     "hexadecimal digits.", true);
+            return refuse_state("these are not pairs of hexadecimal digits");
         return run.load(Uint8Array.from(text.match(/../g) ?? [],
                                         (pair) => parseInt(pair, 16)));
     });
@@ -618,7 +615,7 @@ function start_table() {
         $("tableSize").value = 10 * Math.log10(n);
         draw();
     }
-    slider("tableSize", String, moved);
+    slider("tableSize", moved);
     $("tableSizeText").addEventListener("change", typed);
     measure_ours(1000);
     moved();
@@ -664,7 +661,7 @@ function start_mix() {
                 ? " Pale: begun anew." : "");
     }
 
-    NAMES.forEach((_, i) => slider("weight" + i, String, draw));
+    NAMES.forEach((_, i) => slider("weight" + i, draw));
     $("stop").addEventListener("change", draw);
     drawn(draw);
 }
@@ -722,7 +719,7 @@ function start_plots() {
 
     const draw_rounds = () =>
         plot("plotRounds", algorithm(n, 42n, $("rounds").valueAsNumber));
-    slider("rounds", String, draw_rounds);
+    slider("rounds", draw_rounds);
     drawn(() => {
         plot("plotFull", (i) => all[i]);
         draw_rounds();
@@ -742,7 +739,7 @@ function start_training() {
         ["(async () => {", plain, "{", $("trainer").textContent, "} })()",
          ".catch((error) => setTimeout(() => { throw error; }));"],
         { type: "text/javascript" })));
-    let losses = [], steps = 1, phase = "empty", former = "", problem = "";
+    let losses = [], steps = 1, phase = "empty", former = "";
 
     function draw() {
         const { context, width, height, scale } = sharp($("loss"));
@@ -768,36 +765,42 @@ function start_training() {
         context.stroke();
     }
 
-    function enter(next) {
-        phase = next;
-        document.body.dataset.training = next;
-        $("train").textContent = next === "running" ? "Pause"
-            : next === "paused" ? "Go on"
-            : next === "elsewhere" ? "Go on here" : "Train";
-    }
-
     const breaks = (number) => number === 0 ? "never interrupted"
         : number === 1 ? "interrupted once" : `interrupted ${number} times`;
 
-    function done({ step, digest, interruptions }) {
+    function sentence({ problem, step, epoch, position, samples, interruptions,
+                        digest }) {
+        if (phase === "elsewhere")
+            return "Another tab of this page has the run now. Go on with it " +
+                   "here, or forget it.";
+        if (phase === "empty")
+            return problem ? "" : "Nothing is kept. Train, and close the tab " +
+                                  "whenever you like.";
+        if (phase !== "done")
+            return `Step ${count(step)} of ${count(steps)}, epoch ${epoch}, ` +
+                   `${breaks(interruptions)}. Next: sample ` +
+                   `${count(position)} of ${count(samples)}.`;
         const same = former === "" ? ""
             : former === digest ? " The run before it ended in the same."
             : ` The run before it ended in ${former}.`;
-        say("trainStatus", `Done: ${count(step)} steps, ` +
-            `${breaks(interruptions)}. Digest of the weights: ${digest}.` +
-            same);
-        former = digest;
-        $("trainStatus").dataset.digest = digest;
-        enter("done");
+        return `Done: ${count(step)} steps, ${breaks(interruptions)}. Digest ` +
+               `of the weights: ${digest}.${same}`;
     }
+
+    /* What is said of a file or a press stands for six seconds. */
+    let said = -Infinity;
+    function remark(text, bad = false) {
+        said = performance.now();
+        say("trainStatus", text, bad);
+    }
+    const refuse = (why) => remark(`${why}. Nothing has changed.`, true);
 
     /* Whether there are enough bytes to learn, and not too many. */
     function fits(bytes, what) {
         const good = bytes >= LEAST && bytes <= MOST;
         if (!good)
-            say("trainStatus", `The ${what} has ${count(bytes)} bytes: it ` +
-                `takes ${count(LEAST)} to ${count(MOST)}. Nothing has ` +
-                "changed.", true);
+            refuse(`The ${what} has ${count(bytes)} bytes: it takes ` +
+                   `${count(LEAST)} to ${count(MOST)}`);
         return good;
     }
 
@@ -807,10 +810,9 @@ function start_training() {
         try {
             $("text").value = await file.text();
         } catch {
-            return say("trainStatus", `${file.name} cannot be read. Nothing ` +
-                                      "has changed.", true);
+            return refuse(`${file.name} cannot be read`);
         }
-        return say("trainStatus", `${file.name} is in the field` +
+        return remark(`${file.name} is in the field` +
             (phase === "running" ? "; the run goes on with the text that it " +
                                    "began with." : ": Train learns it."));
     }
@@ -823,72 +825,44 @@ function start_training() {
     });
 
     worker.addEventListener("message", ({ data }) => {
-        heard();
-        if (data.problem) {
-            problem = data.problem + " ";
-            return say("trainStatus", problem, true);
-        }
-        if (data.elsewhere) {
-            enter("elsewhere");
-            return say("trainStatus", "Another tab of this page trains now, " +
-                       "and keeps its run. This one has stopped.");
-        }
-        if (data.empty) {
-            losses = [];
-            enter("empty");
-            draw();
-            return problem || say("trainStatus", "Nothing is kept. Train, " +
-                                  "and close the tab whenever you like.");
-        }
-        if (data.text)
-            $("text").value = data.text;
-        if (data.losses) {
-            losses = data.losses.slice();
-            enter("running");
-        }
-        steps = data.steps;
+        const stands = phase === data.phase && performance.now() - said < 6000;
+        phase = data.phase;
+        losses = data.losses?.slice() ?? losses;
         if (data.loss !== undefined)
             losses.push(data.loss);
-        if (data.digest)
-            done(data);
-        else
-            say("trainStatus", problem + `Step ${count(data.step)} of ` +
-                `${count(data.steps)}, epoch ${data.epoch}, ` +
-                `${breaks(data.interruptions)}. Next: sample ` +
-                `${count(data.position)} of ${count(data.samples)}.`);
-        $("trainStatus").dataset.step = data.step;
-        return draw();
+        steps = data.steps ?? steps;
+        if (data.text)
+            $("text").value = data.text;
+        document.body.dataset.training = phase;
+        $("trainStatus").dataset.step = losses.length;
+        $("trainStatus").dataset.digest = data.digest ?? "";
+        $("train").textContent = { running: "Pause", paused: "Go on",
+                                   elsewhere: "Go on here" }[phase] ?? "Train";
+        if (!stands)
+            say("trainStatus", `${data.problem} ${sentence(data)}`.trim(),
+                data.problem !== "");
+        former = data.digest ?? former;
+        draw();
+        heard();
     });
     worker.addEventListener("error", (event) =>
         say("trainStatus", "Training does not work here: " +
             `${event.message ?? "the worker does not start"}`, true));
 
     $("train").addEventListener("click", () => {
-        if (phase === "running") {
-            worker.postMessage({ stop: true });
-            return enter("paused");
-        }
-        if (phase === "paused") {
-            worker.postMessage({ train: true });
-            return enter("running");
-        }
-        if (phase === "elsewhere")
-            return worker.postMessage({ goOn: true });
         const text = new TextEncoder().encode($("text").value);
-        if (!fits(text.length, "text"))
-            return undefined;
-        problem = "";
-        worker.postMessage({ begin: text });
-        return enter("running");
+        const begins = phase === "empty" || phase === "done";
+        if (!begins || fits(text.length, "text"))
+            worker.postMessage({ shown: phase, text: begins && text });
     });
     $("forget").addEventListener("click", () =>
-        worker.postMessage({ forget: true }));
+        worker.postMessage({ forgets: true }));
     /* The module itself, but for its tables of numbers. */
     $("text").value = $("library").textContent
         .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
         .replace(/\n{2,}/g, "\n").trim();
     drawn(draw);
-    return { take_text, ready };
+    return { take_text, refuse, ready };
 }
 
 /* --- files that are dropped ----------------------------------------------- */
@@ -897,17 +871,20 @@ function start_training() {
 function start_drops(run, training) {
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", async (event) => {
-        const [file] = event.dataTransfer.files;
+        const [file, ...more] = event.dataTransfer.files;
         if (!file)
             return;
         event.preventDefault();
-        if (event.target.closest("#training"))
+        const learned = event.target.closest("#training");
+        if (more.length > 0)
+            return (learned ? training.refuse : refuse_state)(
+                `${more.length + 1} files were dropped, and it takes one`);
+        if (learned)
             return training.take_text(file);
         try {
             run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
         } catch { /* a folder, or a file that is gone by now */
-            say("loadStatus", `Not loaded: ${file.name} cannot be read. The ` +
-                              "run is as it was.", true);
+            refuse_state(`${file.name} cannot be read`);
         }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });

@@ -112,10 +112,12 @@ function digest_of(weights) {
 /* --- the store ------------------------------------------------------------ */
 
 let store = null; /* the database; null where there is none */
+let why_not = ""; /* why there is none */
 
 const done = (request) => new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
-    request.onerror = request.onabort = () => reject(request.error);
+    request.onerror = request.onabort =
+        ({ target }) => reject(target.error); /* a request's, or its own */
 });
 
 /* Pages opened from disk may share a database: it has a name of its own. */
@@ -123,71 +125,83 @@ async function open_store() {
     const request = indexedDB.open("statesampler-page", 1);
     request.onupgradeneeded = () => request.result.createObjectStore("run");
     store = await done(request);
+    store.onclose = () => { /* someone has emptied it */
+        store = null;
+        why_not = "what it had stored was deleted";
+        if (run)
+            run.kept = 0;
+    };
 }
 
-/* All tabs of the page have one store, and one of them trains: the last that
-   began or went on. */
-const me = `${Date.now()} ${Math.random()}`;
-
-/* Keeps all of it or, if the tab is closed meanwhile, nothing. Returns whether
-   this tab is still the one that trains; if not, nothing is kept. */
-async function keep(entries, claim = false) {
-    const change = store.transaction("run", "readwrite");
-    const kept_run = change.objectStore("run"), ended = done(change);
-    if (claim)
-        kept_run.put(me, "tab");
-    const mine = claim || await done(kept_run.get("tab")) === me;
-    if (mine)
-        for (const [name, value] of Object.entries(entries))
-            kept_run.put(value, name);
-    await ended;
-    return mine;
-}
-
-async function kept(name) {
-    return done(store.transaction("run").objectStore("run").get(name));
-}
-
-/* Without a store training goes on; only a closed tab then begins anew. */
-async function stored(action) {
+/* Changes what is kept. All of a change is done or, if it throws, if there is
+   no room or the tab is closed meanwhile, nothing; and no other tab's comes in
+   between. */
+async function change_kept(change) {
+    if (!store)
+        await open_store();
+    const transaction = store.transaction("run", "readwrite");
+    const ended = done(transaction);
+    ended.catch(() => {}); /* if change throws, nobody waits for it */
     try {
-        return await action();
+        const found = await change(transaction.objectStore("run"));
+        await ended;
+        return found;
+    } catch (error) {
+        try {
+            transaction.abort();
+        } catch { /* it has ended already, and nothing of it is done */
+        }
+        throw error;
+    }
+}
+
+/* Without a store training goes on; only a closed tab then goes back to what
+   was kept before. The next press of a button tries it anew. */
+async function stored(change) {
+    why_not = "";
+    try {
+        return await change_kept(change);
     } catch (error) {
         store = null;
-        postMessage({ problem: "This browser does not let the page store it " +
-                               `(${error?.message || "no room is left"}). ` +
-                               "Training works, but not through a reload." });
+        why_not ||= error?.message || "no room is left";
         return undefined;
     }
 }
 
 /* --- a run ---------------------------------------------------------------- */
 
-let run = null;      /* { text, weights, losses, interruptions } */
+/* All tabs of the page have one store, and one of them trains: the last that
+   began or went on. */
+const me = `${Date.now()} ${Math.random()}`;
+
+let phase = "empty"; /* running, paused, done; elsewhere: another tab has it */
+let run = null;      /* { text, weights, losses, interruptions, kept } */
 let sampler = null;
-let running = 0;     /* counts calls of train, of which the last one counts */
+const gradient = new Float32Array(WEIGHTS), g = layers(gradient);
 
 function sampler_of(text) {
     return new Sampler({ numSamples: text.length - CONTEXT, seed: 1,
                          batchSize: BATCH, tail: "uneven" });
 }
 
+const steps_of = (one) => EPOCHS * one.numSteps;
+
 function tell(more) {
-    postMessage({ step: run.losses.length, steps: EPOCHS * sampler.numSteps,
-                  epoch: sampler.epoch, position: sampler.position,
-                  samples: sampler.numSamples,
-                  interruptions: run.interruptions, ...more });
+    const problem = why_not &&
+        `This browser does not let the page store it (${why_not}). Training ` +
+        "works, but " + (run?.kept > 0 ? "a reload goes back to step " +
+                                         `${run.kept}.`
+                                       : "not through a reload.");
+    postMessage({ phase, problem, ...(run && {
+        step: run.losses.length, steps: steps_of(sampler),
+        epoch: sampler.epoch, position: sampler.position,
+        samples: sampler.numSamples,
+        interruptions: run.interruptions }), ...more });
 }
 
-/* One step; false when all epochs are done. */
-function step_down(gradient, model, g) {
-    let batch = sampler.next();
-    if (batch === null) {
-        if (sampler.epoch >= EPOCHS)
-            return false;
-        batch = sampler.next();
-    }
-    const total = EPOCHS * sampler.numSamples;
+function step_down() {
+    const batch = sampler.next() ?? sampler.next(); /* null ends an epoch */
+    const total = EPOCHS * sampler.numSamples, model = layers(run.weights);
     const so_far = sampler.epoch * sampler.numSamples + sampler.position;
     const rate = RATE * (1 - 0.98 * so_far / total) / batch.length;
     let loss = 0;
@@ -199,82 +213,143 @@ function step_down(gradient, model, g) {
     for (let i = 0; i < WEIGHTS; i++)
         run.weights[i] -= rate * gradient[i];
     run.losses.push(loss / batch.length);
-    return true;
 }
 
+function keep(kept) {
+    const { weights, losses, interruptions } = run;
+    kept.put({ weights, losses, interruptions, state: sampler.save() },
+             "checkpoint");
+}
+
+/* Keeps the run; false if another tab has taken it. */
+async function keep_mine(kept) {
+    const mine = await done(kept.get("tab")) === me;
+    if (mine)
+        keep(kept);
+    return mine;
+}
+
+/* A step, after which messages are heard. */
 async function train() {
-    const mine = ++running, gradient = new Float32Array(WEIGHTS);
-    const model = layers(run.weights), g = layers(gradient);
-    while (mine === running && step_down(gradient, model, g)) {
-        const { weights, losses, interruptions } = run;
-        const checkpoint = { weights, losses, interruptions,
-                             state: sampler.save() };
-        if (store && await stored(() => keep({ checkpoint })) === false) {
-            running++;
-            return postMessage({ elsewhere: true });
-        }
-        if (!store)
-            await new Promise((resolve) => setTimeout(resolve));
-        if (mine === running)
-            tell({ loss: losses.at(-1) });
+    if (run.losses.length === steps_of(sampler)) {
+        phase = "done";
+        return tell({ digest: digest_of(run.weights) });
     }
-    return mine === running && tell({ digest: digest_of(run.weights) });
+    step_down();
+    const mine = store && await stored(keep_mine);
+    if (mine === false) {
+        phase = "elsewhere";
+        return tell();
+    }
+    if (mine)
+        run.kept = run.losses.length;
+    else
+        await new Promise((resolve) => setTimeout(resolve));
+    return tell({ loss: run.losses.at(-1) });
 }
 
-async function begin(text) {
-    running++;
-    run = { text, weights: first_weights(), losses: [], interruptions: 0 };
-    sampler = sampler_of(text);
-    if (!store)
-        await stored(open_store);
-    if (store)
-        await stored(() => keep({ text, checkpoint: null }, true));
-    tell({ losses: [] });
-    return train();
-}
-
-/* Goes on where a tab was closed. A checkpoint that cannot be used is told, and
-   stays until a new run takes its place. */
-async function go_on() {
-    if (!store)
-        await stored(open_store);
-    const checkpoint = store && await stored(() => kept("checkpoint"));
-    const text = checkpoint && await stored(() => kept("text"));
-    if (!text)
-        return postMessage({ empty: true });
+/* What is kept: a run and its sampler, or what is wrong with it; null if it is
+   nothing. */
+async function find(kept) {
+    const checkpoint = await done(kept.get("checkpoint"));
+    const text = await done(kept.get("text"));
+    if (!checkpoint || !text)
+        return null;
     try {
-        sampler = sampler_of(text);
-        sampler.load(checkpoint.state);
-        run = { ...checkpoint, text };
-        run.interruptions++;
+        const one = sampler_of(text), { weights, losses, state } = checkpoint;
+        one.load(state);
+        if (weights.length !== WEIGHTS ||
+            losses.length !== one.epoch * one.numSteps + one.step)
+            throw new Error("its weights are not those of its state");
+        return { run: { ...checkpoint, text, kept: losses.length },
+                 sampler: one, ends: losses.length === steps_of(one) };
     } catch (error) {
-        return postMessage({ problem: "What this browser has kept is no run " +
-                                      `of this page: ${error.message}` });
+        return { wrong: "What this browser has kept is no run of this page: " +
+                        `${error.message}.` };
     }
-    const { interruptions } = run;
-    await stored(() => keep({ checkpoint: { ...checkpoint, interruptions } },
-                            true));
-    tell({ losses: run.losses, text: new TextDecoder().decode(text) });
-    return train();
+}
+
+/* Another tab's run gives way only when it is at its end. */
+async function begin(text) {
+    run = null;
+    const begins = await stored(async (kept) => {
+        const found = await find(kept);
+        if (found?.run && !found.ends && await done(kept.get("tab")) !== me)
+            return false;
+        kept.put(me, "tab");
+        kept.put(text, "text");
+        kept.put(null, "checkpoint");
+        return true;
+    });
+    phase = begins === false ? "elsewhere" : "running";
+    if (begins === false)
+        return tell();
+    sampler = sampler_of(text);
+    run = { text, weights: first_weights(), losses: [], interruptions: 0,
+            kept: 0 };
+    return tell({ losses: [] });
+}
+
+/* Goes on where a tab was closed. What cannot be used is told, and stays until
+   a new run takes its place. */
+async function go_on() {
+    let found = null;
+    run = null;
+    await stored(async (kept) => {
+        found = await find(kept);
+        if (!found?.run)
+            return;
+        ({ run, sampler } = found);
+        run.interruptions += found.ends ? 0 : 1;
+        kept.put(me, "tab");
+        keep(kept);
+    });
+    phase = run ? "running" : "empty";
+    tell({ losses: run?.losses ?? [],
+           text: run ? new TextDecoder().decode(run.text) : "",
+           ...(found?.wrong && { problem: found.wrong }) });
 }
 
 async function forget() {
-    running++;
-    if (store)
-        await stored(() => keep({ text: null, checkpoint: null }, true));
-    postMessage({ empty: true });
+    await stored((kept) => {
+        kept.put(me, "tab");
+        kept.put(null, "text");
+        kept.put(null, "checkpoint");
+    });
+    run = null;
+    phase = "empty";
+    tell({ losses: [] });
 }
 
+/* --- buttons -------------------------------------------------------------- */
+
+/* A press means what the button said, and nothing if that is over. */
+async function pressed({ forgets, shown, text }) {
+    if (forgets)
+        return forget();
+    if (shown !== phase)
+        return undefined;
+    if (phase === "elsewhere")
+        return go_on();
+    if (phase === "empty" || phase === "done")
+        return begin(text);
+    phase = phase === "running" ? "paused" : "running";
+    return tell();
+}
+
+/* One thing after the other, as long as there is the page: no press comes in
+   between a step and its checkpoint. */
+const presses = [];
+let wake = () => {};
 addEventListener("message", ({ data }) => {
-    if (data.begin)
-        begin(data.begin);
-    else if (data.stop)
-        running++;
-    else if (data.train)
-        train();
-    else if (data.goOn)
-        go_on();
-    else
-        forget();
+    presses.push(data);
+    wake();
 });
-go_on();
+await go_on();
+for (;;)
+    if (presses.length > 0)
+        await pressed(presses.shift());
+    else if (phase === "running")
+        await train();
+    else
+        await new Promise((resolve) => { wake = resolve; });

@@ -59,10 +59,10 @@ export async function launch(folder) {
     return { send, kill, close, hear: (listener) => events.push(listener) };
 }
 
-/* A page: of a width and height, light or dark. */
-export async function open(browser, url, { width = 1280, height = 800,
-                                           scale = 1, dark = false,
-                                           phone = false, calm = false } = {}) {
+/* A page: of a width and height, light or dark; before it a script may run. */
+export async function open(browser, url, {
+    width = 1280, height = 800, scale = 1, dark = false, phone = false,
+    calm = false, before = "" } = {}) {
     const { targetId } = await browser.send("Target.createTarget",
                                             { url: "about:blank" });
     const { sessionId } = await browser.send("Target.attachToTarget",
@@ -83,6 +83,7 @@ export async function open(browser, url, { width = 1280, height = 800,
     await send("Runtime.enable");
     await send("Log.enable");
     await send("Page.enable");
+    await send("Page.addScriptToEvaluateOnNewDocument", { source: before });
     await send("Emulation.setDeviceMetricsOverride", {
         width, height, deviceScaleFactor: scale, mobile: phone });
     await send("Emulation.setEmulatedMedia", { features: [
@@ -133,9 +134,9 @@ export async function open(browser, url, { width = 1280, height = 800,
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* Drops a file on an element, as from a folder's window. */
-    async function drop(selector, file) {
-        const data = { items: [], files: [file], dragOperationsMask: 1 };
+    /* Drops files on an element, as from a folder's window. */
+    async function drop(selector, ...files) {
+        const data = { items: [], files, dragOperationsMask: 1 };
         const at = await middle(selector);
         for (const type of ["dragEnter", "dragOver", "drop"])
             await send("Input.dispatchDragEvent", { type, ...at, data });

@@ -165,7 +165,7 @@ function elastic() {
                 let state = serve(desc, 8, 4, null, 5, audit);
                 same(audit.check(numSamples), false);
                 state = serve(desc, 3, 16, state, 4, audit);
-                serve(desc, 5, 2, state, Infinity, rest);
+                serve(desc, 5, 20, state, Infinity, rest);
                 audit.merge(rest);
                 same(audit.count, numSamples);
                 same(audit.check(numSamples), true);
@@ -422,7 +422,7 @@ function memory_stays() {
     checks++;
 }
 
-/* --- where it is used ------------------------------------------------------ */
+/* --- where it is used ----------------------------------------------------- */
 
 /* In a folder with nothing else, in a worker, and bundled for a page or for
    node, where esbuild is there: the .wasm lies beside what is run. */
