@@ -79,7 +79,7 @@ config_random() {
         'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
         `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
         `'{name: multistep, values: [2, 1], milestones: [1]}]}' >every_key.yaml
-    quietly ./config_test random 2000 every_key.yaml examples/trainer/*.yaml
+    quietly ./config_test random 800 every_key.yaml examples/trainer/*.yaml
     sed -n 's/^\(.* of .*\) texts were good$/note: \1 good/p' said
 }
 
