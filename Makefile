@@ -167,11 +167,11 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
 	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks memory) \
 	    build/trainer/sampler.o $(TRAINER_LIBS)
-# Two more, of the configuration alone; STRICT has the warnings to ask for.
-build/trainer/test/%_test: tests/trainer/%_test.c \
-    $(wildcard examples/trainer/config*.[ch] examples/trainer/schedule.[ch])
+# One more, of the configuration alone; STRICT has the warnings to ask for.
+build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
+    examples/trainer/config*.[ch] examples/trainer/schedule.[ch])
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $< $(filter examples/%.c,$^) \
+	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $(filter %.c,$^) \
 	    $(shell pkg-config --cflags --libs yaml-0.1) -lm
 build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	@mkdir -p $(@D)

@@ -72,7 +72,7 @@ processes() {
         same "$plain" "$(digest $w $epochs)" "$w processes"
     done
     other='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
-        DATA.TRAIN.DATA_LIMIT=56'
+        DATA.TRAIN.DATA_LIMIT=56 OPTIMIZER.num_epochs=1'
     plain=$(digest 2 $other)
     same "$plain" "$(digest 3 $other DISTRIBUTED.NUM_PROC_PER_NODE=8 \
         DATA.TRAIN.BATCHSIZE_PER_REPLICA=1)" '8 x 1 = 2 x 4 sequences'
