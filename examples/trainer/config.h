@@ -210,6 +210,10 @@ bool config_check(struct trainer_config *config, struct config_source *source,
 /* Prints YAML that config_read reads back to the same, every key in it. */
 void config_print(const struct trainer_config *config, FILE *to);
 
+/* Prints the value of one key, as it stands there. */
+void config_print_key(const struct trainer_config *config, const char *path,
+                      FILE *to);
+
 /* Prints every key with type, default, range and meaning: KEYS.md. */
 void config_keys(FILE *to);
 

@@ -113,6 +113,9 @@ void config_describe(const struct config_key *key, char *out, size_t size)
 
 /* --- Values --------------------------------------------------------------- */
 
+static void print_value(const struct config_key *key, const void *base,
+                        FILE *to);
+
 static void print_text(const char *text, FILE *to)
 {
     fputc('"', to);
@@ -146,7 +149,7 @@ static void print_curve(const struct config_curve *curve, FILE *to)
 
         if (config_curve_needs(curve->name, key->path)) {
             fprintf(to, "%s%s: ", i > 0 ? ", " : "", key->path);
-            config_print_value(key, curve, to);
+            print_value(key, curve, to);
         }
     }
     fputc('}', to);
@@ -185,7 +188,8 @@ static void print_item(const struct config_key *key, const char *item,
     }
 }
 
-void config_print_value(const struct config_key *key, const void *base,
+/* The value of a key in the struct that base points to. */
+static void print_value(const struct config_key *key, const void *base,
                         FILE *to)
 {
     const char *field = (const char *)base + key->offset;
@@ -203,6 +207,12 @@ void config_print_value(const struct config_key *key, const void *base,
                    i * config_item_size(key), to);
     }
     fputc(']', to);
+}
+
+void config_print_key(const struct trainer_config *config, const char *path,
+                      FILE *to)
+{
+    print_value(&config_key_table[config_key_number(path)], config, to);
 }
 
 /* --- The whole configuration ---------------------------------------------- */
@@ -248,7 +258,7 @@ void config_print(const struct trainer_config *config, FILE *to)
         config_written_path(key, zero, path, sizeof path);
         print_sections(path, before, to);
         fputc(' ', to);
-        config_print_value(key, config, to);
+        print_value(key, config, to);
         fputc('\n', to);
         memcpy(before, path, sizeof before);
     }

@@ -93,9 +93,4 @@ bool config_is_nothing(const struct config_scalar *s);
 bool config_take_scalar(const struct config_key *key,
                         const struct config_scalar *s, char *out);
 
-/* Prints the value of a key in the struct that base points to, as YAML on one
-   line. */
-void config_print_value(const struct config_key *key, const void *base,
-                        FILE *to);
-
 #endif

@@ -262,13 +262,23 @@ foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
     refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
-    refused 'another model' MODEL.TRUNK.GPT.MLP_DIM=96
-    refused 'another seed' SEED_VALUE=9
-    refused 'another optimizer' OPTIMIZER.name=adamw
-    refused 'another optimizer' OPTIMIZER.use_larc=True
-    refused 'another number of epochs' OPTIMIZER.num_epochs=3
-    refused 'another global batch' DISTRIBUTED.NUM_PROC_PER_NODE=1
+    refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
+        MODEL.TRUNK.GPT.MLP_DIM=96
+    refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
+    refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
+    refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
     refused 'another opt_level' $o1
+    # What decides which sequences are in a step.
+    refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
+    refused 'another global_batch: 2 x 4, here 4 x 2' \
+        DISTRIBUTED.NUM_PROC_PER_NODE=4 DATA.TRAIN.BATCHSIZE_PER_REPLICA=2
+    stateful=DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER
+    refused "another $stateful: True, here False" $stateful=False
+    for key in DATA.TRAIN.USE_DEBUGGING_SAMPLER=True \
+        DATA.TRAIN.DROP_LAST=True DATA.TRAIN.DATA_LIMIT=59 \
+        STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
+        refused "another ${key%%=*}: .*, here .*" "$key"
+    done
     sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
     cmp "$folder/was.yaml" "$folder/is.yaml" ||
@@ -288,18 +298,19 @@ refusals=0
 refused() { # SENTENCE KEY=VALUE...
     sentence=$1
     shift
-    run 2 $dir $rule "$@" >"$folder/said"
+    run 1 $dir $rule "$@" >"$folder/said"
     [ $? = 1 ] || fail "$sentence: not refused"
     grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
     refusals=$((refusals + 1))
 }
 
 # A process opens no part but those with its own tensors: of three that go on
-# where three have saved, each opens one.
+# where three have saved, each opens one; of two, the first has nothing of
+# part 1 and the second nothing of part 0, by the sums of the sizes of a model
+# of a single block.
 parts() {
-    dir=$folder/parts
-    run 3 $dir >"$folder/said"
-    rm -rf $dir/step-000000000032
+    dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
+    run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     cat >"$folder/noting" <<END
 #!/bin/sh
@@ -307,14 +318,24 @@ export OPENED=$folder/opened.\$OMPI_COMM_WORLD_RANK
 LD_PRELOAD=$folder/opened.so exec $trainer "\$@"
 END
     chmod +x "$folder/noting"
+    opens part0 part1 part2
+    opens 'part0 part2' 'part1 part2'
+}
+
+# What each process opens that goes on from step 16, whose parts are of three.
+opens() { # PARTS...
+    rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
     (
         TRAINER=$folder/noting
-        run 3 $dir >"$folder/said"
+        run $# $dir $rule >"$folder/said"
     )
-    for rank in 0 1 2; do
+    rank=0
+    for parts; do
         got=$(sed -n 's/.*step-000000000016.*\/\(part.*\)/\1/p' \
             "$folder/opened.$rank")
-        [ "$got" = part$rank ] || fail "process $rank opened '$got'"
+        [ "$(echo $got)" = "$parts" ] ||
+            fail "process $rank of $# opened '$got', not '$parts'"
+        rank=$((rank + 1))
     done
 }
 
