@@ -19,9 +19,8 @@ static void format_real(char *out, size_t size, double value)
     }
     for (digits = 6; digits <= 17; digits++) {
         snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) {
+        if (strtod(out, NULL) == value)
             break;
-        }
     }
 }
 
@@ -41,9 +40,8 @@ static void add_words(char *out, size_t size, const char *words)
 
     for (; *words != 0 && used + 3 < size; words++) {
         out[used++] = *words == '|' ? ',' : *words;
-        if (*words == '|') {
+        if (*words == '|')
             out[used++] = ' ';
-        }
     }
     out[used] = 0;
 }
@@ -69,14 +67,13 @@ static void add_count(char *out, size_t size, const struct config_key *key)
     unsigned long least = key->least, most = key->most;
     char text[64] = "";
 
-    if (most > 0 && least == most) {
+    if (most > 0 && least == most)
         snprintf(text, sizeof text, "a list of %lu, each ", most);
-    } else if (most > 0 && least > 0) {
+    else if (most > 0 && least > 0)
         snprintf(text, sizeof text, "a list of %lu to %lu, each ", least,
                  most);
-    } else if (most > 0) {
+    else if (most > 0)
         snprintf(text, sizeof text, "a list of up to %lu, each ", most);
-    }
     add(out, size, text);
 }
 
@@ -120,9 +117,8 @@ static void print_text(const char *text, FILE *to)
 {
     fputc('"', to);
     for (; *text != 0; text++) {
-        if (*text == '"' || *text == '\\') {
+        if (*text == '"' || *text == '\\')
             fputc('\\', to);
-        }
         fputc(*text, to);
     }
     fputc('"', to);
@@ -130,12 +126,10 @@ static void print_text(const char *text, FILE *to)
 
 static void print_word(const char *words, int64_t number, FILE *to)
 {
-    for (; number > 0 && *words != 0; words++) {
+    for (; number > 0 && *words != 0; words++)
         number -= *words == '|';
-    }
-    while (*words != 0 && *words != '|') {
+    while (*words != 0 && *words != '|')
         fputc(*words++, to);
-    }
 }
 
 /* A part of a composite schedule: the keys that its form needs. */
@@ -252,9 +246,8 @@ void config_print(const struct trainer_config *config, FILE *to)
     for (i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_key_table[i];
 
-        if (strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 && !zero) {
+        if (strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 && !zero)
             continue;
-        }
         config_written_path(key, zero, path, sizeof path);
         print_sections(path, before, to);
         fputc(' ', to);

@@ -270,9 +270,8 @@ const struct config_key *config_find_key(const struct config_key *table,
     uint32_t i;
 
     for (i = 0; i < count; i++) {
-        if (strcmp(table[i].path, path) == 0) {
+        if (strcmp(table[i].path, path) == 0)
             return &table[i];
-        }
     }
     return NULL;
 }
@@ -300,9 +299,8 @@ const struct config_key *config_find_main_key(const char *path)
         config_find_key(config_key_table, config_key_count, path);
     char outer[256];
 
-    if (key != NULL || !config_is_nested(path)) {
+    if (key != NULL || !config_is_nested(path))
         return key;
-    }
     snprintf(outer, sizeof outer, OUTER "%s", path + sizeof NESTED - 1);
     key = config_find_key(config_key_table, config_key_count, outer);
     return key != NULL && (key->flags & KEY_NESTED) != 0 ? key : NULL;
@@ -311,11 +309,10 @@ const struct config_key *config_find_main_key(const char *path)
 void config_written_path(const struct config_key *key, bool nested,
                          char *out, size_t size)
 {
-    if (nested && (key->flags & KEY_NESTED) != 0) {
+    if (nested && (key->flags & KEY_NESTED) != 0)
         snprintf(out, size, NESTED "%s", key->path + sizeof OUTER - 1);
-    } else {
+    else
         snprintf(out, size, "%s", key->path);
-    }
 }
 
 bool config_is_section(const char *path)
@@ -327,9 +324,8 @@ bool config_is_section(const char *path)
     for (i = 0; i < config_key_count; i++) {
         config_written_path(&config_key_table[i], config_is_nested(path),
                             written, sizeof written);
-        if (strncmp(written, path, length) == 0 && written[length] == '.') {
+        if (strncmp(written, path, length) == 0 && written[length] == '.')
             return true;
-        }
     }
     return false;
 }
