@@ -17,22 +17,10 @@
 
 enum { PATH_BYTES = CONFIG_STRING + 96, NAME = 17 /* "step-" and 12 digits */ };
 
-static char complaint[AGREE_TEXT];
-
 /* Returns the complaint, with what the system says. */
 static const char *cannot(const char *what, const char *path)
 {
-    snprintf(complaint, sizeof complaint, "cannot %s %s: %s", what, path,
-             strerror(errno));
-    return complaint;
-}
-
-/* Agrees on how it went: the same answer on all processes. */
-static const char *settle(const char *wrong)
-{
-    static char words[AGREE_TEXT];
-
-    return agree_or_tell(wrong, words) ? "" : words;
+    return complain("cannot %s %s: %s", what, path, strerror(errno));
 }
 
 /* ---- Files ---- */
@@ -172,11 +160,11 @@ const char *checkpoint_save(run *r)
         if (ferror(r->log) || fsync(fileno(r->log)) != 0)
             wrong = cannot("write the log in", dir);
     }
-    wrong = settle(wrong);
+    wrong = agree_on(wrong);
     if (!*wrong)
-        wrong = settle(write_part(r, path, &mine));
+        wrong = agree_on(write_part(r, path, &mine));
     if (!*wrong)
-        wrong = settle(feed_save(&r->feed, state));
+        wrong = agree_on(feed_save(&r->feed, state));
     if (!*wrong) {
         MPI_Gather(&mine, sizeof mine, MPI_BYTE, parts, sizeof mine, MPI_BYTE,
                    0, MPI_COMM_WORLD);
@@ -184,7 +172,7 @@ const char *checkpoint_save(run *r)
             wrong = write_manifest(r, folder, parts, state);
             wrong = *wrong ? wrong : commit(r, folder, name);
         }
-        wrong = settle(wrong);
+        wrong = agree_on(wrong);
     }
     free(parts);
     free(state);
@@ -308,13 +296,10 @@ static const char *read_parts(run *r, const char *name, const manifest *m)
                  name, part);
         bytes = read_file(path, size);
         if (bytes && manifest_part_at(m, part, &is) && is.size == size &&
-            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash) {
+            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash)
             take_part(r, bytes, owner, part);
-        } else {
-            snprintf(complaint, sizeof complaint,
-                     "part%d is missing, cut or changed", part);
-            wrong = complaint;
-        }
+        else
+            wrong = complain("part%d is missing, cut or changed", part);
         free(bytes);
     }
     free(owner);
@@ -351,7 +336,7 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
-        wrong = settle(read_parts(r, name, &m));
+        wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
     if (!*wrong)
@@ -370,7 +355,6 @@ static const char *load_one(run *r, const char *name, int *other)
 
 const char *checkpoint_load(run *r, char name[64])
 {
-    static char words[2 * AGREE_TEXT];
     const char *wrong, *dir = r->config.checkpoint.dir;
     int64_t skip = r->config.checkpoint.latest_checkpoint_resume_file_num - 1;
     char before[64] = "";
@@ -390,17 +374,12 @@ const char *checkpoint_load(run *r, char name[64])
         wrong = load_one(r, name, &other);
         if (!*wrong)
             return "";
-        if (other) {
-            snprintf(words, sizeof words, "cannot go on from %s/%s: %s", dir,
-                     name, wrong);
-            return words;
-        }
+        if (other)
+            return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
             fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
                     wrong);
     }
-    if (found == 0)
-        return "";
-    snprintf(words, sizeof words, "no whole checkpoint is left in %s", dir);
-    return words;
+    return found == 0 ? ""
+                      : complain("no whole checkpoint is left in %s", dir);
 }

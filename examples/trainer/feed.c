@@ -1,5 +1,6 @@
 /* feed.c - see feed.h. */
 #include "feed.h"
+#include "agree.h"
 #include "memory.h"
 
 #include <mpi.h>
@@ -32,7 +33,6 @@ const char *feed_init(feed *f, const text *t,
     static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
                                      STATESAMPLER_STOP_ALL,
                                      STATESAMPLER_STOP_RESTART};
-    static char complaint[CONFIG_STRING + 64];
     const struct config_weights *weights = &config->statesampler.weights;
     uint32_t i;
     int code = STATESAMPLER_OK;
@@ -53,11 +53,9 @@ const char *feed_init(feed *f, const text *t,
             weights->count ? (uint32_t)weights->items[i] : 1;
         code = statesampler_init(&f->sources[i].sampler, &desc);
         if (code == STATESAMPLER_OK &&
-            statesampler_num_steps(&f->sources[i].sampler) == 0) {
-            snprintf(complaint, sizeof complaint, "the text %s is too short "
-                     "for a single step", t->files[i].path);
-            return complaint;
-        }
+            statesampler_num_steps(&f->sources[i].sampler) == 0)
+            return complain("the text %s is too short for a single step",
+                            t->files[i].path);
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, t->num_files,

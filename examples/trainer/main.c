@@ -88,7 +88,6 @@ static void configure(run *r, int argc, char **argv)
    DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
 static const char *open_log(run *r)
 {
-    static char words[CONFIG_STRING + 200];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16], byte;
     uint64_t hash = TEXT_HASH, i;
@@ -101,22 +100,17 @@ static const char *open_log(run *r)
     file = open(path, O_RDWR | O_CREAT, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
                  ? NULL : fdopen(file, "r+b");
-    if (!r->log) {
-        snprintf(words, sizeof words, "cannot write %s: %s", path,
-                 file >= 0 ? "another run is at work there"
-                           : strerror(errno));
-        return words;
-    }
+    if (!r->log)
+        return complain("cannot write %s: %s", path,
+                        file < 0 ? strerror(errno)
+                                 : "another run is at work there");
     for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
         byte = (char)got;
         hash = text_hash(hash, &byte, 1);
     }
-    if (i < r->log_bytes || hash != r->log_hash) {
-        snprintf(words, sizeof words,
-                 "cannot go on with %s: it does not begin as the checkpoint "
-                 "says", path);
-        return words;
-    }
+    if (i < r->log_bytes || hash != r->log_hash)
+        return complain("cannot go on with %s: it does not begin as the "
+                        "checkpoint says", path);
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
         ftruncate(file, (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";

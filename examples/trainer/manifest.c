@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
 #include "manifest.h"
+#include "agree.h"
 
 #include <cblas.h>
 #include <inttypes.h>
@@ -81,14 +82,13 @@ static void put_same(FILE *to, const run *r)
 
 const char *manifest_match(const manifest *m, const run *r)
 {
-    static char words[1024];
+    const char *words = "";
     char *here, *name, *value, *end;
     size_t size;
     FILE *to = begin_text(&here, &size);
 
     put_same(to, r);
     end_text(to);
-    words[0] = 0;
     for (name = here; *name && !*words; name = end + 1) { /* ends: a line on */
         const char *was;
 
@@ -98,8 +98,8 @@ const char *manifest_match(const manifest *m, const run *r)
         was = manifest_find(m, name);
         size = was ? strcspn(was, "\n") : 0;
         if (size != strlen(value) || strncmp(was, value, size) != 0)
-            snprintf(words, sizeof words, "it has another %s: %.*s, here %s",
-                     name, (int)size, was ? was : "", value);
+            words = complain("it has another %s: %.*s, here %s", name,
+                             (int)size, was ? was : "", value);
     }
     free(here);
     return words;
