@@ -306,24 +306,6 @@ static const char *read_parts(run *r, const char *name, const manifest *m)
     return wrong;
 }
 
-/* Each tensor was read by its owner. */
-static void hand_out(run *r)
-{
-    size_t t;
-    int i;
-
-    for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-
-        MPI_Bcast(r->model.weights + tensor->offset, (int)tensor->size,
-                  MPI_FLOAT, r->owner[t], MPI_COMM_WORLD);
-        for (i = 0; i < r->optimizer.states && !r->optimizer.sharded; i++)
-            MPI_Bcast(r->optimizer.state[i][t], (int)tensor->size, MPI_FLOAT,
-                      r->owner[t], MPI_COMM_WORLD);
-    }
-    model_changed(&r->model);
-}
-
 /* Returns "" or why this one is no good. A checkpoint of another run ends the
    search: *other is set. */
 static const char *load_one(run *r, const char *name, int *other)
@@ -339,8 +321,10 @@ static const char *load_one(run *r, const char *name, int *other)
         wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
-    if (!*wrong)
-        hand_out(r);
+    if (!*wrong) { /* each tensor was read by its owner */
+        optimizer_share(&r->optimizer, !r->optimizer.sharded);
+        model_changed(&r->model);
+    }
     blas = *wrong ? NULL : manifest_find(&m, "blas");
     if (r->rank == 0 && blas &&
         (strncmp(blas, openblas_get_corename(),

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,7 +164,7 @@ static bool read_path(struct reader *r, struct config_place at,
         r->places[key - config_key_table] = at;
     }
     /* An argument's value is where its text begins. */
-    if (!(r->argument && r->num_seen == 1) && !next_event(r, path))
+    if (!(r->argument && shlen(r->seen) == 1) && !next_event(r, path))
         return false;
     return key != NULL ? read_value(r, key, path, r->config)
                        : read_section(r, path);
@@ -179,7 +180,7 @@ static bool read_section(struct reader *r, const char *path)
     while (next_key(r, path, whole, &at)) { /* ends: some text is taken */
         if (whole[0] == 0)
             return true;
-        if (r->num_seen == 0 && strcmp(whole, "config") == 0) {
+        if (shlen(r->seen) == 0 && strcmp(whole, "config") == 0) {
             /* VISSL's own files have one root key. */
             return first_time(r, at, whole, whole) && next_event(r, "") &&
                    read_section(r, "") && next_event(r, "") &&
@@ -236,7 +237,9 @@ static bool read_text(struct trainer_config *config,
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
                                  size);
+    sh_new_strdup(r->seen);
     good = read_all(r, path);
+    shfree(r->seen);
     yaml_event_delete(&r->event);
     yaml_parser_delete(&r->parser);
     if (good) {

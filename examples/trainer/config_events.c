@@ -1,6 +1,7 @@
 /* config_events.c - see config_events.h. */
 #include "config_events.h"
 
+#include <stb_ds.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -149,18 +150,12 @@ bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
 bool first_time(struct reader *r, struct config_place at, const char *path,
                 const char *same)
 {
-    uint32_t i;
+    const struct seen *before = shgetp_null(r->seen, same);
 
-    for (i = 0; i < r->num_seen; i++) {
-        if (strcmp(r->seen[i].path, same) == 0)
-            return fail_at(r, at, path, "given a second time, after line %ld",
-                           (long)r->seen[i].line);
-    }
-    if (i == SEEN)
-        return fail_at(r, at, path, "too many keys");
-    snprintf(r->seen[i].path, CONFIG_PATH, "%s", same);
-    r->seen[i].line = at.line;
-    r->num_seen++;
+    if (before != NULL)
+        return fail_at(r, at, path, "given a second time, after line %ld",
+                       (long)before->value);
+    shput(r->seen, same, at.line);
     return true;
 }
 

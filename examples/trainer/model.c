@@ -3,26 +3,23 @@
 #include "memory.h"
 #include "model_blocks.h"
 #include "statesampler.h"
+#include "text.h"
 
 #include <math.h>
+#include <stb_ds.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Tensors ---- */
 
-/* Counts a tensor and, in the second round, writes down what it is. */
 static void tensor_add(model *m, const char *block, const char *name,
                        size_t size, int kind)
 {
-    model_tensor *t = m->tensors + m->num_tensors;
+    model_tensor t = {.offset = m->num_weights, .size = size, .kind = kind};
 
-    if (m->tensors) {
-        snprintf(t->name, sizeof t->name, "%s%s", block, name);
-        t->offset = m->num_weights;
-        t->size = size;
-        t->kind = kind;
-    }
+    snprintf(t.name, sizeof t.name, "%s%s", block, name);
+    arrput(m->tensors, t);
     m->num_tensors++;
     m->num_weights += size;
     m->largest = size > m->largest ? size : m->largest;
@@ -36,7 +33,6 @@ static void tensors_list(model *m)
     char block[24];
     size_t b;
 
-    m->num_tensors = m->num_weights = m->largest = 0;
     tensor_add(m, "", "wte.weight", MODEL_BYTES * width, MODEL_EMBEDDING);
     tensor_add(m, "", "wpe.weight", m->shape.context * width, MODEL_EMBEDDING);
     for (b = 0; b < m->shape.layers; b++) {
@@ -152,9 +148,6 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     m->shape = *shape;
     m->half = half;
     tensors_list(m);
-    m->tensors = (model_tensor *)memory_take(MEMORY_WEIGHTS, m->num_tensors,
-                                             sizeof *m->tensors);
-    tensors_list(m);
     m->weights = (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
                                      sizeof(real));
     m->used = half ? (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
@@ -184,16 +177,6 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
 
 /* ---- Weights ---- */
 
-/* Names the tensor in the generator: FNV-1a. */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
-}
-
 /* Four uniform numbers of 16 bits added up: nearly normal, of mean 0 and
    deviation 1, and the same on every machine. */
 static double normal(uint64_t bits)
@@ -219,7 +202,7 @@ void model_fill(model *m, uint64_t seed)
         statesampler_desc desc = {.num_samples = 1, .seed = seed};
         statesampler hash;
 
-        desc.stream = hash_name(tensor->name);
+        desc.stream = text_hash(TEXT_HASH, tensor->name, length);
         statesampler_init(&hash, &desc);
         for (i = 0; i < tensor->size; i++)
             m->weights[tensor->offset + i] =

@@ -188,15 +188,19 @@ static double clipping(optimizer *o, const reduce *r)
     return total < 1 ? total : 1;
 }
 
-/* Under ZeRO only the owner has a tensor's new weights. */
-static void hand_out(optimizer *o)
+void optimizer_share(optimizer *o, int states)
 {
     size_t t;
+    int i;
 
-    for (t = 0; o->sharded && t < o->m->num_tensors; t++)
-        MPI_Bcast(o->m->weights + o->m->tensors[t].offset,
-                  (int)o->m->tensors[t].size, MPI_FLOAT, o->owner[t],
-                  MPI_COMM_WORLD);
+    for (t = 0; t < o->m->num_tensors; t++) {
+        const model_tensor *tensor = o->m->tensors + t;
+
+        for (i = -1; i < (states ? o->states : 0); i++)
+            MPI_Bcast(i < 0 ? o->m->weights + tensor->offset : o->state[i][t],
+                      (int)tensor->size, MPI_FLOAT, o->owner[t],
+                      MPI_COMM_WORLD);
+    }
 }
 
 static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)
@@ -242,6 +246,7 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
                           o->states ? o->state[0][t] : NULL, tensor->size,
                           &rule);
     }
-    hand_out(o);
+    if (o->sharded)
+        optimizer_share(o, 0);
     model_changed(o->m);
 }

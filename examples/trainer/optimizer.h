@@ -26,6 +26,10 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
 
 void optimizer_step(optimizer *o, const reduce *r, double rate);
 
+/* To be called by all: the owner of each tensor hands its weights, and its
+   state if so, to the others. */
+void optimizer_share(optimizer *o, int states);
+
 /* A tensor's step, on what it takes: for LARC, whole tensors. */
 typedef struct optimizer_rule {
     double rate, decay, momentum, trust, eps, beta1, beta2;

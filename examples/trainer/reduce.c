@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include <math.h>
+#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,18 +80,16 @@ static void make_buckets(reduce *r, double bytes)
     const model_tensor *tensors = r->m->tensors;
     size_t t = r->m->num_tensors, size;
 
-    r->buckets = (reduce_bucket *)memory_take(MEMORY_WORK, t,
-                                              sizeof *r->buckets);
     r->requests = (MPI_Request *)memory_take(MEMORY_WORK, t,
                                              sizeof *r->requests);
     while (t > 0) { /* ends: each bucket has at least one tensor */
-        reduce_bucket *b = &r->buckets[r->num_buckets++];
+        reduce_bucket b = {.last = --t};
 
-        b->last = --t;
         size = tensors[t].size;
         while (t > 0 && (double)(size + tensors[t - 1].size) * 8 <= bytes)
             size += tensors[--t].size;
-        b->first = t;
+        b.first = t;
+        arrput(r->buckets, b);
     }
 }
 
@@ -252,7 +251,7 @@ void reduce_no_leaf(reduce *r)
 
 void reduce_finish(reduce *r)
 {
-    while (r->stage < 2 && r->begun < r->num_buckets) /* adds one each time */
+    while (r->stage < 2 && r->begun < arrlenu(r->buckets)) /* adds one each time */
         bucket_begin(r);
     if (r->stage < 2)
         MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);

@@ -94,7 +94,7 @@ fault 'an overflow is seen by one process only' reduce.c sharded_o1 \
 fault 'a gradient is wrong: GELU' kernels.c test_gradients \
     's/1 + 3 \* GELU_CUBIC/1 + 2 * GELU_CUBIC/'
 fault 'a bucket is left out' reduce.c ways \
-    's/while (r->stage < 2 \&\& r->begun < r->num_buckets)/while (r->begun + 1 < r->num_buckets)/'
+    's/while (r->stage < 2 \&\& r->begun < arrlenu(r->buckets))/while (r->begun + 1 < arrlenu(r->buckets))/'
 fault 'the log is not cut back' main.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(file, (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' main.c locked \
