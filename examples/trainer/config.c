@@ -123,10 +123,9 @@ static bool read_value(struct reader *r, const struct config_key *key,
         return refuse(r, path, key);
     /* What is left of a longer list would not be printed, but sent and saved
        with the struct. */
-    memset(field, 0, config_items_offset(key) +
-           key->most * config_item_size(key));
+    memset(field, 0, config_item_at(key, key->most));
     for (;; count++) { /* ends: each round takes some of the text */
-        snprintf(item, sizeof item, "%s[%lu]", path, (unsigned long)count);
+        snprintf(item, sizeof item, "%s[%u]", path, count);
         item[CONFIG_PATH - 1] = 0;
         if (!next_event(r, item))
             return false;
@@ -135,8 +134,7 @@ static bool read_value(struct reader *r, const struct config_key *key,
         if (count == key->most)
             return fail_at(r, here(r), item, "more than %lu items",
                            (unsigned long)key->most);
-        if (!read_item(r, key, item, field + config_items_offset(key) +
-                       count * config_item_size(key)))
+        if (!read_item(r, key, item, field + config_item_at(key, count)))
             return false;
     }
     memcpy(field, &count, sizeof count);
@@ -244,10 +242,9 @@ static bool read_text(struct trainer_config *config,
     yaml_parser_delete(&r->parser);
     if (good) {
         *config = copy;
-        for (i = 0; i < config_key_count; i++) {
+        for (i = 0; i < config_key_count; i++)
             if (r->places[i].line != 0)
                 source->places[i] = r->places[i];
-        }
     }
     return good;
 }

@@ -82,10 +82,9 @@ static bool is_hidden(const unsigned char *text)
    and no line breaks, also those of Unicode, and no mark of byte order. */
 static bool is_printable(const char *text)
 {
-    for (; *text != 0; text++) {
+    for (; *text != 0; text++)
         if (is_hidden((const unsigned char *)text))
             return false;
-    }
     return true;
 }
 

@@ -75,9 +75,8 @@ void config_written_path(const struct config_key *key, bool nested,
 /* The number that a word of a TYPE_REAL stands for. */
 double config_word_value(const char *word);
 
-/* Where the items of a list begin, and how far apart they are. */
-size_t config_items_offset(const struct config_key *key);
-size_t config_item_size(const struct config_key *key);
+/* Where in a list an item is, in bytes. */
+size_t config_item_at(const struct config_key *key, uint32_t item);
 
 struct config_scalar {
     const char *text;   /* with a 0 after its length */
