@@ -4,6 +4,7 @@
 #include "checkpoint.h"
 #include "agree.h"
 #include "manifest.h"
+#include "memory.h"
 
 #include <cblas.h>
 #include <dirent.h>
@@ -64,16 +65,14 @@ static void remove_folder(const char *path)
 /* Reads a whole file of that size. */
 static unsigned char *read_file(const char *path, uint64_t size)
 {
-    unsigned char *bytes = (unsigned char *)malloc((size_t)size + 1);
+    unsigned char *bytes = memory_borrow((size_t)size + 1, 1);
     FILE *file = fopen(path, "rb");
-    int good = file && bytes && fread(bytes, 1, (size_t)size + 1, file) == size;
+    int good = file && fread(bytes, 1, (size_t)size + 1, file) == size;
 
     if (file)
         fclose(file);
-    if (good) {
-        bytes[size] = 0;
-        return bytes;
-    }
+    if (good)
+        return bytes; /* with a 0 at the end */
     free(bytes);
     return NULL;
 }
@@ -144,15 +143,12 @@ const char *checkpoint_save(run *r)
 {
     const char *dir = r->config.checkpoint.dir, *wrong = "";
     char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
-    manifest_part mine, *parts =
-        (manifest_part *)calloc((size_t)r->world, sizeof *parts);
-    unsigned char *state = (unsigned char *)malloc(feed_state_bytes(&r->feed));
+    manifest_part mine, *parts = memory_borrow((size_t)r->world, sizeof *parts);
+    unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
 
     snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
     snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
-    if (!parts || !state)
-        abort();
     if (r->rank == 0) {
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
@@ -225,9 +221,7 @@ static int manifest_share(const run *r, const char *name, manifest *m)
     }
     if (r->rank != 0) {
         m->size = (size_t)size;
-        m->text = (char *)calloc((size_t)size + 1, 1);
-        if (!m->text)
-            abort();
+        m->text = memory_borrow((size_t)size + 1, 1);
     }
     MPI_Bcast(m->text, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
     return 1;
@@ -275,11 +269,9 @@ static int needs(const run *r, const int *owner, int part, uint64_t *size)
 static const char *read_parts(run *r, const char *name, const manifest *m)
 {
     const int parts = manifest_parts(m);
-    int *owner = (int *)calloc(r->model.num_tensors, sizeof *owner), part;
+    int *owner = memory_borrow(r->model.num_tensors, sizeof *owner), part;
     const char *wrong = "";
 
-    if (!owner)
-        abort();
     if (parts < 1)
         wrong = "its manifest names no parts";
     else

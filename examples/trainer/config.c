@@ -267,7 +267,7 @@ bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file)
 {
     FILE *from = fopen(file, "rb");
-    char *text = (char *)malloc(SIZE + 1);
+    char *text = malloc(SIZE + 1);
     size_t size = 0;
     bool good = false;
 

@@ -268,12 +268,10 @@ static void resume(run *r)
 static void report(run *r)
 {
     uint64_t mine[MEMORY_KINDS], *all =
-        (uint64_t *)calloc((size_t)r->world, sizeof mine);
+        memory_borrow((size_t)r->world, sizeof mine);
     const uint64_t digest = run_digest(r);
     int kind, process;
 
-    if (!all)
-        abort();
     for (kind = 0; kind < MEMORY_KINDS; kind++)
         mine[kind] = memory_taken(kind);
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,

@@ -3,6 +3,7 @@
 
 #include "manifest.h"
 #include "agree.h"
+#include "memory.h"
 
 #include <cblas.h>
 #include <inttypes.h>
@@ -200,11 +201,9 @@ const char *manifest_restore(const manifest *m, run *r)
     const size_t bytes = feed_state_bytes(&r->feed);
     const char *sampler = manifest_find(m, "sampler");
     const char *scale = manifest_find(m, "loss_scale"), *wrong;
-    unsigned char *state = (unsigned char *)malloc(bytes + 1);
+    unsigned char *state = memory_borrow(bytes + 1, 1);
     size_t size;
 
-    if (!state)
-        abort();
     size = sampler ? from_hex(state, bytes + 1, sampler) : 0;
     wrong = feed_load(&r->feed, state, size, r->rank == 0);
     free(state);

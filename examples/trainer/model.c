@@ -93,11 +93,9 @@ static size_t longest_segment(const size_t *first, size_t segments)
 size_t model_activation_bytes(const model_shape *shape, size_t splits,
                               int half)
 {
-    size_t *first = (size_t *)calloc(shape->layers + 2, sizeof *first);
+    size_t *first = memory_borrow(shape->layers + 2, sizeof *first);
     size_t segments, bytes = 0, keep;
 
-    if (!first)
-        abort();
     segments = model_segments(shape->layers, splits, first);
     for (keep = 0; keep < KEEPS; keep++)
         bytes += block_keeps(shape, keep) *
@@ -115,28 +113,26 @@ static void kept_take(model *m, size_t count)
 {
     size_t b, keep;
 
-    m->kept = (model_kept *)memory_take(MEMORY_WORK, count, sizeof *m->kept);
+    m->kept = memory_take(MEMORY_WORK, count, sizeof *m->kept);
     for (b = 0; b < count; b++) {
         for (keep = 0; keep < KEEPS; keep++) {
             size_t size = block_keeps(&m->shape, keep);
             int halved = m->half && keep >= KEEP_NORM1;
 
             if (halved)
-                m->kept[b].halves[keep] = (uint16_t *)memory_take(
-                    MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
+                m->kept[b].halves[keep] =
+                    memory_take(MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
             m->kept[b].values[keep] =
-                halved && b > 0
-                    ? m->kept[0].values[keep]
-                    : (real *)memory_take(halved ? MEMORY_WORK
-                                                 : MEMORY_ACTIVATIONS,
-                                          size, sizeof(real));
+                !halved  ? memory_take(MEMORY_ACTIVATIONS, size, sizeof(real))
+                : b == 0 ? memory_take(MEMORY_WORK, size, sizeof(real))
+                         : m->kept[0].values[keep];
         }
     }
 }
 
 static real *take(size_t count)
 {
-    return (real *)memory_take(MEMORY_WORK, count, sizeof(real));
+    return memory_take(MEMORY_WORK, count, sizeof(real));
 }
 
 void model_init(model *m, const model_shape *shape, size_t splits, int half)
@@ -148,20 +144,17 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     m->shape = *shape;
     m->half = half;
     tensors_list(m);
-    m->weights = (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
-                                     sizeof(real));
-    m->used = half ? (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
-                                         sizeof(real))
-                   : m->weights;
+    m->weights = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
+    m->used = m->weights;
+    if (half)
+        m->used = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
 
-    m->first = (size_t *)memory_take(MEMORY_WORK, shape->layers + 2,
-                                     sizeof *m->first);
+    m->first = memory_take(MEMORY_WORK, shape->layers + 2, sizeof *m->first);
     m->segments = model_segments(shape->layers, splits, m->first);
-    m->inputs = (real **)memory_take(MEMORY_WORK, m->segments,
-                                     sizeof *m->inputs);
+    m->inputs = memory_take(MEMORY_WORK, m->segments, sizeof *m->inputs);
     for (s = 0; s + 1 < m->segments; s++)
-        m->inputs[s] = (real *)memory_take(MEMORY_ACTIVATIONS,
-                                           rows * shape->width, sizeof(real));
+        m->inputs[s] = memory_take(MEMORY_ACTIVATIONS, rows * shape->width,
+                                   sizeof(real));
     kept_take(m, longest_segment(m->first, m->segments));
 
     m->stream = take(rows * shape->width);

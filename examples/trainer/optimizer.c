@@ -48,13 +48,13 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     o->states = config->optimizer.algorithm == CONFIG_ADAMW ? 2
                 : config->optimizer.momentum > 0            ? 1
                                                             : 0;
-    o->norms = (double *)memory_take(MEMORY_WORK, m->num_tensors, 8);
+    o->norms = memory_take(MEMORY_WORK, m->num_tensors, 8);
     for (i = 0; i < o->states; i++) {
-        o->state[i] = (float **)memory_take(MEMORY_WORK, m->num_tensors,
-                                            sizeof(float *));
+        o->state[i] = memory_take(MEMORY_WORK, m->num_tensors,
+                                  sizeof(float *));
         for (t = 0; t < m->num_tensors; t++)
             if (is_stepped(o, t))
-                o->state[i][t] = (float *)memory_take(
+                o->state[i][t] = memory_take(
                     MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
     }
 }

@@ -49,15 +49,14 @@ void run_init(run *r)
     agree(text_open(&r->text, c), 1);
     agree(feed_init(&r->feed, &r->text, c), 1);
     model_from(&r->model, c);
-    r->owner = (int *)memory_take(MEMORY_WORK, r->model.num_tensors,
-                                  sizeof *r->owner);
+    r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
+                           sizeof *r->owner);
     reduce_owners(r->owner, &r->model, r->world);
     reduce_init(&r->reduce, &r->model, r->owner, config_zero_stage(c),
                 bucket_bytes(c), c->distributed.manual_gradient_reduction);
     optimizer_init(&r->optimizer, c, &r->model, r->owner);
     scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
-    r->leaves = (const unsigned char **)memory_take(
-        MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
+    r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
     r->log_hash = TEXT_HASH;
 }
 
@@ -143,8 +142,7 @@ double run_held_out(run *r)
 uint64_t run_digest(run *r)
 {
     const size_t count = r->model.num_tensors;
-    uint64_t *hashes =
-        (uint64_t *)memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
+    uint64_t *hashes = memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
     uint64_t digest;
     size_t t;
     int i;
