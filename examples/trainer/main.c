@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -125,8 +126,14 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One line that moves, for a terminal. mpirun gives every process a terminal
-   of its own, so launch.sh says whether there is a real one. */
+/* mpirun gives every process a terminal of its own, so launch.sh says whether
+   there is a real one. */
+static int has_terminal(void)
+{
+    return getenv("TRAINER_TERMINAL") != NULL;
+}
+
+/* One line that moves. */
 static void show_bar(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
@@ -137,7 +144,7 @@ static void show_bar(const run *r, double started, uint64_t first)
     char bar[21];
     int i;
 
-    if (r->rank != 0 || !getenv("TRAINER_TERMINAL"))
+    if (r->rank != 0 || !has_terminal())
         return;
     for (i = 0; i < 20; i++)
         bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
@@ -151,58 +158,49 @@ static void show_bar(const run *r, double started, uint64_t first)
     fflush(stdout);
 }
 
-/* Prints the end of the log on plain output as well. */
-static void say(const run *r, const char *line)
+/* A line for the log; shown: for people as well. */
+static void tell(run *r, int shown, const char *format, ...)
 {
-    if (r->rank == 0)
-        printf("%s%s\n", getenv("TRAINER_TERMINAL") ? "\n" : "", line);
+    char line[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    run_log(r, line);
+    if (shown && r->rank == 0)
+        printf("%s%s\n", has_terminal() ? "\n" : "", line);
     fflush(stdout);
 }
 
 /* ---- The run ---- */
 
-static void save(run *r)
-{
-    agree(checkpoint_save(r), 1);
-}
-
 static void take_step(run *r, double started, uint64_t first)
 {
-    char line[200];
     const char *words = "";
 
     if (!run_step(r, &words))
         agree(words, 1);
     show_bar(r, started, first);
-    if (r->step % (uint64_t)r->config.log_frequency != 0)
-        return;
-    snprintf(line, sizeof line,
+    if (r->step % (uint64_t)r->config.log_frequency == 0)
+        tell(r, !has_terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
              r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
              r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
-    run_log(r, "%s", line);
-    if (!getenv("TRAINER_TERMINAL"))
-        say(r, line);
 }
 
 static void end_epoch(run *r)
 {
     const uint64_t epoch = feed_epoch(&r->feed) + 1;
-    char words[128], line[200];
-    int exact = feed_end_epoch(&r->feed, words, sizeof words);
+    char words[128];
+    const int exact = feed_end_epoch(&r->feed, words, sizeof words);
 
-    snprintf(line, sizeof line, "epoch %" PRIu64 " done: %s", epoch, words);
-    run_log(r, "%s", line);
-    say(r, line);
+    tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
     agree(exact ? "" : words, 1);
     if (r->config.test_model && r->text.held > 0 &&
-        epoch % (uint64_t)r->config.test_every_num_epoch == 0) {
-        snprintf(line, sizeof line,
-                 "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
-                 run_held_out(r));
-        run_log(r, "%s", line);
-        say(r, line);
-    }
+        epoch % (uint64_t)r->config.test_every_num_epoch == 0)
+        tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
+             run_held_out(r));
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */
@@ -235,7 +233,7 @@ static void train(run *r)
         else
             take_step(r, started, first);
         if (is_due(r, ended))
-            save(r);
+            agree(checkpoint_save(r), 1);
     }
 }
 
@@ -251,8 +249,8 @@ static void resume(run *r)
         return;
     if (r->rank == 0)
         fprintf(stderr, "trainer: goes on from %s\n", name);
-    if (feed_step(&r->feed) == 0 || feed_step(&r->feed) ==
-            feed_steps(&r->feed) ||
+    if (feed_step(&r->feed) == 0 ||
+        feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
         return;
     if (r->rank == 0)
@@ -277,7 +275,7 @@ static void report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", getenv("TRAINER_TERMINAL") ? "\n" : "");
+        printf("%skilobytes", has_terminal() ? "\n" : "");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {

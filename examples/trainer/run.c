@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "schedule.h"
@@ -165,21 +164,15 @@ uint64_t run_digest(run *r)
     return digest;
 }
 
-void run_log(run *r, const char *format, ...)
+void run_log(run *r, const char *line)
 {
-    char line[256];
-    va_list list;
-    size_t size;
+    const size_t size = strlen(line);
 
-    va_start(list, format);
-    vsnprintf(line, sizeof line - 1, format, list);
-    va_end(list);
-    size = strlen(line);
-    line[size++] = '\n';
     r->log_hash = text_hash(r->log_hash, line, size);
-    r->log_bytes += size;
+    r->log_hash = text_hash(r->log_hash, "\n", 1);
+    r->log_bytes += size + 1;
     if (r->log) {
-        fwrite(line, 1, size, r->log);
+        fprintf(r->log, "%s\n", line);
         fflush(r->log);
     }
 }
