@@ -177,10 +177,10 @@ static void tell(run *r, int shown, const char *format, ...)
 
 static void take_step(run *r, double started, uint64_t first)
 {
-    const char *words = "";
+    const char *wrong = run_step(r);
 
-    if (!run_step(r, &words))
-        agree(words, 1);
+    if (*wrong)
+        agree(wrong, 1);
     show_bar(r, started, first);
     if (r->step % (uint64_t)r->config.log_frequency == 0)
         tell(r, !has_terminal(),

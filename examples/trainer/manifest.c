@@ -13,9 +13,9 @@
 
 /* ---- Lines ---- */
 
-static FILE *begin_text(char **text, size_t *size)
+static FILE *begin_text(char **out, size_t *size)
 {
-    FILE *to = open_memstream(text, size);
+    FILE *to = open_memstream(out, size);
 
     if (!to)
         abort();

@@ -137,7 +137,9 @@ static real *take(size_t count)
 
 void model_init(model *m, const model_shape *shape, size_t splits, int half)
 {
-    const size_t rows = shape->context, wide = block_widest(shape);
+    const size_t rows = shape->context;
+    const size_t wide = /* columns of the widest matrix inside of a block */
+        shape->mlp > 3 * shape->width ? shape->mlp : 3 * shape->width;
     size_t s;
 
     memset(m, 0, sizeof *m);

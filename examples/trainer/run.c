@@ -68,7 +68,7 @@ static uint64_t first_leaf(const run *r, int rank)
            (uint64_t)r->world;
 }
 
-int run_step(run *r, const char **words)
+const char *run_step(run *r)
 {
     const uint64_t first = first_leaf(r, r->rank);
     const uint64_t last = first_leaf(r, r->rank + 1);
@@ -96,15 +96,13 @@ int run_step(run *r, const char **words)
     /* A scale that small has been halved in vain: the loss itself is no
        number, and every step to come would be skipped. */
     if (reduce_overflowed(&r->reduce) &&
-        (!r->scaler.dynamic || scale < 1e-6)) {
-        *words = "a gradient has overflowed: lower the learning rate";
-        return 0;
-    }
+        (!r->scaler.dynamic || scale < 1e-6))
+        return "a gradient has overflowed: lower the learning rate";
     if (scaler_skips(&r->scaler, reduce_overflowed(&r->reduce)))
         r->skipped++;
     else
         optimizer_step(&r->optimizer, &r->reduce, r->rate);
-    return 1;
+    return "";
 }
 
 /* ---- What comes of it ---- */
