@@ -86,8 +86,8 @@ long() {
 }
 ! long || short=
 
-# ZeRO's stages, for every rule. They differ in where sums go, not in a rule: so
-# stage 1 is asked of two in the short form, with clipped gradients of all.
+# ZeRO's stages, for every rule. The stages differ in where sums go, and not in
+# the rule: the short form asks stage 1 of two rules only.
 sharded() { # KEY=VALUE...
     for rule in "$sgd" "$nesterov" "$larc" "$clip" "$adamw" "$norm"; do
         plain=$(digest 1 $rule $short "$@")
@@ -171,7 +171,7 @@ goes_on() { # STEP PROCESSES KEYS
         fail "another manifest: $(cut -c1-100 "$folder/differ")"
 }
 
-# SIGKILL some 0 to 23 steps on, at moments that nobody chose: to a process or to
+# SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
 # mpirun itself, and every second time as soon as a checkpoint is being written;
 # each time another number of processes goes on. The log that is compared has
 # every epoch's audit.
@@ -304,10 +304,9 @@ refused() { # SENTENCE KEY=VALUE...
     refusals=$((refusals + 1))
 }
 
-# A process opens no part but those with its own tensors: of three that go on
-# where three have saved, each opens one; of two, the first has nothing of
-# part 1 and the second nothing of part 0, by the sums of the sizes of a model
-# of a single block.
+# A process opens no part but those with its own tensors. Three have saved: of
+# three that go on, each opens one; of two, the first owns nothing of part 1
+# and the second nothing of part 0, in a model of a single block.
 parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
