@@ -344,7 +344,7 @@ opens() { # PARTS...
 # Bytes of the process that holds most, from the allocator, against the bars:
 # 4 bytes of momentum and 8 of sums for each weight.
 memory() {
-    for w in $(! long || echo 2 4) 8; do
+    for w in 4 $(! long || echo 2 8); do
         for way in "$zero" "$sdp $buffer=500"; do
             run $w "$folder/memory$w" $way $short >"$folder/said"
             awk -v w=$w -v weights=55584 -v largest=8192 -v "way=$way" '

@@ -13,7 +13,7 @@
 
 /* Two blocks have every kind of gradient; three can be cut into segments. */
 #ifdef TRAINER_DOUBLE
-static const model_shape shape = {2, 2, 16, 40, 12};
+static const model_shape shape = {2, 2, 16, 40, 8};
 #else
 static const model_shape shape = {3, 2, 16, 40, 12};
 #endif
