@@ -93,12 +93,10 @@ static const char *write_part(const run *r, const char *path,
     part->size = 0;
     part->hash = TEXT_HASH;
     for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-        const size_t bytes = tensor->size * sizeof(float);
+        const size_t bytes = r->model.tensors[t].size * sizeof(float);
 
-        for (i = -1; i < r->optimizer.states && r->owner[t] == r->rank; i++) {
-            const float *values = i < 0 ? r->model.weights + tensor->offset
-                                        : r->optimizer.state[i][t];
+        for (i = 0; i <= r->optimizer.states && r->owner[t] == r->rank; i++) {
+            const float *values = optimizer_array(&r->optimizer, t, i);
 
             fwrite(values, 1, bytes, file);
             part->hash = text_hash(part->hash, values, bytes);
@@ -238,14 +236,12 @@ static void take_part(run *r, const unsigned char *bytes, const int *owner,
     int i;
 
     for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
+        const size_t size = r->model.tensors[t].size * sizeof(float);
 
-        for (i = -1; i < r->optimizer.states && owner[t] == part; i++) {
+        for (i = 0; i <= r->optimizer.states && owner[t] == part; i++) {
             if (r->owner[t] == r->rank)
-                memcpy(i < 0 ? r->model.weights + tensor->offset
-                             : r->optimizer.state[i][t],
-                       bytes, tensor->size * sizeof(float));
-            bytes += tensor->size * sizeof(float);
+                memcpy(optimizer_array(&r->optimizer, t, i), bytes, size);
+            bytes += size;
         }
     }
 }

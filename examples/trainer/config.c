@@ -132,15 +132,13 @@ static bool read_value(struct reader *r, const struct config_key *key,
         if (r->event.type == YAML_SEQUENCE_END_EVENT)
             break;
         if (count == key->most)
-            return fail_at(r, here(r), item, "more than %lu items",
-                           (unsigned long)key->most);
+            return fail_at(r, here(r), item, "more than %u items", key->most);
         if (!read_item(r, key, item, field + config_item_at(key, count)))
             return false;
     }
     memcpy(field, &count, sizeof count);
     return count >= key->least ||
-           fail_at(r, start, path, "fewer than %lu items",
-                   (unsigned long)key->least);
+           fail_at(r, start, path, "fewer than %u items", key->least);
 }
 
 /* --- Keys ----------------------------------------------------------------- */

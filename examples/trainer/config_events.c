@@ -31,8 +31,8 @@ bool fail_at(struct reader *r, struct config_place at, const char *path,
     va_start(list, format);
     vsnprintf(sentence, sizeof sentence, format, list);
     va_end(list);
-    snprintf(r->source->error, sizeof r->source->error, "%s:%ld:%ld: %s%s%s",
-             r->name, (long)at.line, (long)at.column, path,
+    snprintf(r->source->error, sizeof r->source->error, "%s:%d:%d: %s%s%s",
+             r->name, at.line, at.column, path,
              path[0] != 0 ? ": " : "", sentence);
     return false;
 }
@@ -153,8 +153,8 @@ bool first_time(struct reader *r, struct config_place at, const char *path,
     const struct seen *before = shgetp_null(r->seen, same);
 
     if (before != NULL)
-        return fail_at(r, at, path, "given a second time, after line %ld",
-                       (long)before->value);
+        return fail_at(r, at, path, "given a second time, after line %d",
+                       before->value);
     shput(r->seen, same, at.line);
     return true;
 }

@@ -3,6 +3,7 @@
 #include "agree.h"
 #include "memory.h"
 
+#include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,10 +169,10 @@ int feed_end_epoch(feed *f, char *words, size_t size)
                                  &sum, counts.positions - counts.padded);
     }
     if (!exact)
-        snprintf(words, size, "the audit FAILED: %llu of %llu sequences",
-                 (unsigned long long)served, (unsigned long long)all);
+        snprintf(words, size, "the audit FAILED: %" PRIu64 " of %" PRIu64
+                 " sequences", served, all);
     else
-        snprintf(words, size, "%llu sequences%s", (unsigned long long)served,
+        snprintf(words, size, "%" PRIu64 " sequences%s", served,
                  whole ? ", each exactly once" : "");
     statesampler_mix_next(&f->mix, NULL, &count, &i);
     memset(f->audits, 0, sizeof f->audits);

@@ -188,19 +188,21 @@ static double clipping(optimizer *o, const reduce *r)
     return total < 1 ? total : 1;
 }
 
+float *optimizer_array(const optimizer *o, size_t tensor, int which)
+{
+    return which == 0 ? o->m->weights + o->m->tensors[tensor].offset
+                      : o->state[which - 1][tensor];
+}
+
 void optimizer_share(optimizer *o, int states)
 {
     size_t t;
     int i;
 
-    for (t = 0; t < o->m->num_tensors; t++) {
-        const model_tensor *tensor = o->m->tensors + t;
-
-        for (i = -1; i < (states ? o->states : 0); i++)
-            MPI_Bcast(i < 0 ? o->m->weights + tensor->offset : o->state[i][t],
-                      (int)tensor->size, MPI_FLOAT, o->owner[t],
-                      MPI_COMM_WORLD);
-    }
+    for (t = 0; t < o->m->num_tensors; t++)
+        for (i = 0; i <= (states ? o->states : 0); i++)
+            MPI_Bcast(optimizer_array(o, t, i), (int)o->m->tensors[t].size,
+                      MPI_FLOAT, o->owner[t], MPI_COMM_WORLD);
 }
 
 static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)

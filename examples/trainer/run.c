@@ -140,26 +140,22 @@ uint64_t run_digest(run *r)
 {
     const size_t count = r->model.num_tensors;
     uint64_t *hashes = memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
-    uint64_t digest;
     size_t t;
     int i;
 
     for (t = 0; t < count; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-
         if (r->owner[t] != r->rank)
             continue;
-        hashes[t] = text_hash(TEXT_HASH, r->model.weights + tensor->offset,
-                              tensor->size * sizeof(float));
-        for (i = 0; i < r->optimizer.states; i++)
-            hashes[t] = text_hash(hashes[t], r->optimizer.state[i][t],
-                                  tensor->size * sizeof(float));
+        hashes[t] = TEXT_HASH;
+        for (i = 0; i <= r->optimizer.states; i++)
+            hashes[t] = text_hash(hashes[t],
+                                  optimizer_array(&r->optimizer, t, i),
+                                  r->model.tensors[t].size * sizeof(float));
     }
     hashes[count] = r->rank == 0 ? r->log_hash : 0;
     MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count + 1, MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
-    digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
-    return digest;
+    return text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
 }
 
 void run_log(run *r, const char *line)

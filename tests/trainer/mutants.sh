@@ -56,7 +56,7 @@ fault 'a product'\''s shape follows W' kernels.c processes \
         s/ rows, outputs, inputs, 1);/ w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, (matrix){weight, inputs, 1}, rows - w, outputs, inputs, 1);/
     }'
 fault 'momentum is not saved' checkpoint.c elsewhere \
-    's/: r->optimizer.state\[i\]\[t\];/: r->model.weights + tensor->offset;/'
+    '/ \*values = /s/, t, i)/, t, 0)/'
 fault 'the sampler state is not restored' manifest.c elsewhere \
     's/wrong = feed_load(.*/wrong = size ? "" : "x";/'
 fault 'the scale is not saved' manifest.c elsewhere \
