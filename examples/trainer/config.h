@@ -12,7 +12,7 @@
 
    The names are those of VISSL's configuration, in small letters. The struct
    holds no pointers: process 0 reads, and MPI_Bcast of its bytes tells the
-   others. config.c has the table of all keys, with defaults and ranges, and
+   others. config_table.c has the table of all keys, with defaults and ranges;
    `--keys` prints it. A key that the trainer would not obey is unknown. */
 #ifndef TRAINER_CONFIG_H
 #define TRAINER_CONFIG_H

@@ -246,7 +246,7 @@ void reduce_no_leaf(reduce *r)
 
 void reduce_finish(reduce *r)
 {
-    while (r->stage < 2 && r->begun < arrlenu(r->buckets)) /* adds one each time */
+    while (r->stage < 2 && r->begun < arrlenu(r->buckets)) /* adds one */
         bucket_begin(r);
     if (r->stage < 2)
         MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);
