@@ -2,38 +2,52 @@
 #include "agree.h"
 
 #include <mpi.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int agree_or_tell(const char *complaint, char text[AGREE_TEXT])
+static char words[1200];
+
+const char *complain(const char *format, ...)
+{
+    char text[sizeof words];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    memcpy(words, text, sizeof words);
+    return words;
+}
+
+const char *agree_on(const char *complaint)
 {
     int rank, world, mine, first;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
-    mine = complaint && complaint[0] ? rank : world;
+    mine = *complaint ? rank : world;
     MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    text[0] = 0;
     if (first == world)
-        return 1;
+        return "";
     if (first == rank)
-        snprintf(text, AGREE_TEXT, "%s", complaint);
-    MPI_Bcast(text, AGREE_TEXT, MPI_CHAR, first, MPI_COMM_WORLD);
-    return 0;
+        complain("%s", complaint);
+    MPI_Bcast(words, sizeof words, MPI_CHAR, first, MPI_COMM_WORLD);
+    return words;
 }
 
 void agree(const char *complaint, int status)
 {
-    char text[AGREE_TEXT];
     int rank;
 
-    if (agree_or_tell(complaint, text))
+    complaint = agree_on(complaint);
+    if (!*complaint)
         return;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
         fflush(stdout);
-        fprintf(stderr, "trainer: %s\n", text);
+        fprintf(stderr, "trainer: %s\n", complaint);
     }
     MPI_Finalize();
     exit(status);

@@ -2,18 +2,21 @@
 
    MPI's processes wait for each other in every collective call. A process that
    simply left would keep the others waiting for ever; so all of them tell each
-   other how it went, at points that all of them reach, and leave together. */
+   other how it went, at points that all of them reach, and leave together. A
+   complaint is a sentence; "" where all is well. */
 #ifndef TRAINER_AGREE_H
 #define TRAINER_AGREE_H
 
-enum { AGREE_TEXT = 1200 };
+/* Puts a complaint into words, in one place: the next one takes it. The one
+   before may be among the arguments. */
+const char *complain(const char *format, ...);
 
-/* To be called by all. complaint: NULL or "" where all is well. If one has a
-   complaint, process 0 prints the first one's, and all end with this status. */
+/* To be called by all. Returns the first process's complaint that has one, the
+   same on all; it stands until the next one is put into words. */
+const char *agree_on(const char *complaint);
+
+/* The same, but where there is one, process 0 prints it and all end with this
+   status. */
 void agree(const char *complaint, int status);
-
-/* The same, but nobody ends: whether all is well; otherwise text is the first
-   complaint, on all processes. */
-int agree_or_tell(const char *complaint, char text[AGREE_TEXT]);
 
 #endif

@@ -4,6 +4,7 @@
 #include "checkpoint.h"
 #include "agree.h"
 #include "manifest.h"
+#include "memory.h"
 
 #include <cblas.h>
 #include <dirent.h>
@@ -17,22 +18,10 @@
 
 enum { PATH_BYTES = CONFIG_STRING + 96, NAME = 17 /* "step-" and 12 digits */ };
 
-static char complaint[AGREE_TEXT];
-
 /* Returns the complaint, with what the system says. */
 static const char *cannot(const char *what, const char *path)
 {
-    snprintf(complaint, sizeof complaint, "cannot %s %s: %s", what, path,
-             strerror(errno));
-    return complaint;
-}
-
-/* Agrees on how it went: the same answer on all processes. */
-static const char *settle(const char *wrong)
-{
-    static char words[AGREE_TEXT];
-
-    return agree_or_tell(wrong, words) ? "" : words;
+    return complain("cannot %s %s: %s", what, path, strerror(errno));
 }
 
 /* ---- Files ---- */
@@ -76,16 +65,14 @@ static void remove_folder(const char *path)
 /* Reads a whole file of that size. */
 static unsigned char *read_file(const char *path, uint64_t size)
 {
-    unsigned char *bytes = (unsigned char *)malloc((size_t)size + 1);
+    unsigned char *bytes = memory_borrow((size_t)size + 1, 1);
     FILE *file = fopen(path, "rb");
-    int good = file && bytes && fread(bytes, 1, (size_t)size + 1, file) == size;
+    int good = file && fread(bytes, 1, (size_t)size + 1, file) == size;
 
     if (file)
         fclose(file);
-    if (good) {
-        bytes[size] = 0;
-        return bytes;
-    }
+    if (good)
+        return bytes; /* with a 0 at the end */
     free(bytes);
     return NULL;
 }
@@ -106,12 +93,10 @@ static const char *write_part(const run *r, const char *path,
     part->size = 0;
     part->hash = TEXT_HASH;
     for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-        const size_t bytes = tensor->size * sizeof(float);
+        const size_t bytes = r->model.tensors[t].size * sizeof(float);
 
-        for (i = -1; i < r->optimizer.states && r->owner[t] == r->rank; i++) {
-            const float *values = i < 0 ? r->model.weights + tensor->offset
-                                        : r->optimizer.state[i][t];
+        for (i = 0; i <= r->optimizer.states && r->owner[t] == r->rank; i++) {
+            const float *values = optimizer_array(&r->optimizer, t, i);
 
             fwrite(values, 1, bytes, file);
             part->hash = text_hash(part->hash, values, bytes);
@@ -156,15 +141,12 @@ const char *checkpoint_save(run *r)
 {
     const char *dir = r->config.checkpoint.dir, *wrong = "";
     char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
-    manifest_part mine, *parts =
-        (manifest_part *)calloc((size_t)r->world, sizeof *parts);
-    unsigned char *state = (unsigned char *)malloc(feed_state_bytes(&r->feed));
+    manifest_part mine, *parts = memory_borrow((size_t)r->world, sizeof *parts);
+    unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
 
     snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
     snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
-    if (!parts || !state)
-        abort();
     if (r->rank == 0) {
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
@@ -172,11 +154,11 @@ const char *checkpoint_save(run *r)
         if (ferror(r->log) || fsync(fileno(r->log)) != 0)
             wrong = cannot("write the log in", dir);
     }
-    wrong = settle(wrong);
+    wrong = agree_on(wrong);
     if (!*wrong)
-        wrong = settle(write_part(r, path, &mine));
+        wrong = agree_on(write_part(r, path, &mine));
     if (!*wrong)
-        wrong = settle(feed_save(&r->feed, state));
+        wrong = agree_on(feed_save(&r->feed, state));
     if (!*wrong) {
         MPI_Gather(&mine, sizeof mine, MPI_BYTE, parts, sizeof mine, MPI_BYTE,
                    0, MPI_COMM_WORLD);
@@ -184,7 +166,7 @@ const char *checkpoint_save(run *r)
             wrong = write_manifest(r, folder, parts, state);
             wrong = *wrong ? wrong : commit(r, folder, name);
         }
-        wrong = settle(wrong);
+        wrong = agree_on(wrong);
     }
     free(parts);
     free(state);
@@ -237,9 +219,7 @@ static int manifest_share(const run *r, const char *name, manifest *m)
     }
     if (r->rank != 0) {
         m->size = (size_t)size;
-        m->text = (char *)calloc((size_t)size + 1, 1);
-        if (!m->text)
-            abort();
+        m->text = memory_borrow((size_t)size + 1, 1);
     }
     MPI_Bcast(m->text, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
     return 1;
@@ -256,14 +236,12 @@ static void take_part(run *r, const unsigned char *bytes, const int *owner,
     int i;
 
     for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
+        const size_t size = r->model.tensors[t].size * sizeof(float);
 
-        for (i = -1; i < r->optimizer.states && owner[t] == part; i++) {
+        for (i = 0; i <= r->optimizer.states && owner[t] == part; i++) {
             if (r->owner[t] == r->rank)
-                memcpy(i < 0 ? r->model.weights + tensor->offset
-                             : r->optimizer.state[i][t],
-                       bytes, tensor->size * sizeof(float));
-            bytes += tensor->size * sizeof(float);
+                memcpy(optimizer_array(&r->optimizer, t, i), bytes, size);
+            bytes += size;
         }
     }
 }
@@ -287,11 +265,9 @@ static int needs(const run *r, const int *owner, int part, uint64_t *size)
 static const char *read_parts(run *r, const char *name, const manifest *m)
 {
     const int parts = manifest_parts(m);
-    int *owner = (int *)calloc(r->model.num_tensors, sizeof *owner), part;
+    int *owner = memory_borrow(r->model.num_tensors, sizeof *owner), part;
     const char *wrong = "";
 
-    if (!owner)
-        abort();
     if (parts < 1)
         wrong = "its manifest names no parts";
     else
@@ -308,35 +284,14 @@ static const char *read_parts(run *r, const char *name, const manifest *m)
                  name, part);
         bytes = read_file(path, size);
         if (bytes && manifest_part_at(m, part, &is) && is.size == size &&
-            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash) {
+            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash)
             take_part(r, bytes, owner, part);
-        } else {
-            snprintf(complaint, sizeof complaint,
-                     "part%d is missing, cut or changed", part);
-            wrong = complaint;
-        }
+        else
+            wrong = complain("part%d is missing, cut or changed", part);
         free(bytes);
     }
     free(owner);
     return wrong;
-}
-
-/* Each tensor was read by its owner. */
-static void hand_out(run *r)
-{
-    size_t t;
-    int i;
-
-    for (t = 0; t < r->model.num_tensors; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-
-        MPI_Bcast(r->model.weights + tensor->offset, (int)tensor->size,
-                  MPI_FLOAT, r->owner[t], MPI_COMM_WORLD);
-        for (i = 0; i < r->optimizer.states && !r->optimizer.sharded; i++)
-            MPI_Bcast(r->optimizer.state[i][t], (int)tensor->size, MPI_FLOAT,
-                      r->owner[t], MPI_COMM_WORLD);
-    }
-    model_changed(&r->model);
 }
 
 /* Returns "" or why this one is no good. A checkpoint of another run ends the
@@ -351,11 +306,13 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
-        wrong = settle(read_parts(r, name, &m));
+        wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
-    if (!*wrong)
-        hand_out(r);
+    if (!*wrong) { /* each tensor was read by its owner */
+        optimizer_share(&r->optimizer, !r->optimizer.sharded);
+        model_changed(&r->model);
+    }
     blas = *wrong ? NULL : manifest_find(&m, "blas");
     if (r->rank == 0 && blas &&
         (strncmp(blas, openblas_get_corename(),
@@ -370,7 +327,6 @@ static const char *load_one(run *r, const char *name, int *other)
 
 const char *checkpoint_load(run *r, char name[64])
 {
-    static char words[2 * AGREE_TEXT];
     const char *wrong, *dir = r->config.checkpoint.dir;
     int64_t skip = r->config.checkpoint.latest_checkpoint_resume_file_num - 1;
     char before[64] = "";
@@ -390,17 +346,12 @@ const char *checkpoint_load(run *r, char name[64])
         wrong = load_one(r, name, &other);
         if (!*wrong)
             return "";
-        if (other) {
-            snprintf(words, sizeof words, "cannot go on from %s/%s: %s", dir,
-                     name, wrong);
-            return words;
-        }
+        if (other)
+            return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
             fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
                     wrong);
     }
-    if (found == 0)
-        return "";
-    snprintf(words, sizeof words, "no whole checkpoint is left in %s", dir);
-    return words;
+    return found == 0 ? ""
+                      : complain("no whole checkpoint is left in %s", dir);
 }

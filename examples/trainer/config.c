@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,14 +36,12 @@ static bool unknown_key(struct reader *r, struct config_place at,
     char nearest[CONFIG_PATH];
     const struct config_key *found;
 
-    if (!config_nearest(path, table, count, nearest)) {
+    if (!config_nearest(path, table, count, nearest))
         return fail_at(r, at, path, "unknown key; --keys prints all");
-    }
     found = config_find_key(table, count, nearest);
-    if (found != NULL) {
+    if (found != NULL)
         config_written_path(found, config_is_nested(path), nearest,
                             sizeof nearest);
-    }
     return fail_at(r, at, path, "unknown key; the nearest one is %s", nearest);
 }
 
@@ -58,13 +57,11 @@ static bool check_curve(struct reader *r, struct config_place at,
         bool needed = given[0] ? config_curve_needs(curve->name, name)
                                : i == 0;
 
-        if (needed && !given[i]) {
+        if (needed && !given[i])
             return fail_at(r, at, path, "lacks %s", name);
-        }
-        if (!needed && given[i]) {
+        if (!needed && given[i])
             return fail_at(r, at, path,
                            "a schedule of this name has no use for %s", name);
-        }
     }
     return true;
 }
@@ -77,28 +74,24 @@ static bool read_curve(struct reader *r, const char *path,
     struct config_place at;
     bool given[16] = {false};
 
-    if (r->event.type != YAML_MAPPING_START_EVENT) {
+    if (r->event.type != YAML_MAPPING_START_EVENT)
         return must_be(r, path,
                        "a schedule, as {name: constant, value: 0.1}");
-    }
     memset(curve, 0, sizeof *curve);
     while (next_key(r, path, whole, &at)) { /* ends: some text is taken */
         const struct config_key *key;
 
-        if (whole[0] == 0) {
+        if (whole[0] == 0)
             return check_curve(r, start, path, given, curve);
-        }
         key = config_find_key(config_curve_table, config_curve_count,
                               whole + strlen(path) + 1);
-        if (key == NULL) {
+        if (key == NULL)
             return unknown_key(r, at, whole, config_curve_table,
                                config_curve_count);
-        }
         given[key - config_curve_table] = true;
         if (!first_time(r, at, whole, whole) || !next_event(r, whole) ||
-            !read_value(r, key, whole, curve)) {
+            !read_value(r, key, whole, curve))
             return false;
-        }
     }
     return false;
 }
@@ -109,9 +102,8 @@ static bool read_item(struct reader *r, const struct config_key *key,
     struct config_scalar s = scalar_here(r);
     struct config_key one = *key;
 
-    if (key->type == TYPE_CURVES) {
+    if (key->type == TYPE_CURVES)
         return read_curve(r, path, (struct config_curve *)(void *)out);
-    }
     one.most = 0; /* What an item must be, not what the list must be. */
     return (r->event.type != YAML_SEQUENCE_START_EVENT &&
             r->event.type != YAML_MAPPING_START_EVENT &&
@@ -125,38 +117,28 @@ static bool read_value(struct reader *r, const struct config_key *key,
     char *field = (char *)base + key->offset, item[CONFIG_PATH + 16];
     uint32_t count = 0;
 
-    if (key->most == 0) {
+    if (key->most == 0)
         return read_item(r, key, path, field);
-    }
-    if (r->event.type != YAML_SEQUENCE_START_EVENT) {
+    if (r->event.type != YAML_SEQUENCE_START_EVENT)
         return refuse(r, path, key);
-    }
     /* What is left of a longer list would not be printed, but sent and saved
        with the struct. */
-    memset(field, 0, config_items_offset(key) +
-           key->most * config_item_size(key));
+    memset(field, 0, config_item_at(key, key->most));
     for (;; count++) { /* ends: each round takes some of the text */
-        snprintf(item, sizeof item, "%s[%lu]", path, (unsigned long)count);
+        snprintf(item, sizeof item, "%s[%u]", path, count);
         item[CONFIG_PATH - 1] = 0;
-        if (!next_event(r, item)) {
+        if (!next_event(r, item))
             return false;
-        }
-        if (r->event.type == YAML_SEQUENCE_END_EVENT) {
+        if (r->event.type == YAML_SEQUENCE_END_EVENT)
             break;
-        }
-        if (count == key->most) {
-            return fail_at(r, here(r), item, "more than %lu items",
-                           (unsigned long)key->most);
-        }
-        if (!read_item(r, key, item, field + config_items_offset(key) +
-                       count * config_item_size(key))) {
+        if (count == key->most)
+            return fail_at(r, here(r), item, "more than %u items", key->most);
+        if (!read_item(r, key, item, field + config_item_at(key, count)))
             return false;
-        }
     }
     memcpy(field, &count, sizeof count);
     return count >= key->least ||
-           fail_at(r, start, path, "fewer than %lu items",
-                   (unsigned long)key->least);
+           fail_at(r, start, path, "fewer than %u items", key->least);
 }
 
 /* --- Keys ----------------------------------------------------------------- */
@@ -169,20 +151,17 @@ static bool read_path(struct reader *r, struct config_place at,
 {
     const struct config_key *key = config_find_main_key(path);
 
-    if (key == NULL && !config_is_section(path)) {
+    if (key == NULL && !config_is_section(path))
         return unknown_key(r, at, path, config_key_table, config_key_count);
-    }
-    if (!first_time(r, at, path, key != NULL ? key->path : path)) {
+    if (!first_time(r, at, path, key != NULL ? key->path : path))
         return false;
-    }
     if (key != NULL) {
         at.nested = config_is_nested(path);
         r->places[key - config_key_table] = at;
     }
     /* An argument's value is where its text begins. */
-    if (!(r->argument && r->num_seen == 1) && !next_event(r, path)) {
+    if (!(r->argument && shlen(r->seen) == 1) && !next_event(r, path))
         return false;
-    }
     return key != NULL ? read_value(r, key, path, r->config)
                        : read_section(r, path);
 }
@@ -192,23 +171,20 @@ static bool read_section(struct reader *r, const char *path)
     char whole[CONFIG_PATH];
     struct config_place at;
 
-    if (r->event.type != YAML_MAPPING_START_EVENT) {
+    if (r->event.type != YAML_MAPPING_START_EVENT)
         return must_be(r, path, "keys with values");
-    }
     while (next_key(r, path, whole, &at)) { /* ends: some text is taken */
-        if (whole[0] == 0) {
+        if (whole[0] == 0)
             return true;
-        }
-        if (r->num_seen == 0 && strcmp(whole, "config") == 0) {
+        if (shlen(r->seen) == 0 && strcmp(whole, "config") == 0) {
             /* VISSL's own files have one root key. */
             return first_time(r, at, whole, whole) && next_event(r, "") &&
                    read_section(r, "") && next_event(r, "") &&
                    (r->event.type == YAML_MAPPING_END_EVENT ||
                     fail_at(r, here(r), "", "a key beside config"));
         }
-        if (!read_path(r, at, whole)) {
+        if (!read_path(r, at, whole))
             return false;
-        }
     }
     return false;
 }
@@ -220,21 +196,17 @@ static bool read_all(struct reader *r, const char *path)
 {
     const struct config_place beginning = {1, 1, 1, 0};
 
-    if (r->size > SIZE) {
+    if (r->size > SIZE)
         return fail_at(r, here(r), path, "longer than 65,536 bytes");
-    }
     /* The stream begins, then the document, if there is one. */
-    if (!next_event(r, path) || !next_event(r, path)) {
+    if (!next_event(r, path) || !next_event(r, path))
         return false;
-    }
-    if (r->event.type != YAML_STREAM_END_EVENT && !next_event(r, path)) {
+    if (r->event.type != YAML_STREAM_END_EVENT && !next_event(r, path))
         return false;
-    }
     if (path[0] != 0 ? !read_path(r, beginning, path)
                      : r->event.type != YAML_STREAM_END_EVENT &&
-                           !read_section(r, "")) {
+                           !read_section(r, ""))
         return false;
-    }
     while (r->event.type != YAML_STREAM_END_EVENT) {
         if (!next_event(r, path)) { /* ends: it is the last event */
             return false;
@@ -256,22 +228,21 @@ static bool read_text(struct trainer_config *config,
     r->source = source;
     r->text = text;
     r->size = size;
-    if (!yaml_parser_initialize(&r->parser)) {
+    if (!yaml_parser_initialize(&r->parser))
         return fail_at(r, here(r), path, "out of memory");
-    }
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
                                  size);
+    sh_new_strdup(r->seen);
     good = read_all(r, path);
+    shfree(r->seen);
     yaml_event_delete(&r->event);
     yaml_parser_delete(&r->parser);
     if (good) {
         *config = copy;
-        for (i = 0; i < config_key_count; i++) {
-            if (r->places[i].line != 0) {
+        for (i = 0; i < config_key_count; i++)
+            if (r->places[i].line != 0)
                 source->places[i] = r->places[i];
-            }
-        }
     }
     return good;
 }
@@ -284,9 +255,8 @@ bool config_read_text(struct trainer_config *config,
 
     memset(&r, 0, sizeof r);
     r.name = name;
-    if (!read_text(config, source, &r, "", text, size)) {
+    if (!read_text(config, source, &r, "", text, size))
         return false;
-    }
     snprintf(source->file, sizeof source->file, "%s", name);
     return true;
 }
@@ -295,23 +265,20 @@ bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file)
 {
     FILE *from = fopen(file, "rb");
-    char *text = (char *)malloc(SIZE + 1);
+    char *text = malloc(SIZE + 1);
     size_t size = 0;
     bool good = false;
 
     errno = from == NULL ? errno : 0;
-    if (from != NULL && text != NULL) {
+    if (from != NULL && text != NULL)
         size = fread(text, 1, SIZE + 1, from);
-    }
-    if (from == NULL || text == NULL || ferror(from)) {
+    if (from == NULL || text == NULL || ferror(from))
         snprintf(source->error, sizeof source->error, "%s: cannot be read: %s",
                  file, strerror(errno));
-    } else {
+    else
         good = config_read_text(config, source, file, text, size);
-    }
-    if (from != NULL) {
+    if (from != NULL)
         fclose(from);
-    }
     free(text);
     return good;
 }

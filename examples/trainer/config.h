@@ -12,7 +12,7 @@
 
    The names are those of VISSL's configuration, in small letters. The struct
    holds no pointers: process 0 reads, and MPI_Bcast of its bytes tells the
-   others. config.c has the table of all keys, with defaults and ranges, and
+   others. config_table.c has the table of all keys, with defaults and ranges;
    `--keys` prints it. A key that the trainer would not obey is unknown. */
 #ifndef TRAINER_CONFIG_H
 #define TRAINER_CONFIG_H
@@ -209,6 +209,10 @@ bool config_check(struct trainer_config *config, struct config_source *source,
 
 /* Prints YAML that config_read reads back to the same, every key in it. */
 void config_print(const struct trainer_config *config, FILE *to);
+
+/* Prints the value of one key, as it stands there. */
+void config_print_key(const struct trainer_config *config, const char *path,
+                      FILE *to);
 
 /* Prints every key with type, default, range and meaning: KEYS.md. */
 void config_keys(FILE *to);

@@ -1,5 +1,6 @@
 /* config_check.c - what keys must be together. A rule is a function; the list
    of them stands at the end. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct check {
 
 #define LR "OPTIMIZER.param_schedulers.lr."
 #define BASE "OPTIMIZER.base_optimizer.name"
-#define NEEDS_ITEMS "it needs %lu items, one for each "
+#define NEEDS_ITEMS "it needs %u items, one for each "
 #define SPLITS \
     "MODEL.ACTIVATION_CHECKPOINTING.NUM_ACTIVATION_CHECKPOINTING_SPLITS"
 
@@ -22,11 +23,6 @@ static const struct config_place *place_of(const struct check *c,
                                            const char *path)
 {
     return &c->source->places[config_key_number(path)];
-}
-
-static bool given(const struct check *c, const char *path)
-{
-    return place_of(c, path)->line != 0;
 }
 
 /* Names the key, and where it was given, if it was. Always false. */
@@ -40,13 +36,10 @@ static bool fail(struct check *c, const char *path, const char *format, ...)
     va_start(list, format);
     vsnprintf(sentence, sizeof sentence, format, list);
     va_end(list);
-    if (place->argument != 0 || file[0] == 0) {
+    if (place->argument != 0 || file[0] == 0)
         file = "command line";
-    }
-    if (place->line != 0) {
-        snprintf(where, sizeof where, ":%ld:%ld", (long)place->line,
-                 (long)place->column);
-    }
+    if (place->line != 0)
+        snprintf(where, sizeof where, ":%d:%d", place->line, place->column);
     config_written_path(&config_key_table[config_key_number(path)],
                         place->nested != 0, written, sizeof written);
     snprintf(c->source->error, sizeof c->source->error, "%s%s: %s: %s", file,
@@ -58,65 +51,51 @@ static bool fail(struct check *c, const char *path, const char *format, ...)
 
 static bool check_nesting(struct check *c)
 {
+    const bool zero = c->config->optimizer.name == CONFIG_ZERO;
     uint32_t i;
 
-    if (c->config->optimizer.name == CONFIG_ZERO) {
-        if (!given(c, BASE)) {
-            return fail(c, "OPTIMIZER.name",
-                        "zero needs base_optimizer.name, the optimizer that "
-                        "it shards");
-        }
-        return true;
-    }
-    for (i = 0; i < config_key_count; i++) {
-        if (c->source->places[i].nested != 0) {
+    if (zero && place_of(c, BASE)->line == 0)
+        return fail(c, "OPTIMIZER.name", "zero needs base_optimizer.name, the "
+                    "optimizer that it shards");
+    for (i = 0; !zero && i < config_key_count; i++)
+        if (c->source->places[i].nested != 0)
             return fail(c, config_key_table[i].path,
                         "base_optimizer needs OPTIMIZER.name: zero");
-        }
-    }
     return true;
 }
 
 static bool check_zero(struct check *c)
 {
-    bool zero = c->config->optimizer.name == CONFIG_ZERO;
+    struct trainer_config *config = c->config;
+    const bool zero = config->optimizer.name == CONFIG_ZERO;
+    const bool sdp = config->model.sharded_ddp_setup.use_sdp;
 
-    if (given(c, "OPTIMIZER.use_zero") && !c->config->optimizer.use_zero) {
-        if (zero) {
-            return fail(c, "OPTIMIZER.use_zero",
-                        "False, but OPTIMIZER.name is zero");
-        }
-        if (c->config->model.sharded_ddp_setup.use_sdp) {
-            return fail(c, "OPTIMIZER.use_zero",
-                        "False, but MODEL.SHARDED_DDP_SETUP.USE_SDP needs "
-                        "ZeRO");
-        }
-    }
-    if (zero || c->config->model.sharded_ddp_setup.use_sdp) {
-        c->config->optimizer.use_zero = true;
-    }
-    if (!zero) {
-        c->config->optimizer.algorithm = c->config->optimizer.name;
-    }
+    if (!config->optimizer.use_zero && (zero || sdp) &&
+        place_of(c, "OPTIMIZER.use_zero")->line != 0)
+        return fail(c, "OPTIMIZER.use_zero", "False, but %s",
+                    zero ? "OPTIMIZER.name is zero"
+                         : "MODEL.SHARDED_DDP_SETUP.USE_SDP needs ZeRO");
+    if (zero || sdp)
+        config->optimizer.use_zero = true;
+    if (!zero)
+        config->optimizer.algorithm = config->optimizer.name;
     return true;
 }
 
 static bool check_sgd(struct check *c)
 {
-    bool sgd = c->config->optimizer.algorithm == CONFIG_SGD;
+    const struct trainer_config *config = c->config;
+    const bool sgd = config->optimizer.algorithm == CONFIG_SGD;
 
-    if (c->config->optimizer.use_larc && !sgd) {
+    if (config->optimizer.use_larc && !sgd)
         return fail(c, "OPTIMIZER.use_larc",
                     "LARC is for sgd only, and the optimizer is adamw");
-    }
-    if (c->config->optimizer.nesterov && !sgd) {
+    if (config->optimizer.nesterov && !sgd)
         return fail(c, "OPTIMIZER.nesterov",
                     "nesterov is for sgd only, and the optimizer is adamw");
-    }
-    if (c->config->optimizer.nesterov && c->config->optimizer.momentum == 0) {
+    if (config->optimizer.nesterov && config->optimizer.momentum == 0)
         return fail(c, "OPTIMIZER.nesterov",
                     "nesterov needs a momentum above 0");
-    }
     return true;
 }
 
@@ -142,115 +121,97 @@ static bool check_curve(struct check *c, const char *path,
     uint32_t i;
 
     if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
-        begins_with_zero(curve)) {
+        begins_with_zero(curve))
         return fail(c, LR "auto_lr_scaling.auto_scale",
                     "the first rate is 0, and no factor makes it another");
-    }
-    if (curve->name != CONFIG_MULTISTEP) {
+    if (curve->name != CONFIG_MULTISTEP)
         return true;
-    }
-    if (curve->values.count != milestones->count + 1) {
-        return fail(c, path, "multistep needs %lu milestones for %lu values, "
-                    "not %lu", (unsigned long)curve->values.count - 1,
-                    (unsigned long)curve->values.count,
-                    (unsigned long)milestones->count);
-    }
+    if (curve->values.count != milestones->count + 1)
+        return fail(c, path, "multistep needs %u milestones for %u values, "
+                    "not %u", curve->values.count - 1, curve->values.count,
+                    milestones->count);
     for (i = 0; i < milestones->count; i++) {
-        if (i > 0 && milestones->items[i] <= milestones->items[i - 1]) {
-            return fail(c, path, "milestone %lld must be above %lld",
-                        (long long)milestones->items[i],
-                        (long long)milestones->items[i - 1]);
-        }
-        if (milestones->items[i] >= c->config->optimizer.num_epochs) {
-            return fail(c, path, "milestone %lld is never reached in %lld "
-                        "epochs", (long long)milestones->items[i],
-                        (long long)c->config->optimizer.num_epochs);
-        }
+        const int64_t *at = milestones->items + i;
+
+        if (i > 0 && at[0] <= at[-1])
+            return fail(c, path, "milestone %" PRId64 " must be above %" PRId64,
+                        at[0], at[-1]);
+        if (at[0] >= c->config->optimizer.num_epochs)
+            return fail(c, path, "milestone %" PRId64 " is never reached in %"
+                        PRId64 " epochs", at[0],
+                        c->config->optimizer.num_epochs);
     }
     return true;
 }
 
 static bool check_composite(struct check *c)
 {
-    uint32_t count = c->config->optimizer.lr.schedulers.count, i;
+    const uint32_t count = c->config->optimizer.lr.schedulers.count;
     const struct config_numbers *lengths = &c->config->optimizer.lr.lengths;
-    uint32_t scalings = c->config->optimizer.lr.interval_scaling.count;
+    const uint32_t scalings = c->config->optimizer.lr.interval_scaling.count;
     double sum = 0;
+    uint32_t i;
 
-    if (count == 0) {
+    if (count == 0)
         return fail(c, LR "schedulers", "composite needs at least one");
-    }
-    if (lengths->count != count) {
-        return fail(c, LR "lengths", NEEDS_ITEMS "scheduler, not %lu",
-                    (unsigned long)count, (unsigned long)lengths->count);
-    }
-    if (scalings != 0 && scalings != count) {
-        return fail(c, LR "interval_scaling", NEEDS_ITEMS "scheduler, not %lu",
-                    (unsigned long)count, (unsigned long)scalings);
-    }
+    if (lengths->count != count)
+        return fail(c, LR "lengths", NEEDS_ITEMS "scheduler, not %u", count,
+                    lengths->count);
+    if (scalings != 0 && scalings != count)
+        return fail(c, LR "interval_scaling", NEEDS_ITEMS "scheduler, not %u",
+                    count, scalings);
     for (i = 0; i < count; i++) {
         sum += lengths->items[i];
         if (!check_curve(c, LR "schedulers",
-                         &c->config->optimizer.lr.schedulers.items[i])) {
+                         &c->config->optimizer.lr.schedulers.items[i]))
             return false;
-        }
     }
     /* The last one is what the others leave. */
-    if (sum < 0.999 || sum > 1.001 || sum - lengths->items[count - 1] >= 1) {
+    if (sum < 0.999 || sum > 1.001 || sum - lengths->items[count - 1] >= 1)
         return fail(c, LR "lengths", "their sum must be 1, to 0.001");
-    }
     return true;
 }
 
 static bool check_schedule(struct check *c)
 {
-    if (c->config->optimizer.lr.curve.name == CONFIG_COMPOSITE) {
+    if (c->config->optimizer.lr.curve.name == CONFIG_COMPOSITE)
         return check_composite(c);
-    }
-    if (c->config->optimizer.lr.schedulers.count > 0) {
+    if (c->config->optimizer.lr.schedulers.count > 0)
         return fail(c, LR "schedulers", "they need the name composite");
-    }
-    if (c->config->optimizer.lr.lengths.count > 0) {
+    if (c->config->optimizer.lr.lengths.count > 0)
         return fail(c, LR "lengths", "they need the name composite");
-    }
-    if (c->config->optimizer.lr.interval_scaling.count > 0) {
+    if (c->config->optimizer.lr.interval_scaling.count > 0)
         return fail(c, LR "interval_scaling", "it needs the name composite");
-    }
     return check_curve(c, LR "milestones", &c->config->optimizer.lr.curve);
 }
 
 /* --- The rest ------------------------------------------------------------- */
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool check_model(struct check *c)
 {
-    int64_t layers = c->config->model.trunk.num_layers;
-    int64_t splits = config_splits(c->config);
-    int64_t width = c->config->model.trunk.hidden_dim;
-    int64_t other = 3 * width;
+    const int64_t layers = c->config->model.trunk.num_layers;
+    const int64_t splits = config_splits(c->config);
+    const int64_t width = c->config->model.trunk.hidden_dim;
+    const int64_t heads = c->config->model.trunk.num_heads;
 
     /* MPI counts the elements of a tensor with an int. The largest has the
        width by three times that, the MLP's or the context. */
-    if (other < c->config->model.trunk.mlp_dim) {
-        other = c->config->model.trunk.mlp_dim;
-    }
-    if (other < c->config->model.trunk.context) {
-        other = c->config->model.trunk.context;
-    }
-    if (width * other > 2147483647) {
+    if (width * larger(3 * width, larger(c->config->model.trunk.mlp_dim,
+                                         c->config->model.trunk.context)) >
+        INT32_MAX)
         return fail(c, "MODEL.TRUNK.GPT.HIDDEN_DIM",
                     "a tensor would have more than 2147483647 elements");
-    }
-    if (c->config->model.trunk.hidden_dim % c->config->model.trunk.num_heads
-        != 0) {
-        return fail(c, "MODEL.TRUNK.GPT.NUM_HEADS",
-                    "%lld heads do not divide the HIDDEN_DIM of %lld",
-                    (long long)c->config->model.trunk.num_heads,
-                    (long long)c->config->model.trunk.hidden_dim);
-    }
-    if (splits > layers) {
-        return fail(c, SPLITS, "%lld splits are more than NUM_LAYERS, which "
-                    "is %lld", (long long)splits, (long long)layers);
-    }
+    if (width % heads != 0)
+        return fail(c, "MODEL.TRUNK.GPT.NUM_HEADS", "%" PRId64 " heads do not "
+                    "divide the HIDDEN_DIM of %" PRId64, heads, width);
+    if (splits > layers)
+        return fail(c, SPLITS, "%" PRId64 " splits are more than NUM_LAYERS, "
+                    "which is %" PRId64, splits, layers);
     return true;
 }
 
@@ -260,32 +221,26 @@ static bool check_weights(struct check *c)
     uint32_t files = c->config->data.train.data_paths.count, i;
     int64_t sum = 0;
 
-    if (files != 0 && weights->count != 0 && weights->count != files) {
+    if (files != 0 && weights->count != 0 && weights->count != files)
         return fail(c, "STATESAMPLER.WEIGHTS",
-                    NEEDS_ITEMS "file of DATA.TRAIN.DATA_PATHS, not %lu",
-                    (unsigned long)files, (unsigned long)weights->count);
-    }
-    for (i = 0; i < weights->count; i++) {
+                    NEEDS_ITEMS "file of DATA.TRAIN.DATA_PATHS, not %u",
+                    files, weights->count);
+    for (i = 0; i < weights->count; i++)
         sum += weights->items[i];
-    }
-    if (sum >= (int64_t)1 << 31) {
+    if (sum >= (int64_t)1 << 31)
         return fail(c, "STATESAMPLER.WEIGHTS",
                     "their sum must be below 2147483648");
-    }
     return true;
 }
 
 static bool check_processes(struct check *c)
 {
-    int64_t batch = config_global_batch(c->config);
+    const int64_t batch = config_global_batch(c->config);
 
-    if (c->processes > batch) {
-        return fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA",
-                    "%lld processes are more than the %lld sequences of a "
-                    "global batch", (long long)c->processes,
-                    (long long)batch);
-    }
-    return true;
+    return c->processes <= batch ||
+           fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " processes "
+                "are more than the %" PRId64 " sequences of a global batch",
+                c->processes, batch);
 }
 
 bool config_check(struct trainer_config *config, struct config_source *source,
@@ -296,17 +251,12 @@ bool config_check(struct trainer_config *config, struct config_source *source,
         check_weights, check_processes
     };
     struct trainer_config copy = *config;
-    struct check c;
+    struct check c = {&copy, source, processes};
     size_t i;
 
-    c.config = &copy;
-    c.source = source;
-    c.processes = processes;
-    for (i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!rules[i](&c)) {
+    for (i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!rules[i](&c))
             return false;
-        }
-    }
     *config = copy;
     return true;
 }

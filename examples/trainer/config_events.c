@@ -1,6 +1,7 @@
 /* config_events.c - see config_events.h. */
 #include "config_events.h"
 
+#include <stb_ds.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -30,8 +31,8 @@ bool fail_at(struct reader *r, struct config_place at, const char *path,
     va_start(list, format);
     vsnprintf(sentence, sizeof sentence, format, list);
     va_end(list);
-    snprintf(r->source->error, sizeof r->source->error, "%s:%ld:%ld: %s%s%s",
-             r->name, (long)at.line, (long)at.column, path,
+    snprintf(r->source->error, sizeof r->source->error, "%s:%d:%d: %s%s%s",
+             r->name, at.line, at.column, path,
              path[0] != 0 ? ": " : "", sentence);
     return false;
 }
@@ -80,9 +81,8 @@ bool next_event(struct reader *r, const char *path)
     yaml_event_t *event = &r->event;
 
     yaml_event_delete(event);
-    if (!yaml_parser_parse(&r->parser, event)) {
+    if (!yaml_parser_parse(&r->parser, event))
         return fail_for_libyaml(r, path);
-    }
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         return r->documents++ == 0 ||
@@ -104,9 +104,8 @@ bool next_event(struct reader *r, const char *path)
     default:
         break;
     }
-    if (anchor != NULL) {
+    if (anchor != NULL)
         return fail_at(r, here(r), path, "an anchor (&) is not allowed");
-    }
     return tag == NULL ||
            fail_at(r, here(r), path, "a tag (!) is not allowed");
 }
@@ -131,23 +130,19 @@ bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
     size_t used, i;
 
     whole[0] = 0;
-    if (!next_event(r, path) || r->event.type == YAML_MAPPING_END_EVENT) {
+    if (!next_event(r, path) || r->event.type == YAML_MAPPING_END_EVENT)
         return r->event.type == YAML_MAPPING_END_EVENT;
-    }
     *at = here(r);
-    if (r->event.type != YAML_SCALAR_EVENT) {
+    if (r->event.type != YAML_SCALAR_EVENT)
         return fail_at(r, *at, path, "a key must be a word");
-    }
     name = scalar_here(r);
     snprintf(whole, CONFIG_PATH, "%s%s", path, path[0] != 0 ? "." : "");
     used = strlen(whole);
-    for (i = 0; i < name.length && used < CONFIG_PATH - 1; i++) {
+    for (i = 0; i < name.length && used < CONFIG_PATH - 1; i++)
         whole[used++] = name.text[i] >= ' ' && name.text[i] <= '~'
                             ? name.text[i] : '?';
-    }
-    if (used == 0) {
+    if (used == 0)
         whole[used++] = '?';
-    }
     whole[used] = 0;
     return true;
 }
@@ -155,20 +150,12 @@ bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
 bool first_time(struct reader *r, struct config_place at, const char *path,
                 const char *same)
 {
-    uint32_t i;
+    const struct seen *before = shgetp_null(r->seen, same);
 
-    for (i = 0; i < r->num_seen; i++) {
-        if (strcmp(r->seen[i].path, same) == 0) {
-            return fail_at(r, at, path, "given a second time, after line %ld",
-                           (long)r->seen[i].line);
-        }
-    }
-    if (i == SEEN) {
-        return fail_at(r, at, path, "too many keys");
-    }
-    snprintf(r->seen[i].path, CONFIG_PATH, "%s", same);
-    r->seen[i].line = at.line;
-    r->num_seen++;
+    if (before != NULL)
+        return fail_at(r, at, path, "given a second time, after line %d",
+                       before->value);
+    shput(r->seen, same, at.line);
     return true;
 }
 
@@ -189,9 +176,8 @@ bool must_be(struct reader *r, const char *path, const char *wanted)
     } else {
         char text[41];
 
-        for (i = 0; i < s.length && i < 40; i++) {
+        for (i = 0; i < s.length && i < 40; i++)
             text[i] = s.text[i] >= ' ' && s.text[i] <= '~' ? s.text[i] : '?';
-        }
         text[i] = 0;
         snprintf(shown, sizeof shown,
                  s.plain ? "%s%s" : "the text \"%s%s\"", text,

@@ -10,8 +10,6 @@
 
 #include "config_table.h"
 
-enum { SEEN = 256 }; /* more than there are keys, sections and parts' keys */
-
 /* One text that is read: a file, an argument or a default. */
 struct reader {
     struct trainer_config *config;
@@ -26,10 +24,10 @@ struct reader {
     int documents;
     struct config_place places[CONFIG_KEYS]; /* of the keys of this text */
     struct seen {
-        char path[CONFIG_PATH];
-        int32_t line;
-    } seen[SEEN];                   /* keys and sections of this text */
-    uint32_t num_seen;
+        char *key;
+        int32_t value;
+    } *seen;                        /* the line of each key and section of
+                                       this text: a map of stb_ds */
 };
 
 /* The place of the event where we are. */

@@ -16,9 +16,8 @@ static unsigned distance(const char *a, const char *b)
 {
     unsigned row[CONFIG_PATH], i, j;
 
-    for (j = 0; j == 0 || b[j - 1] != 0; j++) {
+    for (j = 0; j == 0 || b[j - 1] != 0; j++)
         row[j] = j;
-    }
     for (i = 0; a[i] != 0; i++) {
         unsigned diagonal = row[0];
 
@@ -78,9 +77,8 @@ bool config_nearest(const char *path, const struct config_key *table,
                 strcpy(out, candidate);
             }
             dot = strrchr(candidate, '.');
-            if (dot != NULL) {
+            if (dot != NULL)
                 *dot = 0;
-            }
         } while (dot != NULL);
     }
     return out[0] != 0;

@@ -2,124 +2,98 @@
    --print-config, whose YAML reads back to the same. */
 #include "config_table.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Numbers -------------------------------------------------------------- */
-
-/* The fewest digits that read back to the same; 17 always do. */
-static void format_real(char *out, size_t size, double value)
-{
-    int digits;
-
-    if (isinf(value)) {
-        snprintf(out, size, "inf");
-        return;
-    }
-    for (digits = 6; digits <= 17; digits++) {
-        snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) {
-            break;
-        }
-    }
-}
-
 /* --- What a value must be ------------------------------------------------- */
 
-static void add(char *out, size_t size, const char *text)
-{
-    size_t used = strlen(out);
-
-    snprintf(out + used, size - used, "%s", text);
-}
+enum { WORDS = 160 }; /* more than any words of a key take */
 
 /* The words of a key, as `sgd, adamw, zero`. */
-static void add_words(char *out, size_t size, const char *words)
+static void list_words(char out[WORDS], const char *words)
 {
-    size_t used = strlen(out);
+    size_t used = 0;
 
-    for (; *words != 0 && used + 3 < size; words++) {
+    for (; *words != 0 && used + 3 < WORDS; words++) {
         out[used++] = *words == '|' ? ',' : *words;
-        if (*words == '|') {
+        if (*words == '|')
             out[used++] = ' ';
-        }
     }
     out[used] = 0;
 }
 
 /* All bounds are whole numbers, also those of fractions. */
-static void add_range(char *out, size_t size, const struct config_key *key)
+static void describe_number(const struct config_key *key, char out[2 * WORDS])
 {
-    bool above = (key->flags & KEY_ABOVE_LOW) != 0;
-    bool below = (key->flags & KEY_BELOW_HIGH) != 0;
-    char text[160];
+    const bool above = (key->flags & KEY_ABOVE_LOW) != 0;
+    const bool below = (key->flags & KEY_BELOW_HIGH) != 0;
 
-    snprintf(text, sizeof text, "%s%s %s %.0f %s %.0f",
+    snprintf(out, 2 * WORDS, "%s%s%s%s %s %.0f %s %.0f",
+             key->words != NULL ? key->words : "",
+             key->words != NULL ? " or " : "",
              (key->flags & KEY_MINUS_ONE) != 0 ? "-1 or " : "",
              key->type == TYPE_INTEGER ? "a whole number" : "a number",
              above ? "above" : "from", key->low,
              below ? "to below" : above ? "and up to" : "to", key->high);
-    add(out, size, text);
-}
-
-/* How many items a list has, before what each of them must be. */
-static void add_count(char *out, size_t size, const struct config_key *key)
-{
-    unsigned long least = key->least, most = key->most;
-    char text[64] = "";
-
-    if (most > 0 && least == most) {
-        snprintf(text, sizeof text, "a list of %lu, each ", most);
-    } else if (most > 0 && least > 0) {
-        snprintf(text, sizeof text, "a list of %lu to %lu, each ", least,
-                 most);
-    } else if (most > 0) {
-        snprintf(text, sizeof text, "a list of up to %lu, each ", most);
-    }
-    add(out, size, text);
 }
 
 void config_describe(const struct config_key *key, char *out, size_t size)
 {
-    char text[128];
+    char count[64] = "", words[WORDS], what[2 * WORDS];
 
-    out[0] = 0;
-    add_count(out, size, key);
+    if (key->most > 0 && key->least == key->most)
+        snprintf(count, sizeof count, "a list of %u, each ", key->most);
+    else if (key->most > 0 && key->least > 0)
+        snprintf(count, sizeof count, "a list of %u to %u, each ", key->least,
+                 key->most);
+    else if (key->most > 0)
+        snprintf(count, sizeof count, "a list of up to %u, each ", key->most);
     switch (key->type) {
     case TYPE_BOOL:
-        add(out, size, "True or False");
+        strcpy(what, "True or False");
         break;
     case TYPE_WORD:
-        add(out, size, strchr(key->words, '|') ? "one of " : "");
-        add_words(out, size, key->words);
+        list_words(words, key->words);
+        snprintf(what, sizeof what, "%s%s",
+                 strchr(key->words, '|') ? "one of " : "", words);
         break;
     case TYPE_TEXT:
-        snprintf(text, sizeof text, "printable text of 1 to %d bytes, in "
+        snprintf(what, sizeof what, "printable text of 1 to %d bytes, in "
                  "quotes if it is like a number or True", CONFIG_STRING - 1);
-        add(out, size, text);
         break;
     case TYPE_CURVES:
-        add(out, size, "a schedule");
+        strcpy(what, "a schedule");
         break;
     default:
-        if (key->words != NULL) {
-            add_words(out, size, key->words);
-            add(out, size, " or ");
-        }
-        add_range(out, size, key);
+        describe_number(key, what);
     }
+    snprintf(out, size, "%s%s", count, what);
 }
 
 /* --- Values --------------------------------------------------------------- */
+
+static void print_value(const struct config_key *key, const void *base,
+                        FILE *to);
+
+/* With the fewest digits that read back to the same; 17 always do. */
+static void print_real(double value, FILE *to)
+{
+    char text[64];
+    int digits = 6;
+
+    do
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    while (strtod(text, NULL) != value && digits++ < 17);
+    fputs(text, to);
+}
 
 static void print_text(const char *text, FILE *to)
 {
     fputc('"', to);
     for (; *text != 0; text++) {
-        if (*text == '"' || *text == '\\') {
+        if (*text == '"' || *text == '\\')
             fputc('\\', to);
-        }
         fputc(*text, to);
     }
     fputc('"', to);
@@ -127,12 +101,10 @@ static void print_text(const char *text, FILE *to)
 
 static void print_word(const char *words, int64_t number, FILE *to)
 {
-    for (; number > 0 && *words != 0; words++) {
+    for (; number > 0 && *words != 0; words++)
         number -= *words == '|';
-    }
-    while (*words != 0 && *words != '|') {
+    while (*words != 0 && *words != '|')
         fputc(*words++, to);
-    }
 }
 
 /* A part of a composite schedule: the keys that its form needs. */
@@ -146,7 +118,7 @@ static void print_curve(const struct config_curve *curve, FILE *to)
 
         if (config_curve_needs(curve->name, key->path)) {
             fprintf(to, "%s%s: ", i > 0 ? ", " : "", key->path);
-            config_print_value(key, curve, to);
+            print_value(key, curve, to);
         }
     }
     fputc('}', to);
@@ -155,7 +127,6 @@ static void print_curve(const struct config_curve *curve, FILE *to)
 static void print_item(const struct config_key *key, const char *item,
                        FILE *to)
 {
-    char text[64];
     double real;
     int64_t integer;
 
@@ -165,7 +136,7 @@ static void print_item(const struct config_key *key, const char *item,
         break;
     case TYPE_INTEGER:
         memcpy(&integer, item, sizeof integer);
-        fprintf(to, "%lld", (long long)integer);
+        fprintf(to, "%" PRId64, integer);
         break;
     case TYPE_WORD:
         memcpy(&integer, item, sizeof integer);
@@ -173,9 +144,10 @@ static void print_item(const struct config_key *key, const char *item,
         break;
     case TYPE_REAL:
         memcpy(&real, item, sizeof real);
-        format_real(text, sizeof text, real);
-        fputs(key->words && real == config_word_value(key->words) ? key->words
-                                                                  : text, to);
+        if (key->words && real == config_word_value(key->words))
+            fputs(key->words, to);
+        else
+            print_real(real, to);
         break;
     case TYPE_TEXT:
         print_text(item, to);
@@ -185,7 +157,8 @@ static void print_item(const struct config_key *key, const char *item,
     }
 }
 
-void config_print_value(const struct config_key *key, const void *base,
+/* The value of a key in the struct that base points to. */
+static void print_value(const struct config_key *key, const void *base,
                         FILE *to)
 {
     const char *field = (const char *)base + key->offset;
@@ -199,10 +172,15 @@ void config_print_value(const struct config_key *key, const void *base,
     fputc('[', to);
     for (i = 0; i < count; i++) {
         fputs(i > 0 ? ", " : "", to);
-        print_item(key, field + config_items_offset(key) +
-                   i * config_item_size(key), to);
+        print_item(key, field + config_item_at(key, i), to);
     }
     fputc(']', to);
+}
+
+void config_print_key(const struct trainer_config *config, const char *path,
+                      FILE *to)
+{
+    print_value(&config_key_table[config_key_number(path)], config, to);
 }
 
 /* --- The whole configuration ---------------------------------------------- */
@@ -242,13 +220,12 @@ void config_print(const struct trainer_config *config, FILE *to)
     for (i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_key_table[i];
 
-        if (strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 && !zero) {
+        if (strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 && !zero)
             continue;
-        }
         config_written_path(key, zero, path, sizeof path);
         print_sections(path, before, to);
         fputc(' ', to);
-        config_print_value(key, config, to);
+        print_value(key, config, to);
         fputc('\n', to);
         memcpy(before, path, sizeof before);
     }

@@ -16,9 +16,8 @@ static int64_t find_word(const char *words, const char *text)
     for (;;) {
         size_t length = strcspn(words, "|");
 
-        if (strlen(text) == length && memcmp(words, text, length) == 0) {
+        if (strlen(text) == length && memcmp(words, text, length) == 0)
             return number;
-        }
         if (words[length] == 0) {
             return -1; /* It was the last word. */
         }
@@ -41,9 +40,8 @@ static bool to_number(const char *text, bool real, double *out)
     char *end;
 
     if (text[strspn(text, real ? "+-.eE0123456789" : "+-0123456789")] != 0 ||
-        (digits[0] == '0' && isdigit((unsigned char)digits[1]))) {
+        (digits[0] == '0' && isdigit((unsigned char)digits[1])))
         return false;
-    }
     errno = 0;
     *out = strtod(text, &end);
     return end != text && *end == 0 && errno == 0;
@@ -56,9 +54,8 @@ static bool reads_as_other(const struct config_scalar *s)
     double number;
     size_t i;
 
-    for (i = 0; i < sizeof small - 1 && s->text[i] != 0; i++) {
+    for (i = 0; i < sizeof small - 1 && s->text[i] != 0; i++)
         small[i] = (char)tolower((unsigned char)s->text[i]);
-    }
     return s->plain &&
            (config_is_nothing(s) || to_number(s->text, true, &number) ||
             find_word("true|false|yes|no|on|off", small) >= 0);
@@ -85,19 +82,16 @@ static bool is_hidden(const unsigned char *text)
    and no line breaks, also those of Unicode, and no mark of byte order. */
 static bool is_printable(const char *text)
 {
-    for (; *text != 0; text++) {
-        if (is_hidden((const unsigned char *)text)) {
+    for (; *text != 0; text++)
+        if (is_hidden((const unsigned char *)text))
             return false;
-        }
-    }
     return true;
 }
 
 static bool in_range(const struct config_key *key, double value)
 {
-    if ((key->flags & KEY_MINUS_ONE) != 0 && value == -1) {
+    if ((key->flags & KEY_MINUS_ONE) != 0 && value == -1)
         return true;
-    }
     return ((key->flags & KEY_ABOVE_LOW) != 0 ? value > key->low
                                               : value >= key->low) &&
            ((key->flags & KEY_BELOW_HIGH) != 0 ? value < key->high
@@ -135,9 +129,8 @@ bool config_take_scalar(const struct config_key *key,
     bool value;
 
     /* No value has a byte 0 in it. */
-    if (strlen(s->text) != s->length) {
+    if (strlen(s->text) != s->length)
         return false;
-    }
     switch (key->type) {
     case TYPE_BOOL:
         word = find_word("True|true|TRUE|False|false|FALSE", s->text);
@@ -146,9 +139,8 @@ bool config_take_scalar(const struct config_key *key,
         return s->plain && word >= 0;
     case TYPE_TEXT:
         if (reads_as_other(s) || s->length == 0 ||
-            s->length >= CONFIG_STRING || !is_printable(s->text)) {
+            s->length >= CONFIG_STRING || !is_printable(s->text))
             return false;
-        }
         memset(out, 0, CONFIG_STRING);
         memcpy(out, s->text, s->length);
         return true;

@@ -5,33 +5,34 @@
 #include <math.h>
 #include <string.h>
 
-#define FIELD(field) offsetof(struct trainer_config, field)
-#define CURVE(field) offsetof(struct config_curve, field)
+/* The field of a row, in the struct that the table is of. */
+#define AT(field) offsetof(struct TABLE, field)
 
 /* A row, by the type of its value. */
-#define BOOL(path, offset, standard, meaning) \
-    {path, TYPE_BOOL, offset, 0, 0, 0, 0, 0, NULL, standard, meaning}
-#define INTEGER(path, offset, flags, low, high, standard, meaning) \
-    {path, TYPE_INTEGER, offset, flags, low, high, 0, 0, NULL, standard, \
+#define BOOL(path, field, flags, standard, meaning) \
+    {path, TYPE_BOOL, AT(field), flags, 0, 0, 0, 0, NULL, standard, meaning}
+#define INTEGER(path, field, flags, low, high, standard, meaning) \
+    {path, TYPE_INTEGER, AT(field), flags, low, high, 0, 0, NULL, standard, \
      meaning}
-#define INTEGERS(path, offset, low, high, most, standard, meaning) \
-    {path, TYPE_INTEGER, offset, 0, low, high, 0, most, NULL, standard, \
+#define INTEGERS(path, field, low, high, most, standard, meaning) \
+    {path, TYPE_INTEGER, AT(field), 0, low, high, 0, most, NULL, standard, \
      meaning}
-#define REAL(path, offset, flags, low, high, standard, meaning) \
-    {path, TYPE_REAL, offset, flags, low, high, 0, 0, NULL, standard, meaning}
-#define REAL_OR(path, offset, words, flags, low, high, standard, meaning) \
-    {path, TYPE_REAL, offset, flags, low, high, 0, 0, words, standard, meaning}
-#define REALS(path, offset, flags, low, high, least, most, standard, meaning) \
-    {path, TYPE_REAL, offset, flags, low, high, least, most, NULL, standard, \
+#define REAL_OR(path, field, words, flags, low, high, standard, meaning) \
+    {path, TYPE_REAL, AT(field), flags, low, high, 0, 0, words, standard, \
      meaning}
-#define WORD(path, offset, words, standard, meaning) \
-    {path, TYPE_WORD, offset, 0, 0, 0, 0, 0, words, standard, meaning}
-#define WORDS(path, offset, words, most, standard, meaning) \
-    {path, TYPE_WORD, offset, 0, 0, 0, 0, most, words, standard, meaning}
-#define TEXT(path, offset, standard, meaning) \
-    {path, TYPE_TEXT, offset, 0, 0, 0, 0, 0, NULL, standard, meaning}
-#define TEXTS(path, offset, standard, meaning) \
-    {path, TYPE_TEXT, offset, 0, 0, 0, 0, CONFIG_FILES, NULL, standard, \
+#define REAL(path, field, flags, low, high, standard, meaning) \
+    REAL_OR(path, field, NULL, flags, low, high, standard, meaning)
+#define REALS(path, field, flags, low, high, least, most, standard, meaning) \
+    {path, TYPE_REAL, AT(field), flags, low, high, least, most, NULL, \
+     standard, meaning}
+#define WORDS(path, field, words, most, standard, meaning) \
+    {path, TYPE_WORD, AT(field), 0, 0, 0, 0, most, words, standard, meaning}
+#define WORD(path, field, words, standard, meaning) \
+    WORDS(path, field, words, 0, standard, meaning)
+#define TEXT(path, field, standard, meaning) \
+    {path, TYPE_TEXT, AT(field), 0, 0, 0, 0, 0, NULL, standard, meaning}
+#define TEXTS(path, field, standard, meaning) \
+    {path, TYPE_TEXT, AT(field), 0, 0, 0, 0, CONFIG_FILES, NULL, standard, \
      meaning}
 
 /* Bounds that have a reason: seeds as torch and numpy take them; a sum of
@@ -42,217 +43,209 @@
 #define RATE_MAX 1e6
 
 /* A schedule's fields, of the whole schedule or of a part of it. */
-#define CURVE_KEYS(PATH, OFFSET, NAMES, NAME, VALUE, START, END, VALUES, \
+#define CURVE_KEYS(PATH, IN, NAMES, NAME, VALUE, START, END, VALUES, \
                    MILESTONES) \
-    WORD(PATH "name", OFFSET(name), NAMES, NAME, \
+    WORD(PATH "name", IN name, NAMES, NAME, \
          "the form of the learning rate's schedule"), \
-    REAL(PATH "value", OFFSET(value), 0, 0, RATE_MAX, VALUE, \
+    REAL(PATH "value", IN value, 0, 0, RATE_MAX, VALUE, \
          "the rate of constant"), \
-    REAL(PATH "start_value", OFFSET(start_value), 0, 0, RATE_MAX, START, \
+    REAL(PATH "start_value", IN start_value, 0, 0, RATE_MAX, START, \
          "the first rate of cosine and linear"), \
-    REAL(PATH "end_value", OFFSET(end_value), 0, 0, RATE_MAX, END, \
+    REAL(PATH "end_value", IN end_value, 0, 0, RATE_MAX, END, \
          "the last rate of cosine and linear"), \
-    REALS(PATH "values", OFFSET(values), 0, 0, RATE_MAX, 1, CONFIG_LIST, \
-          VALUES, "the rates of multistep and step, one after the other"), \
-    INTEGERS(PATH "milestones", OFFSET(milestones), 1, 1e6, CONFIG_LIST, \
+    REALS(PATH "values", IN values, 0, 0, RATE_MAX, 1, CONFIG_LIST, VALUES, \
+          "the rates of multistep and step, one after the other"), \
+    INTEGERS(PATH "milestones", IN milestones, 1, 1e6, CONFIG_LIST, \
              MILESTONES, "epochs with which multistep's next rate begins")
 
 #define LR "OPTIMIZER.param_schedulers.lr."
-#define LR_FIELD(field) FIELD(optimizer.lr.curve.field)
 #define FORMS "constant|cosine|linear|multistep|step"
 
+#define TABLE trainer_config
 const struct config_key config_key_table[] = {
-    INTEGER("SEED_VALUE", FIELD(seed_value), 0, 0, SEED_MAX, "0",
+    INTEGER("SEED_VALUE", seed_value, 0, 0, SEED_MAX, "0",
             "seed of the sampler's order and of the first weights"),
-    INTEGER("LOG_FREQUENCY", FIELD(log_frequency), 0, 1, 1e9, "10",
+    INTEGER("LOG_FREQUENCY", log_frequency, 0, 1, 1e9, "10",
             "steps between two lines of the log"),
-    BOOL("TEST_MODEL", FIELD(test_model), "True",
-         "evaluate the held-out text"),
-    INTEGER("TEST_EVERY_NUM_EPOCH", FIELD(test_every_num_epoch), 0, 1, 1e6,
-            "1", "epochs between two evaluations"),
+    BOOL("TEST_MODEL", test_model, 0, "True", "evaluate the held-out text"),
+    INTEGER("TEST_EVERY_NUM_EPOCH", test_every_num_epoch, 0, 1, 1e6, "1",
+            "epochs between two evaluations"),
 
-    REAL("DATA.DDP_BUCKET_CAP_MB", FIELD(data.ddp_bucket_cap_mb),
-         KEY_ABOVE_LOW, 0, 1024, "25",
+    REAL("DATA.DDP_BUCKET_CAP_MB", data.ddp_bucket_cap_mb, KEY_ABOVE_LOW, 0,
+         1024, "25",
          "MiB of gradients that are reduced at once, while others are still "
          "computed"),
     BOOL("DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER",
-         FIELD(data.train.use_stateful_distributed_sampler), "False",
+         data.train.use_stateful_distributed_sampler, 0, "False",
          "resume at the very batch; else torch's order, and a resume in "
          "mid-epoch serves the epoch again"),
-    BOOL("DATA.TRAIN.USE_DEBUGGING_SAMPLER",
-         FIELD(data.train.use_debugging_sampler), "False",
-         "no shuffle; wins over the stateful sampler"),
-    BOOL("DATA.TRAIN.DROP_LAST", FIELD(data.train.drop_last), "False",
+    BOOL("DATA.TRAIN.USE_DEBUGGING_SAMPLER", data.train.use_debugging_sampler,
+         0, "False", "no shuffle; wins over the stateful sampler"),
+    BOOL("DATA.TRAIN.DROP_LAST", data.train.drop_last, 0, "False",
          "leave out the last batch if it is not full"),
     INTEGER("DATA.TRAIN.BATCHSIZE_PER_REPLICA",
-            FIELD(data.train.batchsize_per_replica), 0, 1, 1048576, "256",
+            data.train.batchsize_per_replica, 0, 1, 1048576, "256",
             "sequences of a process in a step"),
-    INTEGER("DATA.TRAIN.DATA_LIMIT", FIELD(data.train.data_limit),
-            KEY_MINUS_ONE, 1, COUNT_MAX, "-1",
-            "sequences of each file; -1: all"),
-    TEXTS("DATA.TRAIN.DATA_PATHS", FIELD(data.train.data_paths), "[]",
+    INTEGER("DATA.TRAIN.DATA_LIMIT", data.train.data_limit, KEY_MINUS_ONE, 1,
+            COUNT_MAX, "-1", "sequences of each file; -1: all"),
+    TEXTS("DATA.TRAIN.DATA_PATHS", data.train.data_paths, "[]",
           "files of text, one dataset each; []: the trainer's own text"),
     BOOL("DATA.TEST.USE_STATEFUL_DISTRIBUTED_SAMPLER",
-         FIELD(data.test.use_stateful_distributed_sampler), "False",
+         data.test.use_stateful_distributed_sampler, 0, "False",
          "held-out text is served once and whole in either case"),
-    INTEGER("DATA.TEST.DATA_LIMIT", FIELD(data.test.data_limit),
-            KEY_MINUS_ONE, 1, COUNT_MAX, "-1",
-            "held-out sequences of each file; -1: all"),
-    TEXTS("DATA.TEST.DATA_PATHS", FIELD(data.test.data_paths), "[]",
+    INTEGER("DATA.TEST.DATA_LIMIT", data.test.data_limit, KEY_MINUS_ONE, 1,
+            COUNT_MAX, "-1", "held-out sequences of each file; -1: all"),
+    TEXTS("DATA.TEST.DATA_PATHS", data.test.data_paths, "[]",
           "files of text, to evaluate; []: every tenth sequence of the "
           "others"),
 
-    BOOL("MODEL.AMP_PARAMS.USE_AMP", FIELD(model.amp_params.use_amp), "False",
+    BOOL("MODEL.AMP_PARAMS.USE_AMP", model.amp_params.use_amp, 0, "False",
          "mixed precision"),
-    WORD("MODEL.AMP_PARAMS.AMP_TYPE", FIELD(model.amp_params.amp_type),
-         "apex", "apex", "whose rules for mixed precision"),
-    WORD("MODEL.AMP_PARAMS.AMP_ARGS.opt_level",
-         FIELD(model.amp_params.opt_level), "O0|O1", "O1",
+    WORD("MODEL.AMP_PARAMS.AMP_TYPE", model.amp_params.amp_type, "apex",
+         "apex", "whose rules for mixed precision"),
+    WORD("MODEL.AMP_PARAMS.AMP_ARGS.opt_level", model.amp_params.opt_level,
+         "O0|O1", "O1",
          "O0: float; O1: half for products of matrices, float for the rest"),
     REAL_OR("MODEL.AMP_PARAMS.AMP_ARGS.loss_scale",
-            FIELD(model.amp_params.loss_scale), "dynamic", KEY_ABOVE_LOW, 0,
-            16777216, "dynamic",
+            model.amp_params.loss_scale, "dynamic", KEY_ABOVE_LOW, 0, 16777216,
+            "dynamic",
             "factor of the loss, so that halves do not vanish; a number "
             "stays as it is"),
     BOOL("MODEL.ACTIVATION_CHECKPOINTING.USE_ACTIVATION_CHECKPOINTING",
-         FIELD(model.activation_checkpointing.use_activation_checkpointing),
+         model.activation_checkpointing.use_activation_checkpointing, 0,
          "False", "compute activations again instead of keeping them"),
     INTEGER("MODEL.ACTIVATION_CHECKPOINTING."
             "NUM_ACTIVATION_CHECKPOINTING_SPLITS",
-            FIELD(model.activation_checkpointing
-                      .num_activation_checkpointing_splits),
+            model.activation_checkpointing.num_activation_checkpointing_splits,
             0, 1, 256, "2", "segments of blocks; at most NUM_LAYERS"),
-    BOOL("MODEL.SHARDED_DDP_SETUP.USE_SDP",
-         FIELD(model.sharded_ddp_setup.use_sdp), "False",
+    BOOL("MODEL.SHARDED_DDP_SETUP.USE_SDP", model.sharded_ddp_setup.use_sdp, 0,
+         "False",
          "ZeRO-2: gradients are sharded as well as the optimizer's state"),
     INTEGER("MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
-            FIELD(model.sharded_ddp_setup.reduce_buffer_size), KEY_MINUS_ONE,
-            0, COUNT_MAX, "-1",
+            model.sharded_ddp_setup.reduce_buffer_size, KEY_MINUS_ONE, 0,
+            COUNT_MAX, "-1",
             "with USE_SDP: elements of gradients that are reduced at once; "
             "0: each tensor by itself; -1: DDP_BUCKET_CAP_MB"),
-    BOOL("MODEL.GRAD_CLIP.USE_GRAD_CLIP", FIELD(model.grad_clip.use_grad_clip),
+    BOOL("MODEL.GRAD_CLIP.USE_GRAD_CLIP", model.grad_clip.use_grad_clip, 0,
          "False", "scale gradients down to MAX_NORM"),
-    REAL_OR("MODEL.GRAD_CLIP.NORM_TYPE", FIELD(model.grad_clip.norm_type),
-            "inf", KEY_ABOVE_LOW, 0, 1024, "2",
+    REAL_OR("MODEL.GRAD_CLIP.NORM_TYPE", model.grad_clip.norm_type, "inf",
+            KEY_ABOVE_LOW, 0, 1024, "2",
             "the norm's power; inf: the largest element"),
-    REAL("MODEL.GRAD_CLIP.MAX_NORM", FIELD(model.grad_clip.max_norm),
-         KEY_ABOVE_LOW, 0, 1e9, "1", "the largest norm of all gradients"),
-    WORD("MODEL.TRUNK.NAME", FIELD(model.trunk.name), "gpt", "gpt",
+    REAL("MODEL.GRAD_CLIP.MAX_NORM", model.grad_clip.max_norm, KEY_ABOVE_LOW,
+         0, 1e9, "1", "the largest norm of all gradients"),
+    WORD("MODEL.TRUNK.NAME", model.trunk.name, "gpt", "gpt",
          "the model: GPT-2's shape on bytes"),
-    INTEGER("MODEL.TRUNK.GPT.NUM_LAYERS", FIELD(model.trunk.num_layers), 0, 1,
-            256, "4", "blocks"),
-    INTEGER("MODEL.TRUNK.GPT.NUM_HEADS", FIELD(model.trunk.num_heads), 0, 1,
-            256, "4", "heads of attention; divides HIDDEN_DIM"),
-    INTEGER("MODEL.TRUNK.GPT.HIDDEN_DIM", FIELD(model.trunk.hidden_dim), 0, 1,
-            65536, "128", "numbers that stand for a token"),
-    INTEGER("MODEL.TRUNK.GPT.MLP_DIM", FIELD(model.trunk.mlp_dim), 0, 1,
-            262144, "512", "width of a block's hidden layer"),
-    INTEGER("MODEL.TRUNK.GPT.CONTEXT", FIELD(model.trunk.context), 0, 1,
-            65536, "128", "tokens of a sequence"),
+    INTEGER("MODEL.TRUNK.GPT.NUM_LAYERS", model.trunk.num_layers, 0, 1, 256,
+            "4", "blocks"),
+    INTEGER("MODEL.TRUNK.GPT.NUM_HEADS", model.trunk.num_heads, 0, 1, 256, "4",
+            "heads of attention; divides HIDDEN_DIM"),
+    INTEGER("MODEL.TRUNK.GPT.HIDDEN_DIM", model.trunk.hidden_dim, 0, 1, 65536,
+            "128", "numbers that stand for a token"),
+    INTEGER("MODEL.TRUNK.GPT.MLP_DIM", model.trunk.mlp_dim, 0, 1, 262144,
+            "512", "width of a block's hidden layer"),
+    INTEGER("MODEL.TRUNK.GPT.CONTEXT", model.trunk.context, 0, 1, 65536, "128",
+            "tokens of a sequence"),
 
-    WORD("OPTIMIZER.name", FIELD(optimizer.name), "sgd|adamw|zero", "sgd",
+    WORD("OPTIMIZER.name", optimizer.name, "sgd|adamw|zero", "sgd",
          "zero: the one of base_optimizer, its state sharded"),
-    BOOL("OPTIMIZER.use_zero", FIELD(optimizer.use_zero), "False",
+    BOOL("OPTIMIZER.use_zero", optimizer.use_zero, 0, "False",
          "ZeRO-1: each process keeps a part of the optimizer's state"),
-    INTEGER("OPTIMIZER.num_epochs", FIELD(optimizer.num_epochs), 0, 1, 1e6,
-            "90", "epochs of the run"),
-    BOOL("OPTIMIZER.regularize_bn", FIELD(optimizer.regularize_bn), "False",
+    INTEGER("OPTIMIZER.num_epochs", optimizer.num_epochs, 0, 1, 1e6, "90",
+            "epochs of the run"),
+    BOOL("OPTIMIZER.regularize_bn", optimizer.regularize_bn, 0, "False",
          "False: no weight decay of layers that normalise"),
-    BOOL("OPTIMIZER.regularize_bias", FIELD(optimizer.regularize_bias), "True",
+    BOOL("OPTIMIZER.regularize_bias", optimizer.regularize_bias, 0, "True",
          "False: no weight decay of biases"),
     TEXTS("OPTIMIZER.non_regularized_parameters",
-          FIELD(optimizer.non_regularized_parameters), "[]",
+          optimizer.non_regularized_parameters, "[]",
           "no weight decay of tensors whose name contains one of these"),
     BOOL("OPTIMIZER.construct_single_param_group_only",
-         FIELD(optimizer.construct_single_param_group_only), "False",
+         optimizer.construct_single_param_group_only, 0, "False",
          "weight decay of everything, whatever the three keys above say"),
 
-    WORD("OPTIMIZER.base_optimizer.name", FIELD(optimizer.algorithm),
-         "sgd|adamw", "sgd", "with name zero: the optimizer inside"),
-    {"OPTIMIZER.use_larc", TYPE_BOOL, FIELD(optimizer.use_larc), KEY_NESTED,
-     0, 0, 0, 0, NULL, "False",
-     "a rate for each tensor, by its norm and its gradient's; sgd only"},
-    {"OPTIMIZER.larc_config.clip", TYPE_BOOL,
-     FIELD(optimizer.larc_config.clip), KEY_NESTED, 0, 0, 0, 0, NULL, "False",
-     "LARC never goes above the schedule's rate"},
-    REAL("OPTIMIZER.larc_config.eps", FIELD(optimizer.larc_config.eps),
-         KEY_NESTED, 0, 1, "1e-08", "added to LARC's denominator"),
+    WORD("OPTIMIZER.base_optimizer.name", optimizer.algorithm, "sgd|adamw",
+         "sgd", "with name zero: the optimizer inside"),
+    BOOL("OPTIMIZER.use_larc", optimizer.use_larc, KEY_NESTED, "False",
+         "a rate for each tensor, by its norm and its gradient's; sgd only"),
+    BOOL("OPTIMIZER.larc_config.clip", optimizer.larc_config.clip, KEY_NESTED,
+         "False", "LARC never goes above the schedule's rate"),
+    REAL("OPTIMIZER.larc_config.eps", optimizer.larc_config.eps, KEY_NESTED, 0,
+         1, "1e-08", "added to LARC's denominator"),
     REAL("OPTIMIZER.larc_config.trust_coefficient",
-         FIELD(optimizer.larc_config.trust_coefficient),
-         KEY_NESTED | KEY_ABOVE_LOW, 0, RATE_MAX, "0.001",
-         "LARC's factor of the ratio of the norms"),
-    REAL("OPTIMIZER.weight_decay", FIELD(optimizer.weight_decay), KEY_NESTED,
-         0, RATE_MAX, "0.0001", "weight decay"),
-    REAL("OPTIMIZER.momentum", FIELD(optimizer.momentum),
-         KEY_NESTED | KEY_BELOW_HIGH, 0, 1, "0.9", "momentum of sgd"),
-    {"OPTIMIZER.nesterov", TYPE_BOOL, FIELD(optimizer.nesterov), KEY_NESTED,
-     0, 0, 0, 0, NULL, "False", "Nesterov's momentum of sgd"},
-    REALS("OPTIMIZER.betas", FIELD(optimizer.betas),
-          KEY_NESTED | KEY_BELOW_HIGH, 0, 1, 2, 2, "[0.9, 0.999]",
-          "decay of adamw's two means"),
+         optimizer.larc_config.trust_coefficient, KEY_NESTED | KEY_ABOVE_LOW,
+         0, RATE_MAX, "0.001", "LARC's factor of the ratio of the norms"),
+    REAL("OPTIMIZER.weight_decay", optimizer.weight_decay, KEY_NESTED, 0,
+         RATE_MAX, "0.0001", "weight decay"),
+    REAL("OPTIMIZER.momentum", optimizer.momentum, KEY_NESTED | KEY_BELOW_HIGH,
+         0, 1, "0.9", "momentum of sgd"),
+    BOOL("OPTIMIZER.nesterov", optimizer.nesterov, KEY_NESTED, "False",
+         "Nesterov's momentum of sgd"),
+    REALS("OPTIMIZER.betas", optimizer.betas, KEY_NESTED | KEY_BELOW_HIGH, 0,
+          1, 2, 2, "[0.9, 0.999]", "decay of adamw's two means"),
 
     BOOL(LR "auto_lr_scaling.auto_scale",
-         FIELD(optimizer.lr.auto_lr_scaling.auto_scale), "False",
+         optimizer.lr.auto_lr_scaling.auto_scale, 0, "False",
          "the rate follows the global batch"),
     REAL(LR "auto_lr_scaling.base_value",
-         FIELD(optimizer.lr.auto_lr_scaling.base_value), KEY_ABOVE_LOW, 0,
-         RATE_MAX, "0.1", "the rate at base_lr_batch_size"),
+         optimizer.lr.auto_lr_scaling.base_value, KEY_ABOVE_LOW, 0, RATE_MAX,
+         "0.1", "the rate at base_lr_batch_size"),
     INTEGER(LR "auto_lr_scaling.base_lr_batch_size",
-            FIELD(optimizer.lr.auto_lr_scaling.base_lr_batch_size), 0, 1,
-            COUNT_MAX, "256", "the global batch that base_value is for"),
+            optimizer.lr.auto_lr_scaling.base_lr_batch_size, 0, 1, COUNT_MAX,
+            "256", "the global batch that base_value is for"),
     WORD(LR "auto_lr_scaling.scaling_type",
-         FIELD(optimizer.lr.auto_lr_scaling.scaling_type), "linear|sqrt",
-         "linear", "as the global batch, or as its square root"),
-    WORD(LR "update_interval", FIELD(optimizer.lr.update_interval),
-         "epoch|step", "epoch", "how often the rate changes"),
-    CURVE_KEYS(LR, LR_FIELD, FORMS "|composite", "multistep", "0.1", "0.1",
-               "0.0", "[0.1, 0.01, 0.001]", "[30, 60]"),
-    {LR "schedulers", TYPE_CURVES, FIELD(optimizer.lr.schedulers), 0, 0, 0, 0,
+         optimizer.lr.auto_lr_scaling.scaling_type, "linear|sqrt", "linear",
+         "as the global batch, or as its square root"),
+    WORD(LR "update_interval", optimizer.lr.update_interval, "epoch|step",
+         "epoch", "how often the rate changes"),
+    CURVE_KEYS(LR, optimizer.lr.curve., FORMS "|composite", "multistep", "0.1",
+               "0.1", "0.0", "[0.1, 0.01, 0.001]", "[30, 60]"),
+    {LR "schedulers", TYPE_CURVES, AT(optimizer.lr.schedulers), 0, 0, 0, 0,
      CONFIG_SCHEDULES, NULL, "[]",
      "composite: schedules, one after the other, with the keys from name to "
      "milestones"},
-    REALS(LR "lengths", FIELD(optimizer.lr.lengths), KEY_ABOVE_LOW, 0, 1, 0,
+    REALS(LR "lengths", optimizer.lr.lengths, KEY_ABOVE_LOW, 0, 1, 0,
           CONFIG_SCHEDULES, "[]", "composite: the part of the run of each"),
-    WORDS(LR "interval_scaling", FIELD(optimizer.lr.interval_scaling),
+    WORDS(LR "interval_scaling", optimizer.lr.interval_scaling,
           "rescaled|fixed", CONFIG_SCHEDULES, "[]",
-          "composite: rescaled: each runs as if it were alone; fixed: as "
-          "if it had begun with the run; []: all rescaled"),
+          "composite: rescaled: each runs as if it were alone; fixed: as if "
+          "it had begun with the run; []: all rescaled"),
 
-    TEXT("CHECKPOINT.DIR", FIELD(checkpoint.dir), "\".\"",
+    TEXT("CHECKPOINT.DIR", checkpoint.dir, "\".\"",
          "folder of the checkpoints and the log"),
-    BOOL("CHECKPOINT.AUTO_RESUME", FIELD(checkpoint.auto_resume), "True",
+    BOOL("CHECKPOINT.AUTO_RESUME", checkpoint.auto_resume, 0, "True",
          "go on from a checkpoint in DIR"),
-    INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY",
-            FIELD(checkpoint.checkpoint_frequency), 0, 1, 1e6, "1",
-            "epochs between two checkpoints"),
+    INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY", checkpoint.checkpoint_frequency,
+            0, 1, 1e6, "1", "epochs between two checkpoints"),
     INTEGER("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
-            FIELD(checkpoint.checkpoint_iter_frequency), KEY_MINUS_ONE, 1,
-            COUNT_MAX, "-1", "steps between two; -1: only after epochs"),
+            checkpoint.checkpoint_iter_frequency, KEY_MINUS_ONE, 1, COUNT_MAX,
+            "-1", "steps between two; -1: only after epochs"),
     INTEGER("CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM",
-            FIELD(checkpoint.latest_checkpoint_resume_file_num), 0, 1, 1e6,
-            "1", "1: resume from the newest, 2: from the one before, ..."),
+            checkpoint.latest_checkpoint_resume_file_num, 0, 1, 1e6, "1",
+            "1: resume from the newest, 2: from the one before, ..."),
 
-    INTEGER("DISTRIBUTED.NUM_NODES", FIELD(distributed.num_nodes), 0, 1, 4096,
-            "1", "machines of the run"),
-    INTEGER("DISTRIBUTED.NUM_PROC_PER_NODE",
-            FIELD(distributed.num_proc_per_node), 0, 1, 4096, "8",
+    INTEGER("DISTRIBUTED.NUM_NODES", distributed.num_nodes, 0, 1, 4096, "1",
+            "machines of the run"),
+    INTEGER("DISTRIBUTED.NUM_PROC_PER_NODE", distributed.num_proc_per_node, 0,
+            1, 4096, "8",
             "processes on each; the global batch follows from both, the "
             "number of processes at the moment may be another"),
     BOOL("DISTRIBUTED.MANUAL_GRADIENT_REDUCTION",
-         FIELD(distributed.manual_gradient_reduction), "False",
+         distributed.manual_gradient_reduction, 0, "False",
          "reduce all gradients after the backward pass, not in it"),
 
-    {"STATESAMPLER.WEIGHTS", TYPE_INTEGER, FIELD(statesampler.weights), 0, 1,
-     WEIGHT_MAX, 0, CONFIG_FILES, NULL, "[]",
-     "turns of each file of DATA.TRAIN; []: one each"},
-    WORD("STATESAMPLER.STOP", FIELD(statesampler.stop), "first|all|restart",
-         "all", "when an epoch of several files ends")
+    INTEGERS("STATESAMPLER.WEIGHTS", statesampler.weights, 1, WEIGHT_MAX,
+             CONFIG_FILES, "[]",
+             "turns of each file of DATA.TRAIN; []: one each"),
+    WORD("STATESAMPLER.STOP", statesampler.stop, "first|all|restart", "all",
+         "when an epoch of several files ends")
 };
 const uint32_t config_key_count =
     sizeof config_key_table / sizeof *config_key_table;
 
+#undef TABLE
+#define TABLE config_curve
 const struct config_key config_curve_table[] = {
-    CURVE_KEYS("", CURVE, FORMS, NULL, NULL, NULL, NULL, NULL, NULL)
+    CURVE_KEYS("", , FORMS, NULL, NULL, NULL, NULL, NULL, NULL)
 };
 const uint32_t config_curve_count =
     sizeof config_curve_table / sizeof *config_curve_table;
@@ -269,11 +262,9 @@ const struct config_key *config_find_key(const struct config_key *table,
 {
     uint32_t i;
 
-    for (i = 0; i < count; i++) {
-        if (strcmp(table[i].path, path) == 0) {
+    for (i = 0; i < count; i++)
+        if (strcmp(table[i].path, path) == 0)
             return &table[i];
-        }
-    }
     return NULL;
 }
 
@@ -300,9 +291,8 @@ const struct config_key *config_find_main_key(const char *path)
         config_find_key(config_key_table, config_key_count, path);
     char outer[256];
 
-    if (key != NULL || !config_is_nested(path)) {
+    if (key != NULL || !config_is_nested(path))
         return key;
-    }
     snprintf(outer, sizeof outer, OUTER "%s", path + sizeof NESTED - 1);
     key = config_find_key(config_key_table, config_key_count, outer);
     return key != NULL && (key->flags & KEY_NESTED) != 0 ? key : NULL;
@@ -311,11 +301,10 @@ const struct config_key *config_find_main_key(const char *path)
 void config_written_path(const struct config_key *key, bool nested,
                          char *out, size_t size)
 {
-    if (nested && (key->flags & KEY_NESTED) != 0) {
+    if (nested && (key->flags & KEY_NESTED) != 0)
         snprintf(out, size, NESTED "%s", key->path + sizeof OUTER - 1);
-    } else {
+    else
         snprintf(out, size, "%s", key->path);
-    }
 }
 
 bool config_is_section(const char *path)
@@ -327,9 +316,8 @@ bool config_is_section(const char *path)
     for (i = 0; i < config_key_count; i++) {
         config_written_path(&config_key_table[i], config_is_nested(path),
                             written, sizeof written);
-        if (strncmp(written, path, length) == 0 && written[length] == '.') {
+        if (strncmp(written, path, length) == 0 && written[length] == '.')
             return true;
-        }
     }
     return false;
 }
@@ -354,14 +342,9 @@ static const struct {
                      sizeof(struct config_curve)}
 };
 
-size_t config_items_offset(const struct config_key *key)
+size_t config_item_at(const struct config_key *key, uint32_t item)
 {
-    return lists[key->type].offset;
-}
-
-size_t config_item_size(const struct config_key *key)
-{
-    return lists[key->type].size;
+    return lists[key->type].offset + item * lists[key->type].size;
 }
 
 bool config_curve_needs(int64_t form, const char *key)

@@ -75,9 +75,8 @@ void config_written_path(const struct config_key *key, bool nested,
 /* The number that a word of a TYPE_REAL stands for. */
 double config_word_value(const char *word);
 
-/* Where the items of a list begin, and how far apart they are. */
-size_t config_items_offset(const struct config_key *key);
-size_t config_item_size(const struct config_key *key);
+/* Where in a list an item is, in bytes. */
+size_t config_item_at(const struct config_key *key, uint32_t item);
 
 struct config_scalar {
     const char *text;   /* with a 0 after its length */
@@ -92,10 +91,5 @@ bool config_is_nothing(const struct config_scalar *s);
    scalar is what the key wants; otherwise what is stored is of no use. */
 bool config_take_scalar(const struct config_key *key,
                         const struct config_scalar *s, char *out);
-
-/* Prints the value of a key in the struct that base points to, as YAML on one
-   line. */
-void config_print_value(const struct config_key *key, const void *base,
-                        FILE *to);
 
 #endif

@@ -1,7 +1,9 @@
 /* feed.c - see feed.h. */
 #include "feed.h"
+#include "agree.h"
 #include "memory.h"
 
+#include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +34,6 @@ const char *feed_init(feed *f, const text *t,
     static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
                                      STATESAMPLER_STOP_ALL,
                                      STATESAMPLER_STOP_RESTART};
-    static char complaint[CONFIG_STRING + 64];
     const struct config_weights *weights = &config->statesampler.weights;
     uint32_t i;
     int code = STATESAMPLER_OK;
@@ -42,7 +43,7 @@ const char *feed_init(feed *f, const text *t,
     f->config = config;
     f->world_size = (uint32_t)config_world_size(config);
     f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
-    f->batch = (uint64_t *)memory_take(MEMORY_WORK, f->batch_size, 8);
+    f->batch = memory_take(MEMORY_WORK, f->batch_size, 8);
     if (weights->count != 0 && weights->count != t->num_files)
         return "STATESAMPLER.WEIGHTS needs one weight for each text";
     for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
@@ -53,11 +54,9 @@ const char *feed_init(feed *f, const text *t,
             weights->count ? (uint32_t)weights->items[i] : 1;
         code = statesampler_init(&f->sources[i].sampler, &desc);
         if (code == STATESAMPLER_OK &&
-            statesampler_num_steps(&f->sources[i].sampler) == 0) {
-            snprintf(complaint, sizeof complaint, "the text %s is too short "
-                     "for a single step", t->files[i].path);
-            return complaint;
-        }
+            statesampler_num_steps(&f->sources[i].sampler) == 0)
+            return complain("the text %s is too short for a single step",
+                            t->files[i].path);
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
@@ -170,10 +169,10 @@ int feed_end_epoch(feed *f, char *words, size_t size)
                                  &sum, counts.positions - counts.padded);
     }
     if (!exact)
-        snprintf(words, size, "the audit FAILED: %llu of %llu sequences",
-                 (unsigned long long)served, (unsigned long long)all);
+        snprintf(words, size, "the audit FAILED: %" PRIu64 " of %" PRIu64
+                 " sequences", served, all);
     else
-        snprintf(words, size, "%llu sequences%s", (unsigned long long)served,
+        snprintf(words, size, "%" PRIu64 " sequences%s", served,
                  whole ? ", each exactly once" : "");
     statesampler_mix_next(&f->mix, NULL, &count, &i);
     memset(f->audits, 0, sizeof f->audits);

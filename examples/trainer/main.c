@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,7 +89,6 @@ static void configure(run *r, int argc, char **argv)
    DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
 static const char *open_log(run *r)
 {
-    static char words[CONFIG_STRING + 200];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16], byte;
     uint64_t hash = TEXT_HASH, i;
@@ -101,22 +101,17 @@ static const char *open_log(run *r)
     file = open(path, O_RDWR | O_CREAT, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
                  ? NULL : fdopen(file, "r+b");
-    if (!r->log) {
-        snprintf(words, sizeof words, "cannot write %s: %s", path,
-                 file >= 0 ? "another run is at work there"
-                           : strerror(errno));
-        return words;
-    }
+    if (!r->log)
+        return complain("cannot write %s: %s", path,
+                        file < 0 ? strerror(errno)
+                                 : "another run is at work there");
     for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
         byte = (char)got;
         hash = text_hash(hash, &byte, 1);
     }
-    if (i < r->log_bytes || hash != r->log_hash) {
-        snprintf(words, sizeof words,
-                 "cannot go on with %s: it does not begin as the checkpoint "
-                 "says", path);
-        return words;
-    }
+    if (i < r->log_bytes || hash != r->log_hash)
+        return complain("cannot go on with %s: it does not begin as the "
+                        "checkpoint says", path);
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
         ftruncate(file, (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";
@@ -131,8 +126,14 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* One line that moves, for a terminal. mpirun gives every process a terminal
-   of its own, so launch.sh says whether there is a real one. */
+/* mpirun gives every process a terminal of its own, so launch.sh says whether
+   there is a real one. */
+static int has_terminal(void)
+{
+    return getenv("TRAINER_TERMINAL") != NULL;
+}
+
+/* One line that moves. */
 static void show_bar(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
@@ -143,7 +144,7 @@ static void show_bar(const run *r, double started, uint64_t first)
     char bar[21];
     int i;
 
-    if (r->rank != 0 || !getenv("TRAINER_TERMINAL"))
+    if (r->rank != 0 || !has_terminal())
         return;
     for (i = 0; i < 20; i++)
         bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
@@ -157,58 +158,49 @@ static void show_bar(const run *r, double started, uint64_t first)
     fflush(stdout);
 }
 
-/* Prints the end of the log on plain output as well. */
-static void say(const run *r, const char *line)
+/* A line for the log; shown: for people as well. */
+static void tell(run *r, int shown, const char *format, ...)
 {
-    if (r->rank == 0)
-        printf("%s%s\n", getenv("TRAINER_TERMINAL") ? "\n" : "", line);
+    char line[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    run_log(r, line);
+    if (shown && r->rank == 0)
+        printf("%s%s\n", has_terminal() ? "\n" : "", line);
     fflush(stdout);
 }
 
 /* ---- The run ---- */
 
-static void save(run *r)
-{
-    agree(checkpoint_save(r), 1);
-}
-
 static void take_step(run *r, double started, uint64_t first)
 {
-    char line[200];
-    const char *words = "";
+    const char *wrong = run_step(r);
 
-    if (!run_step(r, &words))
-        agree(words, 1);
+    if (*wrong)
+        agree(wrong, 1);
     show_bar(r, started, first);
-    if (r->step % (uint64_t)r->config.log_frequency != 0)
-        return;
-    snprintf(line, sizeof line,
+    if (r->step % (uint64_t)r->config.log_frequency == 0)
+        tell(r, !has_terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
              r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
              r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
-    run_log(r, "%s", line);
-    if (!getenv("TRAINER_TERMINAL"))
-        say(r, line);
 }
 
 static void end_epoch(run *r)
 {
     const uint64_t epoch = feed_epoch(&r->feed) + 1;
-    char words[128], line[200];
-    int exact = feed_end_epoch(&r->feed, words, sizeof words);
+    char words[128];
+    const int exact = feed_end_epoch(&r->feed, words, sizeof words);
 
-    snprintf(line, sizeof line, "epoch %" PRIu64 " done: %s", epoch, words);
-    run_log(r, "%s", line);
-    say(r, line);
+    tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
     agree(exact ? "" : words, 1);
     if (r->config.test_model && r->text.held > 0 &&
-        epoch % (uint64_t)r->config.test_every_num_epoch == 0) {
-        snprintf(line, sizeof line,
-                 "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
-                 run_held_out(r));
-        run_log(r, "%s", line);
-        say(r, line);
-    }
+        epoch % (uint64_t)r->config.test_every_num_epoch == 0)
+        tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
+             run_held_out(r));
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */
@@ -241,7 +233,7 @@ static void train(run *r)
         else
             take_step(r, started, first);
         if (is_due(r, ended))
-            save(r);
+            agree(checkpoint_save(r), 1);
     }
 }
 
@@ -257,8 +249,8 @@ static void resume(run *r)
         return;
     if (r->rank == 0)
         fprintf(stderr, "trainer: goes on from %s\n", name);
-    if (feed_step(&r->feed) == 0 || feed_step(&r->feed) ==
-            feed_steps(&r->feed) ||
+    if (feed_step(&r->feed) == 0 ||
+        feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
         return;
     if (r->rank == 0)
@@ -274,18 +266,16 @@ static void resume(run *r)
 static void report(run *r)
 {
     uint64_t mine[MEMORY_KINDS], *all =
-        (uint64_t *)calloc((size_t)r->world, sizeof mine);
+        memory_borrow((size_t)r->world, sizeof mine);
     const uint64_t digest = run_digest(r);
     int kind, process;
 
-    if (!all)
-        abort();
     for (kind = 0; kind < MEMORY_KINDS; kind++)
         mine[kind] = memory_taken(kind);
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", getenv("TRAINER_TERMINAL") ? "\n" : "");
+        printf("%skilobytes", has_terminal() ? "\n" : "");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
 #include "manifest.h"
+#include "agree.h"
+#include "memory.h"
 
 #include <cblas.h>
 #include <inttypes.h>
@@ -9,81 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDENTITIES = 8, VALUE = 160 };
-
-
-/* ---- What must be the same ---- */
-
-typedef struct identity {
-    const char *name, *words;
-    char value[VALUE];
-} identity;
-
-static void identify(identity all[IDENTITIES], const run *r)
-{
-    static const char *const names[IDENTITIES][2] = {
-        {"texts", "texts"},
-        {"model", "model (blocks, heads, width, MLP, context)"},
-        {"seed", "seed"},
-        {"optimizer", "optimizer"},
-        {"epochs", "number of epochs"},
-        {"global_batch", "global batch"},
-        {"opt_level", "opt_level"},
-        {"sampling", "sampling (keys of DATA.TRAIN and STATESAMPLER)"}};
-    const struct trainer_config *c = &r->config;
-    const model_shape *s = &r->model.shape;
-    int i;
-
-    for (i = 0; i < IDENTITIES; i++) {
-        all[i].name = names[i][0];
-        all[i].words = names[i][1];
-    }
-    snprintf(all[0].value, VALUE, "%016" PRIx64, r->text.hash);
-    snprintf(all[1].value, VALUE, "%lu %lu %lu %lu %lu",
-             (unsigned long)s->layers, (unsigned long)s->heads,
-             (unsigned long)s->width, (unsigned long)s->mlp,
-             (unsigned long)s->context);
-    snprintf(all[2].value, VALUE, "%" PRId64, c->seed_value);
-    snprintf(all[3].value, VALUE, "%s momentum %.17g nesterov %d larc %d",
-             c->optimizer.algorithm == CONFIG_ADAMW ? "adamw" : "sgd",
-             c->optimizer.momentum, c->optimizer.nesterov,
-             c->optimizer.use_larc);
-    snprintf(all[4].value, VALUE, "%" PRId64, c->optimizer.num_epochs);
-    snprintf(all[5].value, VALUE, "%" PRId64, config_global_batch(c));
-    snprintf(all[6].value, VALUE, "%s", r->model.half ? "O1" : "O0");
-    snprintf(all[7].value, VALUE,
-             "stateful %d debugging %d drop_last %d limit %" PRId64
-             " stop %" PRId64 " weights %016" PRIx64,
-             c->data.train.use_stateful_distributed_sampler,
-             c->data.train.use_debugging_sampler, c->data.train.drop_last,
-             c->data.train.data_limit, c->statesampler.stop,
-             text_hash(TEXT_HASH, c->statesampler.weights.items,
-                       c->statesampler.weights.count * sizeof(int64_t)));
-}
-
-const char *manifest_match(const manifest *m, const run *r)
-{
-    static char words[3 * VALUE];
-    identity all[IDENTITIES];
-    int i;
-
-    identify(all, r);
-    for (i = 0; i < IDENTITIES; i++) {
-        const char *value = manifest_find(m, all[i].name);
-        const size_t size = value ? strcspn(value, "\n") : 0;
-
-        if (size == strlen(all[i].value) &&
-            strncmp(value, all[i].value, size) == 0)
-            continue;
-        snprintf(words, sizeof words, "it has another %s: %.*s, here %s",
-                 all[i].words, (int)size, value ? value : "",
-                 all[i].value);
-        return words;
-    }
-    return "";
-}
-
 /* ---- Lines ---- */
+
+static FILE *begin_text(char **out, size_t *size)
+{
+    FILE *to = open_memstream(out, size);
+
+    if (!to)
+        abort();
+    return to;
+}
+
+static void end_text(FILE *to)
+{
+    if (fclose(to) != 0)
+        abort();
+}
 
 const char *manifest_find(const manifest *m, const char *name)
 {
@@ -107,18 +50,73 @@ static uint64_t number(const manifest *m, const char *name, int base)
     return value ? strtoull(value, NULL, base) : 0;
 }
 
+/* ---- What must be the same ---- */
+
+/* A line each: a name, most often a key's, and the value. */
+static void put_same(FILE *to, const run *r)
+{
+    static const char *const keys[] = {
+        "SEED_VALUE", "OPTIMIZER.num_epochs", "OPTIMIZER.use_larc",
+        "OPTIMIZER.momentum", "OPTIMIZER.nesterov",
+        "MODEL.TRUNK.GPT.NUM_LAYERS", "MODEL.TRUNK.GPT.NUM_HEADS",
+        "MODEL.TRUNK.GPT.HIDDEN_DIM", "MODEL.TRUNK.GPT.MLP_DIM",
+        "MODEL.TRUNK.GPT.CONTEXT",
+        "DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER",
+        "DATA.TRAIN.USE_DEBUGGING_SAMPLER", "DATA.TRAIN.DROP_LAST",
+        "DATA.TRAIN.DATA_LIMIT", "STATESAMPLER.WEIGHTS", "STATESAMPLER.STOP"};
+    const struct trainer_config *c = &r->config;
+    size_t i;
+
+    fprintf(to, "texts %016" PRIx64 "\n", r->text.hash);
+    fprintf(to, "optimizer %s\n",
+            c->optimizer.algorithm == CONFIG_ADAMW ? "adamw" : "sgd");
+    fprintf(to, "opt_level %s\n", r->model.half ? "O1" : "O0");
+    /* Also where the product is the same: whose blocks are whose follows. */
+    fprintf(to, "global_batch %" PRId64 " x %" PRId64 "\n",
+            config_world_size(c), c->data.train.batchsize_per_replica);
+    for (i = 0; i < sizeof keys / sizeof *keys; i++) {
+        fprintf(to, "%s ", keys[i]);
+        config_print_key(c, keys[i], to);
+        fputc('\n', to);
+    }
+}
+
+const char *manifest_match(const manifest *m, const run *r)
+{
+    const char *words = "";
+    char *here, *name, *value, *end;
+    size_t size;
+    FILE *to = begin_text(&here, &size);
+
+    put_same(to, r);
+    end_text(to);
+    for (name = here; *name && !*words; name = end + 1) { /* ends: a line on */
+        const char *was;
+
+        end = strchr(name, '\n');
+        value = strchr(name, ' ') + 1;
+        value[-1] = *end = 0;
+        was = manifest_find(m, name);
+        size = was ? strcspn(was, "\n") : 0;
+        if (size != strlen(value) || strncmp(was, value, size) != 0)
+            words = complain("it has another %s: %.*s, here %s", name,
+                             (int)size, was ? was : "", value);
+    }
+    free(here);
+    return words;
+}
+
+/* ---- Making and reading ---- */
+
 /* The configuration as YAML, each line after the word config. */
 static void put_config(FILE *to, const struct trainer_config *c)
 {
-    char *yaml = NULL, *line, *end;
+    char *yaml, *line, *end;
     size_t size;
-    FILE *file = open_memstream(&yaml, &size);
+    FILE *file = begin_text(&yaml, &size);
 
-    if (!file)
-        abort();
     config_print(c, file);
-    if (fclose(file) != 0)
-        abort();
+    end_text(file);
     for (line = yaml; *line; line = end + 1) { /* ends: a line on */
         end = strchr(line, '\n');
         fprintf(to, "config %.*s\n", (int)(end - line), line);
@@ -130,18 +128,13 @@ void manifest_make(manifest *m, const run *r, const manifest_part *parts,
                    const unsigned char *state)
 {
     const size_t bytes = feed_state_bytes(&r->feed);
-    FILE *to = open_memstream(&m->text, &m->size);
-    identity all[IDENTITIES];
+    FILE *to = begin_text(&m->text, &m->size);
     uint64_t hash;
     size_t i;
     int part;
 
-    if (!to)
-        abort();
     fputs("checkpoint 1\n", to);
-    identify(all, r);
-    for (part = 0; part < IDENTITIES; part++)
-        fprintf(to, "%s %s\n", all[part].name, all[part].value);
+    put_same(to, r);
     fprintf(to, "step %" PRIu64 "\nskipped %" PRIu64 "\n", r->step,
             r->skipped);
     fprintf(to, "optimizer_steps %" PRId64 "\n", r->optimizer.steps);
@@ -161,8 +154,7 @@ void manifest_make(manifest *m, const run *r, const manifest_part *parts,
         abort();
     hash = text_hash(TEXT_HASH, m->text, m->size);
     fprintf(to, "hash %016" PRIx64 "\n", hash);
-    if (fclose(to) != 0)
-        abort();
+    end_text(to);
 }
 
 int manifest_whole(const manifest *m)
@@ -209,11 +201,9 @@ const char *manifest_restore(const manifest *m, run *r)
     const size_t bytes = feed_state_bytes(&r->feed);
     const char *sampler = manifest_find(m, "sampler");
     const char *scale = manifest_find(m, "loss_scale"), *wrong;
-    unsigned char *state = (unsigned char *)malloc(bytes + 1);
+    unsigned char *state = memory_borrow(bytes + 1, 1);
     size_t size;
 
-    if (!state)
-        abort();
     size = sampler ? from_hex(state, bytes + 1, sampler) : 0;
     wrong = feed_load(&r->feed, state, size, r->rank == 0);
     free(state);

@@ -29,6 +29,17 @@ void *memory_take(int kind, size_t count, size_t size)
     return memory;
 }
 
+void *memory_borrow(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (!memory) {
+        fprintf(stderr, "trainer: out of memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
 size_t memory_taken(int kind)
 {
     return taken[kind];

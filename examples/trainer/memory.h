@@ -20,6 +20,9 @@ extern const char *const memory_names[MEMORY_KINDS];
    none: nothing that this trainer could do without it would be of use. */
 void *memory_take(int kind, size_t count, size_t size);
 
+/* The same for a moment, to be freed: it is not counted. */
+void *memory_borrow(size_t count, size_t size);
+
 /* Bytes taken so far. */
 size_t memory_taken(int kind);
 

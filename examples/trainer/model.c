@@ -3,26 +3,23 @@
 #include "memory.h"
 #include "model_blocks.h"
 #include "statesampler.h"
+#include "text.h"
 
 #include <math.h>
+#include <stb_ds.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Tensors ---- */
 
-/* Counts a tensor and, in the second round, writes down what it is. */
 static void tensor_add(model *m, const char *block, const char *name,
                        size_t size, int kind)
 {
-    model_tensor *t = m->tensors + m->num_tensors;
+    model_tensor t = {.offset = m->num_weights, .size = size, .kind = kind};
 
-    if (m->tensors) {
-        snprintf(t->name, sizeof t->name, "%s%s", block, name);
-        t->offset = m->num_weights;
-        t->size = size;
-        t->kind = kind;
-    }
+    snprintf(t.name, sizeof t.name, "%s%s", block, name);
+    arrput(m->tensors, t);
     m->num_tensors++;
     m->num_weights += size;
     m->largest = size > m->largest ? size : m->largest;
@@ -36,7 +33,6 @@ static void tensors_list(model *m)
     char block[24];
     size_t b;
 
-    m->num_tensors = m->num_weights = m->largest = 0;
     tensor_add(m, "", "wte.weight", MODEL_BYTES * width, MODEL_EMBEDDING);
     tensor_add(m, "", "wpe.weight", m->shape.context * width, MODEL_EMBEDDING);
     for (b = 0; b < m->shape.layers; b++) {
@@ -97,11 +93,9 @@ static size_t longest_segment(const size_t *first, size_t segments)
 size_t model_activation_bytes(const model_shape *shape, size_t splits,
                               int half)
 {
-    size_t *first = (size_t *)calloc(shape->layers + 2, sizeof *first);
+    size_t *first = memory_borrow(shape->layers + 2, sizeof *first);
     size_t segments, bytes = 0, keep;
 
-    if (!first)
-        abort();
     segments = model_segments(shape->layers, splits, first);
     for (keep = 0; keep < KEEPS; keep++)
         bytes += block_keeps(shape, keep) *
@@ -119,56 +113,50 @@ static void kept_take(model *m, size_t count)
 {
     size_t b, keep;
 
-    m->kept = (model_kept *)memory_take(MEMORY_WORK, count, sizeof *m->kept);
+    m->kept = memory_take(MEMORY_WORK, count, sizeof *m->kept);
     for (b = 0; b < count; b++) {
         for (keep = 0; keep < KEEPS; keep++) {
             size_t size = block_keeps(&m->shape, keep);
             int halved = m->half && keep >= KEEP_NORM1;
 
             if (halved)
-                m->kept[b].halves[keep] = (uint16_t *)memory_take(
-                    MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
+                m->kept[b].halves[keep] =
+                    memory_take(MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
             m->kept[b].values[keep] =
-                halved && b > 0
-                    ? m->kept[0].values[keep]
-                    : (real *)memory_take(halved ? MEMORY_WORK
-                                                 : MEMORY_ACTIVATIONS,
-                                          size, sizeof(real));
+                !halved  ? memory_take(MEMORY_ACTIVATIONS, size, sizeof(real))
+                : b == 0 ? memory_take(MEMORY_WORK, size, sizeof(real))
+                         : m->kept[0].values[keep];
         }
     }
 }
 
 static real *take(size_t count)
 {
-    return (real *)memory_take(MEMORY_WORK, count, sizeof(real));
+    return memory_take(MEMORY_WORK, count, sizeof(real));
 }
 
 void model_init(model *m, const model_shape *shape, size_t splits, int half)
 {
-    const size_t rows = shape->context, wide = block_widest(shape);
+    const size_t rows = shape->context;
+    const size_t wide = /* columns of the widest matrix inside of a block */
+        shape->mlp > 3 * shape->width ? shape->mlp : 3 * shape->width;
     size_t s;
 
     memset(m, 0, sizeof *m);
     m->shape = *shape;
     m->half = half;
     tensors_list(m);
-    m->tensors = (model_tensor *)memory_take(MEMORY_WEIGHTS, m->num_tensors,
-                                             sizeof *m->tensors);
-    tensors_list(m);
-    m->weights = (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
-                                     sizeof(real));
-    m->used = half ? (real *)memory_take(MEMORY_WEIGHTS, m->num_weights,
-                                         sizeof(real))
-                   : m->weights;
+    m->weights = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
+    m->used = m->weights;
+    if (half)
+        m->used = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
 
-    m->first = (size_t *)memory_take(MEMORY_WORK, shape->layers + 2,
-                                     sizeof *m->first);
+    m->first = memory_take(MEMORY_WORK, shape->layers + 2, sizeof *m->first);
     m->segments = model_segments(shape->layers, splits, m->first);
-    m->inputs = (real **)memory_take(MEMORY_WORK, m->segments,
-                                     sizeof *m->inputs);
+    m->inputs = memory_take(MEMORY_WORK, m->segments, sizeof *m->inputs);
     for (s = 0; s + 1 < m->segments; s++)
-        m->inputs[s] = (real *)memory_take(MEMORY_ACTIVATIONS,
-                                           rows * shape->width, sizeof(real));
+        m->inputs[s] = memory_take(MEMORY_ACTIVATIONS, rows * shape->width,
+                                   sizeof(real));
     kept_take(m, longest_segment(m->first, m->segments));
 
     m->stream = take(rows * shape->width);
@@ -183,16 +171,6 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
 }
 
 /* ---- Weights ---- */
-
-/* Names the tensor in the generator: FNV-1a. */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
-}
 
 /* Four uniform numbers of 16 bits added up: nearly normal, of mean 0 and
    deviation 1, and the same on every machine. */
@@ -219,7 +197,7 @@ void model_fill(model *m, uint64_t seed)
         statesampler_desc desc = {.num_samples = 1, .seed = seed};
         statesampler hash;
 
-        desc.stream = hash_name(tensor->name);
+        desc.stream = text_hash(TEXT_HASH, tensor->name, length);
         statesampler_init(&hash, &desc);
         for (i = 0; i < tensor->size; i++)
             m->weights[tensor->offset + i] =

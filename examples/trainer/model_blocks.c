@@ -46,11 +46,6 @@ size_t block_keeps(const model_shape *shape, size_t keep)
     }
 }
 
-size_t block_widest(const model_shape *shape)
-{
-    return shape->mlp > 3 * shape->width ? shape->mlp : 3 * shape->width;
-}
-
 void block_half(const model *m, real *values, size_t count)
 {
     if (m->half)

@@ -7,9 +7,6 @@
 /* How many numbers a block keeps of one of KEEP_IN .. KEEP_GELU. */
 size_t block_keeps(const model_shape *shape, size_t keep);
 
-/* Columns of the widest matrix inside of a block. */
-size_t block_widest(const model_shape *shape);
-
 /* Under O1 rounds to half, otherwise leaves alone. It stands wherever Apex has
    a cast: what goes into a linear layer or a product of matrices, what comes
    out of it, and the same on the way back. */

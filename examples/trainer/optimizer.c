@@ -48,13 +48,13 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     o->states = config->optimizer.algorithm == CONFIG_ADAMW ? 2
                 : config->optimizer.momentum > 0            ? 1
                                                             : 0;
-    o->norms = (double *)memory_take(MEMORY_WORK, m->num_tensors, 8);
+    o->norms = memory_take(MEMORY_WORK, m->num_tensors, 8);
     for (i = 0; i < o->states; i++) {
-        o->state[i] = (float **)memory_take(MEMORY_WORK, m->num_tensors,
-                                            sizeof(float *));
+        o->state[i] = memory_take(MEMORY_WORK, m->num_tensors,
+                                  sizeof(float *));
         for (t = 0; t < m->num_tensors; t++)
             if (is_stepped(o, t))
-                o->state[i][t] = (float *)memory_take(
+                o->state[i][t] = memory_take(
                     MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
     }
 }
@@ -188,15 +188,21 @@ static double clipping(optimizer *o, const reduce *r)
     return total < 1 ? total : 1;
 }
 
-/* Under ZeRO only the owner has a tensor's new weights. */
-static void hand_out(optimizer *o)
+float *optimizer_array(const optimizer *o, size_t tensor, int which)
+{
+    return which == 0 ? o->m->weights + o->m->tensors[tensor].offset
+                      : o->state[which - 1][tensor];
+}
+
+void optimizer_share(optimizer *o, int states)
 {
     size_t t;
+    int i;
 
-    for (t = 0; o->sharded && t < o->m->num_tensors; t++)
-        MPI_Bcast(o->m->weights + o->m->tensors[t].offset,
-                  (int)o->m->tensors[t].size, MPI_FLOAT, o->owner[t],
-                  MPI_COMM_WORLD);
+    for (t = 0; t < o->m->num_tensors; t++)
+        for (i = 0; i <= (states ? o->states : 0); i++)
+            MPI_Bcast(optimizer_array(o, t, i), (int)o->m->tensors[t].size,
+                      MPI_FLOAT, o->owner[t], MPI_COMM_WORLD);
 }
 
 static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)
@@ -242,6 +248,7 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
                           o->states ? o->state[0][t] : NULL, tensor->size,
                           &rule);
     }
-    hand_out(o);
+    if (o->sharded)
+        optimizer_share(o, 0);
     model_changed(o->m);
 }

@@ -24,7 +24,14 @@ typedef struct optimizer {
 void optimizer_init(optimizer *o, const struct trainer_config *config,
                     model *m, const int *owner);
 
+/* Numbers of a tensor: 0 is its weights, 1 .. states what is kept for each. */
+float *optimizer_array(const optimizer *o, size_t tensor, int which);
+
 void optimizer_step(optimizer *o, const reduce *r, double rate);
+
+/* To be called by all: the owner of each tensor hands its weights, and its
+   state if so, to the others. */
+void optimizer_share(optimizer *o, int states);
 
 /* A tensor's step, on what it takes: for LARC, whole tensors. */
 typedef struct optimizer_rule {

@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include <math.h>
+#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +39,9 @@ int64_t reduce_round(int64_t *sums, const real *values, size_t count,
 
 void reduce_owners(int *owner, const model *m, int world)
 {
-    size_t *sum = (size_t *)calloc((size_t)world, sizeof *sum), t;
+    size_t *sum = memory_borrow((size_t)world, sizeof *sum), t;
     int rank;
 
-    if (!sum)
-        abort();
     for (t = 0; t < m->num_tensors; t++) {
         owner[t] = 0;
         for (rank = 1; rank < world; rank++)
@@ -59,12 +58,11 @@ static void take_sums(reduce *r)
 {
     size_t t, size = 0;
 
-    r->sum = (int64_t **)memory_take(MEMORY_WORK, r->m->num_tensors,
-                                     sizeof *r->sum);
+    r->sum = memory_take(MEMORY_WORK, r->m->num_tensors, sizeof *r->sum);
     for (t = 0; t < r->m->num_tensors; t++)
         if (r->stage < 2 || r->owner[t] == r->rank)
             size += r->m->tensors[t].size;
-    r->sums = (int64_t *)memory_take(MEMORY_GRADIENTS, size, 8);
+    r->sums = memory_take(MEMORY_GRADIENTS, size, 8);
     for (t = 0, size = 0; t < r->m->num_tensors; t++)
         if (r->stage < 2 || r->owner[t] == r->rank) {
             r->sum[t] = r->sums + size;
@@ -79,18 +77,15 @@ static void make_buckets(reduce *r, double bytes)
     const model_tensor *tensors = r->m->tensors;
     size_t t = r->m->num_tensors, size;
 
-    r->buckets = (reduce_bucket *)memory_take(MEMORY_WORK, t,
-                                              sizeof *r->buckets);
-    r->requests = (MPI_Request *)memory_take(MEMORY_WORK, t,
-                                             sizeof *r->requests);
+    r->requests = memory_take(MEMORY_WORK, t, sizeof *r->requests);
     while (t > 0) { /* ends: each bucket has at least one tensor */
-        reduce_bucket *b = &r->buckets[r->num_buckets++];
+        reduce_bucket b = {.last = --t};
 
-        b->last = --t;
         size = tensors[t].size;
         while (t > 0 && (double)(size + tensors[t - 1].size) * 8 <= bytes)
             size += tensors[--t].size;
-        b->first = t;
+        b.first = t;
+        arrput(r->buckets, b);
     }
 }
 
@@ -114,8 +109,7 @@ void reduce_init(reduce *r, const model *m, const int *owner, int stage,
     if (bucket_bytes / 16 < (double)m->largest)
         r->capacity = bucket_bytes < 16 ? 1 : (size_t)(bucket_bytes / 16);
     for (i = 0; i < 2; i++)
-        r->pieces[i].values =
-            (int64_t *)memory_take(MEMORY_GRADIENTS, r->capacity, 8);
+        r->pieces[i].values = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
 }
 
 /* ---- Everybody has every sum ---- */
@@ -252,7 +246,7 @@ void reduce_no_leaf(reduce *r)
 
 void reduce_finish(reduce *r)
 {
-    while (r->stage < 2 && r->begun < r->num_buckets) /* adds one each time */
+    while (r->stage < 2 && r->begun < arrlenu(r->buckets)) /* adds one */
         bucket_begin(r);
     if (r->stage < 2)
         MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);

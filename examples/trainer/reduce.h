@@ -43,7 +43,7 @@ typedef struct reduce {
     int64_t totals[REDUCE_TOTALS];
 
     reduce_bucket *buckets; /* from the last tensor to the first */
-    size_t num_buckets, begun;
+    size_t begun;           /* of them, in this step */
     MPI_Request *requests;
 
     reduce_piece pieces[2];

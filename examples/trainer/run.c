@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <mpi.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "schedule.h"
@@ -49,15 +48,14 @@ void run_init(run *r)
     agree(text_open(&r->text, c), 1);
     agree(feed_init(&r->feed, &r->text, c), 1);
     model_from(&r->model, c);
-    r->owner = (int *)memory_take(MEMORY_WORK, r->model.num_tensors,
-                                  sizeof *r->owner);
+    r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
+                           sizeof *r->owner);
     reduce_owners(r->owner, &r->model, r->world);
     reduce_init(&r->reduce, &r->model, r->owner, config_zero_stage(c),
                 bucket_bytes(c), c->distributed.manual_gradient_reduction);
     optimizer_init(&r->optimizer, c, &r->model, r->owner);
     scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
-    r->leaves = (const unsigned char **)memory_take(
-        MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
+    r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
     r->log_hash = TEXT_HASH;
 }
 
@@ -70,7 +68,7 @@ static uint64_t first_leaf(const run *r, int rank)
            (uint64_t)r->world;
 }
 
-int run_step(run *r, const char **words)
+const char *run_step(run *r)
 {
     const uint64_t first = first_leaf(r, r->rank);
     const uint64_t last = first_leaf(r, r->rank + 1);
@@ -98,15 +96,13 @@ int run_step(run *r, const char **words)
     /* A scale that small has been halved in vain: the loss itself is no
        number, and every step to come would be skipped. */
     if (reduce_overflowed(&r->reduce) &&
-        (!r->scaler.dynamic || scale < 1e-6)) {
-        *words = "a gradient has overflowed: lower the learning rate";
-        return 0;
-    }
+        (!r->scaler.dynamic || scale < 1e-6))
+        return "a gradient has overflowed: lower the learning rate";
     if (scaler_skips(&r->scaler, reduce_overflowed(&r->reduce)))
         r->skipped++;
     else
         optimizer_step(&r->optimizer, &r->reduce, r->rate);
-    return 1;
+    return "";
 }
 
 /* ---- What comes of it ---- */
@@ -143,45 +139,34 @@ double run_held_out(run *r)
 uint64_t run_digest(run *r)
 {
     const size_t count = r->model.num_tensors;
-    uint64_t *hashes =
-        (uint64_t *)memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
-    uint64_t digest;
+    uint64_t *hashes = memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
     size_t t;
     int i;
 
     for (t = 0; t < count; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-
         if (r->owner[t] != r->rank)
             continue;
-        hashes[t] = text_hash(TEXT_HASH, r->model.weights + tensor->offset,
-                              tensor->size * sizeof(float));
-        for (i = 0; i < r->optimizer.states; i++)
-            hashes[t] = text_hash(hashes[t], r->optimizer.state[i][t],
-                                  tensor->size * sizeof(float));
+        hashes[t] = TEXT_HASH;
+        for (i = 0; i <= r->optimizer.states; i++)
+            hashes[t] = text_hash(hashes[t],
+                                  optimizer_array(&r->optimizer, t, i),
+                                  r->model.tensors[t].size * sizeof(float));
     }
     hashes[count] = r->rank == 0 ? r->log_hash : 0;
     MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count + 1, MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
-    digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
-    return digest;
+    return text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
 }
 
-void run_log(run *r, const char *format, ...)
+void run_log(run *r, const char *line)
 {
-    char line[256];
-    va_list list;
-    size_t size;
+    const size_t size = strlen(line);
 
-    va_start(list, format);
-    vsnprintf(line, sizeof line - 1, format, list);
-    va_end(list);
-    size = strlen(line);
-    line[size++] = '\n';
     r->log_hash = text_hash(r->log_hash, line, size);
-    r->log_bytes += size;
+    r->log_hash = text_hash(r->log_hash, "\n", 1);
+    r->log_bytes += size + 1;
     if (r->log) {
-        fwrite(line, 1, size, r->log);
+        fprintf(r->log, "%s\n", line);
         fflush(r->log);
     }
 }

@@ -33,9 +33,9 @@ typedef struct run {
 /* Opens the texts and takes all memory. Leaves on any error, all together. */
 void run_init(run *r);
 
-/* One step of training. Sets *words to a sentence if the run cannot go on; the
-   same on all processes. */
-int run_step(run *r, const char **words);
+/* One step of training. Returns "", or why the run cannot go on: the same on
+   all processes. */
+const char *run_step(run *r);
 
 /* Mean loss of the held-out text, in bits per byte; exact, so the same on any
    number of processes. Not a number where one of the losses is none. */
@@ -45,6 +45,6 @@ double run_held_out(run *r);
 uint64_t run_digest(run *r);
 
 /* A line for the log and its hash; process 0 writes it. */
-void run_log(run *r, const char *format, ...);
+void run_log(run *r, const char *line);
 
 #endif

@@ -37,9 +37,8 @@ static double multistep_at(const struct config_curve *curve,
     int64_t epoch = (int64_t)((where + CLOSE) * (double)num_epochs);
     uint32_t i = 0;
 
-    while (i < curve->milestones.count && curve->milestones.items[i] <= epoch) {
+    while (i < curve->milestones.count && curve->milestones.items[i] <= epoch)
         i++;
-    }
     return curve->values.items[i];
 }
 
@@ -80,9 +79,8 @@ static void scale_curve(struct config_curve *curve, double rate)
         curve->start_value = rate;
         break;
     default:
-        for (i = 0; i < curve->values.count; i++) {
+        for (i = 0; i < curve->values.count; i++)
             curve->values.items[i] *= rate / first;
-        }
     }
 }
 
@@ -98,9 +96,8 @@ static double scaled_at(const struct trainer_config *config,
             (double)config->optimizer.lr.auto_lr_scaling.base_lr_batch_size;
 
         if (config->optimizer.lr.auto_lr_scaling.scaling_type ==
-            CONFIG_SQRT_SCALING) {
+            CONFIG_SQRT_SCALING)
             factor = sqrt(factor);
-        }
         scale_curve(&scaled, base * factor);
     }
     return curve_at(&scaled, config->optimizer.num_epochs, where);
@@ -112,12 +109,10 @@ double schedule_at(const struct trainer_config *config, double where)
     uint32_t last = config->optimizer.lr.schedulers.count - 1, i = 0;
     double start = 0, length;
 
-    if (config->optimizer.lr.curve.name != CONFIG_COMPOSITE) {
+    if (config->optimizer.lr.curve.name != CONFIG_COMPOSITE)
         return scaled_at(config, &config->optimizer.lr.curve, where);
-    }
-    while (i < last && where + CLOSE > start + lengths->items[i]) {
+    while (i < last && where + CLOSE > start + lengths->items[i])
         start += lengths->items[i++];
-    }
     /* The last one takes what the lengths leave, so that it ends at 1. */
     length = i < last ? lengths->items[i] : 1 - start;
     if (config->optimizer.lr.interval_scaling.count == 0 ||
@@ -134,10 +129,9 @@ double schedule_of_step(const struct trainer_config *config, uint64_t step,
     uint64_t epochs = (uint64_t)config->optimizer.num_epochs;
     double where;
 
-    if (config->optimizer.lr.update_interval == CONFIG_EPOCH) {
+    if (config->optimizer.lr.update_interval == CONFIG_EPOCH)
         where = (double)(step / steps_per_epoch) / (double)epochs;
-    } else {
+    else
         where = (double)step / ((double)epochs * (double)steps_per_epoch);
-    }
     return schedule_at(config, where);
 }

@@ -2,9 +2,11 @@
 #define _POSIX_C_SOURCE 200809L /* mmap */
 
 #include "text.h"
+#include "agree.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,8 +14,6 @@
 #include <unistd.h>
 
 enum { TENTH = 10 };
-
-static char complaint[CONFIG_STRING + 200];
 
 uint64_t text_hash(uint64_t hash, const void *bytes, size_t size)
 {
@@ -29,32 +29,30 @@ static const char *file_map(text_file *f, const char *path)
 {
     /* A pipe would keep us waiting for its writer, to be refused then. */
     const int descriptor = open(path, O_RDONLY | O_NONBLOCK);
+    const char *wrong = "";
     struct stat about;
-    void *at = MAP_FAILED;
 
     snprintf(f->path, sizeof f->path, "%s", path);
     if (descriptor < 0 || fstat(descriptor, &about) != 0) {
-        snprintf(complaint, sizeof complaint, "cannot open the text %s: %s",
-                 path, strerror(errno));
+        wrong = complain("cannot open the text %s: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        snprintf(complaint, sizeof complaint,
-                 "cannot use the text %s: it is %s", path,
-                 S_ISREG(about.st_mode) ? "empty" : "no regular file");
+        wrong = complain("cannot use the text %s: it is %s", path,
+                         S_ISREG(about.st_mode) ? "empty" : "no regular file");
     } else {
+        void *at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE,
+                        descriptor, 0);
+
         f->size = (uint64_t)about.st_size;
-        at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, descriptor,
-                  0);
+        f->bytes = (const unsigned char *)at;
         if (at == MAP_FAILED)
-            snprintf(complaint, sizeof complaint, "cannot map the text %s: %s",
-                     path, strerror(errno));
+            wrong = complain("cannot map the text %s: %s", path,
+                             strerror(errno));
+        else
+            f->hash = text_hash(TEXT_HASH, f->bytes, (size_t)f->size);
     }
     if (descriptor >= 0)
         close(descriptor);
-    if (at == MAP_FAILED)
-        return complaint;
-    f->bytes = (const unsigned char *)at;
-    f->hash = text_hash(TEXT_HASH, f->bytes, (size_t)f->size);
-    return "";
+    return wrong;
 }
 
 static uint64_t at_most(int64_t limit, uint64_t count)
@@ -62,41 +60,24 @@ static uint64_t at_most(int64_t limit, uint64_t count)
     return limit >= 0 && count > (uint64_t)limit ? (uint64_t)limit : count;
 }
 
-/* How many sequences are trained on and held out, within the limits. */
-static const char *file_split(text *t, text_file *f,
-                              const struct trainer_config *config)
-{
-    const uint64_t sequences = f->size / t->length;
-    const uint64_t tenth = sequences / TENTH;
-
-    f->held = at_most(config->data.test.data_limit,
-                      f->whole ? sequences : tenth);
-    f->train = f->whole ? 0 : at_most(config->data.train.data_limit,
-                                      sequences - tenth);
-    if (sequences == 0) {
-        snprintf(complaint, sizeof complaint,
-                 "the text %s has %llu bytes, and a sequence has %llu",
-                 f->path, (unsigned long long)f->size,
-                 (unsigned long long)t->length);
-        return complaint;
-    }
-    t->held += f->held;
-    return "";
-}
-
+/* A file more: how many of its sequences are trained on and held out. */
 static const char *add(text *t, const char *path, int test,
                        const struct trainer_config *config)
 {
     text_file *f = &t->files[t->num_files + t->num_test];
     const char *wrong = file_map(f, path);
+    const uint64_t sequences = f->size / t->length;
+    const uint64_t tenth = sequences / TENTH;
 
+    if (!*wrong && sequences == 0)
+        wrong = complain("the text %s has %" PRIu64 " bytes, and a sequence "
+                         "has %" PRIu64, path, f->size, t->length);
     f->whole = test;
-    if (!*wrong)
-        wrong = file_split(t, f, config);
-    if (test)
-        t->num_test++;
-    else
-        t->num_files++;
+    f->held = at_most(config->data.test.data_limit, test ? sequences : tenth);
+    f->train = test ? 0 : at_most(config->data.train.data_limit,
+                                  sequences - tenth);
+    t->held += f->held;
+    *(test ? &t->num_test : &t->num_files) += 1;
     return wrong;
 }
 

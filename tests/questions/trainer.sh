@@ -14,15 +14,16 @@ trainer_make() { # TARGET
     fi
 }
 
-# A program of tests/trainer with the configuration, in this folder.
-with_config() { # PROGRAM
-    trainer_make build/trainer/test/$1
-    ln -sf "$root/build/trainer/test/$1" .
+# The program with the configuration, with sanitizers if there are some.
+with_config() {
+    STRICT="$STRICT $(cat "$root/$run/sanitizers")"
+    trainer_make build/trainer/test/config_test
+    ln -sf "$root/build/trainer/test/config_test" .
 }
 
 # Every case of a list, by the program's own count.
 config_corpus() { # LIST AT_LEAST
-    with_config config_test
+    with_config
     quietly ./config_test corpus tests/trainer/config/$1.txt
     count=$(sed -n 's/^\([0-9]*\) cases$/\1/p' said)
     at_least $2 "$count" cases
@@ -43,7 +44,7 @@ config_refuses() { # WHAT ARGUMENT...
 }
 
 config_files() {
-    with_config config_test
+    with_config
     for file in examples/trainer/*.yaml; do
         quietly ./config_test print $file
         mv said once.yaml
@@ -71,36 +72,42 @@ config_files() {
 }
 
 config_random() {
-    gcc -std=c99 -O1 -g -fsanitize=address,undefined \
-        -fno-sanitize-recover=all -o config_test tests/trainer/config_test.c \
-        examples/trainer/schedule.c examples/trainer/config*.c \
-        $(pkg-config --cflags --libs yaml-0.1) -lm
+    with_config
     ./config_test print examples/trainer/everything.yaml \
         'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
         `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
         `'{name: multistep, values: [2, 1], milestones: [1]}]}' >every_key.yaml
-    quietly ./config_test random 2000 every_key.yaml examples/trainer/*.yaml
+    quietly ./config_test random 800 every_key.yaml examples/trainer/*.yaml
     sed -n 's/^\(.* of .*\) texts were good$/note: \1 good/p' said
 }
 
 config_keys() {
-    with_config config_test
+    with_config
     ./config_test keys >KEYS.md
     diff examples/trainer/KEYS.md KEYS.md
     at_least 71 "$(grep -c '^| [A-Z]' KEYS.md)" keys
 }
 
 schedule() {
-    with_config schedule_test
-    quietly ./schedule_test
+    with_config
+    quietly ./config_test schedule
     sed -n 's/.*: \([0-9]* checks\)$/note: \1/p' said
 }
 
 config_questions() {
     tool pkg-config "the trainer's configuration" || return 0
-    pkg-config --exists yaml-0.1 || {
-        skip "the trainer's configuration" libyaml
-        return 0
+    for library in yaml-0.1 stb; do
+        pkg-config --exists $library || {
+            skip "the trainer's configuration" $library
+            return 0
+        }
+    done
+    echo '-fsanitize=address,undefined -fno-sanitize-recover=all' \
+        >$run/sanitizers
+    echo 'int main(void) { return 0; }' |
+        $CC $(cat $run/sanitizers) -x c -o $run/empty - 2>/dev/null || {
+        skip "trainer: its configuration, with sanitizers" "$CC's"
+        : >$run/sanitizers
     }
     ask 'trainer: a bad configuration is refused in exact words' \
         config_corpus bad 160
@@ -110,13 +117,8 @@ config_questions() {
         config_files
     ask 'trainer: KEYS.md is what the table of keys prints' config_keys
     ask 'trainer: schedules of the learning rate' schedule
-    if echo 'int main(void) { return 0; }' | gcc -fsanitize=address,undefined \
-        -x c -o $run/empty - 2>/dev/null; then
-        ask 'trainer: configurations changed at random, with sanitizers' \
-            config_random
-    else
-        skip "trainer: configurations changed at random" "gcc's sanitizers"
-    fi
+    ask 'trainer: configurations changed at random, with sanitizers' \
+        config_random
 }
 
 # --- Its runs -----------------------------------------------------------------

@@ -3,6 +3,7 @@
 
        config_test corpus FILE...        lists of cases, as config/bad.txt
        config_test random COUNT FILE...  what is read prints and reads back
+       config_test schedule              the learning rate
        config_test keys                  what the table says
        config_test print FILE [PATH=VALUE]...   exits with 2 for an error
 
@@ -18,6 +19,7 @@
 #include "../check.h"
 #include "../../examples/trainer/config.h"
 #include "../../examples/trainer/config_table.h"
+#include "schedule_test.h"
 
 enum { TEXT = 1 << 20, LINES = 32 };
 
@@ -111,14 +113,12 @@ static void check_values(const struct test_case *test,
     for (i = 0; i < test->num_values; i++) {
         char found[4096] = "", *space = strchr(test->values[i], ' ');
         FILE *to = tmpfile();
-        uint32_t number;
         size_t size;
 
         CHECK(to != NULL && space != NULL);
         *space = 0;
-        number = config_key_number(test->values[i]);
-        CHECK(number < config_key_count);
-        config_print_value(&config_key_table[number], config, to);
+        CHECK(config_key_number(test->values[i]) < config_key_count);
+        config_print_key(config, test->values[i], to);
         rewind(to);
         size = fread(found, 1, sizeof found - 1, to);
         found[size] = 0;
@@ -357,6 +357,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "keys") == 0) {
         config_keys(stdout);
         return 0;
+    }
+    if (strcmp(what, "schedule") == 0) {
+        return schedule_test();
     }
     if (strcmp(what, "print") == 0 && argc > 2) {
         return print_file(argc - 2, argv + 2);

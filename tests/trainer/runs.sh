@@ -66,33 +66,38 @@ split='MODEL.ACTIVATION_CHECKPOINTING.USE_ACTIVATION_CHECKPOINTING=True
 
 # Any number of processes; and the same batch by another shape of the run.
 processes() {
-    plain=$(digest 1)
+    epochs='OPTIMIZER.num_epochs=2 DATA.TRAIN.DATA_LIMIT=32'
+    plain=$(digest 1 $epochs)
     for w in 2 3 4 5 8; do
-        same "$plain" "$(digest $w)" "$w processes"
+        same "$plain" "$(digest $w $epochs)" "$w processes"
     done
     other='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
-        DATA.TRAIN.DATA_LIMIT=56'
+        DATA.TRAIN.DATA_LIMIT=56 OPTIMIZER.num_epochs=1'
     plain=$(digest 2 $other)
     same "$plain" "$(digest 3 $other DISTRIBUTED.NUM_PROC_PER_NODE=8 \
         DATA.TRAIN.BATCHSIZE_PER_REPLICA=1)" '8 x 1 = 2 x 4 sequences'
 }
 
-# The short forms have one epoch, and fewer of the values between the ends.
-short=OPTIMIZER.num_epochs=1
+# The short forms have one short epoch, and fewer of the values between the
+# ends.
+short='OPTIMIZER.num_epochs=1 DATA.TRAIN.DATA_LIMIT=32'
 long() {
     [ -n "$LONG" ]
 }
 ! long || short=
 
-# ZeRO's stages, for every rule.
+# ZeRO's stages, for every rule. The stages differ in where sums go, and not in
+# the rule: the short form asks stage 1 of two rules only.
 sharded() { # KEY=VALUE...
     for rule in "$sgd" "$nesterov" "$larc" "$clip" "$adamw" "$norm"; do
         plain=$(digest 1 $rule $short "$@")
         same "$plain" "$(digest 3 $rule $short $sdp "$@")" \
             "ZeRO 2: $rule $*"
-        { ! long && [ $# -gt 0 ]; } ||
+        case $(long && echo all)$rule in
+        "$adamw" | "$norm" | all*)
             same "$plain" "$(digest 2 $rule $short $zero "$@")" \
-                "ZeRO 1: $rule $*"
+                "ZeRO 1: $rule $*" ;;
+        esac
     done
 }
 
@@ -127,51 +132,63 @@ ways_o1() {
     ways $o1
 }
 
-# A run of half the steps goes on in another shape.
+# A run goes on in another shape, again and again.
 elsewhere() {
     for rule in "$nesterov" "$adamw $o1" "$larc"; do
         rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
-        rm -rf "$folder/once"
-        plain=$(run 1 "$folder/once" $rule | sed -n 's/^digest //p')
-        goes_on 1 '' 3 "$sdp"
-        goes_on 4 "$sdp ${split}2" 2 "$manual"
+        dir=$folder/once
+        rm -rf $dir "$folder/on"
+        plain=$(run 1 $dir $rule | sed -n 's/^digest //p')
+        cp -r $dir "$folder/on"
+        dir=$folder/on
+        goes_on 15 3 "$sdp"
+        goes_on 25 4 "$sdp ${split}2"
+        goes_on 30 2 "$manual"
         long || continue
-        goes_on 2 "$zero" 4 "$sdp $manual"
-        goes_on 3 "$sdp" 1 "${split}3"
-        goes_on 4 '' 8 "$zero"
+        goes_on 10 2 "$zero"
+        goes_on 20 4 "$sdp $manual"
+        goes_on 10 3 "$sdp"
+        goes_on 20 1 "${split}3"
+        goes_on 25 4 ''
+        goes_on 30 8 "$zero"
     done
 }
 
-goes_on() { # PROCESSES KEYS PROCESSES KEYS
-    runs=$((runs + 1))
-    dir=$folder/on$runs
-    run $1 $dir $rule $2 >"$folder/said"
-    rm -rf $dir/step-0000000000[23]* $dir/step-000000000016
-    got=$(run $3 $dir $rule $4 | sed -n 's/^digest //p')
-    same "$plain" "$got" "$1 $2, then $3 $4: $rule"
-    grep -q 'goes on from step-000000000015' "$folder/errors" ||
-        fail 'it did not go on from step 15'
+# From that step, whose checkpoint is from before, on to the end.
+goes_on() { # STEP PROCESSES KEYS
+    for saved in $dir/step-*; do
+        [ "${saved#$dir/step-0000000000}" -le $1 ] || rm -rf $saved
+    done
+    got=$(run $2 $dir $rule $3 | sed -n 's/^digest //p')
+    same "$plain" "$got" "from step $1 with $2 $3: $rule"
+    grep -q "goes on from step-0000000000$1" "$folder/errors" ||
+        fail "it did not go on from step $1"
     cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
-    for file in $dir "$folder/once"; do
-        grep -v '^config\|^part\|^hash' "$file/step-000000000032/manifest"
-    done | sort | uniq -c | awk '$1 != 2' >"$folder/differ"
-    [ ! -s "$folder/differ" ] ||
+    manifests $dir >"$folder/got"
+    manifests "$folder/once" | diff - "$folder/got" >"$folder/differ" ||
         fail "another manifest: $(cut -c1-100 "$folder/differ")"
-    rm -rf $dir
 }
 
-# SIGKILL at moments that nobody chose: to a process or to mpirun itself, and
-# every second time as soon as a checkpoint is being written; each time another
-# number of processes goes on. The log that is compared has every epoch's audit.
+# All of their lines but those about processes.
+manifests() { # DIR
+    grep -hv '^config\|^part\|^hash' "$1"/step-*/manifest
+}
+
+# SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
+# mpirun itself, and every second time as soon as a checkpoint is being written;
+# each time another number of processes goes on. The log that is compared has
+# every epoch's audit.
 kills() {
-    epochs=$((8 * ${KILLS:=6}))
-    rule="$adamw $o1 $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7
-        OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
+    epochs=$((2 * ${KILLS:=6}))
+    rule="$adamw $o1 OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
     plain=$(digest 1 $rule)
+    rule="$rule $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7"
     dir=$folder/killed killed=0 saving=0 try=0
     while [ $try -lt $KILLS ]; do
         try=$((try + 1))
         w=$(((try * 5) % 4 + 1))
+        goal=$(awk -v n=$try -v had=$(steps_logged) \
+            'BEGIN { srand(n); print had + int(24 * rand()) }')
         run $w $dir $rule >"$folder/said" &
         job=$!
         kill_one
@@ -190,10 +207,15 @@ kills() {
     note "$killed kills, $saving of them in mid-save: the same digest"
 }
 
+steps_logged() {
+    cat $dir/log.txt 2>/dev/null | grep -c ^step
+}
+
 kill_one() {
     victim=
     # Ends: the run has processes, or has ended.
     while [ -z "$victim" ] && kill -0 $job 2>/dev/null; do
+        sleep 0.02
         if [ $((try % 3)) = 0 ]; then
             victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
         else
@@ -201,9 +223,11 @@ kill_one() {
                 sed -n "$((try % w + 1))p")
         fi
     done
-    sleep "$(awk -v n=$try 'BEGIN { srand(n); print 0.1 + 0.7 * rand() }')"
-    [ -n "$victim" ] || return
-    # Ends with the victim: it saves again and again.
+    # Both end with the victim: it goes on, and saves again and again.
+    while [ "$(steps_logged)" -lt $goal ]; do
+        kill -0 "$victim" 2>/dev/null || return
+        sleep 0.02
+    done
     while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
         kill -0 "$victim" 2>/dev/null || return
     done
@@ -241,13 +265,23 @@ foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
     refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
-    refused 'another model' MODEL.TRUNK.GPT.MLP_DIM=96
-    refused 'another seed' SEED_VALUE=9
-    refused 'another optimizer' OPTIMIZER.name=adamw
-    refused 'another optimizer' OPTIMIZER.use_larc=True
-    refused 'another number of epochs' OPTIMIZER.num_epochs=3
-    refused 'another global batch' DISTRIBUTED.NUM_PROC_PER_NODE=1
+    refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
+        MODEL.TRUNK.GPT.MLP_DIM=96
+    refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
+    refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
+    refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
     refused 'another opt_level' $o1
+    # What decides which sequences are in a step.
+    refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
+    refused 'another global_batch: 2 x 4, here 4 x 2' \
+        DISTRIBUTED.NUM_PROC_PER_NODE=4 DATA.TRAIN.BATCHSIZE_PER_REPLICA=2
+    stateful=DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER
+    refused "another $stateful: True, here False" $stateful=False
+    for key in DATA.TRAIN.USE_DEBUGGING_SAMPLER=True \
+        DATA.TRAIN.DROP_LAST=True DATA.TRAIN.DATA_LIMIT=59 \
+        STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
+        refused "another ${key%%=*}: .*, here .*" "$key"
+    done
     sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
     cmp "$folder/was.yaml" "$folder/is.yaml" ||
@@ -267,18 +301,18 @@ refusals=0
 refused() { # SENTENCE KEY=VALUE...
     sentence=$1
     shift
-    run 2 $dir $rule "$@" >"$folder/said"
+    run 1 $dir $rule "$@" >"$folder/said"
     [ $? = 1 ] || fail "$sentence: not refused"
     grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
     refusals=$((refusals + 1))
 }
 
-# A process opens no part but those with its own tensors: of three that go on
-# where three have saved, each opens one.
+# A process opens no part but those with its own tensors. Three have saved: of
+# three that go on, each opens one; of two, the first owns nothing of part 1
+# and the second nothing of part 0, in a model of a single block.
 parts() {
-    dir=$folder/parts
-    run 3 $dir >"$folder/said"
-    rm -rf $dir/step-000000000032
+    dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
+    run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     cat >"$folder/noting" <<END
 #!/bin/sh
@@ -286,21 +320,31 @@ export OPENED=$folder/opened.\$OMPI_COMM_WORLD_RANK
 LD_PRELOAD=$folder/opened.so exec $trainer "\$@"
 END
     chmod +x "$folder/noting"
+    opens part0 part1 part2
+    opens 'part0 part2' 'part1 part2'
+}
+
+# What each process opens that goes on from step 16, whose parts are of three.
+opens() { # PARTS...
+    rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
     (
         TRAINER=$folder/noting
-        run 3 $dir >"$folder/said"
+        run $# $dir $rule >"$folder/said"
     )
-    for rank in 0 1 2; do
+    rank=0
+    for parts; do
         got=$(sed -n 's/.*step-000000000016.*\/\(part.*\)/\1/p' \
             "$folder/opened.$rank")
-        [ "$got" = part$rank ] || fail "process $rank opened '$got'"
+        [ "$(echo $got)" = "$parts" ] ||
+            fail "process $rank of $# opened '$got', not '$parts'"
+        rank=$((rank + 1))
     done
 }
 
 # Bytes of the process that holds most, from the allocator, against the bars:
 # 4 bytes of momentum and 8 of sums for each weight.
 memory() {
-    for w in $(! long || echo 2 4) 8; do
+    for w in 4 $(! long || echo 2 8); do
         for way in "$zero" "$sdp $buffer=500"; do
             run $w "$folder/memory$w" $way $short >"$folder/said"
             awk -v w=$w -v weights=55584 -v largest=8192 -v "way=$way" '
@@ -339,7 +383,7 @@ errors() {
     # One step, after which the weights are no good.
     dir=$folder/errors.nan
     run 2 $dir $overflow DATA.TRAIN.DATA_PATHS='["README.md"]' \
-        DATA.TRAIN.DATA_LIMIT=8 $short >"$folder/said"
+        DATA.TRAIN.DATA_LIMIT=8 OPTIMIZER.num_epochs=1 >"$folder/said"
     grep -q 'held-out nan bits' "$folder/said" || fail 'held-out of no number'
     dir=$folder/errors.short
     head -c 40 README.md >"$folder/short"
@@ -371,14 +415,14 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
 
 # The second of two runs in one folder is refused; the first does not notice.
 locked() {
-    rule=OPTIMIZER.num_epochs=9
+    rule=OPTIMIZER.num_epochs=3
     plain=$(digest 1 $rule)
     dir=$folder/locked
     run 2 $dir $rule >"$folder/first" &
     job=$!
     # Ends: the first run writes its log or ends.
     while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
-        :
+        sleep 0.02
     done
     # It stands still meanwhile, or it might be done too soon.
     first=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir ")

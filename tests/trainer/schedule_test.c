@@ -1,9 +1,10 @@
 /* schedule_test.c - the learning rate over a run, against the formulas of
-   schedule.c worked out by hand. */
+   schedule.c worked out by hand; a part of config_test. */
 #include <math.h>
 
 #include "../check.h"
 #include "../../examples/trainer/schedule.h"
+#include "schedule_test.h"
 
 #define LR "OPTIMIZER.param_schedulers.lr"
 
@@ -191,7 +192,7 @@ static void test_steps(void)
     CHECK(schedule_of_step(&config, 39, 10) == 0.975);
 }
 
-int main(void)
+int schedule_test(void)
 {
     test_forms();
     test_multistep();
