@@ -1,6 +1,7 @@
 """What the tests of examples/torch share: the path, seeds, and the rules of
 two other samplers, written down as plainly as they can be said."""
 
+import functools
 import os
 import random
 import sys
@@ -18,6 +19,10 @@ import torch    # noqa: E402
 torch.set_num_threads(1)
 
 SEED = 20240229
+
+# Torch's, whose batches stay lists here. To make tensors of them, with workers
+# in shared memory, would be most of a loop's time, and nothing of a sampler's.
+DataLoader = functools.partial(torch.utils.data.DataLoader, collate_fn=list)
 
 
 def cases(count, name):

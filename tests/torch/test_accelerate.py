@@ -7,7 +7,7 @@ import types
 import unittest
 import warnings
 
-from common import cases, main
+from common import DataLoader, cases, main
 import loader_accelerate
 import statesampler
 from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
@@ -15,7 +15,7 @@ from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from test_readme import opening
 import torch
-from torch.utils.data import ConcatDataset, DataLoader
+from torch.utils.data import ConcatDataset
 
 EPOCHS = 3
 
@@ -44,7 +44,7 @@ class PrefetchLoader:
 
 def flat(batches):
     """The numbers in a batch, or in batches of batches."""
-    return (batches.tolist() if torch.is_tensor(batches) else
+    return ([batches] if isinstance(batches, int) else
             [index for batch in batches for index in flat(batch)])
 
 
@@ -55,7 +55,7 @@ class Accelerate(unittest.TestCase):
         given = []
         for _ in range(EPOCHS):
             for batch in shard:
-                given.append(batch.tolist())
+                given.append(batch)
                 if len(given) == stop:
                     return given, sampler.state_dict()
 
@@ -74,8 +74,7 @@ class Accelerate(unittest.TestCase):
 
             whole = make()
             shard = prepared(whole, n, size, processes)
-            unstopped = [batch.tolist() for _ in range(EPOCHS)
-                         for batch in shard]
+            unstopped = [batch for _ in range(EPOCHS) for batch in shard]
             self.assertEqual(len(unstopped), EPOCHS * len(shard))
             for stop in range(1, len(unstopped)):
                 sampler = make()
@@ -90,7 +89,7 @@ class Accelerate(unittest.TestCase):
                 self.assertEqual(first, stop // len(shard))
                 with warnings.catch_warnings(record=True) as said:
                     warnings.simplefilter("always")
-                    left = [batch.tolist() for _ in range(EPOCHS - first)
+                    left = [batch for _ in range(EPOCHS - first)
                             for batch in shard]
                 self.assertEqual(left, unstopped[stop:])
                 # One warning says so.
@@ -119,8 +118,7 @@ class Accelerate(unittest.TestCase):
                 sampler = make()
                 sampler.load_state_dict(states[0])
                 if sampler.epoch == 0:
-                    seen += sum((batch.tolist() for batch in prepared(
-                        sampler, n, size, 3, process)), [])
+                    seen += sum(prepared(sampler, n, size, 3, process), [])
             # The last group of three may have to be filled.
             self.assertEqual(set(seen), set(range(n)))
             self.assertLess(len(seen) - n, 3 * size)
@@ -148,7 +146,7 @@ class Accelerate(unittest.TestCase):
                     given, state = self.killed(*shard(process), stop)
                     sampler, rest = shard(process)
                     sampler.load_state_dict(state)
-                    given += [batch.tolist() for batch in rest]
+                    given += rest
                     self.assertEqual(len(given), length)
                     for step, batch in zip(steps, given):
                         self.assertTrue(len(batch) == size or processes == 1)
@@ -254,7 +252,7 @@ class Accelerate(unittest.TestCase):
                 next(iter(base))
                 return sampler.start_iter
 
-        self.assertEqual(next(iter(DataLoader(Data()))).item(), 1)
+        self.assertEqual(next(iter(DataLoader(Data()))), [1])
         self.assertEqual(flat(DataLoaderShard(DataLoader(Data(), sampler=(
             Distributed(range(1), 1, 0))))), [1])
 
@@ -293,13 +291,12 @@ class Trainer(unittest.TestCase):
         for processes in 1, 2:
             n = 60
             shard = prepared(Distributed(range(n), 1, 0), n, 3, processes)
-            whole = [batch.tolist() for batch in trainer(shard, EPOCHS, 0)]
+            whole = list(trainer(shard, EPOCHS, 0))
             self.assertEqual(len({tuple(batch) for batch in whole}),
                              len(whole))
             for done in range(len(whole)):
                 shard = prepared(Distributed(range(n), 1, 0), n, 3, processes)
-                left = [batch.tolist()
-                        for batch in trainer(shard, EPOCHS, done)]
+                left = list(trainer(shard, EPOCHS, done))
                 self.assertEqual(left, whole[done:])
 
     def test_the_recipes(self):

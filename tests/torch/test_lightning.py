@@ -4,11 +4,11 @@ every sample exactly once an epoch, through a kill, on two ranks."""
 import itertools
 import unittest
 
-from common import main
+from common import DataLoader, main
 from loader_lightning import Trainer, _PrefetchDataFetcher
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DistributedSampler
 
 N, EPOCHS, WORLD = 40, 3, 2
 
@@ -44,7 +44,7 @@ class Lightning(unittest.TestCase):
 
         def step(batch):
             nonlocal saved
-            trained.append(batch.tolist())
+            trained.append(batch)
             saved = {"sampler": sampler.state_dict(),
                      "trainer": trainer.state_dict()}
             if len(trained) == stop:
@@ -68,12 +68,12 @@ class Lightning(unittest.TestCase):
             sampler, fetcher = fetched(workers)
             taken = []
             for batch in itertools.islice(fetcher, 7):
-                taken += batch.tolist()
+                taken += batch
                 self.assertEqual(sampler.start_iter, len(taken) // 4)
             resumed, fetcher = fetched()
             resumed.load_state_dict(sampler.state_dict())
             for batch in itertools.islice(fetcher, 3):
-                taken += batch.tolist()
+                taken += batch
             self.assertEqual(sorted(taken), list(range(N)))
         sampler = Distributed(range(N), 1, 0, batch_size=4)
         next(iter(_PrefetchDataFetcher(DataLoader(range(N), 4,
@@ -114,8 +114,8 @@ class Lightning(unittest.TestCase):
             for epoch in range(EPOCHS):
                 val.begin(epoch)
                 self.assertEqual(
-                    sum((b.tolist() for b in whole[epoch * count:][:count]),
-                        []), list(val)[:4 * count])
+                    sum(whole[epoch * count:][:count], []),
+                    list(val)[:4 * count])
 
     def test_max_steps(self):
         trained, _, saved = self.fit(flat, 0, 0, max_steps=9)

@@ -6,10 +6,10 @@ import itertools
 import pickle
 import unittest
 
-from common import cases, main, raw
+from common import DataLoader, cases, main, raw
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import BatchSampler, DataLoader, Dataset
+from torch.utils.data import BatchSampler, Dataset
 
 
 class Repeat:
@@ -80,12 +80,8 @@ def loader(batches, workers=0, n=1000, **options):
                       **options)
 
 
-def listed(batches):
-    return [batch.tolist() for batch in batches]
-
-
 def some(iterable, count):
-    return listed(itertools.islice(iterable, count))
+    return list(itertools.islice(iterable, count))
 
 
 def resumed(sampler, state):
@@ -114,7 +110,7 @@ class Repeated(unittest.TestCase):
         sampler = make()
         served = iter(loader(Repeat(over(sampler)), workers, **options))
         for i in range(count):
-            self.assertEqual(next(served).tolist(), stream[i])
+            self.assertEqual(next(served), stream[i])
             left = Repeat(over(resumed(make(), sampler.state_dict())))
             self.assertEqual(
                 [list(b) for b in itertools.islice(left, count)],
@@ -141,7 +137,7 @@ class Repeated(unittest.TestCase):
             served = iter(DataLoader(range(10), 4, sampler=Repeat(sampler),
                                      num_workers=workers))
             for i in range(0, 60, 4):
-                self.assertEqual(next(served).tolist(), stream[i:i + 4])
+                self.assertEqual(next(served), stream[i:i + 4])
                 left = Repeat(resumed(Distributed(range(10), 1, 0),
                                       sampler.state_dict()))
                 self.assertEqual(list(itertools.islice(left, 20)),
@@ -163,7 +159,7 @@ class Repeated(unittest.TestCase):
             sampler = Distributed(range(18), 1, 0)
             served = iter(loader(Parts(sampler), workers))
             for _ in range(10):
-                self.assertEqual(next(served).tolist(), order[:4])
+                self.assertEqual(next(served), order[:4])
                 left = resumed(Distributed(range(18), 1, 0),
                                sampler.state_dict())
                 self.assertEqual(list(left), order[4:])
@@ -236,7 +232,7 @@ class Unusual(unittest.TestCase):
             self.assertEqual(len(want), 18)
             samplers = make()
             for i, batch in enumerate(loader(over(*samplers), workers)):
-                self.assertEqual(batch.tolist(), want[i])
+                self.assertEqual(batch, want[i])
                 states = [each.state_dict() for each in samplers]
                 if i % 2 == 1 and i < 17:
                     left = over(*map(resumed, make(), states))
@@ -273,7 +269,7 @@ class Unusual(unittest.TestCase):
             self.assertEqual(some(served, 4), others)
             self.assertEqual(sampler.start_iter, 0)
             for i in range(9):
-                self.assertEqual(next(served).tolist(), want[i])
+                self.assertEqual(next(served), want[i])
                 left = resumed(Distributed(range(60), 1, 0, batch_size=7),
                                sampler.state_dict())
                 self.assertEqual(left.epoch, i // 8)
@@ -314,7 +310,7 @@ class Unusual(unittest.TestCase):
                     if i in bad:
                         self.assertRaises(KeyError, next, served)
                     else:
-                        self.assertEqual(next(served).tolist(), want[i])
+                        self.assertEqual(next(served), want[i])
                         received = i + 1 if workers else received + 1
                     self.assertEqual((sampler.epoch, sampler.start_iter),
                                      (0, received))
@@ -335,7 +331,7 @@ class Unusual(unittest.TestCase):
                                            num_workers=workers))
                 try:
                     for batch in iterator:
-                        served.append(batch.tolist())
+                        served.append(batch)
                 except KeyError:
                     pass
                 self.assertEqual(served, want[:bad])
@@ -346,9 +342,9 @@ class Unusual(unittest.TestCase):
                 data.bad = ()
                 left = resumed(Distributed(range(60), 1, 0),
                                sampler.state_dict())
-                self.assertEqual(listed(DataLoader(data, 7, sampler=left)),
+                self.assertEqual(list(DataLoader(data, 7, sampler=left)),
                                  want[bad:])
-                self.assertEqual(listed(DataLoader(data, 7, sampler=sampler)),
+                self.assertEqual(list(DataLoader(data, 7, sampler=sampler)),
                                  want)
 
 
@@ -396,7 +392,7 @@ class Copies(unittest.TestCase):
                     self.assertEqual(list(double), want[3:])
                     double.set_epoch(9)
                     list(double)
-                    left = sum(listed(served), [])
+                    left = sum(list(served), [])
                     self.assertEqual(left, want[3:] if flat else
                                      sum(want[3:], []))
                     self.assertEqual((sampler.epoch, double.epoch), (5, 10))
@@ -408,7 +404,7 @@ class Copies(unittest.TestCase):
         data = Holder()
         served = DataLoader(data, 7, sampler=data.sampler, num_workers=1,
                             multiprocessing_context="spawn")
-        self.assertEqual(sorted(sum(listed(served), [])), list(range(50)))
+        self.assertEqual(sorted(sum(list(served), [])), list(range(50)))
         self.assertEqual(data.sampler.epoch, 1)
 
     def test_fixed_attributes(self):

@@ -6,9 +6,9 @@ import os
 import unittest
 from unittest import mock
 
-from common import cases, main, torch, vissl
+from common import DataLoader, cases, main, torch, vissl
 from statesampler import StatefulDistributedSampler as Ours
-from torch.utils.data import BatchSampler, DataLoader
+from torch.utils.data import BatchSampler
 from torch.utils.data import DistributedSampler as Torchs
 
 
@@ -16,7 +16,7 @@ def batches(sampler, n, size, drop_last):
     """What a training loop gets."""
     loader = DataLoader(range(n), batch_size=size, sampler=sampler,
                         drop_last=drop_last)
-    served = [batch.tolist() for batch in loader]
+    served = list(loader)
     assert len(loader) == len(served)
     return served
 

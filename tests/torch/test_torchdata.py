@@ -3,6 +3,7 @@
 The loader is loader_torchdata's, and torchdata's own where it is installed."""
 
 import copy
+import functools
 import itertools
 import unittest
 
@@ -17,6 +18,8 @@ try:
     LOADERS.append(StatefulDataLoader)
 except ImportError:
     pass
+# As common.py's: no tensors.
+LOADERS = [functools.partial(kind, collate_fn=list) for kind in LOADERS]
 
 
 def kinds(random, most=8):
@@ -33,17 +36,13 @@ def kinds(random, most=8):
         lambda sampler: dict(batch_sampler=sampler))
 
 
-def listed(loader):
-    return [batch.tolist() for batch in loader]
-
-
 class Torchdata(unittest.TestCase):
     def every_batch(self, kind, make_loader, ways):
         """A state after each batch, loaded by another loader, goes on with
         what this one is still given; so does the sampler's own."""
         n, make, how = kind
         unstopped = make_loader(range(n), **how(make(0, 2)))
-        epochs = [listed(unstopped) for _ in range(3)]
+        epochs = [list(unstopped) for _ in range(3)]
         self.assertNotEqual(epochs[0], epochs[1])
         for options in ways:
             sampler = make(0, 2)
@@ -52,7 +51,7 @@ class Torchdata(unittest.TestCase):
                          epochs)
             for epoch in range(2):
                 for i, batch in enumerate(loader):
-                    self.assertEqual(batch.tolist(), epochs[epoch][i])
+                    self.assertEqual(batch, epochs[epoch][i])
                     self.assertEqual(sampler.epoch, epoch)
                     left = [epochs[epoch][i + 1:]] + epochs[epoch + 1:]
                     self.resumed(kind, make_loader, options,
@@ -62,7 +61,7 @@ class Torchdata(unittest.TestCase):
                     other.load_state_dict(sampler.state_dict())
                     left = left if left[0] else left[1:]
                     again = make_loader(range(n), **how(other))
-                    self.assertEqual(listed(again), left[0])
+                    self.assertEqual(list(again), left[0])
                 self.resumed(kind, make_loader, options, loader.state_dict(),
                              epochs[epoch + 1:])
 
@@ -72,7 +71,7 @@ class Torchdata(unittest.TestCase):
         loader.load_state_dict(copy.deepcopy(state))
         # Workers take their time to start: then the rest of this epoch.
         for want in left[:1 if options and left[0] else 2]:
-            self.assertEqual(listed(loader), want)
+            self.assertEqual(list(loader), want)
 
     def test_every_batch(self):
         for make_loader in LOADERS:
@@ -92,7 +91,7 @@ class Torchdata(unittest.TestCase):
         """At one batch: they take their time to start."""
         for make_loader in LOADERS:
             n, make, how = next(kinds(next(cases(1, "four"))))
-            whole = listed(make_loader(range(n), **how(make(0, 2))))
+            whole = list(make_loader(range(n), **how(make(0, 2))))
             loader = make_loader(range(n), **how(make(0, 2)), num_workers=4)
             for _ in itertools.islice(loader, 3):
                 pass
@@ -107,14 +106,14 @@ class Torchdata(unittest.TestCase):
                 before = [make_loader(range(n), sampler=make(rank, 2),
                                       batch_size=2) for rank in range(2)]
                 stop = random.randrange(1, n // 4)
-                seen = [listed(itertools.islice(each, stop))
+                seen = [list(itertools.islice(each, stop))
                         for each in before]
                 state = before[0].state_dict()
                 for rank in range(4):
                     after = make_loader(range(n), sampler=make(rank, 4),
                                         batch_size=2)
                     after.load_state_dict(copy.deepcopy(state))
-                    seen.append(listed(after))
+                    seen.append(list(after))
                 self.assertEqual(
                     sorted(index for one in seen for batch in one
                            for index in batch), list(range(n)))
