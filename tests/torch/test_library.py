@@ -185,7 +185,8 @@ class Library(unittest.TestCase):
             self.assertEqual(self.said(), "36\n")
             count += 1
             self.assertEqual(len(self.libraries()), count)
-        for options in {"CFLAGS": "-O1"}, {"CC": "cc -DANOTHER"}:
+        for options in {"CFLAGS": "-O1"}, {"CC": COMPILER.get("CC", "cc") +
+                                               " -DANOTHER"}:
             self.assertEqual(self.said(**options), "36\n")
             count += 1
             self.assertEqual(len(self.libraries()), count)

@@ -89,7 +89,7 @@ class Lightning(unittest.TestCase):
                 seen = [sum(trained[epoch * length:][:length], [])
                         for trained, _, _ in whole]
                 self.assertEqual(sorted(sum(seen, [])), list(range(N)))
-            for rank, workers in itertools.product(range(WORLD), (0, 1)):
+            for rank, workers in (0, 0), (1, 0), (1, 1):
                 trained, _, _ = whole[rank]
                 self.assertEqual(len(trained), EPOCHS * length)
                 stops = range(1, len(trained)) if not workers else (

@@ -106,15 +106,15 @@ class Repeated(unittest.TestCase):
     def check(self, make, over, workers, count, **options):
         """The stream goes on alike from each batch's state."""
         whole = Repeat(over(make()))
-        stream = [list(b) for b in itertools.islice(whole, 2 * count)]
+        stream = [list(b) for b in itertools.islice(whole, count + 10)]
         sampler = make()
         served = iter(loader(Repeat(over(sampler)), workers, **options))
         for i in range(count):
             self.assertEqual(next(served), stream[i])
             left = Repeat(over(resumed(make(), sampler.state_dict())))
             self.assertEqual(
-                [list(b) for b in itertools.islice(left, count)],
-                stream[i + 1:][:count])
+                [list(b) for b in itertools.islice(left, 10)],
+                stream[i + 1:][:10])
 
     def test_passes_are_chained(self):
         for random in cases(15, "repeated"):
@@ -167,7 +167,7 @@ class Repeated(unittest.TestCase):
     def test_loops_of_len(self):
         """YOLO's loops, with set_epoch before each, as DDP needs it: no batch
         is lost, and len() and epoch are right, also after a resume."""
-        for workers, count in (0, 10), (2, 4):
+        for workers, count in (0, 10), (1, 3):
             for random in cases(count, "len"):
                 for make, over in kinds(random):
                     self.loops_of_len(make, over, workers)
@@ -248,8 +248,9 @@ class Unusual(unittest.TestCase):
                 (lambda: RoundRobin([20, 30], 4, 0, 1, stop="never"),
                  lambda sampler: sampler)):
             stream = list(itertools.islice(over(make()), 12))
-            for workers, part, take in itertools.product(
-                    (0, 1), (Three, CountedThree), (3, 4)):
+            for workers, part, take in (
+                    (0, Three, 3), (0, Three, 4), (0, CountedThree, 3),
+                    (0, CountedThree, 4), (1, Three, 3), (1, CountedThree, 4)):
                 sampler, batches = make(), []
                 served = loader(part(over(sampler)), workers)
                 for _ in range(3):  # to the last batch, or to the end
@@ -348,19 +349,6 @@ class Unusual(unittest.TestCase):
                                  want)
 
 
-class Holder(Dataset):
-    """A dataset that holds the sampler, which holds the dataset."""
-
-    def __init__(self):
-        self.sampler = Distributed(self, 1, 0)
-
-    def __len__(self):
-        return 50
-
-    def __getitem__(self, index):
-        return index
-
-
 WAYS = (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it)))
 
 
@@ -398,14 +386,6 @@ class Copies(unittest.TestCase):
                     self.assertEqual((sampler.epoch, double.epoch), (5, 10))
                     del sampler
                     self.assertEqual(len(list(double)), len(double))
-
-    def test_processes_that_are_spawned(self):
-        """They get a pickle of the dataset."""
-        data = Holder()
-        served = DataLoader(data, 7, sampler=data.sampler, num_workers=1,
-                            multiprocessing_context="spawn")
-        self.assertEqual(sorted(sum(list(served), [])), list(range(50)))
-        self.assertEqual(data.sampler.epoch, 1)
 
     def test_fixed_attributes(self):
         for sampler, more in (

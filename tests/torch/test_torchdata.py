@@ -31,8 +31,8 @@ def kinds(random, most=8):
                                               seed=seed),
            lambda sampler: dict(sampler=sampler, batch_size=size,
                                 drop_last=drop_last))
-    yield (3 * n, lambda rank, world: RoundRobin(
-        [n, 2 * n], size, rank, world, seed=seed, stop="all"),
+    yield (n, lambda rank, world: RoundRobin(
+        [n // 3, 2 * n // 3], size, rank, world, seed=seed, stop="all"),
         lambda sampler: dict(batch_sampler=sampler))
 
 
