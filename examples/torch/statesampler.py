@@ -465,11 +465,6 @@ def _order(desc, shuffle, replacement, chunk_size, window):
         "shuffle" if shuffle else "sequential")
 
 
-def _seed(value):
-    """A negative seed is taken modulo 2^64, as torch does."""
-    return _whole("seed", value, -2**63, 2**64) % 2**64
-
-
 # --- States -----------------------------------------------------------------
 
 
@@ -537,7 +532,8 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
     """The library's description of a sampler."""
     desc = _Desc(
         num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
-        seed=_seed(seed), stream=_whole("stream", stream, 0, 2**64),
+        # A negative seed is taken modulo 2^64, as torch does.
+        seed=_whole("seed", seed, -2**63, 2**64) % 2**64, stream=_whole("stream", stream, 0, 2**64),
         epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
         world_size=world_size, batch_size=_batch_size(batch_size),
         partition=_choice("partition", partition, _PARTITIONS),
@@ -546,7 +542,33 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
     return desc
 
 
-class Sampler:
+class _Cursor:
+    """A sampler of the library in memory of its own, as _make() sets it up
+    with the arguments in _made. Those for PyTorch stand on its place: epoch
+    and step, of num_steps or without end (None); own_steps, where this rank's
+    samples end; begin(epoch), seek(step), turn_over() to the next epoch; and
+    read(), lists of all that comes from there on."""
+
+    def __iter__(self):
+        return self
+
+    def at(self, state):
+        """Another one like it, there."""
+        other = object.__new__(type(self))
+        other.__setstate__((self._made, state))
+        return other
+
+    def __getstate__(self):
+        """For copies: each has memory of its own, which points into itself."""
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
+
+
+class Sampler(_Cursor):
     """The library's sampler. Iterating gives the batches that are left of the
     epoch, as memoryviews of 64-bit integers; the next loop gives the next
     epoch. Its place counts what was taken.
@@ -557,28 +579,37 @@ class Sampler:
     def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
                  **options):
         world_size, rank = _world(world_size, rank)
-        self._init(_describe(num_samples, rank, world_size, batch_size,
+        self._make(_describe(num_samples, rank, world_size, batch_size,
                              **options))
 
-    @classmethod
-    def _of(cls, desc):
-        sampler = cls.__new__(cls)
-        sampler._init(desc)
-        return sampler
-
-    def _init(self, desc):
-        self._desc, self._memory = desc, _memory(_SAMPLER)
-        self._most = _most([desc])
+    def _make(self, desc):
+        self._made, self._memory = (desc,), _memory(_SAMPLER)
+        self._desc, self._most = desc, _most([desc])
         _check(_c.statesampler_init(self._memory, desc))
 
-    def __iter__(self):
-        return self
+    def like(self, **fields):
+        """One whose description has other fields, at its beginning."""
+        desc = _Desc.from_buffer_copy(self._desc)
+        for name, value in fields.items():
+            setattr(desc, name, value)
+        other = object.__new__(type(self))
+        other._make(desc)
+        return other
 
     def __next__(self):
         out, count = _indices(self._most), _size()
         if _c.statesampler_next(self._memory, _address(out), count) != 1:
             raise StopIteration
         return memoryview(out)[:count.value]
+
+    def read(self):
+        """Read by the same sampler with a larger batch_size. (A list is faster
+        to iterate over than an array.)"""
+        reader, out, count = self.like(batch_size=_CHUNK), _indices(
+            _CHUNK), _size()
+        reader.load(self.save())
+        while _c.statesampler_next(reader._memory, _address(out), count):
+            yield out[:count.value].tolist()
 
     epoch = property(lambda self: _c.statesampler_epoch(self._memory))
     step = property(lambda self: _c.statesampler_step(self._memory))
@@ -589,6 +620,16 @@ class Sampler:
         steps = _c.statesampler_num_steps(self._memory)
         return None if steps == _NONE else steps
 
+    @property
+    def own_steps(self):
+        """A step less than the others' if tail="uneven" gives this rank no
+        sample in the last one."""
+        end, count = self.num_steps, _size()
+        if end and _c.statesampler_at(self._memory, end - 1, None,
+                                      count) == 1 and count.value == 0:
+            return end - 1
+        return end
+
     def counts(self):
         counts = _Counts()
         _c.statesampler_get_counts(self._memory, counts)
@@ -596,6 +637,9 @@ class Sampler:
 
     def begin(self, epoch):
         _c.statesampler_begin(self._memory, _whole("epoch", epoch, 0, 2**64))
+
+    def turn_over(self):
+        self.begin((self.epoch + 1) % 2**64)
 
     def seek(self, step):
         _check(_c.statesampler_seek(self._memory,
@@ -615,15 +659,6 @@ class Sampler:
         state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
 
-    def __getstate__(self):
-        """For copies: each has memory of its own."""
-        return bytes(self._desc), self.save()
-
-    def __setstate__(self, state):
-        desc, place = state
-        self._init(_Desc.from_buffer_copy(desc))
-        self.load(place)
-
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
         theirs = _Desc()
@@ -633,7 +668,7 @@ class Sampler:
                                       _identity(self._desc)))
 
 
-class Mix:
+class Mix(_Cursor):
     """The library's mix of several datasets, given as lists of the arguments
     of Sampler, which are otherwise the same for all. Iterating gives batches
     as Sampler does, with their indices numbered through all datasets.
@@ -646,24 +681,20 @@ class Mix:
                  weights=None, stop="first", epoch=0, **options):
         world_size, rank = _world(world_size, rank)
         lengths = _list("lengths", lengths)
-        self._init([_describe(length, rank, world_size, batch_size,
-                              stream=stream, **options)
+        if not lengths:
+            raise ValueError("lengths should be of at least one dataset, but "
+                             "got lengths=[]")
+        self._make([_describe(_whole("length", length, 0, 2**62 + 1), rank,
+                              world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
                    _weights(weights, lengths), _choice("stop", stop, _STOPS),
                    _whole("epoch", epoch, 0, 2**64))
 
-    @classmethod
-    def _of(cls, descs, weights, stop, epoch):
-        mix = cls.__new__(cls)
-        mix._init(descs, weights, stop, epoch)
-        return mix
-
-    def _init(self, descs, weights, stop, epoch):
-        self._descs, self._stop, self._first_epoch = descs, stop, epoch
-        self._most = _most(descs)
+    def _make(self, descs, weights, stop, epoch):
+        self._made, self._first_epoch = (descs, weights, stop, epoch), epoch
+        self._descs, self._stop, self._most = descs, stop, _most(descs)
         self._sources = _memory(_SOURCE * len(descs))
         self._memory = _memory(_MIX)
-        self._weights = (_u32 * len(weights))(*weights)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
             desc = _Desc.from_buffer_copy(desc)
             desc.epoch = epoch
@@ -671,16 +702,13 @@ class Mix:
         _check(_c.statesampler_mix_init(self._memory, self._sources,
                                         len(descs), stop))
 
-    def __iter__(self):
-        return self
-
     def __next__(self):
-        out, counts = self.turns(1)
+        out, counts = self._turns(1)
         if not counts:
             raise StopIteration
         return memoryview(out)[:counts[0]]
 
-    def turns(self, most):
+    def _turns(self, most):
         """The indices of up to so many batches, and how many each has. After
         the last turn of an epoch there are fewer, and the next one begins."""
         out = _indices(most * self._most)
@@ -688,6 +716,18 @@ class Mix:
         turns = _c.statesampler_turns(self._memory, most, _address(out),
                                       _address(counts))
         return out, counts[:turns]
+
+    def read(self):
+        """Lists of the batches."""
+        reader, ahead = self.at(self.save()), _CHUNK // self._most or 1
+        turns = ahead
+        while turns == ahead:
+            out, counts = reader._turns(ahead)
+            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
+            for count in counts:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches
 
     @property
     def epoch(self):
@@ -702,10 +742,16 @@ class Mix:
         turns = _c.statesampler_mix_num_turns(self._memory)
         return None if turns == _NONE else turns
 
+    own_steps = num_steps
+
     def begin(self, epoch):
         """Begins all datasets in the order of this epoch."""
-        self._init(self._descs, self._weights, self._stop,
-                   _whole("epoch", epoch, 0, 2**64))
+        self._make(*self._made[:-1], _whole("epoch", epoch, 0, 2**64))
+
+    def turn_over(self):
+        """Datasets that began anew go on from where they are."""
+        self.seek(self.num_steps)
+        self._turns(1)
 
     def seek(self, turn):
         _check(_c.statesampler_mix_seek(self._memory,
@@ -734,19 +780,10 @@ class Mix:
         mix = state[:-12]
         _check(_c.statesampler_mix_load(self._memory, mix, len(mix)))
         # The weights are then the state's: from here on its own.
-        _check(_c.statesampler_mix_weigh(self._memory, self._weights))
+        weights = self._made[1]
+        _check(_c.statesampler_mix_weigh(
+            self._memory, (_u32 * len(weights))(*weights)))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
-
-    def __getstate__(self):
-        """For copies: each has memory of its own, which points into itself."""
-        return (b"".join(map(bytes, self._descs)), list(self._weights),
-                self._stop, self.save())
-
-    def __setstate__(self, state):
-        descs, weights, stop, place = state
-        self._init(list((_Desc * len(weights)).from_buffer_copy(descs)),
-                   weights, stop, 0)
-        self.load(place)
 
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
@@ -927,15 +964,15 @@ class _Pass(itertools.chain):
         taken, this.read, this.chunk = this.read, this.total, iter(())
         this.loop.no_more(taken)
 
-    def begin(self, loop, cursor, own_end):
-        """At the cursor. own_end is where this rank's samples end."""
+    def begin(self, loop, cursor):
         self.loop, self.before = loop, loop.taken()
         self.batch = loop.watch and loop.watch.asked()
         self.state, self.start = cursor.save(), cursor.step
-        end = cursor.num_steps
-        self.total = None if end is None else end - self.start
-        self.own = None if end is None else own_end - self.start
-        self.source = self.sampler._read(self.state)
+        self.total = self.own = None
+        if cursor.num_steps is not None:
+            self.total = cursor.num_steps - self.start
+            self.own = cursor.own_steps - self.start
+        self.source = cursor.at(self.state).read()
         loop.passes.append(self)
 
     def taken(self):
@@ -1043,10 +1080,8 @@ class _Resumable:
     """A cursor, which is a Sampler or a Mix, and the present loop. Between
     loops the cursor stands where the next one begins; in a loop, anywhere in
     its epoch. Settling moves it to the place after what the loop received. A
-    subclass has _owner: its name; _new_cursor(); _read(state): chunks of what
-    comes after a state; _own_end(): where this rank's samples end;
-    _turn_over(): to the next epoch; _units_per_batch(): those of start_iter.
-    """
+    subclass has _owner: its name; _cursor; _length; and _units_per_batch():
+    those of start_iter."""
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
@@ -1072,6 +1107,10 @@ class _Resumable:
     def __iter__(self):
         return _Pass.over(self)
 
+    def _turn_over(self):
+        self._cursor.turn_over()
+        self._share()
+
     def _share(self):
         """Says the workers in which epoch the cursor is."""
         epoch = self._cursor.epoch
@@ -1094,7 +1133,7 @@ class _Resumable:
             loop = _Loop(self, watch)
         if this.literal is not None:
             self._cursor.load(this.literal)
-        this.begin(loop, self._cursor, self._own_end())
+        this.begin(loop, self._cursor)
         self._loop, self._at, self._fresh = loop, this, False
         self._share()
 
@@ -1136,13 +1175,13 @@ class _Resumable:
 
     def _at_end(self):
         """Whether the cursor is past this rank's samples of the epoch."""
-        end = self._own_end()
+        end = self._cursor.own_steps
         return end is not None and self._cursor.step >= end
 
     def _complete(self):
         """Whether the loop was given all of the epoch. The cursor must be
         settled."""
-        return self._own_end() is not None and (
+        return self._cursor.own_steps is not None and (
             self._at_end() or self._loop is not None and
             self._loop.dropped_the_rest())
 
@@ -1163,8 +1202,7 @@ class _Resumable:
         """The state after what was taken from a pass."""
         if this.loop is None:
             return this.literal or self._save()
-        cursor = self._new_cursor()
-        cursor.load(this.state)
+        cursor = self._cursor.at(this.state)
         cursor.seek(this.start + this.taken())
         return cursor.save()
 
@@ -1185,23 +1223,20 @@ class _Resumable:
         """How much of the epoch is left for the present loop; between loops,
         for the next one. None if there is no end."""
         self._settle()
-        end = self._own_end()
+        end = self._cursor.own_steps
         return None if end is None else max(end - self._cursor.step, 0)
 
     @_locked
     def __getstate__(self):
-        """For copies, which are in no loop. A cursor is memory of the
-        library, so its state stands for it."""
-        state = {**vars(self), "_cursor": self._save(), "_loop": None,
-                 "_at": None}
+        """For copies, which are in no loop."""
+        state = {**vars(self), "_cursor": self._cursor.at(self._save()),
+                 "_loop": None, "_at": None}
         del state["_lock"]
         return state
 
     def __setstate__(self, state):
         vars(self).update(state)
         self._lock = threading.RLock()
-        self._cursor = self._new_cursor()
-        self._cursor.load(state["_cursor"])
         if not self._shared.is_shared():    # As it is for spawned workers.
             self._shared = self._shared.clone().share_memory_()
 
@@ -1391,6 +1426,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     """
 
     _owner = "StatefulDistributedSampler"
+    _cursors = Sampler
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
@@ -1419,49 +1455,22 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                              f"{type(dataset).__name__}: {error}") from None
         # With one sample of each rank in a step there is a step for any place
         # in the data, whatever batches the loader makes.
-        self._desc = _describe(
+        self._cursor = self._cursors(
             _whole("len(dataset)", length, 0, 2**62 + 1), rank, num_replicas,
             1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
-        self._cursor = self._new_cursor()
         counts = self._cursor.counts()
         self.total_size = counts.positions
         self.num_samples = (-(-length // num_replicas) if tail == "carry" else
                             counts.rank_samples)
         self._length = None if tail == "carry" else self.num_samples
 
-    def _new_cursor(self):
-        return Sampler._of(self._desc)
-
-    def _own_end(self):
-        """A step before the others' if tail="uneven" gives this rank no sample
-        in the last one."""
-        end, count = self._cursor.num_steps, _size()
-        if end and _c.statesampler_at(self._cursor._memory, end - 1, None,
-                                      count) == 1 and count.value == 0:
-            return end - 1
-        return end
-
     def _units_per_batch(self):
         if self.batch_size is None:
             raise ValueError("start_iter and batches count in batches: they "
                              "need the sampler's batch_size")
         return self.batch_size
-
-    def _turn_over(self):
-        self._cursor.begin((self._cursor.epoch + 1) % 2**64)
-        self._share()
-
-    def _read(self, state):
-        """Lists of the indices after a state, read by the same sampler with a
-        larger batch_size. (A list is faster to iterate over than an array.)"""
-        desc = _Desc.from_buffer_copy(self._desc)
-        desc.batch_size = _CHUNK
-        reader, out, count = Sampler._of(desc), _indices(_CHUNK), _size()
-        reader.load(state)
-        while _c.statesampler_next(reader._memory, _address(out), count):
-            yield out[:count.value].tolist()
 
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler):
@@ -1510,9 +1519,6 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                 "(Lightning: Trainer(use_distributed_sampler=False))")
         num_replicas, rank = _world(num_replicas, rank)
         lengths = _list("lengths", lengths)
-        if not lengths:
-            raise ValueError("lengths should be of at least one dataset, but "
-                             "got lengths=[]")
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
                              f"drop_last={drop_last}")
@@ -1529,29 +1535,14 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         self.seed = seed
         self.shuffle = shuffle
         self.stop = stop
-        self._stop = _choice("stop", stop, _STOPS)
-        self._weights = _weights(weights, lengths)
-        self._descs = [_describe(
-            _whole("length", length, 0, 2**62 + 1), rank, num_replicas,
-            batch_size, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
-            partition=partition, chunk_size=chunk_size, window=window,
-            drop_last=drop_last) for stream, length in enumerate(lengths)]
-        self._cursor = self._new_cursor()
+        self._cursor = Mix(
+            lengths, rank, num_replicas, batch_size, weights, stop, seed=seed,
+            shuffle=shuffle, tail=tail, partition=partition,
+            chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
-
-    def _new_cursor(self):
-        return Mix._of(self._descs, self._weights, self._stop, 0)
-
-    def _own_end(self):
-        return self._cursor.num_steps
 
     def _units_per_batch(self):
         return 1
-
-    def _turn_over(self):
-        self._cursor.seek(self._cursor.num_steps)
-        self._cursor.turns(1)
-        self._share()
 
     def _of_text(self, state_dict):
         state = bytes.fromhex(state_dict["state"])
@@ -1560,17 +1551,3 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         state += struct.pack("<Q", _whole(
             "first_epoch", state_dict.get("first_epoch"), 0, 2**64))
         return state + _crc(state)
-
-    def _read(self, state):
-        """Lists of the batches after a state, read by a mix of its own."""
-        ahead = max(_CHUNK // self.batch_size, 1)
-        reader = self._new_cursor()
-        reader.load(state)
-        turns = ahead
-        while turns == ahead:
-            out, counts = reader.turns(ahead)
-            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
-            for count in counts:
-                batches.append(flat[at:at + count])
-                at += count
-            yield batches
