@@ -547,7 +547,7 @@ class _Cursor:
     with the arguments in _made. Those for PyTorch stand on its place: epoch
     and step, of num_steps or without end (None); own_steps, where this rank's
     samples end; begin(epoch), seek(step), turn_over() to the next epoch; and
-    read(), lists of all that comes from there on."""
+    read(state), lists of all that comes after a state."""
 
     def __iter__(self):
         return self
@@ -587,27 +587,20 @@ class Sampler(_Cursor):
         self._desc, self._most = desc, _most([desc])
         _check(_c.statesampler_init(self._memory, desc))
 
-    def like(self, **fields):
-        """One whose description has other fields, at its beginning."""
-        desc = _Desc.from_buffer_copy(self._desc)
-        for name, value in fields.items():
-            setattr(desc, name, value)
-        other = object.__new__(type(self))
-        other._make(desc)
-        return other
-
     def __next__(self):
         out, count = _indices(self._most), _size()
         if _c.statesampler_next(self._memory, _address(out), count) != 1:
             raise StopIteration
         return memoryview(out)[:count.value]
 
-    def read(self):
-        """Read by the same sampler with a larger batch_size. (A list is faster
-        to iterate over than an array.)"""
-        reader, out, count = self.like(batch_size=_CHUNK), _indices(
-            _CHUNK), _size()
-        reader.load(self.save())
+    def read(self, state):
+        """Lists of indices, by the same sampler with a larger batch_size. (A
+        list is faster to iterate over than an array.)"""
+        desc = _Desc.from_buffer_copy(self._desc)
+        desc.batch_size = _CHUNK
+        reader = object.__new__(Sampler)
+        reader.__setstate__(((desc,), state))
+        out, count = _indices(_CHUNK), _size()
         while _c.statesampler_next(reader._memory, _address(out), count):
             yield out[:count.value].tolist()
 
@@ -717,9 +710,9 @@ class Mix(_Cursor):
                                       _address(counts))
         return out, counts[:turns]
 
-    def read(self):
-        """Lists of the batches."""
-        reader, ahead = self.at(self.save()), _CHUNK // self._most or 1
+    def read(self, state):
+        """Lists of batches."""
+        reader, ahead = self.at(state), max(_CHUNK // self._most, 1)
         turns = ahead
         while turns == ahead:
             out, counts = reader._turns(ahead)
@@ -972,7 +965,7 @@ class _Pass(itertools.chain):
         if cursor.num_steps is not None:
             self.total = cursor.num_steps - self.start
             self.own = cursor.own_steps - self.start
-        self.source = cursor.at(self.state).read()
+        self.source = cursor.read(self.state)
         loop.passes.append(self)
 
     def taken(self):

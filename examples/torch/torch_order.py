@@ -22,11 +22,12 @@ class _Table(Sampler):
         desc.order = _ORDERS.index("sequential")
         super()._make(desc)
 
-    def read(self):
+    def read(self, state):
         generator = torch.Generator()
-        generator.manual_seed((self._desc.seed + self.epoch) % 2**64)
+        generator.manual_seed(
+            (self._desc.seed + self.at(state).epoch) % 2**64)
         table = torch.randperm(self._desc.num_samples, generator=generator)
-        for positions in super().read():
+        for positions in super().read(state):
             yield table[positions].tolist()
 
 
