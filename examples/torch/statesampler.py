@@ -34,57 +34,14 @@ costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
 is a state that was saved after the last batch. There is no need to call
 set_epoch: for the present epoch it does nothing, and for another one it begins
-that epoch. A framework that counts its epochs from 0 in each process calls it
-with less than a state's epoch, before anything was taken: then it is taken
-relative to the state's epoch from there on, with a warning. begin(epoch) is
-never relative. With tail="carry" or stop="never" nothing ends: the next loop
-always goes on.
+that epoch; see there for frameworks that count from 0 in each process. With
+tail="carry" or stop="never" nothing ends: the next loop always goes on. len()
+is the epoch's, whatever was loaded; `remaining` is what is left of it.
 
-len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
-
-In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
-Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
-accelerate deals the batches to the ranks. accelerate's loaders, timm's
-PrefetchLoader and Lightning where there is no len() take batches ahead of the
-loop; the sampler knows them by name, and a state counts what reached the loop.
-For any other such loader say read_ahead=, or a state is as many batches too
-late. Where an epoch does not fill the last batch of every rank, accelerate
-fills it with samples that this loop had before, so that these are trained on
-twice; with drop_last they are left out instead. The Trainer's own way of
-resuming, which skips batches by number, is right without a state, on as many
-ranks as before:
-
-    class Trainer(transformers.Trainer):
-        def _get_train_sampler(self, train_dataset=None):
-            return StatefulDistributedSampler(
-                train_dataset or self.train_dataset, 1, 0, seed=self.args.seed)
-
-So are several datasets in turn, each batch of one, here two batches of the
-first for each one of the second, in a ConcatDataset:
-
-    class InTurns(torch.utils.data.Sampler):
-        def __init__(self, batches):
-            self.batches, self.set_epoch = batches, batches.set_epoch
-
-        def __len__(self):
-            return len(self.batches) * self.batches.batch_size
-
-        def __iter__(self):
-            return itertools.chain.from_iterable(self.batches)
-
-    class Trainer(transformers.Trainer):
-        def _get_train_sampler(self, train_dataset=None):
-            return InTurns(RoundRobinBatchSampler(
-                map(len, self.train_dataset.datasets), self._train_batch_size,
-                0, 1, drop_last=True, seed=self.args.seed, weights=[2, 1],
-                stop="all"))
-
-Lightning leaves a StatefulDistributedSampler as it is; beside a
-RoundRobinBatchSampler, use Trainer(use_distributed_sampler=False). A trainer
-that knows its step may ask for state_dict(batches=step), in any thread.
-
-What is random about a sample: seed it with sampler.sample_seed(index), in a
-dataset that holds the sampler. (augment.py does.)
+torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
+a sampler in ways of their own: examples/README.md has a line or a recipe for
+each. Anything else that takes batches from the DataLoader ahead of the loop
+must be told of as read_ahead=, or a state is as many batches too late.
 
 - The DataLoader must hand out batches in order, which is torch's default.
 - What holds indices back to sort them counts as the loop: a run that loads a
@@ -96,14 +53,11 @@ dataset that holds the sampler. (augment.py does.)
   after another loop over its sampler, load_state_dict, set_start_iter or
   another epoch. Several samplers in one DataLoader each count their own.
 - A copy, also a pickled one, is in no loop. It begins where the original was.
+- A dataset that holds the sampler seeds what is random about a sample with
+  sampler.sample_seed(index), as augment.py does.
 
-timm's and YOLO's _RepeatSampler repeats the sampler in one iterator of the
-DataLoader, which is kept for ever. No loop ends there. So an epoch begins with
-its first batch, or with set_epoch, which is to be called before each epoch as
-DistributedSampler's is. Load a state before you make that DataLoader.
-
-Without torch. Sampler and Mix need no torch and hand out batches of indices as
-memoryviews, which numpy.asarray takes without a copy:
+Sampler and Mix need no torch and hand out batches of indices as memoryviews,
+which numpy.asarray takes without a copy:
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -1263,8 +1217,10 @@ class _Resumable:
     @_locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Nothing changes if the sampler is
-        in it already, so that this does not undo a resume. See the opening
-        for epochs before that of a state that was loaded."""
+        in it already, so that this does not undo a resume. A framework that
+        counts its epochs from 0 in each process calls this with less than a
+        state's epoch before anything was taken: from there on, epochs are
+        taken relative to the state's, with a warning."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         present = self.epoch
         if self._fresh and epoch < present:
@@ -1412,7 +1368,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead. None: 1 or more for what the opening names.
+        has always taken ahead. None: what is known of _READERS, else 0.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.

@@ -3,21 +3,24 @@ repeats nothing. The loaders are loader_accelerate's."""
 
 import collections
 import itertools
+import os
 import types
 import unittest
 import warnings
 
-from common import DataLoader, cases, main
+from common import EXAMPLES, DataLoader, cases, main
 import loader_accelerate
 import statesampler
 from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from test_readme import opening
+from test_readme import blocks
 import torch
 from torch.utils.data import ConcatDataset
 
 EPOCHS = 3
+# Beside what may be broken, or the project's.
+RECIPES = os.path.join(os.path.dirname(EXAMPLES), "README.md")
 
 
 def prepared(sampler, n, size, processes, process=0, workers=0):
@@ -300,11 +303,12 @@ class Trainer(unittest.TestCase):
                 self.assertEqual(left, whole[done:])
 
     def test_the_recipes(self):
-        """The Trainers at the head of statesampler.py, at each step."""
-        names = {**vars(statesampler), "torch": torch,
+        """The Trainers of examples/README.md, at each step."""
+        names = {**vars(statesampler), "itertools": itertools, "torch": torch,
                  "transformers": types.SimpleNamespace(
                      Trainer=loader_accelerate.Trainer)}
-        recipes = [each for each in opening() if "transformers" in each]
+        with open(RECIPES) as file:
+            recipes = blocks(file.read())
         self.assertEqual(len(recipes), 2)
         data = ConcatDataset([range(24), range(24, 36)])
         for recipe, processes in itertools.product(recipes, (1, 2)):
