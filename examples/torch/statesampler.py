@@ -102,14 +102,6 @@ __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
 # --- The library ------------------------------------------------------------
 
 
-def _find_header(folder):
-    for place in (folder, os.path.dirname(os.path.dirname(folder))):
-        if os.path.exists(os.path.join(place, "statesampler.h")):
-            return place
-    raise ImportError(f"statesampler.h is neither in {folder} nor two folders "
-                      "up")
-
-
 def _digest(*parts):
     whole = hashlib.sha256()
     for part in parts:
@@ -172,7 +164,12 @@ def _find_library():
     that was built before, or a new one. It is kept in the folder `build`
     beside the header, or in the user's cache if that cannot be written."""
     folder = os.path.dirname(os.path.realpath(__file__))
-    include = _find_header(folder)
+    for include in folder, os.path.dirname(os.path.dirname(folder)):
+        if os.path.exists(os.path.join(include, "statesampler.h")):
+            break
+    else:
+        raise ImportError(f"statesampler.h is neither in {folder} nor two "
+                          "folders up")
     source = os.path.join(folder, "library.c")
     if not os.path.exists(source):
         raise ImportError(f"library.c is not in {folder}")
@@ -185,9 +182,8 @@ def _find_library():
         os.path.expanduser("~"), ".cache")
     stems = [os.path.join(place, name) for place in (
         os.path.join(include, "build"), os.path.join(cache, "statesampler"))]
-    for stem in stems:
-        if _built(stem):
-            return _built(stem)
+    for library in filter(None, map(_built, stems)):
+        return library
     refused = []
     for stem in stems:
         try:
@@ -237,41 +233,33 @@ class _MixPlace(ctypes.Structure):
 
 
 _c = _load_library()
-_int, _pointer = ctypes.c_int, ctypes.c_void_p
-_sets = ctypes.POINTER
-for _name, _result, *_arguments in (
-        ("init", _int, _pointer, _sets(_Desc)),
-        ("next", _int, _pointer, _pointer, _sets(_size)),
-        ("at", _int, _pointer, _u64, _pointer, _sets(_size)),
-        ("seek", _int, _pointer, _u64),
-        ("begin", None, _pointer, _u64),
-        ("sample_seed", _u64, _pointer, _u64, _u64),
-        ("epoch", _u64, _pointer),
-        ("step", _u64, _pointer),
-        ("num_steps", _u64, _pointer),
-        ("get_counts", None, _pointer, _sets(_Counts)),
-        ("save", _int, _pointer, _pointer, _size),
-        ("load", _int, _pointer, ctypes.c_char_p, _size),
-        ("describe", _int, ctypes.c_char_p, _size, _sets(_Desc), _pointer),
-        ("mix_init", _int, _pointer, _pointer, _u32, _u32),
-        ("mix_next", _int, _pointer, _pointer, _sets(_size), _sets(_u32)),
-        ("mix_seek", _int, _pointer, _u64),
-        ("mix_weigh", _int, _pointer, _pointer),
-        ("mix_turn", _u64, _pointer),
-        ("mix_num_turns", _u64, _pointer),
-        ("mix_epoch", _u64, _pointer),
-        ("mix_state_bytes", _size, _pointer),
-        ("mix_save", _int, _pointer, _pointer, _size),
-        ("mix_load", _int, _pointer, ctypes.c_char_p, _size),
-        ("mix_describe", _int, ctypes.c_char_p, _size, _u32, _sets(_Desc),
-         _sets(_MixPlace)),
-        ("error", ctypes.c_char_p, _int),
-        ("from_env", _int, _sets(_Desc), _sets(ctypes.c_char_p)),
-        ("source_init", _int, _pointer, _u32, _u32, _sets(_Desc)),
-        ("source_seed", _u64, _pointer, _u32, _u64, _u64),
-        ("turns", _size, _pointer, _size, _pointer, _pointer)):
-    _function = getattr(_c, "statesampler_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
+_int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
+for _result, _arguments, _names in (
+        (_int, [_pointer, _sets(_Desc)], "init"),
+        (_int, [_pointer, _pointer, _sets(_size)], "next"),
+        (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
+        (_int, [_pointer, _u64], "seek mix_seek"),
+        (None, [_pointer, _u64], "begin"),
+        (_u64, [_pointer, _u64, _u64], "sample_seed"),
+        (_u64, [_pointer],
+         "epoch step num_steps mix_epoch mix_turn mix_num_turns"),
+        (None, [_pointer, _sets(_Counts)], "get_counts"),
+        (_size, [_pointer], "mix_state_bytes"),
+        (_int, [_pointer, _pointer, _size], "save mix_save"),
+        (_int, [_pointer, ctypes.c_char_p, _size], "load mix_load"),
+        (_int, [ctypes.c_char_p, _size, _sets(_Desc), _pointer], "describe"),
+        (_int, [ctypes.c_char_p, _size, _u32, _sets(_Desc), _sets(_MixPlace)],
+         "mix_describe"),
+        (_int, [_pointer, _pointer, _u32, _u32], "mix_init"),
+        (_int, [_pointer, _pointer], "mix_weigh"),
+        (_int, [_sets(_Desc), _sets(ctypes.c_char_p)], "from_env"),
+        (ctypes.c_char_p, [_int], "error"),
+        (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
+        (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
+        (_size, [_pointer, _size, _pointer, _pointer], "turns")):
+    for _name in _names.split():
+        _function = getattr(_c, "statesampler_" + _name)
+        _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
 _SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
@@ -419,6 +407,33 @@ def _order(desc, shuffle, replacement, chunk_size, window):
         "shuffle" if shuffle else "sequential")
 
 
+def _weights(weights, lengths):
+    weights = ([1] * len(lengths) if weights is None else
+               _list("weights", weights))
+    if len(weights) != len(lengths):
+        raise ValueError(f"weights should be as many as lengths, "
+                         f"{len(lengths)}, but got {len(weights)}")
+    return [_whole("weight", weight, 1, 2**31) for weight in weights]
+
+
+def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
+              epoch=0, shuffle=True, replacement=False, chunk_size=None,
+              window=None, partition="interleaved", tail="pad",
+              drop_last=False):
+    """The library's description of a sampler."""
+    desc = _Desc(
+        num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
+        # A negative seed is taken modulo 2^64, as torch does.
+        seed=_whole("seed", seed, -2**63, 2**64) % 2**64,
+        stream=_whole("stream", stream, 0, 2**64),
+        epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
+        world_size=world_size, batch_size=_batch_size(batch_size),
+        partition=_choice("partition", partition, _PARTITIONS),
+        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
+    _order(desc, shuffle, replacement, chunk_size, window)
+    return desc
+
+
 # --- States -----------------------------------------------------------------
 
 
@@ -448,9 +463,6 @@ def _differences(theirs, ours, of=""):
             f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
-# --- Without torch ----------------------------------------------------------
-
-
 def _tensor(state):
     """A state as a state_dict has it: torch.load takes a tensor wherever it
     loads weights only, and a distributed checkpoint shards nothing else."""
@@ -470,30 +482,7 @@ def _crc(state):
     return struct.pack("<I", zlib.crc32(state))
 
 
-def _weights(weights, lengths):
-    weights = ([1] * len(lengths) if weights is None else
-               _list("weights", weights))
-    if len(weights) != len(lengths):
-        raise ValueError(f"weights should be as many as lengths, "
-                         f"{len(lengths)}, but got {len(weights)}")
-    return [_whole("weight", weight, 1, 2**31) for weight in weights]
-
-
-def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
-              epoch=0, shuffle=True, replacement=False, chunk_size=None,
-              window=None, partition="interleaved", tail="pad",
-              drop_last=False):
-    """The library's description of a sampler."""
-    desc = _Desc(
-        num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
-        # A negative seed is taken modulo 2^64, as torch does.
-        seed=_whole("seed", seed, -2**63, 2**64) % 2**64, stream=_whole("stream", stream, 0, 2**64),
-        epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
-        world_size=world_size, batch_size=_batch_size(batch_size),
-        partition=_choice("partition", partition, _PARTITIONS),
-        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
-    _order(desc, shuffle, replacement, chunk_size, window)
-    return desc
+# --- Without torch ----------------------------------------------------------
 
 
 class _Cursor:
@@ -867,15 +856,12 @@ class _Watch:
         except StopIteration:
             if iterator._sampler_iter is self.feeding:
                 vars(iterator).pop("_next_data", None)
-                self.end()
+                for sampler, loop in list(self.loops.items()):
+                    sampler._finish(loop)
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
             self.handed_out = iterator._rcvd_idx
         return data
-
-    def end(self):
-        for sampler, loop in list(self.loops.items()):
-            sampler._finish(loop)
 
 
 class _Pass(itertools.chain):
@@ -1060,8 +1046,7 @@ class _Resumable:
 
     def _share(self):
         """Says the workers in which epoch the cursor is."""
-        epoch = self._cursor.epoch
-        self._shared[0] = epoch - 2**64 if epoch >= 2**63 else epoch
+        self._shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
     @_locked
     def _begin(self, this):
@@ -1120,17 +1105,13 @@ class _Resumable:
                 del loop.passes[0]
             self._go(loop.passes[0], max(units, loop.passes[0].before))
 
-    def _at_end(self):
-        """Whether the cursor is past this rank's samples of the epoch."""
-        end = self._cursor.own_steps
-        return end is not None and self._cursor.step >= end
-
     def _complete(self):
         """Whether the loop was given all of the epoch. The cursor must be
         settled."""
-        return self._cursor.own_steps is not None and (
-            self._at_end() or self._loop is not None and
-            self._loop.dropped_the_rest())
+        end = self._cursor.own_steps
+        return end is not None and (
+            self._cursor.step >= end or
+            self._loop is not None and self._loop.dropped_the_rest())
 
     @_locked
     def _finish(self, loop):

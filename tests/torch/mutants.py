@@ -77,8 +77,8 @@ FAULTS = [
      'window=window, drop_last=drop_last)\n',
      'window=window, drop_last=False)\n'),
     ("state", "statesampler.py",
-     '                self.end()',
-     'pass'),
+     '                    sampler._finish(loop)',
+     '                    pass'),
     ("state", "statesampler.py",
      'if theirs[name] != ours[name]]',
      ']'),
@@ -184,9 +184,8 @@ FAULTS = [
      'if name in self._fixed and',
      'if False and'),
     ("loops", "statesampler.py",
-     'vars(iterator).pop("_next_data", None)\n                '
-     'self.end()',
-     'vars(iterator).pop("_next_data", None)'),
+     'for sampler, loop in list(self.loops.items()):',
+     'for sampler, loop in ():'),
     ("loops", "statesampler.py",
      'if watch is None or watch.feeding is not '
      'iterator._sampler_iter:',

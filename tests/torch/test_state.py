@@ -41,7 +41,8 @@ def distributed(random, most=120):
 
 
 def round_robin(random, most=60):
-    lengths = [random.randrange(1, most) for _ in range(random.randrange(1, 5))]
+    lengths = [random.randrange(1, most)
+               for _ in range(random.randrange(1, 5))]
     replicas = random.randrange(1, 4)
     arguments = dict(
         batch_size=random.randrange(1, 9), rank=random.randrange(replicas),
