@@ -2,6 +2,7 @@
 two other samplers, written down as plainly as they can be said."""
 
 import functools
+import importlib.util
 import os
 import random
 import sys
@@ -29,6 +30,15 @@ def cases(count, name):
     """As many random generators with fixed seeds."""
     for number in range(count):
         yield random.Random(f"{SEED} {name} {number}")
+
+
+def real(package):
+    """For tests of a framework itself, where it is installed. What they
+    override is how a loader of ours, which is written down from the
+    framework's source, is called."""
+    return unittest.skipUnless(
+        importlib.util.find_spec(package),
+        f"PyTorch, inside {package} itself: {package} is not here")
 
 
 def raw(state_dict):
