@@ -106,7 +106,7 @@ class Accelerate(unittest.TestCase):
                 self.assertEqual(left, unstopped[stop:])
                 # One warning says so. (With several processes, accelerate
                 # 1.2.1 does not call set_epoch.)
-                self.assertEqual(len(said), bool(first > 0 and told.called))
+                self.assertEqual(len(said), first > 0 and told.called)
                 for each in said:
                     self.assertIn(f"after a state of epoch {first}",
                                   str(each.message))
