@@ -782,7 +782,9 @@ class _Watch:
 
     def __init__(self, iterator, frame):
         self.workers = iterator._num_workers > 0
-        self.ahead = self.read_ahead(iterator, frame)
+        # Workers are given indices before a loader may know of its length: of
+        # them, who reads ahead is asked for the first batch.
+        self.ahead = 0 if self.workers else self.read_ahead(iterator, frame)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -860,6 +862,8 @@ class _Watch:
                     sampler._finish(loop)
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
+            if self.handed_out == 0:
+                self.ahead = self.read_ahead(iterator, sys._getframe(1))
             self.handed_out = iterator._rcvd_idx
         return data
 
