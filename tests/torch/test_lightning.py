@@ -171,7 +171,8 @@ class RealLightning(Lightning):
         from lightning.pytorch.utilities.combined_loader import CombinedLoader
         fetcher = _PrefetchDataFetcher()
         fetcher.setup(CombinedLoader(loader, "max_size_cycle"))
-        return (batch for batch, *_ in fetcher)
+        for batch, *_ in fetcher:
+            yield batch
 
     def inject(self, loader):
         from lightning.pytorch.utilities.data import _update_dataloader
