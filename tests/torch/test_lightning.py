@@ -166,6 +166,12 @@ class Lightning(unittest.TestCase):
 class RealLightning(Lightning):
     """One process, whose sampler is told of two: nothing is injected then."""
 
+    def setUp(self):
+        from lightning import __version__
+        if tuple(map(int, __version__.split(".")[:2])) < (2, 5):
+            self.skipTest("PyTorch, inside lightning itself: lightning 2.5 is "
+                          "not here")
+
     def fetcher(self, loader):
         from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
         from lightning.pytorch.utilities.combined_loader import CombinedLoader
