@@ -487,13 +487,29 @@ def _crc(state):
 
 class _Cursor:
     """A sampler of the library in memory of its own, as _make() sets it up
-    with the arguments in _made. Those for PyTorch stand on its place: epoch
-    and step, of num_steps or without end (None); own_steps, where this rank's
-    samples end; begin(epoch), seek(step), turn_over() to the next epoch; and
-    read(state), lists of all that comes after a state."""
+    with the arguments in _made. Those for PyTorch stand on its place, which is
+    an epoch and a step: begin(epoch), seek(step), turn_over() to the next
+    epoch, and read(state), lists of all that comes after a state. A subclass
+    has the library's _step, _num_steps and _seek."""
 
     def __iter__(self):
         return self
+
+    step = property(lambda self: self._step(self._memory))
+
+    @property
+    def num_steps(self):
+        """None if there is no end."""
+        steps = self._num_steps(self._memory)
+        return None if steps == _NONE else steps
+
+    @property
+    def own_steps(self):
+        """Where this rank's samples end."""
+        return self.num_steps
+
+    def seek(self, step):
+        _check(self._seek(self._memory, _whole("step", step, 0, 2**64)))
 
     def at(self, state):
         """Another one like it, there."""
@@ -518,6 +534,9 @@ class Sampler(_Cursor):
 
     num_samples: of the dataset. rank, world_size: None as those of
     StatefulDistributedSampler, and so are the other arguments."""
+
+    _step, _num_steps, _seek = (
+        _c.statesampler_step, _c.statesampler_num_steps, _c.statesampler_seek)
 
     def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
                  **options):
@@ -548,13 +567,6 @@ class Sampler(_Cursor):
             yield out[:count.value].tolist()
 
     epoch = property(lambda self: _c.statesampler_epoch(self._memory))
-    step = property(lambda self: _c.statesampler_step(self._memory))
-
-    @property
-    def num_steps(self):
-        """None with tail="carry"."""
-        steps = _c.statesampler_num_steps(self._memory)
-        return None if steps == _NONE else steps
 
     @property
     def own_steps(self):
@@ -576,10 +588,6 @@ class Sampler(_Cursor):
 
     def turn_over(self):
         self.begin((self.epoch + 1) % 2**64)
-
-    def seek(self, step):
-        _check(_c.statesampler_seek(self._memory,
-                                    _whole("step", step, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
         return _c.statesampler_sample_seed(
@@ -612,6 +620,10 @@ class Mix(_Cursor):
     lengths, rank, world_size, batch_size, weights, stop and the rest: as
     RoundRobinBatchSampler's. Behind the library's state, this one's has the
     epoch at which the library's count of epochs is 0, and a check of all."""
+
+    _step, _num_steps, _seek = (
+        _c.statesampler_mix_turn, _c.statesampler_mix_num_turns,
+        _c.statesampler_mix_seek)
 
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
@@ -670,16 +682,6 @@ class Mix(_Cursor):
         return (self._first_epoch +
                 _c.statesampler_mix_epoch(self._memory)) % 2**64
 
-    step = property(lambda self: _c.statesampler_mix_turn(self._memory))
-
-    @property
-    def num_steps(self):
-        """None if it never ends."""
-        turns = _c.statesampler_mix_num_turns(self._memory)
-        return None if turns == _NONE else turns
-
-    own_steps = num_steps
-
     def begin(self, epoch):
         """Begins all datasets in the order of this epoch."""
         self._make(*self._made[:-1], _whole("epoch", epoch, 0, 2**64))
@@ -688,10 +690,6 @@ class Mix(_Cursor):
         """Datasets that began anew go on from where they are."""
         self.seek(self.num_steps)
         self._turns(1)
-
-    def seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._memory,
-                                        _whole("turn", turn, 0, 2**64)))
 
     def sample_seed(self, epoch, index):
         epoch = _whole("epoch", epoch, 0, 2**64)
@@ -1022,10 +1020,13 @@ class _Resumable:
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
-    def __init__(self, read_ahead):
+    def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                 read_ahead):
         if torch is None:
             raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
                               "without")
+        self.num_replicas, self.rank = _world(num_replicas, rank)
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
         self._at = None         # The pass in whose epoch the cursor is.
@@ -1353,7 +1354,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead. None: what is known of _READERS, else 0.
+        has always taken ahead. None: what is known of accelerate's, timm's
+        and Lightning's loaders, else 0.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
@@ -1367,19 +1369,14 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
                  window=None, replacement=False, stream=0, read_ahead=None):
-        _Resumable.__init__(self, read_ahead)
-        num_replicas, rank = _world(num_replicas, rank)
         if tail is None:
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
             raise ValueError(f"drop_last=True is tail='drop', but got "
                              f"tail={tail!r}")
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
+                            tail == "drop", read_ahead)
         self.dataset = dataset
-        self.num_replicas = num_replicas
-        self.rank = rank
-        self.shuffle = shuffle
-        self.seed = seed
-        self.drop_last = tail == "drop"
         self.batch_size = (None if batch_size is None else
                            _batch_size(batch_size))
         try:
@@ -1390,13 +1387,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         # With one sample of each rank in a step there is a step for any place
         # in the data, whatever batches the loader makes.
         self._cursor = self._cursors(
-            _whole("len(dataset)", length, 0, 2**62 + 1), rank, num_replicas,
-            1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
+            _whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
+            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
         counts = self._cursor.counts()
         self.total_size = counts.positions
-        self.num_samples = (-(-length // num_replicas) if tail == "carry" else
+        self.num_samples = (-(-length // self.num_replicas) if tail == "carry" else
                             counts.rank_samples)
         self._length = None if tail == "carry" else self.num_samples
 
@@ -1443,7 +1440,8 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
                  weights=None, stop=None, partition="blocked", tail="pad",
                  chunk_size=None, window=None, read_ahead=None):
-        _Resumable.__init__(self, read_ahead)
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                            read_ahead)
         if isinstance(lengths, _TorchSampler):
             # Lightning and others make a batch sampler again, around another
             # sampler.
@@ -1451,7 +1449,6 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                 "RoundRobinBatchSampler takes the lengths of datasets, not a "
                 f"{type(lengths).__name__}: it deals to the ranks itself. "
                 "(Lightning: Trainer(use_distributed_sampler=False))")
-        num_replicas, rank = _world(num_replicas, rank)
         lengths = _list("lengths", lengths)
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
@@ -1463,15 +1460,10 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                              f"stop={stop!r}")
         self.lengths = lengths
         self.batch_size = _batch_size(batch_size)
-        self.rank = rank
-        self.num_replicas = num_replicas
-        self.drop_last = drop_last
-        self.seed = seed
-        self.shuffle = shuffle
         self.stop = stop
         self._cursor = Mix(
-            lengths, rank, num_replicas, batch_size, weights, stop, seed=seed,
-            shuffle=shuffle, tail=tail, partition=partition,
+            lengths, self.rank, self.num_replicas, batch_size, weights, stop,
+            seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
 
