@@ -1388,13 +1388,14 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         # in the data, whatever batches the loader makes.
         self._cursor = self._cursors(
             _whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
-            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
-            partition=partition, replacement=replacement,
+            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
+            tail=tail, partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
         counts = self._cursor.counts()
         self.total_size = counts.positions
-        self.num_samples = (-(-length // self.num_replicas) if tail == "carry" else
-                            counts.rank_samples)
+        self.num_samples = (
+            counts.rank_samples if tail != "carry" else
+            -(-length // self.num_replicas))
         self._length = None if tail == "carry" else self.num_samples
 
     def _units_per_batch(self):
