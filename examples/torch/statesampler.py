@@ -34,9 +34,10 @@ costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
 is a state that was saved after the last batch. There is no need to call
 set_epoch: for the present epoch it does nothing, and for another one it begins
-that epoch; see there for frameworks that count from 0 in each process. With
-tail="carry" or stop="never" nothing ends: the next loop always goes on. len()
-is the epoch's, whatever was loaded; `remaining` is what is left of it.
+that epoch. (Its own text says what becomes of epochs that a framework counts
+from 0 in each process.) With tail="carry" or stop="never" nothing ends: the
+next loop always goes on. len() is the epoch's, whatever was loaded;
+`remaining` is what is left of it.
 
 torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
 a sampler in ways of their own: examples/README.md has a line or a recipe for

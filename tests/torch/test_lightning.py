@@ -2,8 +2,9 @@
 kill, on two ranks.
 
 The trainer is loader_lightning's, and Lightning's own where it is installed:
-2.6.2 (7f0c3436cd) is what this was written for. Before 2.5 a checkpoint that
-is saved in on_train_batch_end counts a batch less than was trained on."""
+2.6.2 (7f0c3436cd) is what this was written for. Before 2.5 a checkpoint of an
+epoch's last batch, saved in on_train_batch_end, has that batch still to come.
+"""
 
 import itertools
 import os
