@@ -34,57 +34,15 @@ costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
 is a state that was saved after the last batch. There is no need to call
 set_epoch: for the present epoch it does nothing, and for another one it begins
-that epoch. A framework that counts its epochs from 0 in each process calls it
-with less than a state's epoch, before anything was taken: then it is taken
-relative to the state's epoch from there on, with a warning. begin(epoch) is
-never relative. With tail="carry" or stop="never" nothing ends: the next loop
-always goes on.
+that epoch. (Its own text says what becomes of epochs that a framework counts
+from 0 in each process.) With tail="carry" or stop="never" nothing ends: the
+next loop always goes on. len() is the epoch's, whatever was loaded;
+`remaining` is what is left of it.
 
-len() is the epoch's, whatever was loaded; `remaining` is what is left of it.
-
-In frameworks. torchdata's StatefulDataLoader: save its own state_dict(). The
-Hugging Face Trainer and accelerate: give num_replicas=1 and rank=0, as
-accelerate deals the batches to the ranks. accelerate's loaders, timm's
-PrefetchLoader and Lightning where there is no len() take batches ahead of the
-loop; the sampler knows them by name, and a state counts what reached the loop.
-For any other such loader say read_ahead=, or a state is as many batches too
-late. Where an epoch does not fill the last batch of every rank, accelerate
-fills it with samples that this loop had before, so that these are trained on
-twice; with drop_last they are left out instead. The Trainer's own way of
-resuming, which skips batches by number, is right without a state, on as many
-ranks as before:
-
-    class Trainer(transformers.Trainer):
-        def _get_train_sampler(self, train_dataset=None):
-            return StatefulDistributedSampler(
-                train_dataset or self.train_dataset, 1, 0, seed=self.args.seed)
-
-So are several datasets in turn, each batch of one, here two batches of the
-first for each one of the second, in a ConcatDataset:
-
-    class InTurns(torch.utils.data.Sampler):
-        def __init__(self, batches):
-            self.batches, self.set_epoch = batches, batches.set_epoch
-
-        def __len__(self):
-            return len(self.batches) * self.batches.batch_size
-
-        def __iter__(self):
-            return itertools.chain.from_iterable(self.batches)
-
-    class Trainer(transformers.Trainer):
-        def _get_train_sampler(self, train_dataset=None):
-            return InTurns(RoundRobinBatchSampler(
-                map(len, self.train_dataset.datasets), self._train_batch_size,
-                0, 1, drop_last=True, seed=self.args.seed, weights=[2, 1],
-                stop="all"))
-
-Lightning leaves a StatefulDistributedSampler as it is; beside a
-RoundRobinBatchSampler, use Trainer(use_distributed_sampler=False). A trainer
-that knows its step may ask for state_dict(batches=step), in any thread.
-
-What is random about a sample: seed it with sampler.sample_seed(index), in a
-dataset that holds the sampler. (augment.py does.)
+torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
+a sampler in ways of their own: examples/README.md has a line or a recipe for
+each. Anything else that takes batches from the DataLoader ahead of the loop
+must be told of as read_ahead=, or a state is as many batches too late.
 
 - The DataLoader must hand out batches in order, which is torch's default.
 - What holds indices back to sort them counts as the loop: a run that loads a
@@ -96,14 +54,11 @@ dataset that holds the sampler. (augment.py does.)
   after another loop over its sampler, load_state_dict, set_start_iter or
   another epoch. Several samplers in one DataLoader each count their own.
 - A copy, also a pickled one, is in no loop. It begins where the original was.
+- A dataset that holds the sampler seeds what is random about a sample with
+  sampler.sample_seed(index), as augment.py does.
 
-timm's and YOLO's _RepeatSampler repeats the sampler in one iterator of the
-DataLoader, which is kept for ever. No loop ends there. So an epoch begins with
-its first batch, or with set_epoch, which is to be called before each epoch as
-DistributedSampler's is. Load a state before you make that DataLoader.
-
-Without torch. Sampler and Mix need no torch and hand out batches of indices as
-memoryviews, which numpy.asarray takes without a copy:
+Sampler and Mix need no torch and hand out batches of indices as memoryviews,
+which numpy.asarray takes without a copy:
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -146,14 +101,6 @@ __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
            "Mix"]
 
 # --- The library ------------------------------------------------------------
-
-
-def _find_header(folder):
-    for place in (folder, os.path.dirname(os.path.dirname(folder))):
-        if os.path.exists(os.path.join(place, "statesampler.h")):
-            return place
-    raise ImportError(f"statesampler.h is neither in {folder} nor two folders "
-                      "up")
 
 
 def _digest(*parts):
@@ -218,7 +165,12 @@ def _find_library():
     that was built before, or a new one. It is kept in the folder `build`
     beside the header, or in the user's cache if that cannot be written."""
     folder = os.path.dirname(os.path.realpath(__file__))
-    include = _find_header(folder)
+    for include in folder, os.path.dirname(os.path.dirname(folder)):
+        if os.path.exists(os.path.join(include, "statesampler.h")):
+            break
+    else:
+        raise ImportError(f"statesampler.h is neither in {folder} nor two "
+                          "folders up")
     source = os.path.join(folder, "library.c")
     if not os.path.exists(source):
         raise ImportError(f"library.c is not in {folder}")
@@ -231,9 +183,8 @@ def _find_library():
         os.path.expanduser("~"), ".cache")
     stems = [os.path.join(place, name) for place in (
         os.path.join(include, "build"), os.path.join(cache, "statesampler"))]
-    for stem in stems:
-        if _built(stem):
-            return _built(stem)
+    for library in filter(None, map(_built, stems)):
+        return library
     refused = []
     for stem in stems:
         try:
@@ -283,41 +234,33 @@ class _MixPlace(ctypes.Structure):
 
 
 _c = _load_library()
-_int, _pointer = ctypes.c_int, ctypes.c_void_p
-_sets = ctypes.POINTER
-for _name, _result, *_arguments in (
-        ("init", _int, _pointer, _sets(_Desc)),
-        ("next", _int, _pointer, _pointer, _sets(_size)),
-        ("at", _int, _pointer, _u64, _pointer, _sets(_size)),
-        ("seek", _int, _pointer, _u64),
-        ("begin", None, _pointer, _u64),
-        ("sample_seed", _u64, _pointer, _u64, _u64),
-        ("epoch", _u64, _pointer),
-        ("step", _u64, _pointer),
-        ("num_steps", _u64, _pointer),
-        ("get_counts", None, _pointer, _sets(_Counts)),
-        ("save", _int, _pointer, _pointer, _size),
-        ("load", _int, _pointer, ctypes.c_char_p, _size),
-        ("describe", _int, ctypes.c_char_p, _size, _sets(_Desc), _pointer),
-        ("mix_init", _int, _pointer, _pointer, _u32, _u32),
-        ("mix_next", _int, _pointer, _pointer, _sets(_size), _sets(_u32)),
-        ("mix_seek", _int, _pointer, _u64),
-        ("mix_weigh", _int, _pointer, _pointer),
-        ("mix_turn", _u64, _pointer),
-        ("mix_num_turns", _u64, _pointer),
-        ("mix_epoch", _u64, _pointer),
-        ("mix_state_bytes", _size, _pointer),
-        ("mix_save", _int, _pointer, _pointer, _size),
-        ("mix_load", _int, _pointer, ctypes.c_char_p, _size),
-        ("mix_describe", _int, ctypes.c_char_p, _size, _u32, _sets(_Desc),
-         _sets(_MixPlace)),
-        ("error", ctypes.c_char_p, _int),
-        ("from_env", _int, _sets(_Desc), _sets(ctypes.c_char_p)),
-        ("source_init", _int, _pointer, _u32, _u32, _sets(_Desc)),
-        ("source_seed", _u64, _pointer, _u32, _u64, _u64),
-        ("turns", _size, _pointer, _size, _pointer, _pointer)):
-    _function = getattr(_c, "statesampler_" + _name)
-    _function.restype, _function.argtypes = _result, _arguments
+_int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
+for _result, _arguments, _names in (
+        (_int, [_pointer, _sets(_Desc)], "init"),
+        (_int, [_pointer, _pointer, _sets(_size)], "next"),
+        (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
+        (_int, [_pointer, _u64], "seek mix_seek"),
+        (None, [_pointer, _u64], "begin"),
+        (_u64, [_pointer, _u64, _u64], "sample_seed"),
+        (_u64, [_pointer],
+         "epoch step num_steps mix_epoch mix_turn mix_num_turns"),
+        (None, [_pointer, _sets(_Counts)], "get_counts"),
+        (_size, [_pointer], "mix_state_bytes"),
+        (_int, [_pointer, _pointer, _size], "save mix_save"),
+        (_int, [_pointer, ctypes.c_char_p, _size], "load mix_load"),
+        (_int, [ctypes.c_char_p, _size, _sets(_Desc), _pointer], "describe"),
+        (_int, [ctypes.c_char_p, _size, _u32, _sets(_Desc), _sets(_MixPlace)],
+         "mix_describe"),
+        (_int, [_pointer, _pointer, _u32, _u32], "mix_init"),
+        (_int, [_pointer, _pointer], "mix_weigh"),
+        (_int, [_sets(_Desc), _sets(ctypes.c_char_p)], "from_env"),
+        (ctypes.c_char_p, [_int], "error"),
+        (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
+        (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
+        (_size, [_pointer, _size, _pointer, _pointer], "turns")):
+    for _name in _names.split():
+        _function = getattr(_c, "statesampler_" + _name)
+        _function.restype, _function.argtypes = _result, _arguments
 
 _NONE = 2**64 - 1
 _SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
@@ -465,9 +408,31 @@ def _order(desc, shuffle, replacement, chunk_size, window):
         "shuffle" if shuffle else "sequential")
 
 
-def _seed(value):
-    """A negative seed is taken modulo 2^64, as torch does."""
-    return _whole("seed", value, -2**63, 2**64) % 2**64
+def _weights(weights, lengths):
+    weights = ([1] * len(lengths) if weights is None else
+               _list("weights", weights))
+    if len(weights) != len(lengths):
+        raise ValueError(f"weights should be as many as lengths, "
+                         f"{len(lengths)}, but got {len(weights)}")
+    return [_whole("weight", weight, 1, 2**31) for weight in weights]
+
+
+def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
+              epoch=0, shuffle=True, replacement=False, chunk_size=None,
+              window=None, partition="interleaved", tail="pad",
+              drop_last=False):
+    """The library's description of a sampler."""
+    desc = _Desc(
+        num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
+        # A negative seed is taken modulo 2^64, as torch does.
+        seed=_whole("seed", seed, -2**63, 2**64) % 2**64,
+        stream=_whole("stream", stream, 0, 2**64),
+        epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
+        world_size=world_size, batch_size=_batch_size(batch_size),
+        partition=_choice("partition", partition, _PARTITIONS),
+        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
+    _order(desc, shuffle, replacement, chunk_size, window)
+    return desc
 
 
 # --- States -----------------------------------------------------------------
@@ -499,9 +464,6 @@ def _differences(theirs, ours, of=""):
             f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
-# --- Without torch ----------------------------------------------------------
-
-
 def _tensor(state):
     """A state as a state_dict has it: torch.load takes a tensor wherever it
     loads weights only, and a distributed checkpoint shards nothing else."""
@@ -521,32 +483,52 @@ def _crc(state):
     return struct.pack("<I", zlib.crc32(state))
 
 
-def _weights(weights, lengths):
-    weights = ([1] * len(lengths) if weights is None else
-               _list("weights", weights))
-    if len(weights) != len(lengths):
-        raise ValueError(f"weights should be as many as lengths, "
-                         f"{len(lengths)}, but got {len(weights)}")
-    return [_whole("weight", weight, 1, 2**31) for weight in weights]
+# --- Without torch ----------------------------------------------------------
 
 
-def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
-              epoch=0, shuffle=True, replacement=False, chunk_size=None,
-              window=None, partition="interleaved", tail="pad",
-              drop_last=False):
-    """The library's description of a sampler."""
-    desc = _Desc(
-        num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
-        seed=_seed(seed), stream=_whole("stream", stream, 0, 2**64),
-        epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
-        world_size=world_size, batch_size=_batch_size(batch_size),
-        partition=_choice("partition", partition, _PARTITIONS),
-        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
-    _order(desc, shuffle, replacement, chunk_size, window)
-    return desc
+class _Cursor:
+    """A sampler of the library in memory of its own, as _make() sets it up
+    with the arguments in _made. Those for PyTorch stand on its place, which is
+    an epoch and a step: begin(epoch), seek(step), turn_over() to the next
+    epoch, and read(state), lists of all that comes after a state. A subclass
+    has the library's _step, _num_steps and _seek."""
+
+    def __iter__(self):
+        return self
+
+    step = property(lambda self: self._step(self._memory))
+
+    @property
+    def num_steps(self):
+        """None if there is no end."""
+        steps = self._num_steps(self._memory)
+        return None if steps == _NONE else steps
+
+    @property
+    def own_steps(self):
+        """Where this rank's samples end."""
+        return self.num_steps
+
+    def seek(self, step):
+        _check(self._seek(self._memory, _whole("step", step, 0, 2**64)))
+
+    def at(self, state):
+        """Another one like it, there."""
+        other = object.__new__(type(self))
+        other.__setstate__((self._made, state))
+        return other
+
+    def __getstate__(self):
+        """For copies: each has memory of its own, which points into itself."""
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
 
 
-class Sampler:
+class Sampler(_Cursor):
     """The library's sampler. Iterating gives the batches that are left of the
     epoch, as memoryviews of 64-bit integers; the next loop gives the next
     epoch. Its place counts what was taken.
@@ -554,25 +536,19 @@ class Sampler:
     num_samples: of the dataset. rank, world_size: None as those of
     StatefulDistributedSampler, and so are the other arguments."""
 
+    _step, _num_steps, _seek = (
+        _c.statesampler_step, _c.statesampler_num_steps, _c.statesampler_seek)
+
     def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
                  **options):
         world_size, rank = _world(world_size, rank)
-        self._init(_describe(num_samples, rank, world_size, batch_size,
+        self._make(_describe(num_samples, rank, world_size, batch_size,
                              **options))
 
-    @classmethod
-    def _of(cls, desc):
-        sampler = cls.__new__(cls)
-        sampler._init(desc)
-        return sampler
-
-    def _init(self, desc):
-        self._desc, self._memory = desc, _memory(_SAMPLER)
-        self._most = _most([desc])
+    def _make(self, desc):
+        self._made, self._memory = (desc,), _memory(_SAMPLER)
+        self._desc, self._most = desc, _most([desc])
         _check(_c.statesampler_init(self._memory, desc))
-
-    def __iter__(self):
-        return self
 
     def __next__(self):
         out, count = _indices(self._most), _size()
@@ -580,14 +556,28 @@ class Sampler:
             raise StopIteration
         return memoryview(out)[:count.value]
 
+    def read(self, state):
+        """Lists of indices, by the same sampler with a larger batch_size. (A
+        list is faster to iterate over than an array.)"""
+        desc = _Desc.from_buffer_copy(self._desc)
+        desc.batch_size = _CHUNK
+        reader = object.__new__(Sampler)
+        reader.__setstate__(((desc,), state))
+        out, count = _indices(_CHUNK), _size()
+        while _c.statesampler_next(reader._memory, _address(out), count):
+            yield out[:count.value].tolist()
+
     epoch = property(lambda self: _c.statesampler_epoch(self._memory))
-    step = property(lambda self: _c.statesampler_step(self._memory))
 
     @property
-    def num_steps(self):
-        """None with tail="carry"."""
-        steps = _c.statesampler_num_steps(self._memory)
-        return None if steps == _NONE else steps
+    def own_steps(self):
+        """A step less than the others' if tail="uneven" gives this rank no
+        sample in the last one."""
+        end, count = self.num_steps, _size()
+        if end and _c.statesampler_at(self._memory, end - 1, None,
+                                      count) == 1 and count.value == 0:
+            return end - 1
+        return end
 
     def counts(self):
         counts = _Counts()
@@ -597,9 +587,8 @@ class Sampler:
     def begin(self, epoch):
         _c.statesampler_begin(self._memory, _whole("epoch", epoch, 0, 2**64))
 
-    def seek(self, step):
-        _check(_c.statesampler_seek(self._memory,
-                                    _whole("step", step, 0, 2**64)))
+    def turn_over(self):
+        self.begin((self.epoch + 1) % 2**64)
 
     def sample_seed(self, epoch, index):
         return _c.statesampler_sample_seed(
@@ -615,15 +604,6 @@ class Sampler:
         state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
 
-    def __getstate__(self):
-        """For copies: each has memory of its own."""
-        return bytes(self._desc), self.save()
-
-    def __setstate__(self, state):
-        desc, place = state
-        self._init(_Desc.from_buffer_copy(desc))
-        self.load(place)
-
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
         theirs = _Desc()
@@ -633,7 +613,7 @@ class Sampler:
                                       _identity(self._desc)))
 
 
-class Mix:
+class Mix(_Cursor):
     """The library's mix of several datasets, given as lists of the arguments
     of Sampler, which are otherwise the same for all. Iterating gives batches
     as Sampler does, with their indices numbered through all datasets.
@@ -642,28 +622,28 @@ class Mix:
     RoundRobinBatchSampler's. Behind the library's state, this one's has the
     epoch at which the library's count of epochs is 0, and a check of all."""
 
+    _step, _num_steps, _seek = (
+        _c.statesampler_mix_turn, _c.statesampler_mix_num_turns,
+        _c.statesampler_mix_seek)
+
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
         world_size, rank = _world(world_size, rank)
         lengths = _list("lengths", lengths)
-        self._init([_describe(length, rank, world_size, batch_size,
-                              stream=stream, **options)
+        if not lengths:
+            raise ValueError("lengths should be of at least one dataset, but "
+                             "got lengths=[]")
+        self._make([_describe(_whole("length", length, 0, 2**62 + 1), rank,
+                              world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
                    _weights(weights, lengths), _choice("stop", stop, _STOPS),
                    _whole("epoch", epoch, 0, 2**64))
 
-    @classmethod
-    def _of(cls, descs, weights, stop, epoch):
-        mix = cls.__new__(cls)
-        mix._init(descs, weights, stop, epoch)
-        return mix
-
-    def _init(self, descs, weights, stop, epoch):
-        self._descs, self._stop, self._first_epoch = descs, stop, epoch
-        self._most = _most(descs)
+    def _make(self, descs, weights, stop, epoch):
+        self._made, self._first_epoch = (descs, weights, stop, epoch), epoch
+        self._descs, self._stop, self._most = descs, stop, _most(descs)
         self._sources = _memory(_SOURCE * len(descs))
         self._memory = _memory(_MIX)
-        self._weights = (_u32 * len(weights))(*weights)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
             desc = _Desc.from_buffer_copy(desc)
             desc.epoch = epoch
@@ -671,16 +651,13 @@ class Mix:
         _check(_c.statesampler_mix_init(self._memory, self._sources,
                                         len(descs), stop))
 
-    def __iter__(self):
-        return self
-
     def __next__(self):
-        out, counts = self.turns(1)
+        out, counts = self._turns(1)
         if not counts:
             raise StopIteration
         return memoryview(out)[:counts[0]]
 
-    def turns(self, most):
+    def _turns(self, most):
         """The indices of up to so many batches, and how many each has. After
         the last turn of an epoch there are fewer, and the next one begins."""
         out = _indices(most * self._most)
@@ -689,27 +666,31 @@ class Mix:
                                       _address(counts))
         return out, counts[:turns]
 
+    def read(self, state):
+        """Lists of batches."""
+        reader, ahead = self.at(state), max(_CHUNK // self._most, 1)
+        turns = ahead
+        while turns == ahead:
+            out, counts = reader._turns(ahead)
+            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
+            for count in counts:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches
+
     @property
     def epoch(self):
         return (self._first_epoch +
                 _c.statesampler_mix_epoch(self._memory)) % 2**64
 
-    step = property(lambda self: _c.statesampler_mix_turn(self._memory))
-
-    @property
-    def num_steps(self):
-        """None if it never ends."""
-        turns = _c.statesampler_mix_num_turns(self._memory)
-        return None if turns == _NONE else turns
-
     def begin(self, epoch):
         """Begins all datasets in the order of this epoch."""
-        self._init(self._descs, self._weights, self._stop,
-                   _whole("epoch", epoch, 0, 2**64))
+        self._make(*self._made[:-1], _whole("epoch", epoch, 0, 2**64))
 
-    def seek(self, turn):
-        _check(_c.statesampler_mix_seek(self._memory,
-                                        _whole("turn", turn, 0, 2**64)))
+    def turn_over(self):
+        """Datasets that began anew go on from where they are."""
+        self.seek(self.num_steps)
+        self._turns(1)
 
     def sample_seed(self, epoch, index):
         epoch = _whole("epoch", epoch, 0, 2**64)
@@ -734,19 +715,10 @@ class Mix:
         mix = state[:-12]
         _check(_c.statesampler_mix_load(self._memory, mix, len(mix)))
         # The weights are then the state's: from here on its own.
-        _check(_c.statesampler_mix_weigh(self._memory, self._weights))
+        weights = self._made[1]
+        _check(_c.statesampler_mix_weigh(
+            self._memory, (_u32 * len(weights))(*weights)))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
-
-    def __getstate__(self):
-        """For copies: each has memory of its own, which points into itself."""
-        return (b"".join(map(bytes, self._descs)), list(self._weights),
-                self._stop, self.save())
-
-    def __setstate__(self, state):
-        descs, weights, stop, place = state
-        self._init(list((_Desc * len(weights)).from_buffer_copy(descs)),
-                   weights, stop, 0)
-        self.load(place)
 
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
@@ -809,7 +781,9 @@ class _Watch:
 
     def __init__(self, iterator, frame):
         self.workers = iterator._num_workers > 0
-        self.ahead = self.read_ahead(iterator, frame)
+        # Workers are given indices before a loader may know of its length: of
+        # them, who reads ahead is asked for the first batch.
+        self.ahead = 0 if self.workers else self.read_ahead(iterator, frame)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -883,15 +857,14 @@ class _Watch:
         except StopIteration:
             if iterator._sampler_iter is self.feeding:
                 vars(iterator).pop("_next_data", None)
-                self.end()
+                for sampler, loop in list(self.loops.items()):
+                    sampler._finish(loop)
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
+            if self.handed_out == 0:
+                self.ahead = self.read_ahead(iterator, sys._getframe(1))
             self.handed_out = iterator._rcvd_idx
         return data
-
-    def end(self):
-        for sampler, loop in list(self.loops.items()):
-            sampler._finish(loop)
 
 
 class _Pass(itertools.chain):
@@ -927,15 +900,15 @@ class _Pass(itertools.chain):
         taken, this.read, this.chunk = this.read, this.total, iter(())
         this.loop.no_more(taken)
 
-    def begin(self, loop, cursor, own_end):
-        """At the cursor. own_end is where this rank's samples end."""
+    def begin(self, loop, cursor):
         self.loop, self.before = loop, loop.taken()
         self.batch = loop.watch and loop.watch.asked()
         self.state, self.start = cursor.save(), cursor.step
-        end = cursor.num_steps
-        self.total = None if end is None else end - self.start
-        self.own = None if end is None else own_end - self.start
-        self.source = self.sampler._read(self.state)
+        self.total = self.own = None
+        if cursor.num_steps is not None:
+            self.total = cursor.num_steps - self.start
+            self.own = cursor.own_steps - self.start
+        self.source = cursor.read(self.state)
         loop.passes.append(self)
 
     def taken(self):
@@ -1043,17 +1016,18 @@ class _Resumable:
     """A cursor, which is a Sampler or a Mix, and the present loop. Between
     loops the cursor stands where the next one begins; in a loop, anywhere in
     its epoch. Settling moves it to the place after what the loop received. A
-    subclass has _owner: its name; _new_cursor(); _read(state): chunks of what
-    comes after a state; _own_end(): where this rank's samples end;
-    _turn_over(): to the next epoch; _units_per_batch(): those of start_iter.
-    """
+    subclass has _owner: its name; _cursor; _length; and _units_per_batch():
+    those of start_iter."""
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
-    def __init__(self, read_ahead):
+    def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                 read_ahead):
         if torch is None:
             raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
                               "without")
+        self.num_replicas, self.rank = _world(num_replicas, rank)
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
         self._at = None         # The pass in whose epoch the cursor is.
@@ -1072,10 +1046,13 @@ class _Resumable:
     def __iter__(self):
         return _Pass.over(self)
 
+    def _turn_over(self):
+        self._cursor.turn_over()
+        self._share()
+
     def _share(self):
         """Says the workers in which epoch the cursor is."""
-        epoch = self._cursor.epoch
-        self._shared[0] = epoch - 2**64 if epoch >= 2**63 else epoch
+        self._shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
     @_locked
     def _begin(self, this):
@@ -1094,7 +1071,7 @@ class _Resumable:
             loop = _Loop(self, watch)
         if this.literal is not None:
             self._cursor.load(this.literal)
-        this.begin(loop, self._cursor, self._own_end())
+        this.begin(loop, self._cursor)
         self._loop, self._at, self._fresh = loop, this, False
         self._share()
 
@@ -1134,17 +1111,13 @@ class _Resumable:
                 del loop.passes[0]
             self._go(loop.passes[0], max(units, loop.passes[0].before))
 
-    def _at_end(self):
-        """Whether the cursor is past this rank's samples of the epoch."""
-        end = self._own_end()
-        return end is not None and self._cursor.step >= end
-
     def _complete(self):
         """Whether the loop was given all of the epoch. The cursor must be
         settled."""
-        return self._own_end() is not None and (
-            self._at_end() or self._loop is not None and
-            self._loop.dropped_the_rest())
+        end = self._cursor.own_steps
+        return end is not None and (
+            self._cursor.step >= end or
+            self._loop is not None and self._loop.dropped_the_rest())
 
     @_locked
     def _finish(self, loop):
@@ -1163,8 +1136,7 @@ class _Resumable:
         """The state after what was taken from a pass."""
         if this.loop is None:
             return this.literal or self._save()
-        cursor = self._new_cursor()
-        cursor.load(this.state)
+        cursor = self._cursor.at(this.state)
         cursor.seek(this.start + this.taken())
         return cursor.save()
 
@@ -1185,23 +1157,20 @@ class _Resumable:
         """How much of the epoch is left for the present loop; between loops,
         for the next one. None if there is no end."""
         self._settle()
-        end = self._own_end()
+        end = self._cursor.own_steps
         return None if end is None else max(end - self._cursor.step, 0)
 
     @_locked
     def __getstate__(self):
-        """For copies, which are in no loop. A cursor is memory of the
-        library, so its state stands for it."""
-        state = {**vars(self), "_cursor": self._save(), "_loop": None,
-                 "_at": None}
+        """For copies, which are in no loop."""
+        state = {**vars(self), "_cursor": self._cursor.at(self._save()),
+                 "_loop": None, "_at": None}
         del state["_lock"]
         return state
 
     def __setstate__(self, state):
         vars(self).update(state)
         self._lock = threading.RLock()
-        self._cursor = self._new_cursor()
-        self._cursor.load(state["_cursor"])
         if not self._shared.is_shared():    # As it is for spawned workers.
             self._shared = self._shared.clone().share_memory_()
 
@@ -1235,8 +1204,10 @@ class _Resumable:
     @_locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Nothing changes if the sampler is
-        in it already, so that this does not undo a resume. See the opening
-        for epochs before that of a state that was loaded."""
+        in it already, so that this does not undo a resume. A framework that
+        counts its epochs from 0 in each process calls this with less than a
+        state's epoch before anything was taken: from there on, epochs are
+        taken relative to the state's, with a warning."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         present = self.epoch
         if self._fresh and epoch < present:
@@ -1384,32 +1355,29 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     replacement: draws with replacement.
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead. None: 1 or more for what the opening names.
+        has always taken ahead. None: what is known of accelerate's, timm's
+        and Lightning's loaders, else 0.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
     """
 
     _owner = "StatefulDistributedSampler"
+    _cursors = Sampler
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
                  window=None, replacement=False, stream=0, read_ahead=None):
-        _Resumable.__init__(self, read_ahead)
-        num_replicas, rank = _world(num_replicas, rank)
         if tail is None:
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
             raise ValueError(f"drop_last=True is tail='drop', but got "
                              f"tail={tail!r}")
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
+                            tail == "drop", read_ahead)
         self.dataset = dataset
-        self.num_replicas = num_replicas
-        self.rank = rank
-        self.shuffle = shuffle
-        self.seed = seed
-        self.drop_last = tail == "drop"
         self.batch_size = (None if batch_size is None else
                            _batch_size(batch_size))
         try:
@@ -1419,49 +1387,23 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                              f"{type(dataset).__name__}: {error}") from None
         # With one sample of each rank in a step there is a step for any place
         # in the data, whatever batches the loader makes.
-        self._desc = _describe(
-            _whole("len(dataset)", length, 0, 2**62 + 1), rank, num_replicas,
-            1, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
-            partition=partition, replacement=replacement,
+        self._cursor = self._cursors(
+            _whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
+            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
+            tail=tail, partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
-        self._cursor = self._new_cursor()
         counts = self._cursor.counts()
         self.total_size = counts.positions
-        self.num_samples = (-(-length // num_replicas) if tail == "carry" else
-                            counts.rank_samples)
+        self.num_samples = (
+            counts.rank_samples if tail != "carry" else
+            -(-length // self.num_replicas))
         self._length = None if tail == "carry" else self.num_samples
-
-    def _new_cursor(self):
-        return Sampler._of(self._desc)
-
-    def _own_end(self):
-        """A step before the others' if tail="uneven" gives this rank no sample
-        in the last one."""
-        end, count = self._cursor.num_steps, _size()
-        if end and _c.statesampler_at(self._cursor._memory, end - 1, None,
-                                      count) == 1 and count.value == 0:
-            return end - 1
-        return end
 
     def _units_per_batch(self):
         if self.batch_size is None:
             raise ValueError("start_iter and batches count in batches: they "
                              "need the sampler's batch_size")
         return self.batch_size
-
-    def _turn_over(self):
-        self._cursor.begin((self._cursor.epoch + 1) % 2**64)
-        self._share()
-
-    def _read(self, state):
-        """Lists of the indices after a state, read by the same sampler with a
-        larger batch_size. (A list is faster to iterate over than an array.)"""
-        desc = _Desc.from_buffer_copy(self._desc)
-        desc.batch_size = _CHUNK
-        reader, out, count = Sampler._of(desc), _indices(_CHUNK), _size()
-        reader.load(state)
-        while _c.statesampler_next(reader._memory, _address(out), count):
-            yield out[:count.value].tolist()
 
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler):
@@ -1500,7 +1442,8 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                  drop_last=False, seed=0, shuffle=True, reinit=False, *,
                  weights=None, stop=None, partition="blocked", tail="pad",
                  chunk_size=None, window=None, read_ahead=None):
-        _Resumable.__init__(self, read_ahead)
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                            read_ahead)
         if isinstance(lengths, _TorchSampler):
             # Lightning and others make a batch sampler again, around another
             # sampler.
@@ -1508,11 +1451,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                 "RoundRobinBatchSampler takes the lengths of datasets, not a "
                 f"{type(lengths).__name__}: it deals to the ranks itself. "
                 "(Lightning: Trainer(use_distributed_sampler=False))")
-        num_replicas, rank = _world(num_replicas, rank)
         lengths = _list("lengths", lengths)
-        if not lengths:
-            raise ValueError("lengths should be of at least one dataset, but "
-                             "got lengths=[]")
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
                              f"drop_last={drop_last}")
@@ -1523,35 +1462,15 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                              f"stop={stop!r}")
         self.lengths = lengths
         self.batch_size = _batch_size(batch_size)
-        self.rank = rank
-        self.num_replicas = num_replicas
-        self.drop_last = drop_last
-        self.seed = seed
-        self.shuffle = shuffle
         self.stop = stop
-        self._stop = _choice("stop", stop, _STOPS)
-        self._weights = _weights(weights, lengths)
-        self._descs = [_describe(
-            _whole("length", length, 0, 2**62 + 1), rank, num_replicas,
-            batch_size, seed=seed, stream=stream, shuffle=shuffle, tail=tail,
-            partition=partition, chunk_size=chunk_size, window=window,
-            drop_last=drop_last) for stream, length in enumerate(lengths)]
-        self._cursor = self._new_cursor()
+        self._cursor = Mix(
+            lengths, self.rank, self.num_replicas, batch_size, weights, stop,
+            seed=seed, shuffle=shuffle, tail=tail, partition=partition,
+            chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
-
-    def _new_cursor(self):
-        return Mix._of(self._descs, self._weights, self._stop, 0)
-
-    def _own_end(self):
-        return self._cursor.num_steps
 
     def _units_per_batch(self):
         return 1
-
-    def _turn_over(self):
-        self._cursor.seek(self._cursor.num_steps)
-        self._cursor.turns(1)
-        self._share()
 
     def _of_text(self, state_dict):
         state = bytes.fromhex(state_dict["state"])
@@ -1560,17 +1479,3 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         state += struct.pack("<Q", _whole(
             "first_epoch", state_dict.get("first_epoch"), 0, 2**64))
         return state + _crc(state)
-
-    def _read(self, state):
-        """Lists of the batches after a state, read by a mix of its own."""
-        ahead = max(_CHUNK // self.batch_size, 1)
-        reader = self._new_cursor()
-        reader.load(state)
-        turns = ahead
-        while turns == ahead:
-            out, counts = reader.turns(ahead)
-            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
-            for count in counts:
-                batches.append(flat[at:at + count])
-                at += count
-            yield batches

@@ -9,14 +9,33 @@ version of torch may have another order.
 
 import torch
 
-from statesampler import _ORDERS, _whole, StatefulDistributedSampler
+from statesampler import _ORDERS, _whole, Sampler
+from statesampler import StatefulDistributedSampler
 
 __all__ = ["TorchOrderSampler"]
 
 
+class _Table(Sampler):
+    """Torch's table, indexed by a sequential sampler."""
+
+    def _make(self, desc):
+        desc.order = _ORDERS.index("sequential")
+        super()._make(desc)
+
+    def read(self, state):
+        generator = torch.Generator()
+        generator.manual_seed(
+            (self._desc.seed + self.at(state).epoch) % 2**64)
+        table = torch.randperm(self._desc.num_samples, generator=generator)
+        for positions in super().read(state):
+            yield table[positions].tolist()
+
+
 class TorchOrderSampler(StatefulDistributedSampler):
-    """Torch's table, indexed by a sequential sampler. The arguments are as
-    StatefulDistributedSampler's; for shuffle=False use that one."""
+    """The arguments are as StatefulDistributedSampler's; for shuffle=False use
+    that one."""
+
+    _cursors = _Table
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *, tail=None,
@@ -32,14 +51,3 @@ class TorchOrderSampler(StatefulDistributedSampler):
                          batch_size, tail=tail,
                          stream=_whole("stream", stream, 0, 2**64) ^
                          int.from_bytes(b"randperm", "big"))
-        self._desc.order = _ORDERS.index("sequential")
-        self._cursor = self._new_cursor()
-
-    def _read(self, state):
-        generator = torch.Generator()
-        cursor = self._new_cursor()
-        cursor.load(state)
-        generator.manual_seed(self.seed + cursor.epoch)
-        table = torch.randperm(self._desc.num_samples, generator=generator)
-        for positions in super()._read(state):
-            yield table[positions].tolist()

@@ -1,13 +1,16 @@
 # torch.sh - the samplers for PyTorch, examples/torch, and frameworks on it.
 
 # Programs of tests/torch, by a Python that has torch: several in one process,
-# as each takes seconds to import it.
+# as each takes seconds to import it. A line for each framework that is not
+# here.
 torch() { # PYTHON PROGRAM...
     python=$1
     shift
     quietly env "PYTHONPATH=$root/tests/torch" timeout -k 10 900 \
-        "$python" -B -m unittest -f "$@"
-    sed -n 's/^Ran \([0-9]* tests\?\) in .*/note: \1/p' said
+        "$python" -B -m unittest -v -f "$@"
+    sed -n "s/.* skipped ['\"]\(PyTorch, .*\)['\"]\$/skip \1/p" said | sort -u
+    awk '/^Ran / { ran = $2 } /^OK/ { sub(/.*=/, ""); skipped = $0 + 0 }
+        END { print "note: " ran - skipped " tests" }' said
 }
 
 # Two processes, one killed, then three; the line that counts the samples. It

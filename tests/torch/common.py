@@ -1,6 +1,8 @@
 """What the tests of examples/torch share: the path, seeds, and the rules of
 two other samplers, written down as plainly as they can be said."""
 
+import functools
+import importlib.util
 import os
 import random
 import sys
@@ -19,11 +21,24 @@ torch.set_num_threads(1)
 
 SEED = 20240229
 
+# Torch's, whose batches stay lists here. To make tensors of them, with workers
+# in shared memory, would be most of a loop's time, and nothing of a sampler's.
+DataLoader = functools.partial(torch.utils.data.DataLoader, collate_fn=list)
+
 
 def cases(count, name):
     """As many random generators with fixed seeds."""
     for number in range(count):
         yield random.Random(f"{SEED} {name} {number}")
+
+
+def real(package):
+    """For tests of a framework itself, where it is installed. What they
+    override is how a loader of ours, which is written down from the
+    framework's source, is called."""
+    return unittest.skipUnless(
+        importlib.util.find_spec(package),
+        f"PyTorch, inside {package} itself: {package} is not here")
 
 
 def raw(state_dict):

@@ -76,6 +76,7 @@ class DataLoaderShard:
         if processes > 1:
             loader = DataLoader(
                 loader.dataset, num_workers=loader.num_workers,
+                collate_fn=loader.collate_fn,
                 batch_sampler=BatchSamplerShard(loader.batch_sampler,
                                                 processes, process,
                                                 even_batches))
@@ -144,7 +145,8 @@ def skip_first_batches(shard, skipped):
     batches = SkipBatchSampler(shard.base.batch_sampler, skipped)
     return DataLoaderShard(
         DataLoader(shard.base.dataset, batch_sampler=batches,
-                   num_workers=shard.base.num_workers),
+                   num_workers=shard.base.num_workers,
+                   collate_fn=shard.base.collate_fn),
         iteration=shard.iteration)
 
 

@@ -13,7 +13,9 @@ loops/fetchers.py, trainer/connectors/data_connector.py, utilities/data.py.
   where an epoch that was resumed has those before the kill counted. It does
   not ask for more, and so sees no end.
 - Validation does the same, up to limit_val_batches.
-- Where a loader has no len(), its fetcher takes a batch ahead.
+- Each iter() and each batch is a fetcher's. It reads len() after it has
+  called iter(), which is when worker processes are first given indices. Where
+  there is no len(), it takes a batch ahead.
 """
 
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
@@ -46,13 +48,14 @@ def inject(loader, world, rank):
 class _PrefetchDataFetcher:
     def __init__(self, loader, prefetch_batches=1):
         self.loader, self.prefetch_batches = loader, prefetch_batches
-        try:
-            self.length = len(loader)
-        except TypeError:
-            self.length = None
+        self.length = None
 
     def __iter__(self):
         self.iterator, self.batches = iter(self.loader), []
+        try:
+            self.length = len(self.loader)
+        except TypeError:
+            self.length = None
         if self.length is None:
             for _ in range(self.prefetch_batches):
                 self.batches.append(next(self.iterator))
@@ -85,12 +88,12 @@ class Trainer:
         length = len(train)
         if restarting and self.ready == length:     # saved at the last batch
             self.processed, self.ready = self.processed + 1, 0
-        iterator = iter(train)
+        iterator = iter(_PrefetchDataFetcher(train))
         first = True
         while self.processed < self.epochs and self.steps != self.max_steps:
             self.set_epoch(train)
             if not first:
-                iterator = iter(train)
+                iterator = iter(_PrefetchDataFetcher(train))
             first = False
             while self.ready < length and self.steps != self.max_steps:
                 batch = next(iterator)
@@ -111,5 +114,5 @@ class Trainer:
 
     def some(self, loader, limit):
         count = len(loader) if limit is None else min(limit, len(loader))
-        iterator = iter(loader)
+        iterator = iter(_PrefetchDataFetcher(loader))
         return [next(iterator) for _ in range(count)]

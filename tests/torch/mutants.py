@@ -11,6 +11,8 @@ import tempfile
 
 from common import EXAMPLES, ROOT
 
+RECIPES = os.path.join(os.pardir, "README.md")
+
 # Test, file, text that stands in it exactly once, what becomes of it.
 FAULTS = [
     ("parity", "statesampler.py",
@@ -41,8 +43,8 @@ FAULTS = [
      'if isinstance(value, bool):',
      'if False:'),
     ("parity", "statesampler.py",
-     'len(dataset)", length, 0, 2**62 + 1), rank, num_replicas,',
-     'len(dataset)", length, 0, 2**62 + 1), 0, num_replicas,'),
+     'len(dataset)", length, 0, 2**62 + 1), self.rank,',
+     'len(dataset)", length, 0, 2**62 + 1), 0,'),
     ("parity", "statesampler.py",
      'if batches > -(-end // unit):',
      'if False:'),
@@ -69,18 +71,14 @@ FAULTS = [
      'counts[turn] = count',
      'counts[0] = count'),
     ("round_robin", "statesampler.py",
-     'seed=seed, stream=stream, shuffle=shuffle, tail=tail,\n  '
-     '          partition=partition, chunk_size=chunk_size, '
-     'window=window,\n            drop',
-     'seed=seed, shuffle=shuffle, tail=tail,\n            '
-     'partition=partition, chunk_size=chunk_size, '
-     'window=window,\n            drop'),
+     'batch_size, stream=stream, **options',
+     'batch_size, **options'),
     ("round_robin", "statesampler.py",
-     '            drop_last=drop_last) for stream',
-     '            drop_last=False) for stream'),
+     'window=window, drop_last=drop_last)\n',
+     'window=window, drop_last=False)\n'),
     ("state", "statesampler.py",
-     '                self.end()',
-     'pass'),
+     '                    sampler._finish(loop)',
+     '                    pass'),
     ("state", "statesampler.py",
      'if theirs[name] != ours[name]]',
      ']'),
@@ -130,8 +128,9 @@ FAULTS = [
      '        different = self._cursor.difference(state)\n     '
      '   if False:'),
     ("state", "statesampler.py",
-     '        _check(_c.statesampler_mix_weigh(self._memory, self._weights))',
-     '        pass'),
+     '        _check(_c.statesampler_mix_weigh(\n            '
+     'self._memory, (_u32 * len(weights))(*weights)))\n',
+     ''),
     ("state", "statesampler.py",
      '_identity(theirs), _identity(ours), f" for dataset {i}")',
      '_identity(theirs), _identity(ours))'),
@@ -185,9 +184,8 @@ FAULTS = [
      'if name in self._fixed and',
      'if False and'),
     ("loops", "statesampler.py",
-     'vars(iterator).pop("_next_data", None)\n                '
-     'self.end()',
-     'vars(iterator).pop("_next_data", None)'),
+     'for sampler, loop in list(self.loops.items()):',
+     'for sampler, loop in ():'),
     ("loops", "statesampler.py",
      'if watch is None or watch.feeding is not '
      'iterator._sampler_iter:',
@@ -230,10 +228,10 @@ FAULTS = [
      'ended, not the data.\n                self._settle()',
      '                pass'),
     ("loops", "statesampler.py",
-     '        self._cursor.load(state["_cursor"])\n',
-     ''),
+     '"_cursor": self._cursor.at(self._save())',
+     '"_cursor": self._cursor'),
     ("loops", "statesampler.py",
-     '"_loop": None,\n                 "_at": None}',
+     '"_loop": None, "_at": None}',
      '"_at": None}'),
     ("loops", "statesampler.py",
      'watch.loops[sampler] = self',
@@ -249,9 +247,8 @@ FAULTS = [
      '        cursor.seek(this.start + this.taken())\n',
      ''),
     ("library", "statesampler.py",
-     '        self._init(_Desc.from_buffer_copy(desc))\n'
-     '        self.load(place)',
-     '        self._init(_Desc.from_buffer_copy(desc))'),
+     '        self._make(*made)\n        self.load(place)',
+     '        self._make(*made)'),
     ("library", "statesampler.py",
      'desc.batch_size if _TAILS[desc.tail] == "carry" else',
      'desc.batch_size if False else'),
@@ -288,6 +285,9 @@ FAULTS = [
      'caller is not iterator):\n                return 0',
      'caller is not iterator):\n                pass'),
     ("accelerate", "statesampler.py",
+     '                self.ahead = self.read_ahead(iterator, sys',
+     '                (iterator, sys'),
+    ("accelerate", "statesampler.py",
      '1 if loader.split_batches else loader',
      'loader'),
     ("accelerate", "statesampler.py",
@@ -302,10 +302,10 @@ FAULTS = [
     ("lightning", "statesampler.py",
      'fetcher.prefetch_batches if fetcher.length is None else 0',
      'fetcher.prefetch_batches'),
-    ("accelerate", "statesampler.py",
+    ("accelerate", RECIPES,
      'self.batches, self.set_epoch = batches, batches.set_epoch',
      'self.batches = batches'),
-    ("accelerate", "statesampler.py",
+    ("accelerate", RECIPES,
      'seed=self.args.seed, weights=[2, 1],',
      'seed=self.args.seed, weights=[1, 2],'),
     ("kills", "statesampler.py",
@@ -340,7 +340,7 @@ FAULTS = [
      '        self._loop, self._at, self._fresh = loop, this, '
      'False'),
     ("order", "torch_order.py",
-     'self._desc.order =',
+     'desc.order =',
      'order ='),
     ("order", "torch_order.py",
      'if not shuffle:',
@@ -349,8 +349,8 @@ FAULTS = [
      '2**64) ^',
      '2**64) * 0 *'),
     ("order", "torch_order.py",
-     'self.seed + cursor.epoch',
-     'self.seed'),
+     'self._desc.seed + self.at(state).epoch',
+     'self._desc.seed'),
     ("library", "statesampler.py",
      '(OSError, AttributeError)',
      'KeyError'),
@@ -407,9 +407,10 @@ def noticed(test, folder):
 
 def broken(name, old, new):
     """A folder with the files, one of them with a fault."""
-    folder = tempfile.mkdtemp()
-    for file in "statesampler.py", "library.c", "torch_order.py":
-        shutil.copy(os.path.join(EXAMPLES, file), folder)
+    folder = os.path.join(tempfile.mkdtemp(), "torch")
+    os.mkdir(folder)
+    for file in "statesampler.py", "library.c", "torch_order.py", RECIPES:
+        shutil.copy(os.path.join(EXAMPLES, file), os.path.join(folder, file))
     shutil.copy(os.path.join(ROOT, "statesampler.h"), folder)
     path = os.path.join(folder, name)
     with open(path) as file:
@@ -432,7 +433,7 @@ def main():
         if not noticed(test, folder):
             print(f"not noticed by test_{test}: {old!r} -> {new!r}")
             survivors += 1
-        shutil.rmtree(folder)
+        shutil.rmtree(os.path.dirname(folder))
     for test in sorted({fault[0] for fault in faults}):
         if noticed(test, EXAMPLES):
             print(f"test_{test} fails without a fault")

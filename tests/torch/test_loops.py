@@ -6,10 +6,10 @@ import itertools
 import pickle
 import unittest
 
-from common import cases, main, raw
+from common import DataLoader, cases, main, raw
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import BatchSampler, DataLoader, Dataset
+from torch.utils.data import BatchSampler, Dataset
 
 
 class Repeat:
@@ -80,12 +80,8 @@ def loader(batches, workers=0, n=1000, **options):
                       **options)
 
 
-def listed(batches):
-    return [batch.tolist() for batch in batches]
-
-
 def some(iterable, count):
-    return listed(itertools.islice(iterable, count))
+    return list(itertools.islice(iterable, count))
 
 
 def resumed(sampler, state):
@@ -110,15 +106,15 @@ class Repeated(unittest.TestCase):
     def check(self, make, over, workers, count, **options):
         """The stream goes on alike from each batch's state."""
         whole = Repeat(over(make()))
-        stream = [list(b) for b in itertools.islice(whole, 2 * count)]
+        stream = [list(b) for b in itertools.islice(whole, count + 10)]
         sampler = make()
         served = iter(loader(Repeat(over(sampler)), workers, **options))
         for i in range(count):
-            self.assertEqual(next(served).tolist(), stream[i])
+            self.assertEqual(next(served), stream[i])
             left = Repeat(over(resumed(make(), sampler.state_dict())))
             self.assertEqual(
-                [list(b) for b in itertools.islice(left, count)],
-                stream[i + 1:][:count])
+                [list(b) for b in itertools.islice(left, 10)],
+                stream[i + 1:][:10])
 
     def test_passes_are_chained(self):
         for random in cases(15, "repeated"):
@@ -141,7 +137,7 @@ class Repeated(unittest.TestCase):
             served = iter(DataLoader(range(10), 4, sampler=Repeat(sampler),
                                      num_workers=workers))
             for i in range(0, 60, 4):
-                self.assertEqual(next(served).tolist(), stream[i:i + 4])
+                self.assertEqual(next(served), stream[i:i + 4])
                 left = Repeat(resumed(Distributed(range(10), 1, 0),
                                       sampler.state_dict()))
                 self.assertEqual(list(itertools.islice(left, 20)),
@@ -163,7 +159,7 @@ class Repeated(unittest.TestCase):
             sampler = Distributed(range(18), 1, 0)
             served = iter(loader(Parts(sampler), workers))
             for _ in range(10):
-                self.assertEqual(next(served).tolist(), order[:4])
+                self.assertEqual(next(served), order[:4])
                 left = resumed(Distributed(range(18), 1, 0),
                                sampler.state_dict())
                 self.assertEqual(list(left), order[4:])
@@ -171,7 +167,7 @@ class Repeated(unittest.TestCase):
     def test_loops_of_len(self):
         """YOLO's loops, with set_epoch before each, as DDP needs it: no batch
         is lost, and len() and epoch are right, also after a resume."""
-        for workers, count in (0, 10), (2, 4):
+        for workers, count in (0, 10), (1, 3):
             for random in cases(count, "len"):
                 for make, over in kinds(random):
                     self.loops_of_len(make, over, workers)
@@ -236,7 +232,7 @@ class Unusual(unittest.TestCase):
             self.assertEqual(len(want), 18)
             samplers = make()
             for i, batch in enumerate(loader(over(*samplers), workers)):
-                self.assertEqual(batch.tolist(), want[i])
+                self.assertEqual(batch, want[i])
                 states = [each.state_dict() for each in samplers]
                 if i % 2 == 1 and i < 17:
                     left = over(*map(resumed, make(), states))
@@ -252,8 +248,9 @@ class Unusual(unittest.TestCase):
                 (lambda: RoundRobin([20, 30], 4, 0, 1, stop="never"),
                  lambda sampler: sampler)):
             stream = list(itertools.islice(over(make()), 12))
-            for workers, part, take in itertools.product(
-                    (0, 1), (Three, CountedThree), (3, 4)):
+            for workers, part, take in (
+                    (0, Three, 3), (0, Three, 4), (0, CountedThree, 3),
+                    (0, CountedThree, 4), (1, Three, 3), (1, CountedThree, 4)):
                 sampler, batches = make(), []
                 served = loader(part(over(sampler)), workers)
                 for _ in range(3):  # to the last batch, or to the end
@@ -273,7 +270,7 @@ class Unusual(unittest.TestCase):
             self.assertEqual(some(served, 4), others)
             self.assertEqual(sampler.start_iter, 0)
             for i in range(9):
-                self.assertEqual(next(served).tolist(), want[i])
+                self.assertEqual(next(served), want[i])
                 left = resumed(Distributed(range(60), 1, 0, batch_size=7),
                                sampler.state_dict())
                 self.assertEqual(left.epoch, i // 8)
@@ -314,7 +311,7 @@ class Unusual(unittest.TestCase):
                     if i in bad:
                         self.assertRaises(KeyError, next, served)
                     else:
-                        self.assertEqual(next(served).tolist(), want[i])
+                        self.assertEqual(next(served), want[i])
                         received = i + 1 if workers else received + 1
                     self.assertEqual((sampler.epoch, sampler.start_iter),
                                      (0, received))
@@ -335,7 +332,7 @@ class Unusual(unittest.TestCase):
                                            num_workers=workers))
                 try:
                     for batch in iterator:
-                        served.append(batch.tolist())
+                        served.append(batch)
                 except KeyError:
                     pass
                 self.assertEqual(served, want[:bad])
@@ -346,23 +343,10 @@ class Unusual(unittest.TestCase):
                 data.bad = ()
                 left = resumed(Distributed(range(60), 1, 0),
                                sampler.state_dict())
-                self.assertEqual(listed(DataLoader(data, 7, sampler=left)),
+                self.assertEqual(list(DataLoader(data, 7, sampler=left)),
                                  want[bad:])
-                self.assertEqual(listed(DataLoader(data, 7, sampler=sampler)),
+                self.assertEqual(list(DataLoader(data, 7, sampler=sampler)),
                                  want)
-
-
-class Holder(Dataset):
-    """A dataset that holds the sampler, which holds the dataset."""
-
-    def __init__(self):
-        self.sampler = Distributed(self, 1, 0)
-
-    def __len__(self):
-        return 50
-
-    def __getitem__(self, index):
-        return index
 
 
 WAYS = (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it)))
@@ -396,20 +380,12 @@ class Copies(unittest.TestCase):
                     self.assertEqual(list(double), want[3:])
                     double.set_epoch(9)
                     list(double)
-                    left = sum(listed(served), [])
+                    left = sum(list(served), [])
                     self.assertEqual(left, want[3:] if flat else
                                      sum(want[3:], []))
                     self.assertEqual((sampler.epoch, double.epoch), (5, 10))
                     del sampler
                     self.assertEqual(len(list(double)), len(double))
-
-    def test_processes_that_are_spawned(self):
-        """They get a pickle of the dataset."""
-        data = Holder()
-        served = DataLoader(data, 7, sampler=data.sampler, num_workers=1,
-                            multiprocessing_context="spawn")
-        self.assertEqual(sorted(sum(listed(served), [])), list(range(50)))
-        self.assertEqual(data.sampler.epoch, 1)
 
     def test_fixed_attributes(self):
         for sampler, more in (

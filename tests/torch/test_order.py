@@ -4,9 +4,8 @@ import copy
 import pickle
 import unittest
 
-from common import cases, main
+from common import DataLoader, cases, main
 from statesampler import StatefulDistributedSampler
-from torch.utils.data import DataLoader
 from torch.utils.data import DistributedSampler as Torchs
 from torch_order import TorchOrderSampler as Ours
 

@@ -6,9 +6,9 @@ import os
 import unittest
 from unittest import mock
 
-from common import cases, main, torch, vissl
+from common import DataLoader, cases, main, torch, vissl
 from statesampler import StatefulDistributedSampler as Ours
-from torch.utils.data import BatchSampler, DataLoader
+from torch.utils.data import BatchSampler
 from torch.utils.data import DistributedSampler as Torchs
 
 
@@ -16,7 +16,7 @@ def batches(sampler, n, size, drop_last):
     """What a training loop gets."""
     loader = DataLoader(range(n), batch_size=size, sampler=sampler,
                         drop_last=drop_last)
-    served = [batch.tolist() for batch in loader]
+    served = list(loader)
     assert len(loader) == len(served)
     return served
 
@@ -31,7 +31,7 @@ def shape(random):
 
 class Parity(unittest.TestCase):
     def test_unshuffled_index_for_index(self):
-        for random in cases(100, "unshuffled"):
+        for random in cases(50, "unshuffled"):
             n, replicas, rank = shape(random)
             drop, drop_last = random.random() < .5, random.random() < .5
             size = random.choice([1, 2, 7, random.randrange(1, 700)])

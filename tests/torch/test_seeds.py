@@ -13,10 +13,10 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset
 
 
 class Seeds(Dataset):
-    """Each sample is its seed."""
+    """Each sample is its seed. It holds the sampler, which holds it."""
 
     def __init__(self, make):
-        self.sampler = make()
+        self.sampler = make(self)
 
     def __len__(self):
         return 40
@@ -25,8 +25,8 @@ class Seeds(Dataset):
         return index, self.sampler.sample_seed(index) >> 1
 
 
-MAKERS = (lambda: Distributed(range(40), 2, 1, seed=9),
-          lambda: RoundRobin([15, 25], 3, 0, 1, seed=9, stop="all"))
+MAKERS = (lambda data=range(40): Distributed(data, 2, 1, seed=9),
+          lambda _=None: RoundRobin([15, 25], 3, 0, 1, seed=9, stop="all"))
 
 
 def loader(data, **options):
@@ -88,6 +88,7 @@ class SampleSeeds(unittest.TestCase):
                                 index, epoch) >> 1)
                         if (epoch, i) == (1, 1):
                             state = data.sampler.state_dict()
+                self.assertEqual(data.sampler.epoch, 3)
                 # Those that stay are told, the others are another loader's.
                 if not options.get("persistent_workers"):
                     data = Seeds(make)
