@@ -7,8 +7,6 @@
 #include <avr/sleep.h>
 #include "board.h"
 
-#define SLOT_BYTES 256
-
 extern unsigned char __heap_start;
 
 const char *const board_clock_unit = "cycles";
@@ -51,7 +49,7 @@ static void wait_for_eeprom(unsigned slot, size_t i)
 {
     while (EECR & 1 << EEPE) { /* ends when the last byte is written */
     }
-    EEAR = (uint16_t)(slot * SLOT_BYTES + i);
+    EEAR = (uint16_t)(slot * BOARD_SLOT_BYTES + i);
 }
 
 void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)

@@ -14,6 +14,7 @@
 #endif
 
 #define BOARD_SLOTS 2
+#define BOARD_SLOT_BYTES 256 /* the most that one has room for */
 
 /* What the clock counts, and how often a second on the real board. */
 extern const char *const board_clock_unit;

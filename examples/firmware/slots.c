@@ -11,10 +11,12 @@
 #define AT_RECORD 8
 #define AT_CHECK (AT_RECORD + SLOTS_RECORD)
 #define SLOT_BYTES (AT_CHECK + 4)
+typedef char slot_has_room[SLOT_BYTES <= BOARD_SLOT_BYTES ? 1 : -1];
 
 unsigned char slots_record[SLOTS_RECORD];
 static unsigned char slots_bytes[SLOT_BYTES];
 static uint32_t slots_newest;
+static unsigned slots_in; /* the newest is in this slot */
 
 uint32_t slots_get32(const unsigned char *at)
 {
@@ -89,6 +91,7 @@ int slots_load(unsigned age, unsigned *slot)
     if (number[*slot] == 0 || read_slot(*slot))
         return 0;
     slots_newest = number[*slot];
+    slots_in = *slot;
     move(slots_record, slots_bytes + AT_RECORD, SLOTS_RECORD);
     return 1;
 }
@@ -101,9 +104,10 @@ uint32_t slots_number(void)
 void slots_save(void)
 {
     slots_newest++;
+    slots_in = (slots_in + 1) % BOARD_SLOTS;
     slots_put32(slots_bytes, FIRMWARE);
     slots_put32(slots_bytes + AT_NUMBER, slots_newest);
     move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
     slots_put32(slots_bytes + AT_CHECK, check_word());
-    board_slot_write(slots_newest % BOARD_SLOTS, slots_bytes, SLOT_BYTES);
+    board_slot_write(slots_in, slots_bytes, SLOT_BYTES);
 }

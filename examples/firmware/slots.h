@@ -6,7 +6,9 @@
 
 #include "board.h"
 
+#ifndef SLOTS_RECORD
 #define SLOTS_RECORD 140 /* bytes: a multiple of 4 */
+#endif
 
 /* What slots_save writes and slots_load has read. */
 extern unsigned char slots_record[SLOTS_RECORD];

@@ -103,6 +103,7 @@ function slider(id, changed) {
         changed();
     });
     tell();
+    return tell;
 }
 
 const MAX_SEED = 2n ** 64n - 1n;
@@ -423,6 +424,8 @@ function start_run() {
     function resume() {
         samplers = ranks_of($("newWorldSize").valueAsNumber);
         samplers.forEach((one) => one.load(state));
+        $("worldSize").value = samplers.length;
+        tell_ranks();
         draw_ranks();
         due = 0;
         enter(step(true) ? "running" : "over");
@@ -470,7 +473,7 @@ function start_run() {
     slider("numSamples", begin_with_samples);
     $("numSamplesText").addEventListener("change", begin);
     $("seed").addEventListener("change", begin);
-    slider("worldSize", begin);
+    const tell_ranks = slider("worldSize", begin);
     slider("batchSize", begin);
     slider("newWorldSize", buttons);
     $("order").addEventListener("change", begin);

@@ -47,7 +47,6 @@ export interface Rank {
 }
 
 export interface Shape extends Rank {
-    /** As it is, if it is left out. */
     batchSize?: number;
 }
 
@@ -124,7 +123,8 @@ export interface Sampler<T extends number | bigint = number>
     locate(index: Whole): Place<T>;
     /** 64 mixed bits for what is random about a sample. */
     sampleSeed(epoch: Whole, index: Whole): bigint;
-    reshape(shape: Shape): void;
+    /** batchSize stays as it is, if it is left out. */
+    reshape(shape: Required<Rank> & Pick<Shape, "batchSize">): void;
     resize(numSamples: Whole): void;
     /** 112 bytes. */
     save(): Uint8Array;
@@ -169,7 +169,7 @@ export interface Mix<T extends number | bigint = number>
     seek(turn: Whole): void;
     /** From this turn on with these weights, one for each source. */
     weigh(weights: Iterable<number | "off">): void;
-    reshape(shape: Rank): void;
+    reshape(shape: Required<Rank>): void;
     /** How many samples the sources before this one have. */
     offset(source: number): T;
     /** Where the sampler of a source is. */

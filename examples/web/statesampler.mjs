@@ -181,9 +181,11 @@ const giveCount = (thing, value) =>
         : give(thing, value);
 
 /* The first of the answers, by their names. */
+const ENDLESS = ["positions", "padded", "dropped", "steps", "numSteps",
+                 "rankSamples", "rankBatches"];
 const answers = (thing, ...names) =>
     Object.fromEntries(names.map((name, i) =>
-        [name, giveCount(thing, words[i])]));
+        [name, (ENDLESS.includes(name) ? giveCount : give)(thing, words[i])]));
 
 /* --- arrays of indices ---------------------------------------------------- */
 
@@ -442,8 +444,7 @@ export class Sampler {
 
     reshape(shape) {
         known(shape, [...RANK, "batchSize"]);
-        const { rank = 0, worldSize = 1,
-                batchSize = this.#batchSize } = shape;
+        const { rank, worldSize, batchSize = this.#batchSize } = shape;
         const numbers = [half("rank", rank), half("worldSize", worldSize),
                          half("batchSize", batchSize)];
         enter(this);
@@ -573,7 +574,7 @@ export class Mix {
 
     reshape(shape) {
         known(shape, RANK);
-        const { rank = 0, worldSize = 1 } = shape;
+        const { rank, worldSize } = shape;
         const numbers = [half("rank", rank), half("worldSize", worldSize)];
         enter(this);
         check(c.mix_reshape(...numbers));

@@ -28,6 +28,20 @@ checksum_wasm() { # FLAG...
     same_checksum "$(wc -c <checksum.wasm) bytes with its program"
 }
 
+# The README's tables have what prices.sh prints, with commas.
+prices() {
+    quietly sh examples/firmware/prices.sh
+    sed -n 's/^    .*: //p' said >numbers
+    at_least 21 "$(wc -l <numbers)" prices
+    tr -d , <examples/firmware/README.md >readme
+    while read -r number; do
+        grep -q "| $number\( |\|$\)" readme || {
+            echo "the README does not have $number"
+            return 1
+        }
+    done <numbers
+}
+
 questions() {
     for board in $boards $others; do
         missing=$(missing_for $board)
@@ -42,6 +56,12 @@ questions() {
             learns $board ;;
         esac
     done
+    missing=$(for board in $boards; do missing_for $board; done)
+    if [ -n "$missing" ]; then
+        skip "firmware: the README's prices" $missing
+    else
+        ask "firmware: the README has the prices of today" prices
+    fi
     what='the checksum of every part: wasm32'
     if tool clang "$what" && tool wasm-ld "$what" && tool node "$what"; then
         ask "$what" checksum_wasm

@@ -213,6 +213,9 @@ function exchange() {
     same(served, want);
     const state = new Uint8Array(fs.readFileSync(file));
     same(describeState(state).position, 1000n);
+    const last = 2n ** 64n - 1n;
+    same(describeState(new Sampler({ numSamples: 10, seed: last }).save()).seed,
+         last);
     same(describeState(state).order, "window");
     fs.rmSync(folder, { recursive: true });
 }
@@ -338,7 +341,10 @@ function errors() {
     refuses(s, () => s.seek(14), { code: -202 });
     refuses(s, () => s.seek("1"), RangeError);
     refuses(s, () => s.locate(100), { code: -204 });
-    refuses(s, () => s.reshape({ rank: 9 }), { code: -102 });
+    refuses(s, () => s.reshape({ rank: 9, worldSize: 1 }), { code: -102 });
+    /* Left out, they would make every rank the first of one. */
+    for (const fields of [{ batchSize: 1 }, { rank: 0 }, { worldSize: 4 }])
+        refuses(s, () => s.reshape(fields), /^RangeError: (rank|worldSize)/);
     refuses(s, () => s.resize(200), { code: -142 });
     refuses(s, () => s.next(new Uint32Array(7)), RangeError);
     refuses(s, () => s.next([]), TypeError);
@@ -377,6 +383,7 @@ function errors() {
         refuses(s, () => s.reshape({ rank }), /^RangeError: rank/);
     for (const fields of [{ world_size: 3 }, { batchSize: 3 }])
         refuses(mix, () => mix.reshape(fields), /a field is/);
+    refuses(mix, () => mix.reshape({}), /^RangeError: rank/);
     for (const name of ["rank", "worldSize", "bigint"])
         refuses(null, () => new Mix([{ numSamples: 3, [name]: 1 }]),
                 /a field is/);
