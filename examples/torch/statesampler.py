@@ -791,6 +791,7 @@ class _Watch:
         self.handed_out = 0     # With workers: while there was an iterator.
         self.drops_last = getattr(iterator._index_sampler, "drop_last", False)
         self.loops = {}         # Each sampler's.
+        self.fetcher = None
 
     @classmethod
     def find(cls):
@@ -847,8 +848,24 @@ class _Watch:
 
     def see_the_end(self):
         """From here on, each batch that is handed out passes through this,
-        and so does the end."""
-        self.iterator()._next_data = self
+        and so does the end. Without workers this may be called in the first
+        batch's making, which does not pass through this: what tells the end
+        from that batch is that nothing is fetched."""
+        iterator = self.iterator()
+        iterator._next_data = self
+        if not self.workers and self.fetcher is None:
+            self.fetcher = iterator._dataset_fetcher
+            iterator._dataset_fetcher = self
+
+    def fetch(self, batch):
+        self.iterator()._dataset_fetcher = self.fetcher
+        return self.fetcher.fetch(batch)
+
+    def fetched_nothing(self):
+        """And nor is a batch in the making, in this thread."""
+        return (not self.workers and
+                self.iterator()._dataset_fetcher is self and
+                _Watch.find() is not self)
 
     def __call__(self):
         iterator = self.iterator()
@@ -944,6 +961,7 @@ class _Loop:
     def __init__(self, sampler, watch):
         self.sampler, self.watch = sampler, watch
         self.passes = []        # The one of the last batch, and later ones.
+        self.exhausted = False  # The sampler has nothing left.
         self.unit = watch and watch.units_per_batch(sampler)
         # Batches may differ: (batch, units that were taken before it).
         self.marks = (None if watch is None or self.unit else
@@ -982,6 +1000,11 @@ class _Loop:
             self.marks.popleft()
         return self.marks[0][1] if self.marks else self.taken()
 
+    def ended_at_once(self):
+        """Whether the end came instead of a first batch, and unseen."""
+        return (self.exhausted and self.marks is not None and
+                self.watch.fetched_nothing())
+
     def dropped_the_rest(self):
         """Whether BatchSampler has given all its batches and drops samples."""
         return (self.unit is not None and self.watch.drops_last and
@@ -990,6 +1013,7 @@ class _Loop:
 
     def no_more(self, taken):
         """The sampler has nothing left, after so many indices or batches."""
+        self.exhausted = True
         if self.watch is None:
             self.sampler._finish(self)
         elif self.unit and not self.watch.workers:
@@ -1105,7 +1129,9 @@ class _Resumable:
     def _settle(self):
         """Moves the cursor to the place after what the loop received."""
         loop = self._loop
-        if loop is not None:
+        if loop is not None and loop.ended_at_once():
+            self._finish(loop)
+        elif loop is not None:
             units = loop.received()
             while len(loop.passes) > 1 and loop.passes[1].before < units:
                 del loop.passes[0]

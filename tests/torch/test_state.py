@@ -9,7 +9,7 @@ from itertools import islice
 from common import DataLoader, cases, main, raw, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import ConcatDataset
+from torch.utils.data import BatchSampler, ConcatDataset
 import unittest
 
 EPOCHS = 3
@@ -207,6 +207,43 @@ class States(unittest.TestCase):
                 self.assertEqual((sampler.epoch, len(loader)), (epoch, 0))
                 kept.append(iter(loader))
                 self.assertEqual(list(kept[-1]), [])
+
+    def test_a_loop_without_a_batch_of_another_batch_sampler(self):
+        """Which may have taken all indices before its first batch; then a
+        batch that fails is no end."""
+        class Mine(BatchSampler):
+            pass
+
+        class AtOnce(BatchSampler):
+            def __iter__(self):
+                taken = list(self.sampler)
+                yield from BatchSampler(taken, self.batch_size, True)
+
+        for kind in Mine, AtOnce:
+            for workers in 0, 1:
+                def make(n):
+                    sampler = Distributed(range(n), 1, 0)
+                    return sampler, DataLoader(
+                        range(n), num_workers=workers,
+                        batch_sampler=kind(sampler, 4, True))
+
+                sampler, loader = make(3)
+                for epoch in range(1, 4):
+                    self.assertEqual(list(loader), [])
+                    self.assertEqual(sampler.epoch, epoch)
+                stopped, loader = make(22)
+                served = iter(loader)
+                for _ in range(5):
+                    next(served)
+                    self.assertEqual(stopped.epoch, 0)
+                if kind is AtOnce:
+                    continue
+                state = stopped.state_dict()
+                sampler, loader = make(22)
+                sampler.load_state_dict(state)
+                self.assertEqual([len(list(loader)) for _ in range(3)],
+                                 [0, 5, 5])
+                self.assertEqual(sampler.epoch, 3)
 
     def test_load_in_a_loop(self):
         for sampler in (Distributed(range(50), 1, 0),
