@@ -873,9 +873,8 @@ class _Watch:
             data = type(iterator)._next_data(iterator)
         except StopIteration:
             if iterator._sampler_iter is self.feeding:
-                vars(iterator).pop("_next_data", None)
-                for sampler, loop in list(self.loops.items()):
-                    sampler._finish(loop)
+                if all([loop.end() for loop in list(self.loops.values())]):
+                    vars(iterator).pop("_next_data", None)
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
             if self.handed_out == 0:
@@ -962,6 +961,7 @@ class _Loop:
         self.sampler, self.watch = sampler, watch
         self.passes = []        # The one of the last batch, and later ones.
         self.exhausted = False  # The sampler has nothing left.
+        self.ends = 0           # How often the end was met.
         self.unit = watch and watch.units_per_batch(sampler)
         # Batches may differ: (batch, units that were taken before it).
         self.marks = (None if watch is None or self.unit else
@@ -992,7 +992,7 @@ class _Loop:
         less than 0."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.read_ahead()
+        batches = self.watch.given() - self.read_ahead() + self.ends
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
             return min(batches * self.unit, self.taken())
@@ -1017,11 +1017,21 @@ class _Loop:
         if self.watch is None:
             self.sampler._finish(self)
         elif self.unit and not self.watch.workers:
-            if taken % self.unit == 0 or self.watch.drops_last:
-                self.sampler._finish(self)
-            else:   # This is still a batch; the end comes after it.
+            # What is left may still be a batch; the end comes after it.
+            left = taken % self.unit > 0 and not self.watch.drops_last
+            if left or not self.end():
                 self.watch.see_the_end()
         # Else the watch sees the end.
+
+    def end(self):
+        """The end was met; whether the loop is over. Who was said to take
+        several batches ahead still has these. They reach the loop one by one,
+        each time that the end is met again."""
+        self.ends += 1
+        over = self.ends >= (self.sampler.read_ahead or 1)
+        if over:
+            self.sampler._finish(self)
+        return over
 
 
 # --- What both samplers share -----------------------------------------------
@@ -1056,7 +1066,8 @@ class _Resumable:
         self._loop = None
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # What set_epoch's epochs are short of.
-        self._fresh = False     # A state was loaded, and nothing taken since.
+        self._fresh = False     # set_epoch may mean the epoch of a state.
+        self._loaded = 0, 0     # The epoch and step of that state.
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
@@ -1096,14 +1107,16 @@ class _Resumable:
         if this.literal is not None:
             self._cursor.load(this.literal)
         this.begin(loop, self._cursor)
-        self._loop, self._at, self._fresh = loop, this, False
+        self._loop, self._at = loop, this
         self._share()
 
     def _close(self):
         """Gives the present loop up, after settling. The cursor goes to where
         the next loop begins."""
         now = self._loop.passes[0]
-        if now.total is not None:
+        if self._loop.ends:
+            self._finish(self._loop)
+        elif now.total is not None:
             if self._complete():
                 self._turn_over()
             else:
@@ -1142,8 +1155,8 @@ class _Resumable:
         settled."""
         end = self._cursor.own_steps
         return end is not None and (
-            self._cursor.step >= end or
-            self._loop is not None and self._loop.dropped_the_rest())
+            self._cursor.step >= end or self._loop is not None and (
+                self._loop.ends > 0 or self._loop.dropped_the_rest()))
 
     @_locked
     def _finish(self, loop):
@@ -1151,6 +1164,7 @@ class _Resumable:
         if self._loop is loop:
             if self._cursor.num_steps is None:
                 # What is between sampler and loop has ended, not the data.
+                loop.ends = loop.read_ahead()
                 self._settle()
             else:
                 self._go(loop.passes[-1], loop.passes[-1].before)
@@ -1232,25 +1246,36 @@ class _Resumable:
         """The next loop begins this epoch. Nothing changes if the sampler is
         in it already, so that this does not undo a resume. A framework that
         counts its epochs from 0 in each process calls this with less than a
-        state's epoch before anything was taken: from there on, epochs are
-        taken relative to the state's, with a warning."""
+        state's epoch, while a loop has not been through that: from there on,
+        epochs are taken relative to the state's, with a warning; until
+        something is taken, another call may still say the state's own. Later
+        a warning says that an epoch is before the state's."""
         epoch = _whole("epoch", epoch, 0, 2**64)
-        present = self.epoch
-        if self._fresh and epoch < present:
+        present, loaded = self.epoch, self._loaded[0]
+        taken = self._loop is not None and self._loop.received() > 0
+        if (present != loaded or self._complete() or
+                self._relative and taken):
+            self._fresh = False
+        said = None
+        if self._fresh and epoch <= present:
+            if epoch < present and self._relative != present - epoch:
+                said = (f"after a state of epoch {present} was loaded: from "
+                        "here on set_epoch(n) means epoch n + "
+                        f"{present - epoch}")
             self._relative = present - epoch
-            warnings.warn(
-                f"set_epoch({epoch}) after a state of epoch {present} was "
-                f"loaded, before anything was taken: from here on "
-                f"set_epoch(n) means epoch n + {self._relative}. (begin(epoch)"
-                " begins any epoch.)", stacklevel=3)
-        self._fresh = False
+        elif epoch + self._relative < loaded:
+            said = f"goes back to before epoch {loaded}, of the state loaded"
+        if said:
+            warnings.warn(f"set_epoch({epoch}) {said}. (begin(epoch) begins "
+                          "any epoch.)", stacklevel=3)
+        self._fresh = self._fresh and epoch < present
         self._move_to((epoch + self._relative) % 2**64)
 
     @_locked
     def begin(self, epoch):
         """The next loop begins this epoch at its start."""
         epoch = _whole("epoch", epoch, 0, 2**64)
-        self._relative, self._fresh = 0, False
+        self._relative, self._fresh, self._loaded = 0, False, (0, 0)
         self._give_up()
         self._cursor.begin(epoch)
         self._share()
@@ -1269,6 +1294,7 @@ class _Resumable:
         if epoch != self._cursor.epoch:
             self._give_up(repeated=True)
             self._cursor.begin(epoch)
+            self._loaded = self._loaded[0], 0
         self._share()
 
     @property
@@ -1277,18 +1303,29 @@ class _Resumable:
         """How many batches of this epoch were given; with tail="carry" since
         epoch 0."""
         self._settle()
-        return -(-self._cursor.step // self._units_per_batch())
+        unit, short = self._batches()
+        return -(-(self._cursor.step + short) // unit)
+
+    def _batches(self):
+        """Units of a batch, and how many the first batch of this epoch is
+        taken to be short of that: so many that a batch ends at the place that
+        was loaded, which may be of a run with another batch size."""
+        unit, (epoch, step) = self._units_per_batch(), self._loaded
+        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
+        return unit, -step % unit if here else 0
 
     def _units(self, start_iter, what):
         """A number of batches of the epoch, in units."""
-        unit, end = self._units_per_batch(), self._cursor.num_steps
+        (unit, short), end = self._batches(), self._cursor.num_steps
         batches = _whole(what, start_iter, 0, 2**62)
+        units = max(unit * batches - short, 0)
         if end is None:
-            return unit * batches
-        if batches > -(-end // unit):
-            raise ValueError(f"{what} should be at most {-(-end // unit)}, "
-                             f"but got {what}={batches}")
-        return min(unit * batches, end)
+            return units
+        most = -(-(end + short) // unit)
+        if batches > most:
+            raise ValueError(f"{what} should be at most {most}, but got "
+                             f"{what}={batches}")
+        return min(units, end)
 
     @_locked
     def set_start_iter(self, start_iter):
@@ -1308,7 +1345,9 @@ class _Resumable:
         """The place after the last batch that the loop was given. After the
         same batch it is the same on every rank: save rank 0's.
         batches: instead, the place after so many batches of the present epoch,
-        whatever was given. (set_start_iter goes to it.)"""
+        whatever was given. (set_start_iter goes to it.) They are counted as
+        start_iter is, and go on from its value at the place that was loaded,
+        which is rounded up if that was no whole number of batches."""
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
@@ -1329,9 +1368,10 @@ class _Resumable:
             raise ValueError(different)
         self._cursor.load(state)
         self._give_up()
-        self._relative, self._fresh = 0, True
         if 0 < self._cursor.step == self._cursor.num_steps:
             self._turn_over()
+        self._relative, self._fresh = 0, True
+        self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 
     def _parse(self, state_dict):
@@ -1382,7 +1422,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
         has always taken ahead. None: what is known of accelerate's, timm's
-        and Lightning's loaders, else 0.
+        and Lightning's loaders, else 0. With 2 or more, an epoch ends when
+        the DataLoader was asked as often past its end, or else at the next
+        iter() or set_epoch: `while sampler.epoch < epochs` may be too long
+        then, and a loop over range(sampler.epoch, epochs) is right.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.

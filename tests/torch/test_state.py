@@ -305,6 +305,53 @@ class States(unittest.TestCase):
                 self.assertEqual(list(sampler), left)
                 self.assertEqual(sampler.epoch, 1)
 
+    def test_batches_after_another_batch_size(self):
+        """They are counted from the place that was loaded."""
+        for tail in "pad", "carry":
+            before = Distributed(range(40), 1, 0, tail=tail)
+            served = iter(before)
+            seen = [next(served) for _ in range(10)]
+            sampler = Distributed(range(40), 1, 0, batch_size=8, tail=tail)
+            sampler.load_state_dict(before.state_dict())
+            first = sampler.start_iter
+            self.assertEqual(first, 2)
+            left = list(islice(sampler, 30))
+            self.assertEqual(sorted(seen + left), list(range(40)))
+            for more in range(5):
+                state = sampler.state_dict(batches=first + more)
+                other = Distributed(range(40), 1, 0, batch_size=8, tail=tail)
+                other.load_state_dict(before.state_dict())
+                other.set_start_iter(first + more)
+                self.assertEqual(raw(other.state_dict()), raw(state))
+                self.assertEqual(other.start_iter, first + more)
+                if tail == "carry" or more < 4:
+                    count = max(30 - 8 * more, 0)
+                    self.assertEqual(list(islice(other, count)),
+                                     left[8 * more:])
+            if tail == "pad":
+                with self.assertRaisesRegex(ValueError, "at most 6"):
+                    sampler.state_dict(batches=7)
+                self.assertEqual(raw(sampler.state_dict(batches=0)),
+                                 raw(Distributed(range(40), 1, 0)
+                                     .state_dict()))
+            # Not so in another epoch, nor in this one from its start.
+            for epoch in 1, 0:
+                sampler.begin(0)
+                sampler.load_state_dict(before.state_dict())
+                sampler.set_epoch(1)
+                if epoch == 0:
+                    sampler.set_epoch(0)
+                start = sampler.start_iter
+                sampler.set_start_iter(start + 1)
+                self.assertEqual(sampler.start_iter, start + 1)
+                if tail == "pad":
+                    self.assertEqual(sampler.remaining, 32)
+            sampler.load_state_dict(before.state_dict())
+            sampler.begin(0)
+            sampler.set_start_iter(1)
+            self.assertEqual(list(islice(sampler, 3)),
+                             list(Distributed(range(40), 1, 0))[8:11])
+
     def test_set_start_iter_after_other_ranks(self):
         """No sooner than where these ranks began."""
         for make in (lambda world: Distributed(range(60), world, 0,
