@@ -32,7 +32,9 @@ whatever was taken was given. A loop that was given all has ended its epoch.
 Epochs. After a `break` the next loop gives the same again: a look at a batch
 costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
-is a state that was saved after the last batch. There is no need to call
+is a state that was saved after the last batch; also one that did not ask for
+more, such as a look at an epoch's only batch, or at the last one after a
+resume. (To take that back, load the state from before it.) There is no need to call
 set_epoch: for the present epoch it does nothing, and for another one it begins
 that epoch. (Its own text says what becomes of epochs that a framework counts
 from 0 in each process.) With tail="carry" or stop="never" nothing ends: the
@@ -775,6 +777,19 @@ _READERS = {
         fetcher.prefetch_batches if fetcher.length is None else 0)}
 
 
+def _skips(frame):
+    """Whether a loader of accelerate's calls that skips an epoch's first
+    batches and was made for that. From 1.7.0 to 1.9.0 it counts from 0 then,
+    whatever the epoch is."""
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if type(getattr(caller, "batch_sampler", None)
+                ).__name__ == "SkipBatchSampler":
+            return getattr(caller, "iteration", None) == 0
+        frame = frame.f_back
+    return False
+
+
 class _Watch:
     """A DataLoader's iterator: the last resort of a sampler that is not told
     how many of its batches reached the loop. Batches count from 0."""
@@ -1252,6 +1267,8 @@ class _Resumable:
         a warning says that an epoch is before the state's."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         present, loaded = self.epoch, self._loaded[0]
+        if epoch == 0 < present and _skips(sys._getframe(1)):
+            return
         taken = self._loop is not None and self._loop.received() > 0
         if (present != loaded or self._complete() or
                 self._relative and taken):

@@ -367,7 +367,7 @@ class Accelerate(unittest.TestCase):
 
     def test_the_trainers_own_way(self):
         """It skips by number: right without a state of ours."""
-        for processes in 1, 2:
+        for processes, counts_on in itertools.product((1, 2), (True, False)):
             def make():
                 return DataLoaderShard(DataLoader(range(60), 3, sampler=(
                     Distributed(range(60), 1, 0))), processes)
@@ -376,8 +376,8 @@ class Accelerate(unittest.TestCase):
             self.assertEqual(len({tuple(batch) for batch in whole}),
                              len(whole))
             for done in range(len(whole)):
-                self.assertEqual(list(trainer(make(), EPOCHS, done)),
-                                 whole[done:])
+                self.assertEqual(list(trainer(make(), EPOCHS, done,
+                                              counts_on)), whole[done:])
 
 
 @real("accelerate")

@@ -196,6 +196,19 @@ class States(unittest.TestCase):
                 sampler.begin(0)
                 del iterator, another
 
+    def test_a_look_at_the_last_batch(self):
+        """It was all of the epoch; what it takes, a state gives back."""
+        for workers in 0, 1:
+            sampler = Distributed(range(4), 1, 0)
+            loader = DataLoader(range(4), 4, sampler=sampler,
+                                num_workers=workers)
+            state = sampler.state_dict()
+            first = next(iter(loader))
+            self.assertNotEqual(next(iter(loader)), first)
+            self.assertEqual(sampler.epoch, 1)
+            sampler.load_state_dict(state)
+            self.assertEqual(list(loader), [first])
+
     def test_a_loop_without_a_batch(self):
         """It ends the epoch, also while its iterator is kept."""
         for workers in 0, 1:
