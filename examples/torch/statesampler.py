@@ -34,11 +34,11 @@ costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
 is a state that was saved after the last batch; also one that did not ask for
 more, such as a look at an epoch's only batch, or at the last one after a
-resume. (To take that back, load the state from before it.) There is no need to call
-set_epoch: for the present epoch it does nothing, and for another one it begins
-that epoch. (Its own text says what becomes of epochs that a framework counts
-from 0 in each process.) With tail="carry" or stop="never" nothing ends: the
-next loop always goes on. len() is the epoch's, whatever was loaded;
+resume. (To take that back, load the state from before it.) There is no need to
+call set_epoch: for the present epoch it does nothing, and for another one it
+begins that epoch. (Its own text says what becomes of epochs that a framework
+counts from 0 in each process.) With tail="carry" or stop="never" nothing ends:
+the next loop always goes on. len() is the epoch's, whatever was loaded;
 `remaining` is what is left of it.
 
 torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
@@ -52,6 +52,10 @@ must be told of as read_ahead=, or a state is as many batches too late.
 - A batch whose loading raised an exception was not given. If the loop goes on
   all the same: with workers its next batch counts for both; without, a state
   is one batch too early, so that a resume repeats one.
+- A batch sampler that ends before its sampler ends the epoch. A state after
+  its last batch still has the rest before it, so that a resume begins with a
+  short loop. One that takes indices in its __iter__ itself, and not for a
+  batch, has taken them without a DataLoader.
 - A sampler serves one loop at a time. A loop raises RuntimeError if it goes on
   after another loop over its sampler, load_state_dict, set_start_iter or
   another epoch. Several samplers in one DataLoader each count their own.
@@ -77,6 +81,8 @@ import functools
 import glob
 import hashlib
 import itertools
+import mmap
+import multiprocessing.context
 import operator
 import os
 import platform
@@ -119,15 +125,28 @@ def _contents(path):
 
 def _whole_elf(path):
     """Whether a library has all of its bytes: to load one that was cut short
-    ends the process. Its table of sections stands at its end. What is not of
-    ELF's 64-bit form, the loader may judge."""
-    head = _contents(path)
-    if head[:5] != b"\x7fELF\x02" or len(head) < 64:
-        return head[:4] != b"\x7fELF" or len(head) >= 64
-    order = "<" if head[5] == 1 else ">"
-    offset, = struct.unpack_from(order + "Q", head, 40)
-    size, count = struct.unpack_from(order + "HH", head, 58)
-    return offset + size * count <= len(head)
+    ends the process. A table says where its segments are (of type 1 are those
+    that are loaded); that of its sections, if it has one, stands at its end.
+    What is not of the ELF format, the loader may judge."""
+    whole = _contents(path)
+    if whole[:4] != b"\x7fELF":
+        return True
+    try:
+        order = "<" if whole[5] == 1 else ">"
+        word, size, sizes = (order + "Q", 8, 54) if whole[4] == 2 else (
+            order + "I", 4, 42)
+        table, = struct.unpack_from(word, whole, 24 + size)
+        sections, = struct.unpack_from(word, whole, 24 + 2 * size)
+        entry, count, *section = struct.unpack_from(order + "4H", whole, sizes)
+        ends = [sections + section[0] * section[1]]
+        for at in (table + entry * i for i in range(count)):
+            kind, = struct.unpack_from(order + "I", whole, at)
+            offset, = struct.unpack_from(word, whole, at + size)
+            length, = struct.unpack_from(word, whole, at + 4 * size)
+            ends.append(offset + length if kind == 1 else 0)
+        return max(ends) <= len(whole)
+    except (IndexError, struct.error):
+        return False
 
 
 def _built(stem):
@@ -205,9 +224,8 @@ def _load_library():
         if not _whole_elf(library):
             raise OSError("it was cut short")
         loaded = ctypes.CDLL(library)
-        loaded.statesampler_layout
-        return loaded
-    except (OSError, AttributeError) as error:
+        return _bound(loaded)
+    except (OSError, AttributeError, ValueError) as error:
         raise ImportError(f"{library} is not what library.c makes: "
                           f"{error}") from None
 
@@ -235,9 +253,8 @@ class _MixPlace(ctypes.Structure):
                 ("stop", _u32), ("weight", _u32)]
 
 
-_c = _load_library()
 _int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
-for _result, _arguments, _names in (
+_FUNCTIONS = (
         (_int, [_pointer, _sets(_Desc)], "init"),
         (_int, [_pointer, _pointer, _sets(_size)], "next"),
         (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
@@ -259,13 +276,20 @@ for _result, _arguments, _names in (
         (ctypes.c_char_p, [_int], "error"),
         (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
         (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
-        (_size, [_pointer, _size, _pointer, _pointer], "turns")):
-    for _name in _names.split():
-        _function = getattr(_c, "statesampler_" + _name)
-        _function.restype, _function.argtypes = _result, _arguments
+        (_size, [_pointer, _size, _pointer, _pointer], "turns"))
+
+
+def _bound(library):
+    """The library with its functions' types, and the sizes of its structs."""
+    for result, arguments, names in _FUNCTIONS:
+        for name in names.split():
+            function = getattr(library, "statesampler_" + name)
+            function.restype, function.argtypes = result, arguments
+    return library, (_u64 * 4).in_dll(library, "statesampler_layout")
+
 
 _NONE = 2**64 - 1
-_SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
+_c, (_SAMPLER, _SOURCE, _MIX, _STATE) = _load_library()
 
 # Each name stands at the place of its number in the header.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
@@ -322,6 +346,14 @@ def _choice(what, value, names):
     return names.index(value)
 
 
+def _flag(what, value):
+    """A bool, also numpy's, or 0 or 1. (A text would always be true.)"""
+    if isinstance(value, str) or value not in (False, True):
+        raise TypeError(f"{what} should be a bool, but got {what}={value!r}, "
+                        f"a {type(value).__name__}")
+    return bool(value)
+
+
 def _whole(what, value, least, below):
     """An integer in a range, also torch's or numpy's; not a bool."""
     try:
@@ -368,11 +400,12 @@ def _world(num_replicas, rank):
     """Fills in what is None."""
     if num_replicas is None or rank is None:
         found_replicas, found_rank, said = _found_world()
-        if rank is None and num_replicas not in (None, 1) and not said:
-            # All of them would be rank 0.
+        if rank is None and num_replicas not in (None, found_replicas):
+            # Found nowhere, all of them would be rank 0.
             raise ValueError(
-                f"rank should be given with num_replicas={num_replicas}, as "
-                "neither torch.distributed nor the environment says it")
+                f"rank should be given with num_replicas={num_replicas}, as " +
+                (f"the ranks found are {found_replicas}" if said else
+                 "neither torch.distributed nor the environment says it"))
         num_replicas = found_replicas if num_replicas is None else num_replicas
         rank = found_rank if rank is None else rank
     num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
@@ -422,8 +455,10 @@ def _weights(weights, lengths):
 def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
               epoch=0, shuffle=True, replacement=False, chunk_size=None,
               window=None, partition="interleaved", tail="pad",
-              drop_last=False):
+              drop_last=False, **unknown):
     """The library's description of a sampler."""
+    if unknown:
+        raise TypeError("there is no argument " + ", ".join(unknown))
     desc = _Desc(
         num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
         # A negative seed is taken modulo 2^64, as torch does.
@@ -432,8 +467,10 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
         epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
         world_size=world_size, batch_size=_batch_size(batch_size),
         partition=_choice("partition", partition, _PARTITIONS),
-        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
-    _order(desc, shuffle, replacement, chunk_size, window)
+        tail=_choice("tail", tail, _TAILS),
+        drop_last=_flag("drop_last", drop_last))
+    _order(desc, _flag("shuffle", shuffle), _flag("replacement", replacement),
+           chunk_size, window)
     return desc
 
 
@@ -606,6 +643,12 @@ class Sampler(_Cursor):
         state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
 
+    def shape(self, state):
+        """The ranks of a state that is whole, and their batch size."""
+        desc = _Desc()
+        _check(_c.statesampler_describe(state, len(state), desc, None))
+        return desc.world_size, desc.batch_size
+
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
         theirs = _Desc()
@@ -635,6 +678,9 @@ class Mix(_Cursor):
         if not lengths:
             raise ValueError("lengths should be of at least one dataset, but "
                              "got lengths=[]")
+        if "stream" in options:
+            raise TypeError("there is no argument stream: each dataset has "
+                            "its own")
         self._make([_describe(_whole("length", length, 0, 2**62 + 1), rank,
                               world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
@@ -722,6 +768,11 @@ class Mix(_Cursor):
             self._memory, (_u32 * len(weights))(*weights)))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
 
+    def shape(self, state):
+        desc, size = _Desc(), len(state) - 12
+        _check(_c.statesampler_mix_describe(state[:-12], size, 0, desc, None))
+        return desc.world_size, desc.batch_size
+
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
         state = state[:-12]
@@ -768,13 +819,17 @@ def _dispatched(loader):
 
 
 # What is known to take batches from a DataLoader before the loop asks for
-# them, by the name of its class, and how many.
+# them, by the name of its class, and how many. The fetchers are Lightning's,
+# the first up to 1.9.5, the other one since 2.0 (up to 2.0.7 with _has_len).
 _READERS = {
+    None: lambda _: 0,
     "DataLoaderShard": lambda loader: 1,    # accelerate's
     "DataLoaderDispatcher": _dispatched,
     "PrefetchLoader": lambda loader: 1,     # timm's
-    "_PrefetchDataFetcher": lambda fetcher: (   # Lightning's
-        fetcher.prefetch_batches if fetcher.length is None else 0)}
+    "DataFetcher": lambda fetcher: fetcher.prefetch_batches,
+    "_PrefetchDataFetcher": lambda fetcher: (
+        fetcher.prefetch_batches if getattr(fetcher, "length", None) is None
+        and not getattr(fetcher, "_has_len", False) else 0)}
 
 
 def _skips(frame):
@@ -798,7 +853,8 @@ class _Watch:
         self.workers = iterator._num_workers > 0
         # Workers are given indices before a loader may know of its length: of
         # them, who reads ahead is asked for the first batch.
-        self.ahead = 0 if self.workers else self.read_ahead(iterator, frame)
+        self.reader, caller = self.who_asks(iterator, frame)
+        self.ahead = 0 if self.workers else _READERS[self.reader](caller)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -826,19 +882,19 @@ class _Watch:
         return watch
 
     @staticmethod
-    def read_ahead(iterator, frame):
-        """How many batches are taken ahead of the loop by what asks the
-        iterator, from this frame of the call stack upwards."""
+    def who_asks(iterator, frame):
+        """What is known to take batches ahead and asks the iterator, from this
+        frame of the call stack upwards: its name in _READERS, and itself."""
         while frame is not None:
             caller = frame.f_locals.get("self")
             for kind in type(caller).__mro__:
                 if kind.__name__ in _READERS:
-                    return _READERS[kind.__name__](caller)
+                    return kind.__name__, caller
             if (isinstance(caller, _loaders._BaseDataLoaderIter) and
                     caller is not iterator):
-                return 0    # This DataLoader is part of another one's data.
+                break   # This DataLoader is part of another one's data.
             frame = frame.f_back
-        return 0
+        return None, None
 
     def units_per_batch(self, sampler):
         """If batches are alike; else None."""
@@ -893,7 +949,9 @@ class _Watch:
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
             if self.handed_out == 0:
-                self.ahead = self.read_ahead(iterator, sys._getframe(1))
+                self.reader, caller = self.who_asks(iterator,
+                                                    sys._getframe(1))
+                self.ahead = _READERS[self.reader](caller)
             self.handed_out = iterator._rcvd_idx
         return data
 
@@ -1052,6 +1110,12 @@ class _Loop:
 # --- What both samplers share -----------------------------------------------
 
 
+def _page():
+    """A place for an epoch, for forked workers too. It takes no file, as
+    torch's shared memory does; this is added for spawned ones."""
+    return [torch.frombuffer(mmap.mmap(-1, 8), dtype=torch.int64)]
+
+
 def _locked(method):
     """For what moves the cursor: a state may be asked for in any thread."""
     @functools.wraps(method)
@@ -1083,10 +1147,11 @@ class _Resumable:
         self._relative = 0      # What set_epoch's epochs are short of.
         self._fresh = False     # set_epoch may mean the epoch of a state.
         self._loaded = 0, 0     # The epoch and step of that state.
+        self._old_shape = None  # Its ranks, until they were compared.
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
-        self._shared = torch.zeros(1, dtype=torch.int64).share_memory_()
+        self._shared = _page()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -1102,7 +1167,8 @@ class _Resumable:
 
     def _share(self):
         """Says the workers in which epoch the cursor is."""
-        self._shared[0] = ctypes.c_int64(self._cursor.epoch).value
+        for shared in self._shared:
+            shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
     @_locked
     def _begin(self, this):
@@ -1119,11 +1185,26 @@ class _Resumable:
             if loop is not None:
                 self._close()
             loop = _Loop(self, watch)
+            self._compare_shapes(loop)
         if this.literal is not None:
             self._cursor.load(this.literal)
         this.begin(loop, self._cursor)
         self._loop, self._at = loop, this
         self._share()
+
+    def _compare_shapes(self, loop):
+        """Lightning ends an epoch by its own count of batches, which does not
+        hold for a state of other ranks or of another batch size."""
+        if (self._old_shape and loop.watch and
+                "Fetcher" in (loop.watch.reader or "")):
+            if (self._old_shape != self._cursor.shape(self._cursor.save()) or
+                    loop.unit and self._loaded[1] % loop.unit):
+                warnings.warn(
+                    "the state that was loaded is of other ranks or another "
+                    "batch size, and Lightning goes on with its count of that "
+                    "run's batches: it may end this epoch too early, so that "
+                    "some samples are not trained on in it", stacklevel=2)
+            self._old_shape = None
 
     def _close(self):
         """Gives the present loop up, after settling. The cursor goes to where
@@ -1219,22 +1300,20 @@ class _Resumable:
     def __getstate__(self):
         """For copies, which are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.at(self._save()),
-                 "_loop": None, "_at": None}
+                 "_loop": None, "_at": None, "_shared": None}
         del state["_lock"]
+        if multiprocessing.context.get_spawning_popen():
+            if len(self._shared) == 1:
+                self._shared.append(self._shared[0].clone().share_memory_())
+            state["_shared"] = self._shared[1:]
         return state
 
     def __setstate__(self, state):
         vars(self).update(state)
         self._lock = threading.RLock()
-        if not self._shared.is_shared():    # As it is for spawned workers.
-            self._shared = self._shared.clone().share_memory_()
-
-    def __copy__(self):
-        """It shares its epoch with its own workers only."""
-        other = object.__new__(type(self))
-        other.__setstate__({**self.__getstate__(),
-                            "_shared": self._shared.clone()})
-        return other
+        if self._shared is None:
+            self._shared = _page()
+            self._share()
 
     def sample_seed(self, index, epoch=None):
         """64 bits for what is random about a sample: the same in any worker,
@@ -1242,7 +1321,7 @@ class _Resumable:
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
         if epoch is None:
-            epoch = int(self._shared[0]) % 2**64
+            epoch = int(self._shared[0][0]) % 2**64
         return self._cursor.sample_seed(epoch, index)
 
     @property
@@ -1389,6 +1468,7 @@ class _Resumable:
             self._turn_over()
         self._relative, self._fresh = 0, True
         self._loaded = self._cursor.epoch, self._cursor.step
+        self._old_shape = self._cursor.step and self._cursor.shape(state)
         self._share()
 
     def _parse(self, state_dict):
@@ -1456,6 +1536,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
                  window=None, replacement=False, stream=0, read_ahead=None):
+        drop_last = _flag("drop_last", drop_last)
         if tail is None:
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
@@ -1524,18 +1605,20 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     _owner = "RoundRobinBatchSampler"
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
-    def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
-                 drop_last=False, seed=0, shuffle=True, reinit=False, *,
-                 weights=None, stop=None, partition="blocked", tail="pad",
-                 chunk_size=None, window=None, read_ahead=None):
+    def __init__(self, lengths=None, batch_size=None, rank=None,
+                 num_replicas=None, drop_last=False, seed=0, shuffle=True,
+                 reinit=False, *, weights=None, stop=None, partition="blocked",
+                 tail="pad", chunk_size=None, window=None, read_ahead=None,
+                 sampler=None):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                             read_ahead)
-        if isinstance(lengths, _TorchSampler):
+        sampler = lengths if sampler is None else sampler
+        if isinstance(sampler, _TorchSampler):
             # Lightning and others make a batch sampler again, around another
             # sampler.
             raise TypeError(
                 "RoundRobinBatchSampler takes the lengths of datasets, not a "
-                f"{type(lengths).__name__}: it deals to the ranks itself. "
+                f"{type(sampler).__name__}: it deals to the ranks itself. "
                 "(Lightning: Trainer(use_distributed_sampler=False))")
         lengths = _list("lengths", lengths)
         if not isinstance(drop_last, bool):
