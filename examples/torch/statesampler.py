@@ -838,9 +838,10 @@ def _skips(frame):
     whatever the epoch is."""
     while frame is not None:
         caller = frame.f_locals.get("self")
-        if type(getattr(caller, "batch_sampler", None)
-                ).__name__ == "SkipBatchSampler":
-            return getattr(caller, "iteration", None) == 0
+        if {kind.__name__ for kind in type(caller).__mro__} & {
+                "DataLoaderShard", "DataLoaderDispatcher"}:
+            return caller.iteration == 0 and (
+                type(caller.batch_sampler).__name__ == "SkipBatchSampler")
         frame = frame.f_back
     return False
 

@@ -221,6 +221,30 @@ class States(unittest.TestCase):
                 kept.append(iter(loader))
                 self.assertEqual(list(kept[-1]), [])
 
+    def test_a_batch_sampler_that_ends_before_its_sampler(self):
+        """What was left of the epoch then comes first after a resume."""
+        class Four(BatchSampler):
+            def __iter__(self):
+                return islice(super().__iter__(), 4)
+
+        for workers in 0, 1:
+            def make():
+                sampler = Distributed(range(22), 1, 0)
+                return sampler, DataLoader(
+                    range(22), batch_sampler=Four(sampler, 4, False),
+                    num_workers=workers)
+
+            stopped, loader = make()
+            first = [next(served) for served in [iter(loader)]
+                     for _ in range(4)]
+            sampler, loader = make()
+            sampler.load_state_dict(stopped.state_dict())
+            loops = [list(loader) for _ in range(3)]
+            self.assertEqual([len(loop) for loop in loops], [2, 4, 4])
+            self.assertEqual(sorted(sum(first + loops[0], [])),
+                             list(range(22)))
+            self.assertEqual(sampler.epoch, 3)
+
     def test_a_loop_without_a_batch_of_another_batch_sampler(self):
         """Which may have taken all indices before its first batch; then a
         batch that fails is no end."""
