@@ -1211,9 +1211,7 @@ class _Resumable:
         """Gives the present loop up, after settling. The cursor goes to where
         the next loop begins."""
         now = self._loop.passes[0]
-        if self._loop.ends:
-            self._finish(self._loop)
-        elif now.total is not None:
+        if now.total is not None:
             if self._complete():
                 self._turn_over()
             else:

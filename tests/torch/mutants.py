@@ -302,10 +302,6 @@ FAULTS = [
      '- self.read_ahead() + self.ends',
      '- self.read_ahead()'),
     ("accelerate", "statesampler.py",
-     '        if self._loop.ends:\n            self._finish(self._loop)\n'
-     '        elif',
-     '        if'),
-    ("accelerate", "statesampler.py",
      'self._loop.ends > 0 or self',
      'self'),
     ("accelerate", "statesampler.py",

@@ -149,7 +149,7 @@ class Lightning(unittest.TestCase):
             _has_len = True
 
             def __iter__(self):
-                return iter(self.loader)
+                yield from self.loader
 
         Unsized.__name__ = Sized.__name__ = "_PrefetchDataFetcher"
         Unsized.__bases__ = Sized.__bases__ = (type("Base", (), {

@@ -221,6 +221,18 @@ class States(unittest.TestCase):
                 kept.append(iter(loader))
                 self.assertEqual(list(kept[-1]), [])
 
+    def test_a_batch_sampler_that_fails(self):
+        """Before its first batch: this is no end."""
+        class Fails(BatchSampler):
+            def __iter__(self):
+                yield from (1 // 0 for _ in self.sampler)
+
+        sampler = Distributed(range(9), 1, 0)
+        with self.assertRaises(ZeroDivisionError):
+            next(iter(DataLoader(range(9), batch_sampler=Fails(
+                sampler, 4, False))))
+        self.assertEqual((sampler.epoch, sampler.remaining), (0, 9))
+
     def test_a_batch_sampler_that_ends_before_its_sampler(self):
         """What was left of the epoch then comes first after a resume."""
         class Four(BatchSampler):
@@ -372,6 +384,11 @@ class States(unittest.TestCase):
                                  raw(Distributed(range(40), 1, 0)
                                      .state_dict()))
             # Not so in another epoch, nor in this one from its start.
+            if tail == "pad":
+                sampler.load_state_dict(before.state_dict())
+                list(sampler)
+                sampler.set_start_iter(1)
+                self.assertEqual((sampler.epoch, sampler.remaining), (1, 32))
             for epoch in 1, 0:
                 sampler.begin(0)
                 sampler.load_state_dict(before.state_dict())
