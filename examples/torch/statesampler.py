@@ -32,11 +32,13 @@ whatever was taken was given. A loop that was given all has ended its epoch.
 Epochs. After a `break` the next loop gives the same again: a look at a batch
 costs nothing, and a validation that is cut short sees the same samples each
 time. A loop that was given all of its epoch is followed by the next epoch, as
-is a state that was saved after the last batch. There is no need to call
-set_epoch: for the present epoch it does nothing, and for another one it begins
-that epoch. (Its own text says what becomes of epochs that a framework counts
-from 0 in each process.) With tail="carry" or stop="never" nothing ends: the
-next loop always goes on. len() is the epoch's, whatever was loaded;
+is a state that was saved after the last batch; also one that did not ask for
+more, such as a look at an epoch's only batch, or at the last one after a
+resume. (To take that back, load the state from before it.) There is no need to
+call set_epoch: for the present epoch it does nothing, and for another one it
+begins that epoch. (Its own text says what becomes of epochs that a framework
+counts from 0 in each process.) With tail="carry" or stop="never" nothing ends:
+the next loop always goes on. len() is the epoch's, whatever was loaded;
 `remaining` is what is left of it.
 
 torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
@@ -50,6 +52,10 @@ must be told of as read_ahead=, or a state is as many batches too late.
 - A batch whose loading raised an exception was not given. If the loop goes on
   all the same: with workers its next batch counts for both; without, a state
   is one batch too early, so that a resume repeats one.
+- A batch sampler that ends before its sampler ends the epoch. A state after
+  its last batch still has the rest before it, so that a resume begins with a
+  short loop. One that takes indices in its __iter__ itself, and not for a
+  batch, has taken them without a DataLoader.
 - A sampler serves one loop at a time. A loop raises RuntimeError if it goes on
   after another loop over its sampler, load_state_dict, set_start_iter or
   another epoch. Several samplers in one DataLoader each count their own.
@@ -75,6 +81,8 @@ import functools
 import glob
 import hashlib
 import itertools
+import mmap
+import multiprocessing.context
 import operator
 import os
 import platform
@@ -117,15 +125,28 @@ def _contents(path):
 
 def _whole_elf(path):
     """Whether a library has all of its bytes: to load one that was cut short
-    ends the process. Its table of sections stands at its end. What is not of
-    ELF's 64-bit form, the loader may judge."""
-    head = _contents(path)
-    if head[:5] != b"\x7fELF\x02" or len(head) < 64:
-        return head[:4] != b"\x7fELF" or len(head) >= 64
-    order = "<" if head[5] == 1 else ">"
-    offset, = struct.unpack_from(order + "Q", head, 40)
-    size, count = struct.unpack_from(order + "HH", head, 58)
-    return offset + size * count <= len(head)
+    ends the process. A table says where its segments are (of type 1 are those
+    that are loaded); that of its sections, if it has one, stands at its end.
+    What is not of the ELF format, the loader may judge."""
+    whole = _contents(path)
+    if whole[:4] != b"\x7fELF":
+        return True
+    try:
+        order = "<" if whole[5] == 1 else ">"
+        word, size, sizes = (order + "Q", 8, 54) if whole[4] == 2 else (
+            order + "I", 4, 42)
+        table, = struct.unpack_from(word, whole, 24 + size)
+        sections, = struct.unpack_from(word, whole, 24 + 2 * size)
+        entry, count, *section = struct.unpack_from(order + "4H", whole, sizes)
+        ends = [sections + section[0] * section[1]]
+        for at in (table + entry * i for i in range(count)):
+            kind, = struct.unpack_from(order + "I", whole, at)
+            offset, = struct.unpack_from(word, whole, at + size)
+            length, = struct.unpack_from(word, whole, at + 4 * size)
+            ends.append(offset + length if kind == 1 else 0)
+        return max(ends) <= len(whole)
+    except (IndexError, struct.error):
+        return False
 
 
 def _built(stem):
@@ -203,9 +224,8 @@ def _load_library():
         if not _whole_elf(library):
             raise OSError("it was cut short")
         loaded = ctypes.CDLL(library)
-        loaded.statesampler_layout
-        return loaded
-    except (OSError, AttributeError) as error:
+        return _bound(loaded)
+    except (OSError, AttributeError, ValueError) as error:
         raise ImportError(f"{library} is not what library.c makes: "
                           f"{error}") from None
 
@@ -233,9 +253,8 @@ class _MixPlace(ctypes.Structure):
                 ("stop", _u32), ("weight", _u32)]
 
 
-_c = _load_library()
 _int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
-for _result, _arguments, _names in (
+_FUNCTIONS = (
         (_int, [_pointer, _sets(_Desc)], "init"),
         (_int, [_pointer, _pointer, _sets(_size)], "next"),
         (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
@@ -257,13 +276,20 @@ for _result, _arguments, _names in (
         (ctypes.c_char_p, [_int], "error"),
         (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
         (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
-        (_size, [_pointer, _size, _pointer, _pointer], "turns")):
-    for _name in _names.split():
-        _function = getattr(_c, "statesampler_" + _name)
-        _function.restype, _function.argtypes = _result, _arguments
+        (_size, [_pointer, _size, _pointer, _pointer], "turns"))
+
+
+def _bound(library):
+    """The library with its functions' types, and the sizes of its structs."""
+    for result, arguments, names in _FUNCTIONS:
+        for name in names.split():
+            function = getattr(library, "statesampler_" + name)
+            function.restype, function.argtypes = result, arguments
+    return library, (_u64 * 4).in_dll(library, "statesampler_layout")
+
 
 _NONE = 2**64 - 1
-_SAMPLER, _SOURCE, _MIX, _STATE = (_u64 * 4).in_dll(_c, "statesampler_layout")
+_c, (_SAMPLER, _SOURCE, _MIX, _STATE) = _load_library()
 
 # Each name stands at the place of its number in the header.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
@@ -320,6 +346,14 @@ def _choice(what, value, names):
     return names.index(value)
 
 
+def _flag(what, value):
+    """A bool, also numpy's, or 0 or 1. (A text would always be true.)"""
+    if isinstance(value, str) or value not in (False, True):
+        raise TypeError(f"{what} should be a bool, but got {what}={value!r}, "
+                        f"a {type(value).__name__}")
+    return bool(value)
+
+
 def _whole(what, value, least, below):
     """An integer in a range, also torch's or numpy's; not a bool."""
     try:
@@ -366,11 +400,12 @@ def _world(num_replicas, rank):
     """Fills in what is None."""
     if num_replicas is None or rank is None:
         found_replicas, found_rank, said = _found_world()
-        if rank is None and num_replicas not in (None, 1) and not said:
-            # All of them would be rank 0.
+        if rank is None and num_replicas not in (None, found_replicas):
+            # Found nowhere, all of them would be rank 0.
             raise ValueError(
-                f"rank should be given with num_replicas={num_replicas}, as "
-                "neither torch.distributed nor the environment says it")
+                f"rank should be given with num_replicas={num_replicas}, as " +
+                (f"the ranks found are {found_replicas}" if said else
+                 "neither torch.distributed nor the environment says it"))
         num_replicas = found_replicas if num_replicas is None else num_replicas
         rank = found_rank if rank is None else rank
     num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
@@ -420,8 +455,10 @@ def _weights(weights, lengths):
 def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
               epoch=0, shuffle=True, replacement=False, chunk_size=None,
               window=None, partition="interleaved", tail="pad",
-              drop_last=False):
+              drop_last=False, **unknown):
     """The library's description of a sampler."""
+    if unknown:
+        raise TypeError("there is no argument " + ", ".join(unknown))
     desc = _Desc(
         num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
         # A negative seed is taken modulo 2^64, as torch does.
@@ -430,8 +467,10 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
         epoch=_whole("epoch", epoch, 0, 2**64), rank=rank,
         world_size=world_size, batch_size=_batch_size(batch_size),
         partition=_choice("partition", partition, _PARTITIONS),
-        tail=_choice("tail", tail, _TAILS), drop_last=bool(drop_last))
-    _order(desc, shuffle, replacement, chunk_size, window)
+        tail=_choice("tail", tail, _TAILS),
+        drop_last=_flag("drop_last", drop_last))
+    _order(desc, _flag("shuffle", shuffle), _flag("replacement", replacement),
+           chunk_size, window)
     return desc
 
 
@@ -604,6 +643,12 @@ class Sampler(_Cursor):
         state = _bytes(state)
         _check(_c.statesampler_load(self._memory, state, len(state)))
 
+    def shape(self, state):
+        """The ranks of a state that is whole, and their batch size."""
+        desc = _Desc()
+        _check(_c.statesampler_describe(state, len(state), desc, None))
+        return desc.world_size, desc.batch_size
+
     def difference(self, state):
         """What a state has other than this sampler; "" if it is damaged."""
         theirs = _Desc()
@@ -633,6 +678,9 @@ class Mix(_Cursor):
         if not lengths:
             raise ValueError("lengths should be of at least one dataset, but "
                              "got lengths=[]")
+        if "stream" in options:
+            raise TypeError("there is no argument stream: each dataset has "
+                            "its own")
         self._make([_describe(_whole("length", length, 0, 2**62 + 1), rank,
                               world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
@@ -720,6 +768,11 @@ class Mix(_Cursor):
             self._memory, (_u32 * len(weights))(*weights)))
         self._first_epoch, = struct.unpack("<Q", state[-12:-4])
 
+    def shape(self, state):
+        desc, size = _Desc(), len(state) - 12
+        _check(_c.statesampler_mix_describe(state[:-12], size, 0, desc, None))
+        return desc.world_size, desc.batch_size
+
     def difference(self, state):
         """What a state has other than this mix; "" if it is damaged."""
         state = state[:-12]
@@ -766,13 +819,31 @@ def _dispatched(loader):
 
 
 # What is known to take batches from a DataLoader before the loop asks for
-# them, by the name of its class, and how many.
+# them, by the name of its class, and how many. The fetchers are Lightning's,
+# the first up to 1.9.5, the other one since 2.0 (up to 2.0.7 with _has_len).
 _READERS = {
+    None: lambda _: 0,
     "DataLoaderShard": lambda loader: 1,    # accelerate's
     "DataLoaderDispatcher": _dispatched,
     "PrefetchLoader": lambda loader: 1,     # timm's
-    "_PrefetchDataFetcher": lambda fetcher: (   # Lightning's
-        fetcher.prefetch_batches if fetcher.length is None else 0)}
+    "DataFetcher": lambda fetcher: fetcher.prefetch_batches,
+    "_PrefetchDataFetcher": lambda fetcher: (
+        fetcher.prefetch_batches if getattr(fetcher, "length", None) is None
+        and not getattr(fetcher, "_has_len", False) else 0)}
+
+
+def _skips(frame):
+    """Whether a loader of accelerate's calls that skips an epoch's first
+    batches and was made for that. From 1.7.0 to 1.9.0 it counts from 0 then,
+    whatever the epoch is."""
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if {kind.__name__ for kind in type(caller).__mro__} & {
+                "DataLoaderShard", "DataLoaderDispatcher"}:
+            return caller.iteration == 0 and (
+                type(caller.batch_sampler).__name__ == "SkipBatchSampler")
+        frame = frame.f_back
+    return False
 
 
 class _Watch:
@@ -783,7 +854,8 @@ class _Watch:
         self.workers = iterator._num_workers > 0
         # Workers are given indices before a loader may know of its length: of
         # them, who reads ahead is asked for the first batch.
-        self.ahead = 0 if self.workers else self.read_ahead(iterator, frame)
+        self.reader, caller = self.who_asks(iterator, frame)
+        self.ahead = 0 if self.workers else _READERS[self.reader](caller)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -791,6 +863,7 @@ class _Watch:
         self.handed_out = 0     # With workers: while there was an iterator.
         self.drops_last = getattr(iterator._index_sampler, "drop_last", False)
         self.loops = {}         # Each sampler's.
+        self.fetcher = None
 
     @classmethod
     def find(cls):
@@ -810,19 +883,19 @@ class _Watch:
         return watch
 
     @staticmethod
-    def read_ahead(iterator, frame):
-        """How many batches are taken ahead of the loop by what asks the
-        iterator, from this frame of the call stack upwards."""
+    def who_asks(iterator, frame):
+        """What is known to take batches ahead and asks the iterator, from this
+        frame of the call stack upwards: its name in _READERS, and itself."""
         while frame is not None:
             caller = frame.f_locals.get("self")
             for kind in type(caller).__mro__:
                 if kind.__name__ in _READERS:
-                    return _READERS[kind.__name__](caller)
+                    return kind.__name__, caller
             if (isinstance(caller, _loaders._BaseDataLoaderIter) and
                     caller is not iterator):
-                return 0    # This DataLoader is part of another one's data.
+                break   # This DataLoader is part of another one's data.
             frame = frame.f_back
-        return 0
+        return None, None
 
     def units_per_batch(self, sampler):
         """If batches are alike; else None."""
@@ -847,8 +920,24 @@ class _Watch:
 
     def see_the_end(self):
         """From here on, each batch that is handed out passes through this,
-        and so does the end."""
-        self.iterator()._next_data = self
+        and so does the end. Without workers this may be called in the first
+        batch's making, which does not pass through this: what tells the end
+        from that batch is that nothing is fetched."""
+        iterator = self.iterator()
+        iterator._next_data = self
+        if not self.workers and self.fetcher is None:
+            self.fetcher = iterator._dataset_fetcher
+            iterator._dataset_fetcher = self
+
+    def fetch(self, batch):
+        self.iterator()._dataset_fetcher = self.fetcher
+        return self.fetcher.fetch(batch)
+
+    def fetched_nothing(self):
+        """And nor is a batch in the making, in this thread."""
+        return (not self.workers and
+                self.iterator()._dataset_fetcher is self and
+                _Watch.find() is not self)
 
     def __call__(self):
         iterator = self.iterator()
@@ -856,13 +945,14 @@ class _Watch:
             data = type(iterator)._next_data(iterator)
         except StopIteration:
             if iterator._sampler_iter is self.feeding:
-                vars(iterator).pop("_next_data", None)
-                for sampler, loop in list(self.loops.items()):
-                    sampler._finish(loop)
+                if all([loop.end() for loop in list(self.loops.values())]):
+                    vars(iterator).pop("_next_data", None)
             raise
         if self.workers and iterator._sampler_iter is self.feeding:
             if self.handed_out == 0:
-                self.ahead = self.read_ahead(iterator, sys._getframe(1))
+                self.reader, caller = self.who_asks(iterator,
+                                                    sys._getframe(1))
+                self.ahead = _READERS[self.reader](caller)
             self.handed_out = iterator._rcvd_idx
         return data
 
@@ -944,6 +1034,8 @@ class _Loop:
     def __init__(self, sampler, watch):
         self.sampler, self.watch = sampler, watch
         self.passes = []        # The one of the last batch, and later ones.
+        self.exhausted = False  # The sampler has nothing left.
+        self.ends = 0           # How often the end was met.
         self.unit = watch and watch.units_per_batch(sampler)
         # Batches may differ: (batch, units that were taken before it).
         self.marks = (None if watch is None or self.unit else
@@ -974,13 +1066,18 @@ class _Loop:
         less than 0."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.read_ahead()
+        batches = self.watch.given() - self.read_ahead() + self.ends
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
             return min(batches * self.unit, self.taken())
         while self.marks and self.marks[0][0] < batches:
             self.marks.popleft()
         return self.marks[0][1] if self.marks else self.taken()
+
+    def ended_at_once(self):
+        """Whether the end came instead of a first batch, and unseen."""
+        return (self.exhausted and self.marks is not None and
+                self.watch.fetched_nothing())
 
     def dropped_the_rest(self):
         """Whether BatchSampler has given all its batches and drops samples."""
@@ -990,17 +1087,34 @@ class _Loop:
 
     def no_more(self, taken):
         """The sampler has nothing left, after so many indices or batches."""
+        self.exhausted = True
         if self.watch is None:
             self.sampler._finish(self)
         elif self.unit and not self.watch.workers:
-            if taken % self.unit == 0 or self.watch.drops_last:
-                self.sampler._finish(self)
-            else:   # This is still a batch; the end comes after it.
+            # What is left may still be a batch; the end comes after it.
+            left = taken % self.unit > 0 and not self.watch.drops_last
+            if left or not self.end():
                 self.watch.see_the_end()
         # Else the watch sees the end.
 
+    def end(self):
+        """The end was met; whether the loop is over. Who was said to take
+        several batches ahead still has these. They reach the loop one by one,
+        each time that the end is met again."""
+        self.ends += 1
+        over = self.ends >= (self.sampler.read_ahead or 1)
+        if over:
+            self.sampler._finish(self)
+        return over
+
 
 # --- What both samplers share -----------------------------------------------
+
+
+def _page():
+    """A place for an epoch, for forked workers too. It takes no file, as
+    torch's shared memory does; this is added for spawned ones."""
+    return [torch.frombuffer(mmap.mmap(-1, 8), dtype=torch.int64)]
 
 
 def _locked(method):
@@ -1032,11 +1146,13 @@ class _Resumable:
         self._loop = None
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # What set_epoch's epochs are short of.
-        self._fresh = False     # A state was loaded, and nothing taken since.
+        self._fresh = False     # set_epoch may mean the epoch of a state.
+        self._loaded = 0, 0     # The epoch and step of that state.
+        self._old_shape = None  # Its ranks, until they were compared.
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
-        self._shared = torch.zeros(1, dtype=torch.int64).share_memory_()
+        self._shared = _page()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -1052,7 +1168,8 @@ class _Resumable:
 
     def _share(self):
         """Says the workers in which epoch the cursor is."""
-        self._shared[0] = ctypes.c_int64(self._cursor.epoch).value
+        for shared in self._shared:
+            shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
     @_locked
     def _begin(self, this):
@@ -1069,11 +1186,26 @@ class _Resumable:
             if loop is not None:
                 self._close()
             loop = _Loop(self, watch)
+            self._compare_shapes(loop)
         if this.literal is not None:
             self._cursor.load(this.literal)
         this.begin(loop, self._cursor)
-        self._loop, self._at, self._fresh = loop, this, False
+        self._loop, self._at = loop, this
         self._share()
+
+    def _compare_shapes(self, loop):
+        """Lightning ends an epoch by its own count of batches, which does not
+        hold for a state of other ranks or of another batch size."""
+        if (self._old_shape and loop.watch and
+                "Fetcher" in (loop.watch.reader or "")):
+            if (self._old_shape != self._cursor.shape(self._cursor.save()) or
+                    loop.unit and self._loaded[1] % loop.unit):
+                warnings.warn(
+                    "the state that was loaded is of other ranks or another "
+                    "batch size, and Lightning goes on with its count of that "
+                    "run's batches: it may end this epoch too early, so that "
+                    "some samples are not trained on in it", stacklevel=2)
+            self._old_shape = None
 
     def _close(self):
         """Gives the present loop up, after settling. The cursor goes to where
@@ -1105,7 +1237,9 @@ class _Resumable:
     def _settle(self):
         """Moves the cursor to the place after what the loop received."""
         loop = self._loop
-        if loop is not None:
+        if loop is not None and loop.ended_at_once():
+            self._finish(loop)
+        elif loop is not None:
             units = loop.received()
             while len(loop.passes) > 1 and loop.passes[1].before < units:
                 del loop.passes[0]
@@ -1116,8 +1250,8 @@ class _Resumable:
         settled."""
         end = self._cursor.own_steps
         return end is not None and (
-            self._cursor.step >= end or
-            self._loop is not None and self._loop.dropped_the_rest())
+            self._cursor.step >= end or self._loop is not None and (
+                self._loop.ends > 0 or self._loop.dropped_the_rest()))
 
     @_locked
     def _finish(self, loop):
@@ -1125,6 +1259,7 @@ class _Resumable:
         if self._loop is loop:
             if self._cursor.num_steps is None:
                 # What is between sampler and loop has ended, not the data.
+                loop.ends = loop.read_ahead()
                 self._settle()
             else:
                 self._go(loop.passes[-1], loop.passes[-1].before)
@@ -1164,22 +1299,20 @@ class _Resumable:
     def __getstate__(self):
         """For copies, which are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.at(self._save()),
-                 "_loop": None, "_at": None}
+                 "_loop": None, "_at": None, "_shared": None}
         del state["_lock"]
+        if multiprocessing.context.get_spawning_popen():
+            if len(self._shared) == 1:
+                self._shared.append(self._shared[0].clone().share_memory_())
+            state["_shared"] = self._shared[1:]
         return state
 
     def __setstate__(self, state):
         vars(self).update(state)
         self._lock = threading.RLock()
-        if not self._shared.is_shared():    # As it is for spawned workers.
-            self._shared = self._shared.clone().share_memory_()
-
-    def __copy__(self):
-        """It shares its epoch with its own workers only."""
-        other = object.__new__(type(self))
-        other.__setstate__({**self.__getstate__(),
-                            "_shared": self._shared.clone()})
-        return other
+        if self._shared is None:
+            self._shared = _page()
+            self._share()
 
     def sample_seed(self, index, epoch=None):
         """64 bits for what is random about a sample: the same in any worker,
@@ -1187,7 +1320,7 @@ class _Resumable:
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
         if epoch is None:
-            epoch = int(self._shared[0]) % 2**64
+            epoch = int(self._shared[0][0]) % 2**64
         return self._cursor.sample_seed(epoch, index)
 
     @property
@@ -1206,25 +1339,38 @@ class _Resumable:
         """The next loop begins this epoch. Nothing changes if the sampler is
         in it already, so that this does not undo a resume. A framework that
         counts its epochs from 0 in each process calls this with less than a
-        state's epoch before anything was taken: from there on, epochs are
-        taken relative to the state's, with a warning."""
+        state's epoch, while a loop has not been through that: from there on,
+        epochs are taken relative to the state's, with a warning; until
+        something is taken, another call may still say the state's own. Later
+        a warning says that an epoch is before the state's."""
         epoch = _whole("epoch", epoch, 0, 2**64)
-        present = self.epoch
-        if self._fresh and epoch < present:
+        present, loaded = self.epoch, self._loaded[0]
+        if epoch == 0 < present and _skips(sys._getframe(1)):
+            return
+        taken = self._loop is not None and self._loop.received() > 0
+        if (present != loaded or self._complete() or
+                self._relative and taken):
+            self._fresh = False
+        said = None
+        if self._fresh and epoch <= present:
+            if epoch < present and self._relative != present - epoch:
+                said = (f"after a state of epoch {present} was loaded: from "
+                        "here on set_epoch(n) means epoch n + "
+                        f"{present - epoch}")
             self._relative = present - epoch
-            warnings.warn(
-                f"set_epoch({epoch}) after a state of epoch {present} was "
-                f"loaded, before anything was taken: from here on "
-                f"set_epoch(n) means epoch n + {self._relative}. (begin(epoch)"
-                " begins any epoch.)", stacklevel=3)
-        self._fresh = False
+        elif epoch + self._relative < loaded:
+            said = f"goes back to before epoch {loaded}, of the state loaded"
+        if said:
+            warnings.warn(f"set_epoch({epoch}) {said}. (begin(epoch) begins "
+                          "any epoch.)", stacklevel=3)
+        self._fresh = self._fresh and epoch < present
         self._move_to((epoch + self._relative) % 2**64)
 
     @_locked
     def begin(self, epoch):
         """The next loop begins this epoch at its start."""
         epoch = _whole("epoch", epoch, 0, 2**64)
-        self._relative, self._fresh = 0, False
+        self._relative, self._fresh, self._loaded = 0, False, (0, 0)
         self._give_up()
         self._cursor.begin(epoch)
         self._share()
@@ -1243,6 +1389,7 @@ class _Resumable:
         if epoch != self._cursor.epoch:
             self._give_up(repeated=True)
             self._cursor.begin(epoch)
+            self._loaded = self._loaded[0], 0
         self._share()
 
     @property
@@ -1251,18 +1398,29 @@ class _Resumable:
         """How many batches of this epoch were given; with tail="carry" since
         epoch 0."""
         self._settle()
-        return -(-self._cursor.step // self._units_per_batch())
+        unit, short = self._batches()
+        return -(-(self._cursor.step + short) // unit)
+
+    def _batches(self):
+        """Units of a batch, and how many the first batch of this epoch is
+        taken to be short of that: so many that a batch ends at the place that
+        was loaded, which may be of a run with another batch size."""
+        unit, (epoch, step) = self._units_per_batch(), self._loaded
+        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
+        return unit, -step % unit if here else 0
 
     def _units(self, start_iter, what):
         """A number of batches of the epoch, in units."""
-        unit, end = self._units_per_batch(), self._cursor.num_steps
+        (unit, short), end = self._batches(), self._cursor.num_steps
         batches = _whole(what, start_iter, 0, 2**62)
+        units = max(unit * batches - short, 0)
         if end is None:
-            return unit * batches
-        if batches > -(-end // unit):
-            raise ValueError(f"{what} should be at most {-(-end // unit)}, "
-                             f"but got {what}={batches}")
-        return min(unit * batches, end)
+            return units
+        most = -(-(end + short) // unit)
+        if batches > most:
+            raise ValueError(f"{what} should be at most {most}, but got "
+                             f"{what}={batches}")
+        return min(units, end)
 
     @_locked
     def set_start_iter(self, start_iter):
@@ -1282,7 +1440,9 @@ class _Resumable:
         """The place after the last batch that the loop was given. After the
         same batch it is the same on every rank: save rank 0's.
         batches: instead, the place after so many batches of the present epoch,
-        whatever was given. (set_start_iter goes to it.)"""
+        whatever was given. (set_start_iter goes to it.) They are counted as
+        start_iter is, and go on from its value at the place that was loaded,
+        which is rounded up if that was no whole number of batches."""
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
@@ -1303,9 +1463,11 @@ class _Resumable:
             raise ValueError(different)
         self._cursor.load(state)
         self._give_up()
-        self._relative, self._fresh = 0, True
         if 0 < self._cursor.step == self._cursor.num_steps:
             self._turn_over()
+        self._relative, self._fresh = 0, True
+        self._loaded = self._cursor.epoch, self._cursor.step
+        self._old_shape = self._cursor.step and self._cursor.shape(state)
         self._share()
 
     def _parse(self, state_dict):
@@ -1356,7 +1518,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     stream: another order for another dataset with the same seed.
     read_ahead: how many batches something between the DataLoader and the loop
         has always taken ahead. None: what is known of accelerate's, timm's
-        and Lightning's loaders, else 0.
+        and Lightning's loaders, else 0. With 2 or more, an epoch ends when
+        the DataLoader was asked as often past its end, or else at the next
+        iter() or set_epoch: `while sampler.epoch < epochs` may be too long
+        then, and a loop over range(sampler.epoch, epochs) is right.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     cannot be assigned to, as the order would not follow.
@@ -1370,6 +1535,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
                  window=None, replacement=False, stream=0, read_ahead=None):
+        drop_last = _flag("drop_last", drop_last)
         if tail is None:
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
@@ -1438,18 +1604,20 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     _owner = "RoundRobinBatchSampler"
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
-    def __init__(self, lengths, batch_size, rank=None, num_replicas=None,
-                 drop_last=False, seed=0, shuffle=True, reinit=False, *,
-                 weights=None, stop=None, partition="blocked", tail="pad",
-                 chunk_size=None, window=None, read_ahead=None):
+    def __init__(self, lengths=None, batch_size=None, rank=None,
+                 num_replicas=None, drop_last=False, seed=0, shuffle=True,
+                 reinit=False, *, weights=None, stop=None, partition="blocked",
+                 tail="pad", chunk_size=None, window=None, read_ahead=None,
+                 sampler=None):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                             read_ahead)
-        if isinstance(lengths, _TorchSampler):
+        sampler = lengths if sampler is None else sampler
+        if isinstance(sampler, _TorchSampler):
             # Lightning and others make a batch sampler again, around another
             # sampler.
             raise TypeError(
                 "RoundRobinBatchSampler takes the lengths of datasets, not a "
-                f"{type(lengths).__name__}: it deals to the ranks itself. "
+                f"{type(sampler).__name__}: it deals to the ranks itself. "
                 "(Lightning: Trainer(use_distributed_sampler=False))")
         lengths = _list("lengths", lengths)
         if not isinstance(drop_last, bool):

@@ -15,7 +15,9 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
   on one of them, before it hands out the group before, all of it to be split;
   with split_batches=True, one.
 - The Trainer calls set_epoch with the epoch it has counted, and skips the
-  batches it has counted by a batch sampler that draws and forgets them.
+  batches it has counted by a batch sampler that draws and forgets them. The
+  loader that is made for this counts on from the other one's epochs, but from
+  0 in accelerate 1.7.0 to 1.9.0.
 """
 
 import itertools
@@ -80,7 +82,7 @@ class DataLoaderShard:
                 batch_sampler=BatchSamplerShard(loader.batch_sampler,
                                                 processes, process,
                                                 even_batches))
-        self.base = loader
+        self.base, self.batch_sampler = loader, loader.batch_sampler
 
     def __len__(self):
         return len(self.base)
@@ -141,16 +143,16 @@ class DataLoaderDispatcher:
         self.iteration += 1
 
 
-def skip_first_batches(shard, skipped):
+def skip_first_batches(shard, skipped, counts_on):
     batches = SkipBatchSampler(shard.base.batch_sampler, skipped)
     return DataLoaderShard(
         DataLoader(shard.base.dataset, batch_sampler=batches,
                    num_workers=shard.base.num_workers,
                    collate_fn=shard.base.collate_fn),
-        iteration=shard.iteration)
+        iteration=shard.iteration if counts_on else 0)
 
 
-def trainer(shard, epochs, steps_done):
+def trainer(shard, epochs, steps_done, counts_on=True):
     """Batches as the Trainer takes them, from the step that its checkpoint
     has counted."""
     for epoch in range(steps_done // len(shard), epochs):
@@ -158,7 +160,7 @@ def trainer(shard, epochs, steps_done):
         loader.set_epoch(epoch)
         skipped = steps_done % len(shard)
         if skipped:
-            loader = skip_first_batches(shard, skipped)
+            loader = skip_first_batches(shard, skipped, counts_on)
             steps_done = 0
         yield from loader
 

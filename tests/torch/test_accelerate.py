@@ -205,19 +205,48 @@ class Accelerate(unittest.TestCase):
             self.assertEqual(list(sampler), orders[1])
             sampler.set_epoch(0)
             self.assertEqual(list(sampler), orders[0])
-            # A framework that counts on, or something was taken: as it says.
+            # Also after a look, or when workers were given indices.
+            sampler = loaded()
+            next(iter(sampler))
+            with self.assertWarnsRegex(UserWarning, r"means epoch n \+ 3"):
+                sampler.set_epoch(0)
+            self.assertEqual(list(sampler), orders[3][1:])
+            if isinstance(sampler, Distributed):
+                for workers in 0, 1:
+                    sampler = loaded()
+                    served = iter(DataLoader(range(20), 2, sampler=sampler,
+                                             num_workers=workers))
+                    with self.assertWarns(UserWarning):
+                        sampler.set_epoch(0)
+                    self.assertEqual(sum(served, []), orders[3][1:])
+                    sampler.set_epoch(1)
+                    self.assertEqual(list(sampler), orders[4])
+            # Until something is taken, the state's own may still be said.
+            for taken, epoch in (0, 3), (1, 6):
+                sampler = loaded()
+                with self.assertWarns(UserWarning):
+                    sampler.set_epoch(0)
+                served = iter(sampler)
+                for _ in range(taken):
+                    next(served)
+                sampler.set_epoch(3)
+                self.assertEqual(list(sampler),
+                                 orders[epoch][1 - taken:])
+            # From a framework that counts on, it means what it says.
+            for ended in False, True:
+                sampler = loaded()
+                sampler.set_epoch(3)
+                if ended:
+                    list(sampler)
+                with self.assertWarnsRegex(UserWarning, "before epoch 3"):
+                    sampler.set_epoch(0)
+                self.assertEqual(list(sampler), orders[0])
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 sampler = loaded()
-                sampler.set_epoch(3)
-                sampler.set_epoch(0)
-                self.assertEqual(list(sampler), orders[0])
-                sampler = loaded()
-                next(iter(sampler))
-                sampler.set_epoch(0)
-                self.assertEqual(list(sampler), orders[0])
-                sampler = loaded()
                 sampler.begin(0)
+                sampler.set_epoch(1)
+                sampler.set_epoch(0)
                 self.assertEqual(list(sampler), orders[0])
             for epoch in None, -1, 2**64, True, "1":
                 with self.assertRaisesRegex(ValueError, "epoch"):
@@ -297,12 +326,48 @@ class Accelerate(unittest.TestCase):
         for _ in served:
             places.append(sampler.start_iter)
         self.assertEqual(places, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
-        self.assertEqual(sampler.epoch, 1)
+        # The last two are still to come. Whoever has them does not ask again.
+        self.assertEqual((sampler.epoch, sampler.start_iter), (0, 9))
+        sampler.set_epoch(1)
+        self.assertEqual((sampler.epoch, sampler.remaining), (1, 50))
+        for drop_last, workers in itertools.product((False, True), (0, 1)):
+            sampler = Distributed(range(52), 1, 0, read_ahead=2)
+            loader = DataLoader(range(52), 5, sampler=sampler,
+                                drop_last=drop_last, num_workers=workers)
+            for epoch in range(3):
+                self.assertEqual(len(list(loader)), 11 - drop_last)
+                self.assertEqual(sampler.epoch, epoch)
 
+    def test_a_queue(self):
+        """It meets the end as often as it holds batches then."""
+        def queue(served, count):
+            held = collections.deque(itertools.islice(served, count))
+            while held:
+                batch = held.popleft()
+                held.extend(itertools.islice(served, 1))
+                yield batch
+
+        for count, workers in itertools.product((1, 2, 3), (0, 1)):
+            for make, how in (
+                    (lambda: Distributed(range(22), 1, 0, read_ahead=count),
+                     lambda sampler: dict(sampler=sampler, batch_size=4)),
+                    (lambda: RoundRobin([10, 12], 4, 0, 1, stop="all",
+                                        read_ahead=count),
+                     lambda sampler: dict(batch_sampler=sampler))):
+                sampler, seen = make(), []
+                for batch in queue(iter(DataLoader(
+                        range(22), num_workers=workers, **how(sampler))),
+                        count):
+                    seen += batch
+                    left = make()
+                    left.load_state_dict(sampler.state_dict())
+                    rest = flat(left) if left.epoch == 0 else []
+                    self.assertEqual(sorted(seen + rest), list(range(22)))
+                self.assertEqual(sampler.epoch, 1)
 
     def test_the_trainers_own_way(self):
         """It skips by number: right without a state of ours."""
-        for processes in 1, 2:
+        for processes, counts_on in itertools.product((1, 2), (True, False)):
             def make():
                 return DataLoaderShard(DataLoader(range(60), 3, sampler=(
                     Distributed(range(60), 1, 0))), processes)
@@ -311,8 +376,8 @@ class Accelerate(unittest.TestCase):
             self.assertEqual(len({tuple(batch) for batch in whole}),
                              len(whole))
             for done in range(len(whole)):
-                self.assertEqual(list(trainer(make(), EPOCHS, done)),
-                                 whole[done:])
+                self.assertEqual(list(trainer(make(), EPOCHS, done,
+                                              counts_on)), whole[done:])
 
 
 @real("accelerate")

@@ -4,6 +4,7 @@ its content, and what is said where that cannot be; and what needs no torch."""
 import glob
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,15 @@ for wrong, word in ((lambda: Sampler(9, 0, 1, 0), "batch_size"),
         wrong()
     except ValueError as error:
         assert word in str(error), error
+    else:
+        raise AssertionError(word)
+for make, word in ((lambda: Sampler(9, 0, 1, weights=[1]), "weights"),
+                   (lambda: Mix([9], 0, 1, stream=3), "stream"),
+                   (lambda: Mix([9], 0, 1, shuffle="no"), "a str")):
+    try:
+        make()
+    except TypeError as error:
+        assert word in str(error) and "_describe" not in str(error), error
     else:
         raise AssertionError(word)
 try:
@@ -211,6 +221,17 @@ class Library(unittest.TestCase):
         library, = self.libraries()
         with open(library, "rb") as file:
             whole = file.read()
+        # Some linkers' have no table of sections, which is at the end.
+        bare = bytearray(whole)
+        bare[40:48], bare[58:62] = bytes(8), bytes(4)
+        bare32 = b"\x7fELF\1\1\1" + struct.pack(
+            "<21xI10x5H8I", 52, 32, 1, 0, 0, 0, 1, 0, 0, 0, 84, 84, 5, 0)
+        for made, said in ((bare, "36"), (bare[:len(bare) // 2], "cut short"),
+                           (bare32, "class"), (bare32[:-1], "cut short")):
+            name = os.path.join(self.folder, "bare.so")
+            with open(name, "wb") as file:
+                file.write(made)
+            self.assertIn(said, self.said(STATESAMPLER_LIBRARY=name))
         for size in 0, 64, 4096, len(whole) - 1:
             with open(library, "wb") as file:
                 file.write(whole[:size])
@@ -250,10 +271,13 @@ class Library(unittest.TestCase):
         for name in other, "/none.so":
             said = self.said(STATESAMPLER_LIBRARY=name)
             self.assertIn(f"ImportError: {name} is not what", said)
-        subprocess.run(["cc", "-shared", "-o", other, "-x", "c", "/dev/null"],
-                       check=True)
-        self.assertIn("ImportError: " + other,
-                      self.said(STATESAMPLER_LIBRARY=other))
+        # Another one, and an older one, which lacks what is newer.
+        for source in "", "unsigned long long statesampler_layout[4];":
+            os.unlink(other)
+            subprocess.run(["cc", "-shared", "-o", other, "-x", "c", "-"],
+                           check=True, input=source, text=True)
+            self.assertIn("ImportError: " + other,
+                          self.said(STATESAMPLER_LIBRARY=other))
         os.unlink(os.path.join(self.folder, "library.c"))
         self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
         os.unlink(os.path.join(self.folder, "statesampler.h"))

@@ -10,6 +10,7 @@ import itertools
 import os
 import tempfile
 import unittest
+import warnings
 
 from common import DataLoader, main, real
 from loader_lightning import Trainer, _PrefetchDataFetcher, inject
@@ -96,6 +97,70 @@ class Lightning(unittest.TestCase):
         next(iter(self.fetcher(DataLoader(range(N), 4, sampler=sampler))))
         self.assertEqual(sampler.start_iter, 1)
 
+    def test_a_state_of_another_shape(self):
+        """Lightning's own count of batches is that run's: one warning."""
+        def begun(world, size, state=None, way=self.fetcher):
+            sampler, served = make(world, size)
+            if state:
+                sampler.load_state_dict(state)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                for _ in range(2):
+                    for _ in itertools.islice(way(served), 2):
+                        pass
+            return sampler.state_dict(), [str(each.message) for each in said]
+
+        for make in (
+                lambda world, size: (lambda sampler: (sampler, DataLoader(
+                    range(N), size, sampler=sampler)))(
+                    Distributed(range(N), world, 0)),
+                lambda world, size: (lambda sampler: (sampler, DataLoader(
+                    range(N), batch_sampler=sampler)))(
+                    RoundRobin([N], size, 0, world))):
+            state, said = begun(2, 4)
+            self.assertEqual(said, [])
+            for world, size, count in (2, 4, 0), (4, 4, 1), (2, 3, 1):
+                said = begun(world, size, state)[1]
+                self.assertEqual(len(said), count)
+                for each in said:
+                    self.assertIn("other ranks or another batch size", each)
+            self.assertEqual(begun(4, 3, state, iter)[1], [])
+
+    def test_older_fetchers(self):
+        """Of pytorch_lightning to 1.9.5, and of Lightning 2.0.0 to 2.0.7."""
+        class DataFetcher:
+            prefetch_batches = 1
+
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                held = []
+                for batch in self.loader:
+                    held.append(batch)
+                    if len(held) > self.prefetch_batches:
+                        yield held.pop(0)
+                yield from held
+
+        class Unsized(DataFetcher):
+            _has_len = False
+
+        class Sized(DataFetcher):
+            _has_len = True
+
+            def __iter__(self):
+                yield from self.loader
+
+        Unsized.__name__ = Sized.__name__ = "_PrefetchDataFetcher"
+        Unsized.__bases__ = Sized.__bases__ = (type("Base", (), {
+            "__init__": DataFetcher.__init__, "prefetch_batches": 1,
+            "__iter__": DataFetcher.__iter__}),)
+        for kind in DataFetcher, Unsized, Sized:
+            sampler = Distributed(range(N), 1, 0, batch_size=4)
+            fetched = kind(DataLoader(range(N), 4, sampler=sampler))
+            for i, _ in enumerate(itertools.islice(fetched, 9)):
+                self.assertEqual(sampler.start_iter, i + 1)
+
     def test_every_batch(self):
         for make, injected in (flat, True), (flat, False), (mixed, False):
             whole = [self.fit(make, rank, 0, use_distributed_sampler=injected)
@@ -159,7 +224,7 @@ class Lightning(unittest.TestCase):
                 range(9), 1, 0):
             with self.assertRaisesRegex(TypeError, type(sampler).__name__):
                 RoundRobin(sampler, batch_size=2, drop_last=False)
-            with self.assertRaisesRegex(TypeError, "sampler"):
+            with self.assertRaisesRegex(TypeError, type(sampler).__name__):
                 RoundRobin(sampler=sampler, batch_size=2, drop_last=False)
 
 

@@ -145,7 +145,10 @@ class Parity(unittest.TestCase):
             ours = Ours(range(30), shuffle=False)
             self.assertEqual((ours.rank, ours.num_replicas), (2, 3))
             self.assertEqual(list(ours), list(range(2, 30, 3)))
-            self.assertEqual(Ours(range(30), num_replicas=5).rank, 2)
+            self.assertEqual(Ours(range(30), num_replicas=3).rank, 2)
+            # VISSL's second argument is a batch size.
+            with self.assertRaisesRegex(ValueError, "ranks found are 3"):
+                Ours(range(30), 5)
         with mock.patch.dict(os.environ, RANK="2"):
             with self.assertRaisesRegex(ValueError, "torchrun"):
                 Ours(range(30))
@@ -169,7 +172,8 @@ class Parity(unittest.TestCase):
             self.assertIn("should be an integer", said(
                 Ours, range(9), replicas, rank))
         with mock.patch.dict(os.environ, RANK="7", WORLD_SIZE="8"):
-            self.assertIn("Invalid rank 7", said(Ours, range(9), 5))
+            self.assertIn("Invalid rank 7", said(
+                Ours, range(9), 5, 7))
             self.assertIn("Invalid rank 8", said(Ours, range(9), None, 8))
             self.assertIn("num_replicas", said(Ours, range(9), "a"))
             self.assertIn("rank", said(Ours, range(9), None, "a"))
@@ -194,6 +198,11 @@ class Parity(unittest.TestCase):
                 ({"tail": "carry", "partition": "blocked"}, "INTERLEAVED")):
             self.assertIn(word, said(lambda: Ours(range(9), 1, 0, **wrong)))
         self.assertIn("a str", said(Ours, range(9), "1", 0))
+        for name in "shuffle", "drop_last", "replacement":
+            for wrong in "False", None, 2:
+                with self.assertRaisesRegex(TypeError, f"{name} .* a "
+                                            f"{type(wrong).__name__}"):
+                    Ours(range(9), 1, 0, **{name: wrong})
         # Torch's and numpy's integers are integers.
         for whole in torch.tensor, type("Index", (), {
                 "__init__": lambda self, value: setattr(self, "it", value),

@@ -2,6 +2,7 @@
 any worker and after a resume."""
 
 import copy
+import os
 import pickle
 import unittest
 
@@ -135,6 +136,16 @@ class SampleSeeds(unittest.TestCase):
                     double.begin(epoch)
                     self.assertEqual(list(served),
                                      [pure.sample_seed(5, epoch) >> 1])
+
+    def test_many(self):
+        """A process may hold few files, and any number of samplers."""
+        if not os.path.isdir("/proc/self/fd"):
+            self.skipTest("torch, files of a process: no /proc here")
+        before = len(os.listdir("/proc/self/fd"))
+        made = [make() for make in MAKERS for _ in range(50)]
+        made += copy.deepcopy(made) + pickle.loads(pickle.dumps(made))
+        self.assertEqual(len(made), 300)
+        self.assertLess(len(os.listdir("/proc/self/fd")), before + 50)
 
     def test_bad_arguments(self):
         for make in MAKERS:

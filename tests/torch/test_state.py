@@ -9,7 +9,7 @@ from itertools import islice
 from common import DataLoader, cases, main, raw, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import ConcatDataset
+from torch.utils.data import BatchSampler, ConcatDataset
 import unittest
 
 EPOCHS = 3
@@ -196,6 +196,19 @@ class States(unittest.TestCase):
                 sampler.begin(0)
                 del iterator, another
 
+    def test_a_look_at_the_last_batch(self):
+        """It was all of the epoch; what it takes, a state gives back."""
+        for workers in 0, 1:
+            sampler = Distributed(range(4), 1, 0)
+            loader = DataLoader(range(4), 4, sampler=sampler,
+                                num_workers=workers)
+            state = sampler.state_dict()
+            first = next(iter(loader))
+            self.assertNotEqual(next(iter(loader)), first)
+            self.assertEqual(sampler.epoch, 1)
+            sampler.load_state_dict(state)
+            self.assertEqual(list(loader), [first])
+
     def test_a_loop_without_a_batch(self):
         """It ends the epoch, also while its iterator is kept."""
         for workers in 0, 1:
@@ -207,6 +220,79 @@ class States(unittest.TestCase):
                 self.assertEqual((sampler.epoch, len(loader)), (epoch, 0))
                 kept.append(iter(loader))
                 self.assertEqual(list(kept[-1]), [])
+
+    def test_a_batch_sampler_that_fails(self):
+        """Before its first batch: this is no end."""
+        class Fails(BatchSampler):
+            def __iter__(self):
+                yield from (1 // 0 for _ in self.sampler)
+
+        sampler = Distributed(range(9), 1, 0)
+        with self.assertRaises(ZeroDivisionError):
+            next(iter(DataLoader(range(9), batch_sampler=Fails(
+                sampler, 4, False))))
+        self.assertEqual((sampler.epoch, sampler.remaining), (0, 9))
+
+    def test_a_batch_sampler_that_ends_before_its_sampler(self):
+        """What was left of the epoch then comes first after a resume."""
+        class Four(BatchSampler):
+            def __iter__(self):
+                return islice(super().__iter__(), 4)
+
+        for workers in 0, 1:
+            def make():
+                sampler = Distributed(range(22), 1, 0)
+                return sampler, DataLoader(
+                    range(22), batch_sampler=Four(sampler, 4, False),
+                    num_workers=workers)
+
+            stopped, loader = make()
+            first = [next(served) for served in [iter(loader)]
+                     for _ in range(4)]
+            sampler, loader = make()
+            sampler.load_state_dict(stopped.state_dict())
+            loops = [list(loader) for _ in range(3)]
+            self.assertEqual([len(loop) for loop in loops], [2, 4, 4])
+            self.assertEqual(sorted(sum(first + loops[0], [])),
+                             list(range(22)))
+            self.assertEqual(sampler.epoch, 3)
+
+    def test_a_loop_without_a_batch_of_another_batch_sampler(self):
+        """Which may have taken all indices before its first batch; then a
+        batch that fails is no end."""
+        class Mine(BatchSampler):
+            pass
+
+        class AtOnce(BatchSampler):
+            def __iter__(self):
+                taken = list(self.sampler)
+                yield from BatchSampler(taken, self.batch_size, True)
+
+        for kind in Mine, AtOnce:
+            for workers in 0, 1:
+                def make(n):
+                    sampler = Distributed(range(n), 1, 0)
+                    return sampler, DataLoader(
+                        range(n), num_workers=workers,
+                        batch_sampler=kind(sampler, 4, True))
+
+                sampler, loader = make(3)
+                for epoch in range(1, 4):
+                    self.assertEqual(list(loader), [])
+                    self.assertEqual(sampler.epoch, epoch)
+                stopped, loader = make(22)
+                served = iter(loader)
+                for _ in range(5):
+                    next(served)
+                    self.assertEqual(stopped.epoch, 0)
+                if kind is AtOnce:
+                    continue
+                state = stopped.state_dict()
+                sampler, loader = make(22)
+                sampler.load_state_dict(state)
+                self.assertEqual([len(list(loader)) for _ in range(3)],
+                                 [0, 5, 5])
+                self.assertEqual(sampler.epoch, 3)
 
     def test_load_in_a_loop(self):
         for sampler in (Distributed(range(50), 1, 0),
@@ -267,6 +353,58 @@ class States(unittest.TestCase):
                 self.assertEqual(raw(sampler.state_dict()), raw(state))
                 self.assertEqual(list(sampler), left)
                 self.assertEqual(sampler.epoch, 1)
+
+    def test_batches_after_another_batch_size(self):
+        """They are counted from the place that was loaded."""
+        for tail in "pad", "carry":
+            before = Distributed(range(40), 1, 0, tail=tail)
+            served = iter(before)
+            seen = [next(served) for _ in range(10)]
+            sampler = Distributed(range(40), 1, 0, batch_size=8, tail=tail)
+            sampler.load_state_dict(before.state_dict())
+            first = sampler.start_iter
+            self.assertEqual(first, 2)
+            left = list(islice(sampler, 30))
+            self.assertEqual(sorted(seen + left), list(range(40)))
+            for more in range(5):
+                state = sampler.state_dict(batches=first + more)
+                other = Distributed(range(40), 1, 0, batch_size=8, tail=tail)
+                other.load_state_dict(before.state_dict())
+                other.set_start_iter(first + more)
+                self.assertEqual(raw(other.state_dict()), raw(state))
+                self.assertEqual(other.start_iter, first + more)
+                if tail == "carry" or more < 4:
+                    count = max(30 - 8 * more, 0)
+                    self.assertEqual(list(islice(other, count)),
+                                     left[8 * more:])
+            if tail == "pad":
+                with self.assertRaisesRegex(ValueError, "at most 6"):
+                    sampler.state_dict(batches=7)
+                self.assertEqual(raw(sampler.state_dict(batches=0)),
+                                 raw(Distributed(range(40), 1, 0)
+                                     .state_dict()))
+            # Not so in another epoch, nor in this one from its start.
+            if tail == "pad":
+                sampler.load_state_dict(before.state_dict())
+                list(sampler)
+                sampler.set_start_iter(1)
+                self.assertEqual((sampler.epoch, sampler.remaining), (1, 32))
+            for epoch in 1, 0:
+                sampler.begin(0)
+                sampler.load_state_dict(before.state_dict())
+                sampler.set_epoch(1)
+                if epoch == 0:
+                    sampler.set_epoch(0)
+                start = sampler.start_iter
+                sampler.set_start_iter(start + 1)
+                self.assertEqual(sampler.start_iter, start + 1)
+                if tail == "pad":
+                    self.assertEqual(sampler.remaining, 32)
+            sampler.load_state_dict(before.state_dict())
+            sampler.begin(0)
+            sampler.set_start_iter(1)
+            self.assertEqual(list(islice(sampler, 3)),
+                             list(Distributed(range(40), 1, 0))[8:11])
 
     def test_set_start_iter_after_other_ranks(self):
         """No sooner than where these ranks began."""
