@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,13 +195,18 @@ static void end_epoch(run *r)
     const uint64_t epoch = feed_epoch(&r->feed) + 1;
     char words[128];
     const int exact = feed_end_epoch(&r->feed, words, sizeof words);
+    double held;
 
     tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
     agree(exact ? "" : words, 1);
-    if (r->config.test_model && r->text.held > 0 &&
-        epoch % (uint64_t)r->config.test_every_num_epoch == 0)
-        tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
-             run_held_out(r));
+    if (!r->config.test_model || r->text.held == 0 ||
+        epoch % (uint64_t)r->config.test_every_num_epoch != 0)
+        return;
+    held = run_held_out(r);
+    tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
+    agree(isnan(held) ? "a held-out loss is no number or above 2048: lower "
+                        "the learning rate"
+                      : "", 1);
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */

@@ -93,8 +93,11 @@ const char *run_step(run *r)
     }
     reduce_finish(&r->reduce);
     r->step++;
-    /* A scale that small has been halved in vain: the loss itself is no
-       number, and every step to come would be skipped. */
+    /* Losses are added up as they are: no other scale makes them numbers. */
+    if (isnan(reduce_mean_loss(&r->reduce)))
+        return "a loss is no number or above 2048: lower the learning rate";
+    /* A scale that small has been halved in vain: every step to come would be
+       skipped. */
     if (reduce_overflowed(&r->reduce) &&
         (!r->scaler.dynamic || scale < 1e-6))
         return "a gradient has overflowed: lower the learning rate";

@@ -101,8 +101,12 @@ fault 'the folder is not locked' main.c locked \
     's/fcntl(file, F_SETLK, &lock) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
     's/return sums\[1\] ?/return sums[1] < 0 ?/'
-fault 'every step is skipped, and nobody says so' run.c errors \
+fault 'every step is skipped, and nobody says so' run.c test_steps \
     's/ || scale < 1e-6)/)/'
+fault 'a step whose loss is no number is skipped' run.c errors \
+    's/isnan(reduce_mean_loss(&r->reduce))/0/'
+fault 'weights that are no good are saved' main.c errors \
+    's/agree(isnan(held)/agree(0/'
 fault 'a loss that is no number is logged as 0' reduce.c errors \
     's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
 fault 'a text is left out of a mix' feed.c errors \

@@ -233,6 +233,38 @@ static void step_of_reference(model *m, float *momentum, statesampler_mix *mix,
     }
 }
 
+/* Weights whose losses are small, but whose gradients fit at no scale: the
+   layernorms' inputs are all but 0, and the last product's weights are large.
+   The rate is 0, so that they stay. */
+static void never_fits(run *r)
+{
+    const model_tensor *tensors = r->model.tensors;
+    const char *wrong = "";
+    char words[128];
+    size_t t, i;
+    int step;
+
+    for (t = 0; t < r->model.num_tensors; t++) {
+        const int last = strcmp(tensors[t].name, "head.weight") == 0;
+        const float factor =
+            last ? 3000 : tensors[t].kind == MODEL_NORM ? 1 : 1e-6f;
+
+        for (i = 0; i < tensors[t].size; i++)
+            r->model.weights[tensors[t].offset + i] *= factor;
+    }
+    model_changed(&r->model);
+    r->config.optimizer.lr.curve.value = 0;
+    scaler_init(&r->scaler, 1, 0);
+    for (step = 0; step < 50 && !*wrong; step++) {
+        if (feed_step(&r->feed) == feed_steps(&r->feed))
+            feed_end_epoch(&r->feed, words, sizeof words);
+        wrong = run_step(r);
+    }
+    check(strcmp(wrong, "a gradient has overflowed: lower the learning rate")
+              == 0, *wrong ? wrong : "skipped for ever", step);
+    check(r->skipped > 30, "the scale was halved before", r->skipped);
+}
+
 static void sequential(const char *yaml)
 {
     static struct config_source source;
@@ -263,6 +295,7 @@ static void sequential(const char *yaml)
               "the same bits as a sequential training", step);
     }
     printf("note: 15 steps of %u weights\n", (unsigned)m.num_weights);
+    never_fits(&r);
 }
 
 int main(int argc, char **argv)
