@@ -6,7 +6,6 @@
 #include "manifest.h"
 #include "memory.h"
 
-#include <cblas.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -315,12 +314,12 @@ static const char *load_one(run *r, const char *name, int *other)
     }
     blas = *wrong ? NULL : manifest_find(&m, "blas");
     if (r->rank == 0 && blas &&
-        (strncmp(blas, openblas_get_corename(),
-                 strlen(openblas_get_corename())) != 0))
+        (strlen(r->blas) != strcspn(blas, "\n") ||
+         strncmp(blas, r->blas, strlen(r->blas)) != 0))
         fprintf(stderr,
                 "trainer: %s was saved with another kernel of OpenBLAS (%.*s, "
                 "here %s): from here on bits may differ\n",
-                name, (int)strcspn(blas, "\n"), blas, openblas_get_corename());
+                name, (int)strcspn(blas, "\n"), blas, r->blas);
     manifest_free(&m);
     return wrong;
 }

@@ -5,7 +5,6 @@
 #include "agree.h"
 #include "memory.h"
 
-#include <cblas.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +141,7 @@ void manifest_make(manifest *m, const run *r, const manifest_part *parts,
             r->scaler.unskipped);
     fprintf(to, "log_bytes %" PRIu64 "\nlog_hash %016" PRIx64 "\n",
             r->log_bytes, r->log_hash);
-    fprintf(to, "blas %s\nsampler ", openblas_get_corename());
+    fprintf(to, "blas %s\nsampler ", r->blas);
     for (i = 0; i < bytes; i++)
         fprintf(to, "%02x", (unsigned)state[i]);
     fprintf(to, "\nparts %d\n", r->world);

@@ -185,6 +185,9 @@ run_questions() {
         trainer_runs errors
     ask 'trainer: the second of two runs in one folder is refused' \
         trainer_runs locked
+    [ "$(uname -m)" != x86_64 ] ||
+        ask "trainer: several processors' kernels of OpenBLAS are named" \
+            trainer_runs kernels
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign

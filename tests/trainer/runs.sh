@@ -5,7 +5,7 @@
 # from the root of the repository. A question is a function below. LONG=1 asks
 # its long form (make trainer-long), KILLS is how many processes it kills.
 
-trainer=$1 yaml=$2
+trainer=$1 yaml=$PWD/$2
 shift 2
 export TRAINER="$trainer" RESTARTS=0
 unset TRAINER_TERMINAL
@@ -28,6 +28,17 @@ digest() { # PROCESSES KEY=VALUE...
     shift
     run "$processes" "$folder/fresh$runs" "$@" | sed -n 's/^digest //p'
     rm -rf "$folder/fresh$runs"
+}
+
+# Makes a program whose processes each begin with commands of their own.
+wrap() { # COMMANDS
+    cat >"$folder/wrapped" <<END
+#!/bin/sh
+rank=\$OMPI_COMM_WORLD_RANK
+$1
+exec "$PWD/$trainer" "\$@"
+END
+    chmod +x "$folder/wrapped"
 }
 
 noted=
@@ -314,12 +325,7 @@ parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    cat >"$folder/noting" <<END
-#!/bin/sh
-export OPENED=$folder/opened.\$OMPI_COMM_WORLD_RANK
-LD_PRELOAD=$folder/opened.so exec $trainer "\$@"
-END
-    chmod +x "$folder/noting"
+    wrap "export OPENED=$folder/opened.\$rank LD_PRELOAD=$folder/opened.so"
     opens part0 part1 part2
     opens 'part0 part2' 'part1 part2'
 }
@@ -328,7 +334,7 @@ END
 opens() { # PARTS...
     rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
     (
-        TRAINER=$folder/noting
+        TRAINER=$folder/wrapped
         run $# $dir $rule >"$folder/said"
     )
     rank=0
@@ -399,6 +405,18 @@ errors() {
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
+    mkdir "$folder/node0" "$folder/node1"
+    cp README.md LICENSE "$folder/node0"
+    sed 's/the/The/' README.md >"$folder/node1/README.md"
+    cp LICENSE "$folder/node1"
+    wrap "cd $folder/node\$rank"
+    TRAINER=$folder/wrapped
+    says 1 2 'the texts are not the same on all processes'
+    mv "$folder/node1/README.md" "$folder/node1/LICENSE"
+    says 1 2 'the texts are not the same on all processes' \
+        DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' \
+        DATA.TEST.DATA_PATHS='["LICENSE"]'
+    TRAINER=$trainer
     note "$sentences errors"
 }
 
@@ -432,6 +450,21 @@ locked() {
     kill -CONT $first
     wait $job || fail 'the first run'
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
+}
+
+# Kernels of OpenBLAS that round in different ways, which any x86 has.
+kernels() {
+    dir=$folder/kernels
+    wrap 'OPENBLAS_CORETYPE=$([ $rank = 1 ] && echo Nehalem || echo Prescott)
+export OPENBLAS_CORETYPE'
+    TRAINER=$folder/wrapped
+    run 3 $dir $short >"$folder/said"
+    TRAINER=$trainer
+    grep -q 'several kernels of OpenBLAS (Nehalem,Prescott)' \
+        "$folder/errors" || fail 'several kernels are not named'
+    run 2 $dir $short >"$folder/said"
+    grep -q 'another kernel of OpenBLAS (Nehalem,Prescott, here' \
+        "$folder/errors" || fail 'those of the save are not named'
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
