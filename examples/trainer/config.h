@@ -107,7 +107,7 @@ struct trainer_config {
         } sharded_ddp_setup;
         struct {
             bool use_grad_clip;
-            double norm_type;       /* > 0; INFINITY: the largest element */
+            double norm_type;       /* >= 1; INFINITY: the largest element */
             double max_norm;        /* > 0 */
         } grad_clip;
         struct {

@@ -138,6 +138,27 @@ static void larc_of_zeros(void)
     check(memcmp(was, weight, sizeof was) == 0, "LARC of zero gradients", 0);
 }
 
+/* Also where a power of the elements themselves is 0 or infinite. */
+static void norms(void)
+{
+    static const struct {
+        float values[2];
+        double power, norm;
+    } cases[] = {{{3, -4}, 2, 5}, {{-3, 4}, 1, 7}, {{3, -4}, INFINITY, 4},
+                 {{0.002f, 0.001f}, 1000, 0.002}, {{2000, -1}, 1000, 2000},
+                 {{2000, 2000}, 1000, 2000 * 1.0006933874625807},
+                 {{1e-30f, 0}, 2, 1e-30}, {{0, 0}, 3, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double norm =
+            optimizer_norm(cases[i].values, 2, cases[i].power);
+
+        check(fabs(norm - cases[i].norm) <= 1e-7 * cases[i].norm, "a norm",
+              norm);
+    }
+}
+
 static void adamw(void)
 {
     optimizer_rule rule = {.rate = 0.01, .decay = 0.1, .beta1 = 0.9,
@@ -308,6 +329,7 @@ int main(int argc, char **argv)
     sgd(0, 0);
     sgd(1, 1);
     larc_of_zeros();
+    norms();
     adamw();
     scale();
     sequential(argc > 1 ? argv[1] : "tests/trainer/small.yaml");
