@@ -467,6 +467,24 @@ export OPENBLAS_CORETYPE'
         "$folder/errors" || fail 'those of the save are not named'
 }
 
+# The demo says so when its run has ended before a process could be killed. A
+# copy, so that the pictures of the last one stay.
+demo() {
+    cat >"$folder/wrapped" <<END
+#!/bin/sh
+echo 'digest 0'
+END
+    chmod +x "$folder/wrapped"
+    mkdir "$folder/copy"
+    cp -r examples "$folder/copy"
+    (
+        cd "$folder/copy" || exit 1
+        TRAINER=$folder/wrapped sh examples/trainer/demo.sh
+    ) >"$folder/said" 2>&1 && fail 'the demo is content without a kill'
+    grep -q 'FAILED: no process was killed' "$folder/said" ||
+        fail 'the demo does not say that no process was killed'
+}
+
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
 # says how much.
 twice() {
