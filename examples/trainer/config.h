@@ -98,7 +98,7 @@ struct trainer_config {
         } amp_params;
         struct {
             bool use_activation_checkpointing;
-            int64_t num_activation_checkpointing_splits; /* 1 .. num_layers */
+            int64_t num_activation_checkpointing_splits; /* 2 .. num_layers */
         } activation_checkpointing;
         struct {
             bool use_sdp;           /* gradients are sharded too: ZeRO-2 */
@@ -207,7 +207,8 @@ bool config_override(struct trainer_config *config,
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes);
 
-/* Prints YAML that config_read reads back to the same, every key in it. */
+/* Prints YAML that config_read reads back to the same: every key but those of
+   another form of schedule. */
 void config_print(const struct trainer_config *config, FILE *to);
 
 /* Prints the value of one key, as it stands there. */

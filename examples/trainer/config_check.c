@@ -172,8 +172,29 @@ static bool check_composite(struct check *c)
     return true;
 }
 
+/* Keys of a form that is not the schedule's; but an argument may name another
+   form than the file, whose keys are then left alone. */
+static bool check_form(struct check *c)
+{
+    const bool renamed = place_of(c, LR "name")->argument != 0;
+    uint32_t i;
+
+    for (i = 0; i < config_key_count; i++) {
+        const struct config_place *place = &c->source->places[i];
+
+        if (place->line != 0 && (place->argument != 0 || !renamed) &&
+            !config_is_used(&config_key_table[i],
+                            c->config->optimizer.lr.curve.name))
+            return fail(c, config_key_table[i].path, "a schedule of this name "
+                        "(multistep, if none is given) has no use for it");
+    }
+    return true;
+}
+
 static bool check_schedule(struct check *c)
 {
+    if (!check_form(c))
+        return false;
     if (c->config->optimizer.lr.curve.name == CONFIG_COMPOSITE)
         return check_composite(c);
     if (c->config->optimizer.lr.schedulers.count > 0)

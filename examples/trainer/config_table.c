@@ -117,7 +117,9 @@ const struct config_key config_key_table[] = {
     INTEGER("MODEL.ACTIVATION_CHECKPOINTING."
             "NUM_ACTIVATION_CHECKPOINTING_SPLITS",
             model.activation_checkpointing.num_activation_checkpointing_splits,
-            0, 1, 256, "2", "segments of blocks; at most NUM_LAYERS"),
+            0, 2, 256, "2",
+            "segments of blocks, at most NUM_LAYERS; all but the last are "
+            "computed again"),
     BOOL("MODEL.SHARDED_DDP_SETUP.USE_SDP", model.sharded_ddp_setup.use_sdp, 0,
          "False",
          "ZeRO-2: gradients are sharded as well as the optimizer's state"),
@@ -353,10 +355,21 @@ bool config_curve_needs(int64_t form, const char *key)
         [CONFIG_COSINE] = " name start_value end_value ",
         [CONFIG_LINEAR] = " name start_value end_value ",
         [CONFIG_MULTISTEP] = " name values milestones ",
-        [CONFIG_STEPS] = " name values "
+        [CONFIG_STEPS] = " name values ",
+        [CONFIG_COMPOSITE] = " name "
     };
     char word[32];
 
     snprintf(word, sizeof word, " %s ", key);
     return strstr(needs[form], word) != NULL;
+}
+
+bool config_is_used(const struct config_key *key, int64_t form)
+{
+    const bool of_schedule = strncmp(key->path, LR, sizeof LR - 1) == 0;
+    const char *name = key->path + (of_schedule ? sizeof LR - 1 : 0);
+
+    return !of_schedule ||
+           !config_find_key(config_curve_table, config_curve_count, name) ||
+           config_curve_needs(form, name);
 }
