@@ -33,13 +33,29 @@ static const char usage[] =
 
 /* ---- What is asked for ---- */
 
+/* A file or a key with its value; told: how many came before. A file after a
+   key would overrule it. */
+static int take_argument(struct trainer_config *c,
+                         struct config_source *source, const char *argument,
+                         int told)
+{
+    if (strchr(argument, '='))
+        return config_override(c, source, argument);
+    if (told == 0)
+        return config_read(c, source, argument);
+    snprintf(source->error, sizeof source->error,
+             "%s: there is one file at most, and it comes before the keys",
+             argument);
+    return 0;
+}
+
 /* Process 0 reads the configuration and answers questions about it. Returns
    whether the run is to begin; otherwise *status is the exit status. */
 static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv, int *status)
 {
     static struct config_source source;
-    int i, print = 0, good;
+    int i, print = 0, told = 0, good;
 
     *status = 0;
     good = config_defaults(c, &source);
@@ -54,10 +70,8 @@ static int read_config(struct trainer_config *c, int world, int argc,
         }
         if (strcmp(argv[i], "--print-config") == 0)
             print = 1;
-        else if (strchr(argv[i], '='))
-            good = config_override(c, &source, argv[i]);
         else
-            good = config_read(c, &source, argv[i]);
+            good = take_argument(c, &source, argv[i], told++);
     }
     good = good && config_check(c, &source, print ? 0 : world);
     if (!good) {

@@ -377,6 +377,11 @@ errors() {
     dir=$folder/errors.d
     says 2 9 '9 processes are more than the 8 sequences'
     says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 2 2 'plain.yaml: there is one file at most' examples/trainer/plain.yaml
+    "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
+        fail 'a file after a key is taken'
+    grep -q 'and it comes before the keys' "$folder/said" ||
+        fail 'a file after a key is not named'
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
     says 1 3 'a sequence has 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
     says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
