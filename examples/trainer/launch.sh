@@ -25,7 +25,8 @@ if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 if [ -t 1 ]; then
-    export TRAINER_TERMINAL=1
+    TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
+    export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
 # mpirun leaves a folder behind when it is killed.
 TMPDIR=$(mktemp -d)

@@ -141,14 +141,17 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* mpirun gives every process a terminal of its own, so launch.sh says whether
-   there is a real one. */
-static int has_terminal(void)
+/* The columns of the terminal, 0 where there is none. mpirun gives every
+   process one of its own, so launch.sh says whether there is a real one. */
+static int terminal(void)
 {
-    return getenv("TRAINER_TERMINAL") != NULL;
+    const char *columns = getenv("TRAINER_TERMINAL");
+    const int given = columns ? atoi(columns) : 0;
+
+    return !columns ? 0 : given > 0 && given < 256 ? given : 80;
 }
 
-/* One line that moves. */
+/* One line that moves: one that is wider than the terminal would scroll. */
 static void show_bar(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
@@ -156,20 +159,23 @@ static void show_bar(const run *r, double started, uint64_t first)
     const uint64_t done =
         feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const double pace = (seconds() - started) / (double)(r->step - first);
-    char bar[21];
+    const int columns = terminal();
+    char bar[21], line[256];
     int i;
 
-    if (r->rank != 0 || !has_terminal())
+    if (r->rank != 0 || columns == 0)
         return;
     for (i = 0; i < 20; i++)
         bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
     bar[20] = 0;
-    printf("\r[%s] step %" PRIu64 " of %" PRIu64
-           "  loss %.4f  %.0f tokens/s  scale %g  skipped %" PRIu64
-           "  %.0f s left  ", bar, r->step, all, reduce_mean_loss(&r->reduce),
-           (double)(config_global_batch(&r->config) *
-                    r->config.model.trunk.context) / pace, r->scaler.scale,
-           r->skipped, (double)(all - done) * pace);
+    snprintf(line, sizeof line, "[%s] step %" PRIu64 " of %" PRIu64
+             "  loss %.4f  %.0f s left  %.0f tokens/s  skipped %" PRIu64
+             "  scale %g", bar, r->step, all, reduce_mean_loss(&r->reduce),
+             (double)(all - done) * pace,
+             (double)(config_global_batch(&r->config) *
+                      r->config.model.trunk.context) / pace, r->skipped,
+             r->scaler.scale);
+    printf("\r%-*.*s", columns - 1, columns - 1, line);
     fflush(stdout);
 }
 
@@ -184,7 +190,7 @@ static void tell(run *r, int shown, const char *format, ...)
     va_end(list);
     run_log(r, line);
     if (shown && r->rank == 0)
-        printf("%s%s\n", has_terminal() ? "\n" : "", line);
+        printf("%s%s\n", terminal() ? "\n" : "", line);
     fflush(stdout);
 }
 
@@ -198,7 +204,7 @@ static void take_step(run *r, double started, uint64_t first)
         agree(wrong, 1);
     show_bar(r, started, first);
     if (r->step % (uint64_t)r->config.log_frequency == 0)
-        tell(r, !has_terminal(),
+        tell(r, !terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
              r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
              r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
@@ -295,7 +301,7 @@ static void report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", has_terminal() ? "\n" : "");
+        printf("%skilobytes", terminal() ? "\n" : "");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {

@@ -188,6 +188,8 @@ run_questions() {
     [ "$(uname -m)" != x86_64 ] ||
         ask "trainer: several processors' kernels of OpenBLAS are named" \
             trainer_runs kernels
+    ask 'trainer: the line that moves is as wide as the terminal' \
+        trainer_runs bar
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \

@@ -472,6 +472,15 @@ export OPENBLAS_CORETYPE'
         "$folder/errors" || fail 'those of the save are not named'
 }
 
+# The line that moves has a column less than the terminal, or it would scroll.
+bar() {
+    TRAINER_TERMINAL=60 run 1 "$folder/bar" $short >"$folder/said"
+    tr '\r' '\n' <"$folder/said" | grep '^\[.* loss ' >"$folder/bars"
+    [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
+    awk 'length($0) != 59' "$folder/bars" >"$folder/errors"
+    [ ! -s "$folder/errors" ] || fail 'a line of another width'
+}
+
 # The demo says so when its run has ended before a process could be killed. A
 # copy, so that the pictures of the last one stay.
 demo() {
