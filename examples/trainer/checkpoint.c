@@ -138,7 +138,8 @@ static const char *commit(const run *r, const char *folder, const char *name)
 
 const char *checkpoint_save(run *r)
 {
-    const char *dir = r->config.checkpoint.dir, *wrong = "";
+    const char *dir = r->config.checkpoint.dir;
+    const char *wrong = text_check(&r->text);
     char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
     manifest_part mine, *parts = memory_borrow((size_t)r->world, sizeof *parts);
     unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
@@ -146,7 +147,7 @@ const char *checkpoint_save(run *r)
     snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
     snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
-    if (r->rank == 0) {
+    if (r->rank == 0 && !*wrong) {
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
             wrong = cannot("make the folder", folder);

@@ -190,6 +190,8 @@ run_questions() {
             trainer_runs kernels
     ask 'trainer: the line that moves is as wide as the terminal' \
         trainer_runs bar
+    ask 'trainer: a text that is changed during the run is named' \
+        trainer_runs changed
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \

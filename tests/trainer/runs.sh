@@ -472,6 +472,29 @@ export OPENBLAS_CORETYPE'
         "$folder/errors" || fail 'those of the save are not named'
 }
 
+# A text that is changed in place, or cut, while a run goes on.
+changed() {
+    for change in "printf x | dd conv=notrunc of=$folder/text" \
+        "dd of=$folder/text count=0"; do
+        cp README.md "$folder/text"
+        dir=$folder/changed
+        rm -rf $dir
+        run 2 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
+            OPTIMIZER.num_epochs=200 >"$folder/said" &
+        job=$!
+        # Ends: the run writes its log or ends.
+        while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+            sleep 0.02
+        done
+        eval "$change" 2>/dev/null
+        wait $job
+        [ $? = 1 ] || fail "$change: not an error"
+        grep -q '^trainer: .*text .*was c[a-z]* ' "$folder/errors" ||
+            fail "$change: not named"
+        ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
+    done
+}
+
 # The line that moves has a column less than the terminal, or it would scroll.
 bar() {
     TRAINER_TERMINAL=60 run 1 "$folder/bar" $short >"$folder/said"
@@ -479,6 +502,7 @@ bar() {
     [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
     awk 'length($0) != 59' "$folder/bars" >"$folder/errors"
     [ ! -s "$folder/errors" ] || fail 'a line of another width'
+    unset TRAINER_TERMINAL
 }
 
 # The demo says so when its run has ended before a process could be killed. A
