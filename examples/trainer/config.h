@@ -26,6 +26,7 @@ enum {
     CONFIG_LIST = 16,         /* most items of a list of numbers */
     CONFIG_FILES = 32,        /* most items of a list of strings */
     CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
+    CONFIG_BATCH = 4095,      /* most sequences of a step: reduce.h has why */
     CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
     CONFIG_ERROR = 1536,      /* bytes of an error, with the 0 at its end */
     CONFIG_KEYS = 96          /* at least the number of keys of the table */

@@ -31,6 +31,8 @@ fi
 # mpirun leaves a folder behind when it is killed.
 TMPDIR=$(mktemp -d)
 export TMPDIR
+# What the caller's standard input holds is its own.
+[ "$1" = /dev/stdin ] || exec </dev/null
 trap 'rm -rf "$TMPDIR"' EXIT
 
 while :; do

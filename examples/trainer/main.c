@@ -100,6 +100,19 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
+/* Makes a folder and those that it is in, where they are not there. */
+static void make_folders(const char *path)
+{
+    char part[CONFIG_STRING] = "";
+    size_t i;
+
+    for (i = 0; path[i]; i++) {
+        part[i] = path[i];
+        if (path[i + 1] == '/' || !path[i + 1])
+            mkdir(part, 0777); /* if it fails, opening the log says why */
+    }
+}
+
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
    DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
 static const char *open_log(run *r)
@@ -111,15 +124,16 @@ static const char *open_log(run *r)
 
     if (r->rank != 0)
         return "";
-    mkdir(r->config.checkpoint.dir, 0777);
+    make_folders(r->config.checkpoint.dir);
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
     file = open(path, O_RDWR | O_CREAT, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
                  ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,
-                        file < 0 ? strerror(errno)
-                                 : "another run is at work there");
+                        file >= 0 && (errno == EAGAIN || errno == EACCES)
+                            ? "another run is at work there"
+                            : strerror(errno));
     for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
         byte = (char)got;
         hash = text_hash(hash, &byte, 1);

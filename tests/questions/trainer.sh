@@ -192,6 +192,8 @@ run_questions() {
         trainer_runs bar
     ask 'trainer: a text that is changed during the run is named' \
         trainer_runs changed
+    ask "trainer: launch.sh leaves its caller's input alone" \
+        trainer_runs input
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \

@@ -422,6 +422,12 @@ errors() {
         DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' \
         DATA.TEST.DATA_PATHS='["LICENSE"]'
     TRAINER=$trainer
+    # No other failure of a lock is another run's.
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
+    TRAINER=$folder/wrapped
+    says 1 1 'log.txt: No locks available'
+    TRAINER=$trainer
     note "$sentences errors"
 }
 
@@ -495,9 +501,21 @@ changed() {
     done
 }
 
+# launch.sh takes what stands on its standard input as a file only.
+input() {
+    left=$(echo left | {
+        run 1 "$folder/input" OPTIMIZER.use_lark=True >"$folder/said"
+        cat
+    })
+    [ "$left" = left ] || fail 'the standard input is gone'
+    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
+        <"$yaml" >"$folder/said" 2>"$folder/errors"
+    grep -q '^LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+}
+
 # The line that moves has a column less than the terminal, or it would scroll.
 bar() {
-    TRAINER_TERMINAL=60 run 1 "$folder/bar" $short >"$folder/said"
+    TRAINER_TERMINAL=60 run 1 "$folder/new/folder" $short >"$folder/said"
     tr '\r' '\n' <"$folder/said" | grep '^\[.* loss ' >"$folder/bars"
     [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
     awk 'length($0) != 59' "$folder/bars" >"$folder/errors"
