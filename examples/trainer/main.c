@@ -162,7 +162,7 @@ static int terminal(void)
     const char *columns = getenv("TRAINER_TERMINAL");
     const int given = columns ? atoi(columns) : 0;
 
-    return !columns ? 0 : given > 0 && given < 256 ? given : 80;
+    return !columns ? 0 : given > 0 ? given : 80;
 }
 
 /* One line that moves: one that is wider than the terminal would scroll. */
