@@ -283,7 +283,8 @@ static void never_fits(run *r)
     }
     check(strcmp(wrong, "a gradient has overflowed: lower the learning rate")
               == 0, *wrong ? wrong : "skipped for ever", step);
-    check(r->skipped > 30, "the scale was halved before", r->skipped);
+    check(r->skipped > 30, "the scale was halved before",
+          (double)r->skipped);
 }
 
 static void sequential(const char *yaml)
