@@ -434,18 +434,26 @@ locked() {
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
-# says how much.
+# says how much. The learning rate begins the epoch again as well.
 twice() {
     rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
-        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5
+        OPTIMIZER.param_schedulers.lr.name=linear
+        OPTIMIZER.param_schedulers.lr.update_interval=step'
     dir=$folder/twice
     run 2 $dir $rule >"$folder/said"
+    rates >"$folder/rates"
     rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
         $dir/step-00000000001[05]
     run 3 $dir $rule >"$folder/said"
     grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+    rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
+}
+
+rates() {
+    sed -n 's/^step .* rate //p' $dir/log.txt
 }
 
 for question; do
