@@ -268,6 +268,11 @@ const struct config_key *config_find_key(const struct config_key *table,
     return NULL;
 }
 
+const char *config_key_path(uint32_t i)
+{
+    return i < config_key_count ? config_key_table[i].path : NULL;
+}
+
 uint32_t config_key_number(const char *path)
 {
     const struct config_key *key =

@@ -265,12 +265,18 @@ foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
     refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'another texts' DATA.TEST.DATA_PATHS='["LICENSE"]'
     refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
         MODEL.TRUNK.GPT.MLP_DIM=96
     refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
     refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
     refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
     refused 'another opt_level' $o1
+    # What else decides the weights, and the log.
+    for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
+        MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
+        refused "another ${key%%=*}: .*, here ${key#*=}" "$key"
+    done
     # What decides which sequences are in a step.
     refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
     refused 'another global_batch: 2 x 4, here 4 x 2' \
