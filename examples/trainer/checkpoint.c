@@ -340,6 +340,10 @@ const char *checkpoint_load(run *r, char name[64])
         memcpy(before, name, 64);
         if (!name[0])
             break;
+        if (!r->config.checkpoint.auto_resume)
+            return complain("%s has %s of an earlier run: "
+                            "CHECKPOINT.AUTO_RESUME=False wants another DIR",
+                            dir, name);
         found++;
         if (skip-- > 0)
             continue;

@@ -213,7 +213,7 @@ const struct config_key config_key_table[] = {
     TEXT("CHECKPOINT.DIR", checkpoint.dir, "\".\"",
          "folder of the checkpoints and the log"),
     BOOL("CHECKPOINT.AUTO_RESUME", checkpoint.auto_resume, 0, "True",
-         "go on from a checkpoint in DIR"),
+         "go on from a checkpoint in DIR; else DIR must have none"),
     INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY", checkpoint.checkpoint_frequency,
             0, 1, 1e6, "1", "epochs between two checkpoints"),
     INTEGER("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",

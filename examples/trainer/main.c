@@ -242,8 +242,7 @@ static void resume(run *r)
 {
     char name[64] = "";
 
-    if (r->config.checkpoint.auto_resume)
-        agree(checkpoint_load(r, name), 1);
+    agree(checkpoint_load(r, name), 1);
     agree(open_log(r), 1);
     if (!name[0])
         return;

@@ -179,6 +179,8 @@ run_questions() {
         trainer_runs elsewhere
     ask 'trainer: SIGKILL, also in mid-save, each time on other processes' \
         trainer_runs kills
+    ask 'trainer: after a death it goes on from the newest checkpoint' \
+        trainer_runs again
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \

@@ -288,6 +288,8 @@ foreign() {
         STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
         refused "another ${key%%=*}: .*, here .*" "$key"
     done
+    refused 'foreign has step-.*32 of an earlier run' \
+        CHECKPOINT.AUTO_RESUME=False
     sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
     cmp "$folder/was.yaml" "$folder/is.yaml" ||
@@ -437,6 +439,36 @@ locked() {
     kill -CONT $first
     wait $job || fail 'the first run'
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
+}
+
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to. The first start is killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+$trainer "\$@" &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
