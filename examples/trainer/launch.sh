@@ -32,12 +32,16 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
+on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@"
+    mpirun -q -np "$processes" "$trainer" "$@" $on
     status=$?
     # 1 and 2 are the trainer's own errors: they would come again.
     [ $status -gt 2 ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
+    # Wherever the first start began, what it has done since is not lost.
+    on='CHECKPOINT.AUTO_RESUME=True
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
     echo "launch.sh: a process died (status $status): on with $processes" >&2
 done
