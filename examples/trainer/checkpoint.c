@@ -306,6 +306,10 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
+        wrong = agree_on(r->rank == 0 && !manifest_fits(&m, r->log)
+                             ? "log.txt does not begin as it says"
+                             : "");
+    if (!*wrong)
         wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
@@ -353,7 +357,7 @@ const char *checkpoint_load(run *r, char name[64])
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
-            fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
+            fprintf(stderr, "trainer: %s/%s is passed over: %s\n", dir, name,
                     wrong);
     }
     return found == 0 ? ""

@@ -113,6 +113,20 @@ const char *manifest_match(const manifest *m, const run *r)
     return words;
 }
 
+int manifest_fits(const manifest *m, FILE *log)
+{
+    uint64_t left = number(m, "log_bytes", 10), hash = TEXT_HASH;
+    char byte;
+    int got;
+
+    rewind(log);
+    for (; left > 0 && (got = getc(log)) != EOF; left--) {
+        byte = (char)got;
+        hash = text_hash(hash, &byte, 1);
+    }
+    return left == 0 && hash == number(m, "log_hash", 16);
+}
+
 /* ---- Making and reading ---- */
 
 /* The configuration as YAML, each line after the word config. */

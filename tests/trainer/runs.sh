@@ -246,12 +246,12 @@ damaged() {
     printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" 'a byte of a part is changed'
-    grep -q 'step-000000000032 is damaged: part1 is' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: part1 is' "$folder/errors" ||
         fail 'the part is not named'
     sed -i 's/^step 32/step 33/' $newest/manifest
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
         'the manifest is changed'
-    grep -q 'step-000000000032 is damaged: its manifest' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
     for part in $dir/step-*/part0; do
         : >$part
@@ -402,13 +402,20 @@ errors() {
     dir=$folder/a_file
     : >$dir
     says 1 3 'a_file/log.txt: Not a directory'
+    dir=$folder/of_others
+    mkdir $dir
+    echo 'my own' | tee "$folder/own" >$dir/log.txt
+    says 1 3 "of_others/log.txt is not the trainer's"
+    ln -sf "$folder/own" $dir/log.txt
+    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     dir=$folder/in_the_way
     mkdir -p $dir/.step.tmp/folder
     says 1 3 'cannot make the folder .*/.step.tmp: File exists'
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
-    note "14 errors"
+    note "16 errors"
 }
 
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
