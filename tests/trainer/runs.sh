@@ -253,6 +253,17 @@ damaged() {
         'the manifest is changed'
     grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
+    # From an older one, and killed before the next was saved.
+    refused 'has only 5 checkpoints, and number 6 is asked for' \
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=6
+    bytes=$(sed -n 's/^log_bytes //p' $dir/step-000000000020/manifest)
+    truncate -s $bytes $dir/log.txt
+    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
+        'the log is cut'
+    grep -q 'step-000000000030 is passed over: log.txt' "$folder/errors" ||
+        fail 'the log is not named'
+    grep -q 'goes on from step-000000000020' "$folder/errors" ||
+        fail 'it did not go on from the one that the log has'
     for part in $dir/step-*/part0; do
         : >$part
     done
