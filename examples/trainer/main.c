@@ -253,6 +253,7 @@ static void train(run *r)
 static void resume(run *r)
 {
     char name[64] = "";
+    uint64_t again;
 
     agree(open_log(r), 1);
     agree(checkpoint_load(r, name), 1);
@@ -267,13 +268,11 @@ static void resume(run *r)
         feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
         return;
+    again = feed_restart_epoch(&r->feed);
     if (r->rank == 0)
         fprintf(stderr,
                 "trainer: without the stateful sampler this epoch begins "
-                "again: %" PRId64 " sequences are seen twice\n",
-                (int64_t)feed_step(&r->feed) *
-                    config_global_batch(&r->config));
-    feed_restart_epoch(&r->feed);
+                "again: %" PRIu64 " sequences are seen twice\n", again);
 }
 
 /* The memory of each process, and the digest. */

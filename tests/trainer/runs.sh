@@ -506,6 +506,26 @@ twice() {
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
     rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
+    # The third step has 5 sequences of 8, as 13 are padded to 14; of an epoch
+    # with restarts the first text's 8 have come twice.
+    twice_in 21 3 DATA.TRAIN.DATA_LIMIT=13
+    twice_in 29 4 DATA.TRAIN.DATA_LIMIT=13 STATESAMPLER.STOP=restart \
+        STATESAMPLER.WEIGHTS='[3,1]'
+}
+
+# A run that is killed after that step says how many are seen twice.
+twice_in() { # SEQUENCES STEP KEY=VALUE...
+    want=$1 step=$2
+    shift 2
+    rm -rf $dir
+    run 2 $dir $rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=$step \
+        "$@" >"$folder/said"
+    for saved in $dir/step-*; do
+        [ $saved = $dir/step-$(printf %012d $step) ] || rm -rf $saved
+    done
+    run 3 $dir $rule "$@" >"$folder/said"
+    grep -q "begins again: $want sequences" "$folder/errors" ||
+        fail "not $want seen twice"
 }
 
 rates() {
