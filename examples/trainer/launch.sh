@@ -32,12 +32,23 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
+# A signal to this script is one to mpirun, which ends its processes. What runs
+# behind a script reads /dev/null, unless it is told of another number.
+stopped=
+trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP
+exec 3<&0
+
 on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@" $on
+    mpirun -q -np "$processes" "$trainer" "$@" $on <&3 &
+    [ -z "$stopped" ] || kill -TERM $! # it came just before
+    wait $!
     status=$?
+    # A signal ends the wait before mpirun has ended.
+    while kill -0 $! 2>/dev/null; do wait $!; done
     # 1 and 2 are the trainer's own errors: they would come again.
-    [ $status -gt 2 ] && [ "$restarts" -gt 0 ] || exit $status
+    [ $status -gt 2 ] && [ -z "$stopped" ] && [ "$restarts" -gt 0 ] ||
+        exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
     # Wherever the first start began, what it has done since is not lost.

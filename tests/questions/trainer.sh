@@ -181,6 +181,7 @@ run_questions() {
         trainer_runs kills
     ask 'trainer: after a death it goes on from the newest checkpoint' \
         trainer_runs again
+    ask 'trainer: SIGTERM to launch.sh ends all of it' trainer_runs stopped
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \

@@ -489,6 +489,29 @@ END
         fail 'it did not go on from the newest checkpoint'
 }
 
+# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
+# folder stays, and there is no other start.
+stopped() {
+    dir=$folder/stopped
+    mkdir "$folder/tmp"
+    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
+        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
+        >"$folder/said" 2>"$folder/errors" &
+    job=$!
+    # Ends: the run writes its first step or ends.
+    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+        sleep 0.02
+    done
+    kill -TERM $job
+    wait $job
+    got=$?
+    [ $got = 143 ] || fail "status $got"
+    sleep 0.5
+    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
+}
+
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
 # says how much. The learning rate begins the epoch again as well.
 twice() {
