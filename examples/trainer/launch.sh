@@ -5,9 +5,23 @@
 # RESTARTS (3) is how often at most. TRAINER is the program (build/trainer).
 
 processes=$1
-shift
 restarts=${RESTARTS:-3}
 trainer=${TRAINER:-build/trainer/trainer}
+
+case $processes in
+'' | 0* | *[!0-9]*)
+    echo "launch.sh: '$processes' is no number of processes:" \
+        'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
+    exit 2 ;;
+esac
+for program in mpirun "$trainer"; do
+    command -v "$program" >/dev/null || {
+        echo "launch.sh: $program is not here: make deps; make trainer;" \
+            'and this from the root of the repository' >&2
+        exit 2
+    }
+done
+shift
 
 # One thread in OpenBLAS, or bits would differ; more processes than cores, and
 # processes that wait without keeping a core busy.

@@ -426,7 +426,26 @@ errors() {
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
-    note "16 errors"
+    unlaunched '.* is no number of processes: .*'
+    unlaunched "'plain.yaml' is no number .*" plain.yaml
+    unlaunched "'0' is no number .*" 0 "$yaml"
+    (
+        TRAINER=build/none
+        unlaunched 'build/none is not here: .*' 2 "$yaml"
+    ) || exit 1
+    note "20 errors"
+}
+
+# launch.sh starts nothing.
+unlaunched() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
+    got=$?
+    [ $got = 2 ] || fail "$sentence: status $got, not 2"
+    grep -qx "launch.sh: $sentence" "$folder/errors" ||
+        fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
 }
 
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
