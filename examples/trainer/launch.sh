@@ -15,8 +15,8 @@ case $processes in
     exit 2 ;;
 esac
 for program in mpirun "$trainer"; do
-    command -v "$program" >/dev/null || {
-        echo "launch.sh: $program is not here: make deps; make trainer;" \
+    found=$(command -v "$program") && [ -f "$found" ] && [ -x "$found" ] || {
+        echo "launch.sh: $program is no program here: make deps; make trainer;" \
             'and this from the root of the repository' >&2
         exit 2
     }

@@ -429,11 +429,11 @@ errors() {
     unlaunched '.* is no number of processes: .*'
     unlaunched "'plain.yaml' is no number .*" plain.yaml
     unlaunched "'0' is no number .*" 0 "$yaml"
-    (
-        TRAINER=build/none
-        unlaunched 'build/none is not here: .*' 2 "$yaml"
-    ) || exit 1
-    note "20 errors"
+    for TRAINER in build/none ./README.md; do
+        unlaunched "$TRAINER is no program here: .*" 2 "$yaml"
+    done
+    TRAINER=$trainer
+    note "21 errors"
 }
 
 # launch.sh starts nothing.
