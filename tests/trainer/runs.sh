@@ -548,9 +548,8 @@ twice() {
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
     rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
-    # The third step has 5 sequences of 8, as 13 are padded to 14; of an epoch
-    # with restarts the first text's 8 have come twice.
-    twice_in 21 3 DATA.TRAIN.DATA_LIMIT=13
+    # The first text's 13 are padded to 14, in steps of 8 and 6, and begin
+    # again; the second's first step is the fourth.
     twice_in 29 4 DATA.TRAIN.DATA_LIMIT=13 STATESAMPLER.STOP=restart \
         STATESAMPLER.WEIGHTS='[3,1]'
 }
