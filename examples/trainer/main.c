@@ -85,9 +85,6 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
-/* The first line of every log, so that it is known. */
-static const char log_begin[] = "a log of the trainer";
-
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
    DIR/log.txt, which is opened. */
 static const char *open_log(run *r)
@@ -109,6 +106,9 @@ static const char *open_log(run *r)
                                  : "another run is at work there");
     return "";
 }
+
+/* The first line of every log, so that it is known. */
+static const char log_begin[] = "a log of the trainer";
 
 /* Cuts the log back to what it was at the checkpoint, if there is one. What is
    there otherwise must be an earlier run's: whoever else has a log.txt in DIR

@@ -181,12 +181,13 @@ run_questions() {
         trainer_runs kills
     ask 'trainer: after a death it goes on from the newest checkpoint' \
         trainer_runs again
-    ask 'trainer: SIGTERM to launch.sh ends all of it' trainer_runs stopped
+    ask 'trainer: SIGTERM to launch.sh ends all of it; what it refuses' \
+        trainer_runs stopped unlaunched
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \
         trainer_runs errors
-    ask 'trainer: the second of two runs in one folder is refused' \
+    ask "trainer: the second of two runs, and another's log, are refused" \
         trainer_runs locked
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \

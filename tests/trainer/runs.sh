@@ -236,6 +236,81 @@ kill_one() {
     fi
 }
 
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to. The first start is killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+$trainer "\$@" &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
+}
+
+# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
+# folder stays, and there is no other start.
+stopped() {
+    dir=$folder/stopped
+    mkdir "$folder/tmp"
+    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
+        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
+        >"$folder/said" 2>"$folder/errors" &
+    job=$!
+    # Ends: the run writes its first step or ends.
+    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+        sleep 0.02
+    done
+    kill -TERM $job
+    wait $job
+    got=$?
+    [ $got = 143 ] || fail "status $got"
+    sleep 0.5
+    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
+}
+
+# What launch.sh refuses before it starts anything.
+unlaunched() {
+    starts_nothing '.* is no number of processes: .*'
+    starts_nothing "'plain.yaml' is no number .*" plain.yaml
+    starts_nothing "'0' is no number .*" 0 "$yaml"
+    for TRAINER in build/none ./README.md; do
+        starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
+    done
+    TRAINER=$trainer
+}
+
+starts_nothing() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
+    got=$?
+    [ $got = 2 ] || fail "$sentence: status $got, not 2"
+    grep -qx "launch.sh: $sentence" "$folder/errors" ||
+        fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
 # A damaged checkpoint is named and the one before is taken; with none left
 # there is no fresh start.
 damaged() {
@@ -413,39 +488,13 @@ errors() {
     dir=$folder/a_file
     : >$dir
     says 1 3 'a_file/log.txt: Not a directory'
-    dir=$folder/of_others
-    mkdir $dir
-    echo 'my own' | tee "$folder/own" >$dir/log.txt
-    says 1 3 "of_others/log.txt is not the trainer's"
-    ln -sf "$folder/own" $dir/log.txt
-    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
-    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     dir=$folder/in_the_way
     mkdir -p $dir/.step.tmp/folder
     says 1 3 'cannot make the folder .*/.step.tmp: File exists'
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
-    unlaunched '.* is no number of processes: .*'
-    unlaunched "'plain.yaml' is no number .*" plain.yaml
-    unlaunched "'0' is no number .*" 0 "$yaml"
-    for TRAINER in build/none ./README.md; do
-        unlaunched "$TRAINER is no program here: .*" 2 "$yaml"
-    done
-    TRAINER=$trainer
-    note "21 errors"
-}
-
-# launch.sh starts nothing.
-unlaunched() { # SENTENCE ARGUMENT...
-    sentence=$1
-    shift
-    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
-    got=$?
-    [ $got = 2 ] || fail "$sentence: status $got, not 2"
-    grep -qx "launch.sh: $sentence" "$folder/errors" ||
-        fail "it does not say: $sentence"
-    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+    note "14 errors"
 }
 
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
@@ -458,8 +507,16 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
     [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
 }
 
+# A folder with a log of somebody else is refused, and the log stays.
 # The second of two runs in one folder is refused; the first does not notice.
 locked() {
+    dir=$folder/of_others
+    mkdir $dir
+    echo 'my own' | tee "$folder/own" >$dir/log.txt
+    says 1 3 "of_others/log.txt is not the trainer's"
+    ln -sf "$folder/own" $dir/log.txt
+    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     rule=OPTIMIZER.num_epochs=3
     plain=$(digest 1 $rule)
     dir=$folder/locked
@@ -476,59 +533,6 @@ locked() {
     kill -CONT $first
     wait $job || fail 'the first run'
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
-}
-
-# After a death launch.sh goes on from the newest checkpoint, also where the
-# first start was told not to. The first start is killed after step 10.
-again() {
-    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
-    plain=$(digest 1 $rule)
-    cat >"$folder/dies" <<END
-#!/bin/sh
-[ ! -e $folder/saved ] || exec $trainer "\$@"
-$trainer "\$@" &
-# Ends: the step comes, or the trainer ends.
-while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
-    sleep 0.02
-done
-kill -KILL \$!
-wait
-ls $dir | grep ^step >$folder/saved
-kill -KILL \$\$
-END
-    chmod +x "$folder/dies"
-    got=$(
-        RESTARTS=1 TRAINER=$folder/dies
-        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
-            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
-            sed -n 's/^digest //p'
-    )
-    same "$plain" "$got" 'after a death'
-    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
-        fail 'it did not go on from the newest checkpoint'
-}
-
-# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
-# folder stays, and there is no other start.
-stopped() {
-    dir=$folder/stopped
-    mkdir "$folder/tmp"
-    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
-        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
-        >"$folder/said" 2>"$folder/errors" &
-    job=$!
-    # Ends: the run writes its first step or ends.
-    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
-        sleep 0.02
-    done
-    kill -TERM $job
-    wait $job
-    got=$?
-    [ $got = 143 ] || fail "status $got"
-    sleep 0.5
-    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
-    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
-    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
