@@ -99,6 +99,10 @@ fault 'the log is not cut back' main.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' main.c locked \
     's/fcntl(file, F_SETLK, &lock) != 0/0/'
+fault 'the rate counts steps of an epoch twice' run.c twice \
+    's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
+fault 'a checkpoint is taken that the log does not know' checkpoint.c damaged \
+    's/!manifest_fits(&m, r->log)/0/'
 fault 'a log of somebody else is emptied' main.c locked \
     's/strcmp(begin, log_begin) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
