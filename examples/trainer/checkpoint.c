@@ -306,6 +306,10 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
+        wrong = agree_on(r->rank == 0 && !manifest_fits(&m, r->log)
+                             ? "log.txt does not begin as it says"
+                             : "");
+    if (!*wrong)
         wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
@@ -327,10 +331,12 @@ static const char *load_one(run *r, const char *name, int *other)
 
 const char *checkpoint_load(run *r, char name[64])
 {
+    const int64_t asked =
+        r->config.checkpoint.latest_checkpoint_resume_file_num;
     const char *wrong, *dir = r->config.checkpoint.dir;
-    int64_t skip = r->config.checkpoint.latest_checkpoint_resume_file_num - 1;
+    int64_t found = 0;
     char before[64] = "";
-    int found = 0, other = 0;
+    int other = 0;
 
     for (;;) { /* ends: each name is smaller than the one before */
         name[0] = 0;
@@ -340,8 +346,11 @@ const char *checkpoint_load(run *r, char name[64])
         memcpy(before, name, 64);
         if (!name[0])
             break;
-        found++;
-        if (skip-- > 0)
+        if (!r->config.checkpoint.auto_resume)
+            return complain("%s has %s of an earlier run: "
+                            "CHECKPOINT.AUTO_RESUME=False wants another DIR",
+                            dir, name);
+        if (++found < asked)
             continue;
         wrong = load_one(r, name, &other);
         if (!*wrong)
@@ -349,9 +358,12 @@ const char *checkpoint_load(run *r, char name[64])
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
-            fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
+            fprintf(stderr, "trainer: %s/%s is passed over: %s\n", dir, name,
                     wrong);
     }
+    if (found > 0 && found < asked)
+        return complain("%s has only %" PRId64 " checkpoints, and number "
+                        "%" PRId64 " is asked for", dir, found, asked);
     return found == 0 ? ""
                       : complain("no whole checkpoint is left in %s", dir);
 }

@@ -212,6 +212,9 @@ bool config_check(struct trainer_config *config, struct config_source *source,
    another form of schedule. */
 void config_print(const struct trainer_config *config, FILE *to);
 
+/* The path of key i of the table, or NULL after the last. */
+const char *config_key_path(uint32_t i);
+
 /* Prints the value of one key, as it stands there. */
 void config_print_key(const struct trainer_config *config, const char *path,
                       FILE *to);

@@ -214,7 +214,7 @@ const struct config_key config_key_table[] = {
     TEXT("CHECKPOINT.DIR", checkpoint.dir, "\".\"",
          "folder of the checkpoints and the log"),
     BOOL("CHECKPOINT.AUTO_RESUME", checkpoint.auto_resume, 0, "True",
-         "go on from a checkpoint in DIR"),
+         "go on from a checkpoint in DIR; else DIR must have none"),
     INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY", checkpoint.checkpoint_frequency,
             0, 1, 1e6, "1", "epochs between two checkpoints"),
     INTEGER("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
@@ -267,6 +267,11 @@ const struct config_key *config_find_key(const struct config_key *table,
         if (strcmp(table[i].path, path) == 0)
             return &table[i];
     return NULL;
+}
+
+const char *config_key_path(uint32_t i)
+{
+    return i < config_key_count ? config_key_table[i].path : NULL;
 }
 
 uint32_t config_key_number(const char *path)

@@ -114,19 +114,18 @@ static void make_folders(const char *path)
 }
 
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
+   DIR/log.txt, which is opened. */
 static const char *open_log(run *r)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[CONFIG_STRING + 16], byte;
-    uint64_t hash = TEXT_HASH, i;
-    int file, got;
+    char path[CONFIG_STRING + 16];
+    int file;
 
     if (r->rank != 0)
         return "";
     make_folders(r->config.checkpoint.dir);
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    file = open(path, O_RDWR | O_CREAT, 0666);
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
                  ? NULL : fdopen(file, "r+b");
     if (!r->log)
@@ -134,15 +133,28 @@ static const char *open_log(run *r)
                         file >= 0 && (errno == EAGAIN || errno == EACCES)
                             ? "another run is at work there"
                             : strerror(errno));
-    for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
-        byte = (char)got;
-        hash = text_hash(hash, &byte, 1);
-    }
-    if (i < r->log_bytes || hash != r->log_hash)
-        return complain("cannot go on with %s: it does not begin as the "
-                        "checkpoint says", path);
+    return "";
+}
+
+/* The first line of every log, so that it is known. */
+static const char log_begin[] = "a log of the trainer";
+
+/* Cuts the log back to what it was at the checkpoint, if there is one. What is
+   there otherwise must be an earlier run's: whoever else has a log.txt in DIR
+   keeps it. */
+static const char *cut_log(run *r)
+{
+    char begin[sizeof log_begin] = "";
+
+    if (r->rank != 0)
+        return "";
+    rewind(r->log);
+    if (r->log_bytes == 0 && fgets(begin, sizeof begin, r->log) &&
+        strcmp(begin, log_begin) != 0)
+        return complain("%s/log.txt is not the trainer's: choose another "
+                        "CHECKPOINT.DIR", r->config.checkpoint.dir);
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
-        ftruncate(file, (off_t)r->log_bytes) != 0)
+        ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";
     return "";
 }
@@ -281,25 +293,26 @@ static void train(run *r)
 static void resume(run *r)
 {
     char name[64] = "";
+    uint64_t again;
 
-    if (r->config.checkpoint.auto_resume)
-        agree(checkpoint_load(r, name), 1);
     agree(open_log(r), 1);
-    if (!name[0])
+    agree(checkpoint_load(r, name), 1);
+    agree(cut_log(r), 1);
+    if (!name[0]) {
+        run_log(r, log_begin);
         return;
+    }
     if (r->rank == 0)
         fprintf(stderr, "trainer: goes on from %s\n", name);
     if (feed_step(&r->feed) == 0 ||
         feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
         return;
+    again = feed_restart_epoch(&r->feed);
     if (r->rank == 0)
         fprintf(stderr,
                 "trainer: without the stateful sampler this epoch begins "
-                "again: %" PRId64 " sequences are seen twice\n",
-                (int64_t)feed_step(&r->feed) *
-                    config_global_batch(&r->config));
-    feed_restart_epoch(&r->feed);
+                "again: %" PRIu64 " sequences are seen twice\n", again);
 }
 
 /* The memory of each process, and the digest. */

@@ -117,10 +117,14 @@ const char *run_step(run *r)
         ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
         (uint64_t)r->world;
     const double scale = r->scaler.scale;
+    /* Steps of an epoch that begins again count once: the rate ends with the
+       last epoch. */
+    const uint64_t steps = feed_steps(&r->feed);
+    const uint64_t done = feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const size_t count = feed_next(&r->feed, first, last, r->leaves);
     size_t i;
 
-    r->rate = schedule_of_step(&r->config, r->step, feed_steps(&r->feed));
+    r->rate = schedule_of_step(&r->config, done, steps);
     reduce_begin(&r->reduce);
     for (i = 0; i < most; i++) {
         if (i < count) {

@@ -128,14 +128,14 @@ const char *text_open(text *t, const struct trainer_config *config)
         wrong = add(t, train->items[i], 0, config);
     for (i = 0; i < 2 && train->count == 0 && !*wrong; i++)
         wrong = add(t, own[i], 0, config);
-    t->hash = TEXT_HASH;
-    for (i = 0; i < t->num_files; i++)
-        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
     if (test->count > 0)
         for (i = 0, t->held = 0; i < t->num_files; i++)
             t->files[i].held = 0;
     for (i = 0; i < test->count && !*wrong; i++)
         wrong = add(t, test->items[i], 1, config);
+    t->hash = text_hash(TEXT_HASH, &t->num_files, sizeof t->num_files);
+    for (i = 0; i < t->num_files + t->num_test; i++)
+        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
     return wrong;
 }
 

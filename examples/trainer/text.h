@@ -20,7 +20,7 @@ typedef struct text {
     uint32_t num_files, num_test; /* the files to train on come first */
     uint64_t length;              /* of a sequence */
     uint64_t held;                /* sequences held out, of all files */
-    uint64_t hash;                /* of all files to train on */
+    uint64_t hash;                /* of all files, in order */
     text_file files[2 * CONFIG_FILES];
 } text;
 

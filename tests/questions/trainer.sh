@@ -179,11 +179,15 @@ run_questions() {
         trainer_runs elsewhere
     ask 'trainer: SIGKILL, also in mid-save, each time on other processes' \
         trainer_runs kills
+    ask 'trainer: after a death it goes on from the newest checkpoint' \
+        trainer_runs again
+    ask 'trainer: SIGTERM to launch.sh ends all of it; what it refuses' \
+        trainer_runs stopped unlaunched
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \
         trainer_runs errors
-    ask 'trainer: the second of two runs in one folder is refused' \
+    ask "trainer: the second of two runs, and another's log, are refused" \
         trainer_runs locked
     [ "$(uname -m)" != x86_64 ] ||
         ask "trainer: several processors' kernels of OpenBLAS are named" \

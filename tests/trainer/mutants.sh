@@ -70,8 +70,8 @@ fault 'a process opens all parts' checkpoint.c parts \
     's/if (!needs(r, owner, part, &size))/if (needs(r, owner, part, \&size) > 1)/'
 fault 'the texts are not compared' manifest.c foreign \
     's/r->text.hash);/(uint64_t)0);/'
-fault 'a key of the sampler is not compared' manifest.c foreign \
-    's/"DATA.TRAIN.DROP_LAST",//'
+fault 'keys of the sampler are not compared' manifest.c foreign \
+    's/"DATA.TRAIN.DATA_PATHS",/"DATA.TRAIN.D",/'
 fault 'two processes open all parts of three' checkpoint.c parts \
     's/return any;/return any || r->world == 2;/'
 fault 'reduce_buffer_size is not obeyed' run.c memory \
@@ -98,9 +98,15 @@ fault 'a gradient is wrong: GELU' kernels.c test_gradients \
 fault 'a bucket is left out' reduce.c ways \
     's/while (r->stage < 2 \&\& r->begun < arrlenu(r->buckets))/while (r->begun + 1 < arrlenu(r->buckets))/'
 fault 'the log is not cut back' main.c elsewhere \
-    's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(file, (off_t)r->log_bytes) != 0/0/'
+    's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' main.c locked \
     's/fcntl(file, F_SETLK, &lock) != 0/0/'
+fault 'the rate counts steps of an epoch twice' run.c twice \
+    's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
+fault 'a checkpoint is taken that the log does not know' checkpoint.c damaged \
+    's/!manifest_fits(&m, r->log)/0/'
+fault 'a log of somebody else is emptied' main.c locked \
+    's/strcmp(begin, log_begin) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
     's/return sums\[1\] ?/return sums[1] < 0 ?/'
 fault 'every step is skipped, and nobody says so' run.c test_steps \

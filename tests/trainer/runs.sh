@@ -247,6 +247,81 @@ kill_one() {
     fi
 }
 
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to. The first start is killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+$trainer "\$@" &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
+}
+
+# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
+# folder stays, and there is no other start.
+stopped() {
+    dir=$folder/stopped
+    mkdir "$folder/tmp"
+    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
+        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
+        >"$folder/said" 2>"$folder/errors" &
+    job=$!
+    # Ends: the run writes its first step or ends.
+    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+        sleep 0.02
+    done
+    kill -TERM $job
+    wait $job
+    got=$?
+    [ $got = 143 ] || fail "status $got"
+    sleep 0.5
+    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
+}
+
+# What launch.sh refuses before it starts anything.
+unlaunched() {
+    starts_nothing '.* is no number of processes: .*'
+    starts_nothing "'plain.yaml' is no number .*" plain.yaml
+    starts_nothing "'0' is no number .*" 0 "$yaml"
+    for TRAINER in build/none ./README.md; do
+        starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
+    done
+    TRAINER=$trainer
+}
+
+starts_nothing() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
+    got=$?
+    [ $got = 2 ] || fail "$sentence: status $got, not 2"
+    grep -qx "launch.sh: $sentence" "$folder/errors" ||
+        fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
 # A damaged checkpoint is named and the one before is taken; with none left
 # there is no fresh start.
 damaged() {
@@ -257,13 +332,24 @@ damaged() {
     printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" 'a byte of a part is changed'
-    grep -q 'step-000000000032 is damaged: part1 is' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: part1 is' "$folder/errors" ||
         fail 'the part is not named'
     sed -i 's/^step 32/step 33/' $newest/manifest
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
         'the manifest is changed'
-    grep -q 'step-000000000032 is damaged: its manifest' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
+    # From an older one, and killed before the next was saved.
+    refused 'has only 5 checkpoints, and number 6 is asked for' \
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=6
+    bytes=$(sed -n 's/^log_bytes //p' $dir/step-000000000020/manifest)
+    truncate -s $bytes $dir/log.txt
+    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
+        'the log is cut'
+    grep -q 'step-000000000030 is passed over: log.txt' "$folder/errors" ||
+        fail 'the log is not named'
+    grep -q 'goes on from step-000000000020' "$folder/errors" ||
+        fail 'it did not go on from the one that the log has'
     for part in $dir/step-*/part0; do
         : >$part
     done
@@ -276,12 +362,18 @@ foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
     refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'another texts' DATA.TEST.DATA_PATHS='["LICENSE"]'
     refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
         MODEL.TRUNK.GPT.MLP_DIM=96
     refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
     refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
     refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
     refused 'another opt_level' $o1
+    # What else decides the weights, and the log.
+    for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
+        MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
+        refused "another ${key%%=*}: .*, here ${key#*=}" "$key"
+    done
     # What decides which sequences are in a step.
     refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
     refused 'another global_batch: 2 x 4, here 4 x 2' \
@@ -293,6 +385,8 @@ foreign() {
         STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
         refused "another ${key%%=*}: .*, here .*" "$key"
     done
+    refused 'foreign has step-.*32 of an earlier run' \
+        CHECKPOINT.AUTO_RESUME=False
     sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
     cmp "$folder/was.yaml" "$folder/is.yaml" ||
@@ -443,8 +537,16 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
     sentences=$((sentences + 1))
 }
 
+# A folder with a log of somebody else is refused, and the log stays.
 # The second of two runs in one folder is refused; the first does not notice.
 locked() {
+    dir=$folder/of_others
+    mkdir $dir
+    echo 'my own' | tee "$folder/own" >$dir/log.txt
+    says 1 3 "of_others/log.txt is not the trainer's"
+    ln -sf "$folder/own" $dir/log.txt
+    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     rule=OPTIMIZER.num_epochs=3
     plain=$(digest 1 $rule)
     dir=$folder/locked
@@ -542,18 +644,45 @@ END
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
-# says how much.
+# says how much. The learning rate begins the epoch again as well.
 twice() {
     rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
-        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5
+        OPTIMIZER.param_schedulers.lr.name=linear
+        OPTIMIZER.param_schedulers.lr.update_interval=step'
     dir=$folder/twice
     run 2 $dir $rule >"$folder/said"
+    rates >"$folder/rates"
     rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
         $dir/step-00000000001[05]
     run 3 $dir $rule >"$folder/said"
     grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+    rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
+    # The first text's 13 are padded to 14, in steps of 8 and 6, and begin
+    # again; the second's first step is the fourth.
+    twice_in 29 4 DATA.TRAIN.DATA_LIMIT=13 STATESAMPLER.STOP=restart \
+        STATESAMPLER.WEIGHTS='[3,1]'
+}
+
+# A run that is killed after that step says how many are seen twice.
+twice_in() { # SEQUENCES STEP KEY=VALUE...
+    want=$1 step=$2
+    shift 2
+    rm -rf $dir
+    run 2 $dir $rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=$step \
+        "$@" >"$folder/said"
+    for saved in $dir/step-*; do
+        [ $saved = $dir/step-$(printf %012d $step) ] || rm -rf $saved
+    done
+    run 3 $dir $rule "$@" >"$folder/said"
+    grep -q "begins again: $want sequences" "$folder/errors" ||
+        fail "not $want seen twice"
+}
+
+rates() {
+    sed -n 's/^step .* rate //p' $dir/log.txt
 }
 
 for question; do
