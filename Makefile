@@ -241,7 +241,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)

@@ -52,3 +52,12 @@ void agree(const char *complaint, int status)
     MPI_Finalize();
     exit(status);
 }
+
+int agree_same(uint64_t value)
+{
+    uint64_t most[2] = {value, ~value}; /* the second is ~ of the least */
+
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX,
+                  MPI_COMM_WORLD);
+    return most[0] == ~most[1];
+}

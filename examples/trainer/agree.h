@@ -7,6 +7,8 @@
 #ifndef TRAINER_AGREE_H
 #define TRAINER_AGREE_H
 
+#include <stdint.h>
+
 /* Puts a complaint into words, in one place: the next one takes it. The one
    before may be among the arguments. */
 const char *complain(const char *format, ...);
@@ -18,5 +20,8 @@ const char *agree_on(const char *complaint);
 /* The same, but where there is one, process 0 prints it and all end with this
    status. */
 void agree(const char *complaint, int status);
+
+/* Whether all have the same value. To be called by all. */
+int agree_same(uint64_t value);
 
 #endif

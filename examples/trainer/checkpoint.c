@@ -6,7 +6,6 @@
 #include "manifest.h"
 #include "memory.h"
 
-#include <cblas.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +138,8 @@ static const char *commit(const run *r, const char *folder, const char *name)
 
 const char *checkpoint_save(run *r)
 {
-    const char *dir = r->config.checkpoint.dir, *wrong = "";
+    const char *dir = r->config.checkpoint.dir;
+    const char *wrong = text_check(&r->text);
     char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
     manifest_part mine, *parts = memory_borrow((size_t)r->world, sizeof *parts);
     unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
@@ -147,7 +147,7 @@ const char *checkpoint_save(run *r)
     snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
     snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
-    if (r->rank == 0) {
+    if (r->rank == 0 && !*wrong) {
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
             wrong = cannot("make the folder", folder);
@@ -306,6 +306,10 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
+        wrong = agree_on(r->rank == 0 && !manifest_fits(&m, r->log)
+                             ? "log.txt does not begin as it says"
+                             : "");
+    if (!*wrong)
         wrong = agree_on(read_parts(r, name, &m));
     if (!*wrong)
         wrong = manifest_restore(&m, r);
@@ -315,22 +319,24 @@ static const char *load_one(run *r, const char *name, int *other)
     }
     blas = *wrong ? NULL : manifest_find(&m, "blas");
     if (r->rank == 0 && blas &&
-        (strncmp(blas, openblas_get_corename(),
-                 strlen(openblas_get_corename())) != 0))
+        (strlen(r->blas) != strcspn(blas, "\n") ||
+         strncmp(blas, r->blas, strlen(r->blas)) != 0))
         fprintf(stderr,
                 "trainer: %s was saved with another kernel of OpenBLAS (%.*s, "
                 "here %s): from here on bits may differ\n",
-                name, (int)strcspn(blas, "\n"), blas, openblas_get_corename());
+                name, (int)strcspn(blas, "\n"), blas, r->blas);
     manifest_free(&m);
     return wrong;
 }
 
 const char *checkpoint_load(run *r, char name[64])
 {
+    const int64_t asked =
+        r->config.checkpoint.latest_checkpoint_resume_file_num;
     const char *wrong, *dir = r->config.checkpoint.dir;
-    int64_t skip = r->config.checkpoint.latest_checkpoint_resume_file_num - 1;
+    int64_t found = 0;
     char before[64] = "";
-    int found = 0, other = 0;
+    int other = 0;
 
     for (;;) { /* ends: each name is smaller than the one before */
         name[0] = 0;
@@ -340,8 +346,11 @@ const char *checkpoint_load(run *r, char name[64])
         memcpy(before, name, 64);
         if (!name[0])
             break;
-        found++;
-        if (skip-- > 0)
+        if (!r->config.checkpoint.auto_resume)
+            return complain("%s has %s of an earlier run: "
+                            "CHECKPOINT.AUTO_RESUME=False wants another DIR",
+                            dir, name);
+        if (++found < asked)
             continue;
         wrong = load_one(r, name, &other);
         if (!*wrong)
@@ -349,9 +358,12 @@ const char *checkpoint_load(run *r, char name[64])
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
-            fprintf(stderr, "trainer: %s/%s is damaged: %s\n", dir, name,
+            fprintf(stderr, "trainer: %s/%s is passed over: %s\n", dir, name,
                     wrong);
     }
+    if (found > 0 && found < asked)
+        return complain("%s has only %" PRId64 " checkpoints, and number "
+                        "%" PRId64 " is asked for", dir, found, asked);
     return found == 0 ? ""
                       : complain("no whole checkpoint is left in %s", dir);
 }

@@ -26,6 +26,7 @@ enum {
     CONFIG_LIST = 16,         /* most items of a list of numbers */
     CONFIG_FILES = 32,        /* most items of a list of strings */
     CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
+    CONFIG_BATCH = 4095,      /* most sequences of a step: reduce.h has why */
     CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
     CONFIG_ERROR = 1536,      /* bytes of an error, with the 0 at its end */
     CONFIG_KEYS = 96          /* at least the number of keys of the table */
@@ -98,7 +99,7 @@ struct trainer_config {
         } amp_params;
         struct {
             bool use_activation_checkpointing;
-            int64_t num_activation_checkpointing_splits; /* 1 .. num_layers */
+            int64_t num_activation_checkpointing_splits; /* 2 .. num_layers */
         } activation_checkpointing;
         struct {
             bool use_sdp;           /* gradients are sharded too: ZeRO-2 */
@@ -107,7 +108,7 @@ struct trainer_config {
         } sharded_ddp_setup;
         struct {
             bool use_grad_clip;
-            double norm_type;       /* > 0; INFINITY: the largest element */
+            double norm_type;       /* >= 1; INFINITY: the largest element */
             double max_norm;        /* > 0 */
         } grad_clip;
         struct {
@@ -207,8 +208,12 @@ bool config_override(struct trainer_config *config,
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes);
 
-/* Prints YAML that config_read reads back to the same, every key in it. */
+/* Prints YAML that config_read reads back to the same: every key but those of
+   another form of schedule. */
 void config_print(const struct trainer_config *config, FILE *to);
+
+/* The path of key i of the table, or NULL after the last. */
+const char *config_key_path(uint32_t i);
 
 /* Prints the value of one key, as it stands there. */
 void config_print_key(const struct trainer_config *config, const char *path,

@@ -118,6 +118,7 @@ static bool check_curve(struct check *c, const char *path,
                         const struct config_curve *curve)
 {
     const struct config_integers *milestones = &curve->milestones;
+    const bool given = place_of(c, path)->line != 0;
     uint32_t i;
 
     if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
@@ -137,9 +138,11 @@ static bool check_curve(struct check *c, const char *path,
             return fail(c, path, "milestone %" PRId64 " must be above %" PRId64,
                         at[0], at[-1]);
         if (at[0] >= c->config->optimizer.num_epochs)
-            return fail(c, path, "milestone %" PRId64 " is never reached in %"
-                        PRId64 " epochs", at[0],
-                        c->config->optimizer.num_epochs);
+            return fail(c, path, "milestone %" PRId64 "%s is never reached in %"
+                        PRId64 " epochs%s", at[0], given ? "" : ", a default,",
+                        c->config->optimizer.num_epochs,
+                        given ? "" : ": give values and milestones, or the "
+                                     "name of another schedule");
     }
     return true;
 }
@@ -172,8 +175,29 @@ static bool check_composite(struct check *c)
     return true;
 }
 
+/* Keys of a form that is not the schedule's; but an argument may name another
+   form than the file, whose keys are then left alone. */
+static bool check_form(struct check *c)
+{
+    const bool renamed = place_of(c, LR "name")->argument != 0;
+    uint32_t i;
+
+    for (i = 0; i < config_key_count; i++) {
+        const struct config_place *place = &c->source->places[i];
+
+        if (place->line != 0 && (place->argument != 0 || !renamed) &&
+            !config_is_used(&config_key_table[i],
+                            c->config->optimizer.lr.curve.name))
+            return fail(c, config_key_table[i].path, "a schedule of this name "
+                        "(multistep, if none is given) has no use for it");
+    }
+    return true;
+}
+
 static bool check_schedule(struct check *c)
 {
+    if (!check_form(c))
+        return false;
     if (c->config->optimizer.lr.curve.name == CONFIG_COMPOSITE)
         return check_composite(c);
     if (c->config->optimizer.lr.schedulers.count > 0)
@@ -237,6 +261,10 @@ static bool check_processes(struct check *c)
 {
     const int64_t batch = config_global_batch(c->config);
 
+    if (batch > CONFIG_BATCH)
+        return fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " "
+                    "sequences in a global batch are more than %d", batch,
+                    CONFIG_BATCH);
     return c->processes <= batch ||
            fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " processes "
                 "are more than the %" PRId64 " sequences of a global batch",

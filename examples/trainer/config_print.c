@@ -220,7 +220,8 @@ void config_print(const struct trainer_config *config, FILE *to)
     for (i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_key_table[i];
 
-        if (strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 && !zero)
+        if ((strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0 &&
+             !zero) || !config_is_used(key, config->optimizer.lr.curve.name))
             continue;
         config_written_path(key, zero, path, sizeof path);
         print_sections(path, before, to);

@@ -117,7 +117,9 @@ const struct config_key config_key_table[] = {
     INTEGER("MODEL.ACTIVATION_CHECKPOINTING."
             "NUM_ACTIVATION_CHECKPOINTING_SPLITS",
             model.activation_checkpointing.num_activation_checkpointing_splits,
-            0, 1, 256, "2", "segments of blocks; at most NUM_LAYERS"),
+            0, 2, 256, "2",
+            "segments of blocks, at most NUM_LAYERS; all but the last are "
+            "computed again"),
     BOOL("MODEL.SHARDED_DDP_SETUP.USE_SDP", model.sharded_ddp_setup.use_sdp, 0,
          "False",
          "ZeRO-2: gradients are sharded as well as the optimizer's state"),
@@ -129,8 +131,7 @@ const struct config_key config_key_table[] = {
     BOOL("MODEL.GRAD_CLIP.USE_GRAD_CLIP", model.grad_clip.use_grad_clip, 0,
          "False", "scale gradients down to MAX_NORM"),
     REAL_OR("MODEL.GRAD_CLIP.NORM_TYPE", model.grad_clip.norm_type, "inf",
-            KEY_ABOVE_LOW, 0, 1024, "2",
-            "the norm's power; inf: the largest element"),
+            0, 1, 1024, "2", "the norm's power; inf: the largest element"),
     REAL("MODEL.GRAD_CLIP.MAX_NORM", model.grad_clip.max_norm, KEY_ABOVE_LOW,
          0, 1e9, "1", "the largest norm of all gradients"),
     WORD("MODEL.TRUNK.NAME", model.trunk.name, "gpt", "gpt",
@@ -213,7 +214,7 @@ const struct config_key config_key_table[] = {
     TEXT("CHECKPOINT.DIR", checkpoint.dir, "\".\"",
          "folder of the checkpoints and the log"),
     BOOL("CHECKPOINT.AUTO_RESUME", checkpoint.auto_resume, 0, "True",
-         "go on from a checkpoint in DIR"),
+         "go on from a checkpoint in DIR; else DIR must have none"),
     INTEGER("CHECKPOINT.CHECKPOINT_FREQUENCY", checkpoint.checkpoint_frequency,
             0, 1, 1e6, "1", "epochs between two checkpoints"),
     INTEGER("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
@@ -266,6 +267,11 @@ const struct config_key *config_find_key(const struct config_key *table,
         if (strcmp(table[i].path, path) == 0)
             return &table[i];
     return NULL;
+}
+
+const char *config_key_path(uint32_t i)
+{
+    return i < config_key_count ? config_key_table[i].path : NULL;
 }
 
 uint32_t config_key_number(const char *path)
@@ -354,10 +360,21 @@ bool config_curve_needs(int64_t form, const char *key)
         [CONFIG_COSINE] = " name start_value end_value ",
         [CONFIG_LINEAR] = " name start_value end_value ",
         [CONFIG_MULTISTEP] = " name values milestones ",
-        [CONFIG_STEPS] = " name values "
+        [CONFIG_STEPS] = " name values ",
+        [CONFIG_COMPOSITE] = " name "
     };
     char word[32];
 
     snprintf(word, sizeof word, " %s ", key);
     return strstr(needs[form], word) != NULL;
+}
+
+bool config_is_used(const struct config_key *key, int64_t form)
+{
+    const bool of_schedule = strncmp(key->path, LR, sizeof LR - 1) == 0;
+    const char *name = key->path + (of_schedule ? sizeof LR - 1 : 0);
+
+    return !of_schedule ||
+           !config_find_key(config_curve_table, config_curve_count, name) ||
+           config_curve_needs(form, name);
 }

@@ -60,6 +60,10 @@ bool config_is_section(const char *path);
 /* Whether a schedule of this form has a use for a key of the curve table. */
 bool config_curve_needs(int64_t form, const char *key);
 
+/* Whether a key of the main table says something to a run whose schedule is of
+   this form. */
+bool config_is_used(const struct config_key *key, int64_t form);
+
 /* Writes the path of the key or section of a table that is most like a path
    that is not in it. Returns whether any is like it. */
 bool config_nearest(const char *path, const struct config_key *table,

@@ -2,9 +2,11 @@
 # demo.sh - what `make trainer-demo` runs: LARC, O1, ZeRO-2, activation
 # checkpointing and reduction by hand, all at once, on four processes; one is
 # killed in mid-epoch, three go on. Another run is left alone. Both must end in
-# the same weights, optimizer state and log, to the last bit.
+# the same weights, optimizer state and log, to the last bit. TRAINER is the
+# program (build/trainer/trainer).
 
 folder=build/trainer/demo
+trainer=${TRAINER:-build/trainer/trainer}
 rm -rf $folder
 mkdir -p $folder
 settings="examples/trainer/everything.yaml
@@ -20,7 +22,7 @@ kill_one() { # LAUNCHER
         kill -0 "$1" 2>/dev/null || return
         sleep 0.1
     done
-    victim=$(pgrep -f "^build/trainer/trainer .*CHECKPOINT.DIR=$folder/killed" |
+    victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$folder/killed" |
         sed -n 2p)
     echo "demo.sh: SIGKILL to process $victim" >&2
     kill -KILL "$victim"
@@ -33,10 +35,18 @@ tail -n 3 $folder/alone.txt
 
 echo 'Four processes; one is killed in mid-epoch, three go on:'
 sh examples/trainer/launch.sh 4 $settings \
-    CHECKPOINT.DIR=$folder/killed >$folder/killed.txt &
+    CHECKPOINT.DIR=$folder/killed \
+    >$folder/killed.txt 2>$folder/launch.txt &
 launcher=$!
 kill_one $launcher
-wait $launcher || exit 1
+wait $launcher
+status=$?
+cat $folder/launch.txt >&2
+[ $status = 0 ] || exit 1
+grep -q 'on with 3$' $folder/launch.txt || {
+    echo 'FAILED: no process was killed'
+    exit 1
+}
 grep -A 9 '^kilobytes' $folder/killed.txt
 
 # A row for each process of a run: its name, then kilobytes of each kind.

@@ -87,14 +87,22 @@ static void become(feed *f, uint64_t rank)
     statesampler_mix_reshape(&f->mix, (uint32_t)rank, f->world_size);
 }
 
+/* Of `count` slots that one rank has just served, those before the repeats at
+   its end. */
+static uint64_t unrepeated(const feed *f, uint32_t source, uint64_t count)
+{
+    const statesampler *s = &f->sources[source].sampler;
+
+    return count - statesampler_padding(s, statesampler_step(s) - 1);
+}
+
 /* Adds slots from .. to - 1 of what one rank has just served, `count` in all,
    without the repeats at its end. */
 static void audit(feed *f, uint32_t source, uint64_t from, uint64_t to,
                   uint64_t count)
 {
     const statesampler *s = &f->sources[source].sampler;
-    const uint64_t kept = count - statesampler_padding(
-                                      s, statesampler_step(s) - 1);
+    const uint64_t kept = unrepeated(f, source, count);
 
     if (f->audited[source] != statesampler_epoch(s)) {
         memset(&f->audits[source], 0, sizeof f->audits[source]);
@@ -225,8 +233,25 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
     return "";
 }
 
-void feed_restart_epoch(feed *f)
+uint64_t feed_restart_epoch(feed *f)
 {
+    const uint64_t steps = feed_step(f);
+    uint64_t served = 0, rank, i;
+    uint32_t source;
+    size_t count;
+
+    /* The audits do not have what a source served before it began anew within
+       the epoch. */
+    for (rank = 0; rank < f->world_size; rank++) {
+        become(f, rank);
+        statesampler_mix_seek(&f->mix, 0);
+        for (i = 0; i < steps; i++) {
+            statesampler_mix_next(&f->mix, NULL, &count, &source);
+            served += unrepeated(f, source, count);
+        }
+    }
+    become(f, 0);
     statesampler_mix_seek(&f->mix, 0);
     memset(f->audits, 0, sizeof f->audits);
+    return served;
 }

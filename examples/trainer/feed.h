@@ -48,7 +48,8 @@ const char *feed_save(const feed *f, unsigned char *state);
 const char *feed_load(feed *f, const unsigned char *state, size_t size,
                       int keep_audit);
 
-/* The epoch begins anew: what torch's sampler does after a resume. */
-void feed_restart_epoch(feed *f);
+/* The epoch begins anew: what torch's sampler does after a resume. Returns how
+   many sequences it has served, and so serves again. */
+uint64_t feed_restart_epoch(feed *f);
 
 #endif

@@ -6,7 +6,7 @@ for package in openblas yaml-0.1 stb; do
         exit 1
     }
 done
-for tool in "${1:-mpicc}" mpirun; do
+for tool in "${1:-mpicc}" mpirun pgrep; do
     command -v "$tool" >/dev/null || {
         echo "skip the trainer: $tool is not here"
         exit 1

@@ -5,9 +5,23 @@
 # RESTARTS (3) is how often at most. TRAINER is the program (build/trainer).
 
 processes=$1
-shift
 restarts=${RESTARTS:-3}
 trainer=${TRAINER:-build/trainer/trainer}
+
+case $processes in
+'' | 0* | *[!0-9]*)
+    echo "launch.sh: '$processes' is no number of processes:" \
+        'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
+    exit 2 ;;
+esac
+for program in mpirun "$trainer"; do
+    found=$(command -v "$program") && [ -f "$found" ] && [ -x "$found" ] || {
+        echo "launch.sh: $program is no program here: make deps; make trainer;" \
+            'and this from the root of the repository' >&2
+        exit 2
+    }
+done
+shift
 
 # One thread in OpenBLAS, or bits would differ; more processes than cores, and
 # processes that wait without keeping a core busy.
@@ -25,19 +39,37 @@ if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 if [ -t 1 ]; then
-    export TRAINER_TERMINAL=1
+    TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
+    export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
 # mpirun leaves a folder behind when it is killed.
 TMPDIR=$(mktemp -d)
 export TMPDIR
+# What the caller's standard input holds is its own.
+[ "$1" = /dev/stdin ] || exec </dev/null
 trap 'rm -rf "$TMPDIR"' EXIT
 
+# A signal to this script is one to mpirun, which ends its processes. What runs
+# behind a script reads /dev/null, unless it is told of another number.
+stopped=
+trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP
+exec 3<&0
+
+on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@"
+    mpirun -q -np "$processes" "$trainer" "$@" $on <&3 &
+    [ -z "$stopped" ] || kill -TERM $! # it came just before
+    wait $!
     status=$?
+    # A signal ends the wait before mpirun has ended.
+    while kill -0 $! 2>/dev/null; do wait $!; done
     # 1 and 2 are the trainer's own errors: they would come again.
-    [ $status -gt 2 ] && [ "$restarts" -gt 0 ] || exit $status
+    [ $status -gt 2 ] && [ -z "$stopped" ] && [ "$restarts" -gt 0 ] ||
+        exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
+    # Wherever the first start began, what it has done since is not lost.
+    on='CHECKPOINT.AUTO_RESUME=True
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
     echo "launch.sh: a process died (status $status): on with $processes" >&2
 done

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,13 +33,29 @@ static const char usage[] =
 
 /* ---- What is asked for ---- */
 
+/* A file or a key with its value; told: how many came before. A file after a
+   key would overrule it. */
+static int take_argument(struct trainer_config *c,
+                         struct config_source *source, const char *argument,
+                         int told)
+{
+    if (strchr(argument, '='))
+        return config_override(c, source, argument);
+    if (told == 0)
+        return config_read(c, source, argument);
+    snprintf(source->error, sizeof source->error,
+             "%s: there is one file at most, and it comes before the keys",
+             argument);
+    return 0;
+}
+
 /* Process 0 reads the configuration and answers questions about it. Returns
    whether the run is to begin; otherwise *status is the exit status. */
 static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv, int *status)
 {
     static struct config_source source;
-    int i, print = 0, good;
+    int i, print = 0, told = 0, good;
 
     *status = 0;
     good = config_defaults(c, &source);
@@ -53,10 +70,8 @@ static int read_config(struct trainer_config *c, int world, int argc,
         }
         if (strcmp(argv[i], "--print-config") == 0)
             print = 1;
-        else if (strchr(argv[i], '='))
-            good = config_override(c, &source, argv[i]);
         else
-            good = config_read(c, &source, argv[i]);
+            good = take_argument(c, &source, argv[i], told++);
     }
     good = good && config_check(c, &source, print ? 0 : world);
     if (!good) {
@@ -85,35 +100,61 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
+/* Makes a folder and those that it is in, where they are not there. */
+static void make_folders(const char *path)
+{
+    char part[CONFIG_STRING] = "";
+    size_t i;
+
+    for (i = 0; path[i]; i++) {
+        part[i] = path[i];
+        if (path[i + 1] == '/' || !path[i + 1])
+            mkdir(part, 0777); /* if it fails, opening the log says why */
+    }
+}
+
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt. Opens the log, cut back to what it was at the checkpoint. */
+   DIR/log.txt, which is opened. */
 static const char *open_log(run *r)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[CONFIG_STRING + 16], byte;
-    uint64_t hash = TEXT_HASH, i;
-    int file, got;
+    char path[CONFIG_STRING + 16];
+    int file;
 
     if (r->rank != 0)
         return "";
-    mkdir(r->config.checkpoint.dir, 0777);
+    make_folders(r->config.checkpoint.dir);
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    file = open(path, O_RDWR | O_CREAT, 0666);
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
                  ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,
-                        file < 0 ? strerror(errno)
-                                 : "another run is at work there");
-    for (i = 0; i < r->log_bytes && (got = getc(r->log)) != EOF; i++) {
-        byte = (char)got;
-        hash = text_hash(hash, &byte, 1);
-    }
-    if (i < r->log_bytes || hash != r->log_hash)
-        return complain("cannot go on with %s: it does not begin as the "
-                        "checkpoint says", path);
+                        file >= 0 && (errno == EAGAIN || errno == EACCES)
+                            ? "another run is at work there"
+                            : strerror(errno));
+    return "";
+}
+
+/* The first line of every log, so that it is known. */
+static const char log_begin[] = "a log of the trainer";
+
+/* Cuts the log back to what it was at the checkpoint, if there is one. What is
+   there otherwise must be an earlier run's: whoever else has a log.txt in DIR
+   keeps it. */
+static const char *cut_log(run *r)
+{
+    char begin[sizeof log_begin] = "";
+
+    if (r->rank != 0)
+        return "";
+    rewind(r->log);
+    if (r->log_bytes == 0 && fgets(begin, sizeof begin, r->log) &&
+        strcmp(begin, log_begin) != 0)
+        return complain("%s/log.txt is not the trainer's: choose another "
+                        "CHECKPOINT.DIR", r->config.checkpoint.dir);
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
-        ftruncate(file, (off_t)r->log_bytes) != 0)
+        ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";
     return "";
 }
@@ -126,14 +167,17 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* mpirun gives every process a terminal of its own, so launch.sh says whether
-   there is a real one. */
-static int has_terminal(void)
+/* The columns of the terminal, 0 where there is none. mpirun gives every
+   process one of its own, so launch.sh says whether there is a real one. */
+static int terminal(void)
 {
-    return getenv("TRAINER_TERMINAL") != NULL;
+    const char *columns = getenv("TRAINER_TERMINAL");
+    const int given = columns ? atoi(columns) : 0;
+
+    return !columns ? 0 : given > 0 ? given : 80;
 }
 
-/* One line that moves. */
+/* One line that moves: one that is wider than the terminal would scroll. */
 static void show_bar(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
@@ -141,20 +185,23 @@ static void show_bar(const run *r, double started, uint64_t first)
     const uint64_t done =
         feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const double pace = (seconds() - started) / (double)(r->step - first);
-    char bar[21];
+    const int columns = terminal();
+    char bar[21], line[256];
     int i;
 
-    if (r->rank != 0 || !has_terminal())
+    if (r->rank != 0 || columns == 0)
         return;
     for (i = 0; i < 20; i++)
         bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
     bar[20] = 0;
-    printf("\r[%s] step %" PRIu64 " of %" PRIu64
-           "  loss %.4f  %.0f tokens/s  scale %g  skipped %" PRIu64
-           "  %.0f s left  ", bar, r->step, all, reduce_mean_loss(&r->reduce),
-           (double)(config_global_batch(&r->config) *
-                    r->config.model.trunk.context) / pace, r->scaler.scale,
-           r->skipped, (double)(all - done) * pace);
+    snprintf(line, sizeof line, "[%s] step %" PRIu64 " of %" PRIu64
+             "  loss %.4f  %.0f s left  %.0f tokens/s  skipped %" PRIu64
+             "  scale %g", bar, r->step, all, reduce_mean_loss(&r->reduce),
+             (double)(all - done) * pace,
+             (double)(config_global_batch(&r->config) *
+                      r->config.model.trunk.context) / pace, r->skipped,
+             r->scaler.scale);
+    printf("\r%-*.*s", columns - 1, columns - 1, line);
     fflush(stdout);
 }
 
@@ -169,7 +216,7 @@ static void tell(run *r, int shown, const char *format, ...)
     va_end(list);
     run_log(r, line);
     if (shown && r->rank == 0)
-        printf("%s%s\n", has_terminal() ? "\n" : "", line);
+        printf("%s%s\n", terminal() ? "\n" : "", line);
     fflush(stdout);
 }
 
@@ -183,7 +230,7 @@ static void take_step(run *r, double started, uint64_t first)
         agree(wrong, 1);
     show_bar(r, started, first);
     if (r->step % (uint64_t)r->config.log_frequency == 0)
-        tell(r, !has_terminal(),
+        tell(r, !terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
              r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
              r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
@@ -194,13 +241,18 @@ static void end_epoch(run *r)
     const uint64_t epoch = feed_epoch(&r->feed) + 1;
     char words[128];
     const int exact = feed_end_epoch(&r->feed, words, sizeof words);
+    double held;
 
     tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
     agree(exact ? "" : words, 1);
-    if (r->config.test_model && r->text.held > 0 &&
-        epoch % (uint64_t)r->config.test_every_num_epoch == 0)
-        tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch,
-             run_held_out(r));
+    if (!r->config.test_model || r->text.held == 0 ||
+        epoch % (uint64_t)r->config.test_every_num_epoch != 0)
+        return;
+    held = run_held_out(r);
+    tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
+    agree(isnan(held) ? "a held-out loss is no number or above 2048: lower "
+                        "the learning rate"
+                      : "", 1);
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */
@@ -241,25 +293,26 @@ static void train(run *r)
 static void resume(run *r)
 {
     char name[64] = "";
+    uint64_t again;
 
-    if (r->config.checkpoint.auto_resume)
-        agree(checkpoint_load(r, name), 1);
     agree(open_log(r), 1);
-    if (!name[0])
+    agree(checkpoint_load(r, name), 1);
+    agree(cut_log(r), 1);
+    if (!name[0]) {
+        run_log(r, log_begin);
         return;
+    }
     if (r->rank == 0)
         fprintf(stderr, "trainer: goes on from %s\n", name);
     if (feed_step(&r->feed) == 0 ||
         feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
         return;
+    again = feed_restart_epoch(&r->feed);
     if (r->rank == 0)
         fprintf(stderr,
                 "trainer: without the stateful sampler this epoch begins "
-                "again: %" PRId64 " sequences are seen twice\n",
-                (int64_t)feed_step(&r->feed) *
-                    config_global_batch(&r->config));
-    feed_restart_epoch(&r->feed);
+                "again: %" PRIu64 " sequences are seen twice\n", again);
 }
 
 /* The memory of each process, and the digest. */
@@ -275,7 +328,7 @@ static void report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", has_terminal() ? "\n" : "");
+        printf("%skilobytes", terminal() ? "\n" : "");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {

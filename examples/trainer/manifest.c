@@ -5,7 +5,6 @@
 #include "agree.h"
 #include "memory.h"
 
-#include <cblas.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,20 +51,23 @@ static uint64_t number(const manifest *m, const char *name, int base)
 
 /* ---- What must be the same ---- */
 
-/* A line each: a name, most often a key's, and the value. */
+/* A line each: a name, most often a key's, and the value. All keys must be the
+   same but those that never change a bit of the result, and those that the
+   first four lines stand for. */
 static void put_same(FILE *to, const run *r)
 {
-    static const char *const keys[] = {
-        "SEED_VALUE", "OPTIMIZER.num_epochs", "OPTIMIZER.use_larc",
-        "OPTIMIZER.momentum", "OPTIMIZER.nesterov",
-        "MODEL.TRUNK.GPT.NUM_LAYERS", "MODEL.TRUNK.GPT.NUM_HEADS",
-        "MODEL.TRUNK.GPT.HIDDEN_DIM", "MODEL.TRUNK.GPT.MLP_DIM",
-        "MODEL.TRUNK.GPT.CONTEXT",
-        "DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER",
-        "DATA.TRAIN.USE_DEBUGGING_SAMPLER", "DATA.TRAIN.DROP_LAST",
-        "DATA.TRAIN.DATA_LIMIT", "STATESAMPLER.WEIGHTS", "STATESAMPLER.STOP"};
+    static const char *const but[] = {
+        "CHECKPOINT.", "DISTRIBUTED.", "DATA.DDP_BUCKET_CAP_MB",
+        "DATA.TEST.USE_STATEFUL_DISTRIBUTED_SAMPLER",
+        "MODEL.ACTIVATION_CHECKPOINTING.", "MODEL.SHARDED_DDP_SETUP.",
+        "OPTIMIZER.use_zero",
+        "DATA.TRAIN.DATA_PATHS", "DATA.TEST.DATA_PATHS",
+        "OPTIMIZER.name", "OPTIMIZER.base_optimizer.name",
+        "MODEL.AMP_PARAMS.USE_AMP", "MODEL.AMP_PARAMS.AMP_ARGS.opt_level",
+        "DATA.TRAIN.BATCHSIZE_PER_REPLICA", NULL};
     const struct trainer_config *c = &r->config;
-    size_t i;
+    const char *path;
+    uint32_t i, j;
 
     fprintf(to, "texts %016" PRIx64 "\n", r->text.hash);
     fprintf(to, "optimizer %s\n",
@@ -74,9 +76,13 @@ static void put_same(FILE *to, const run *r)
     /* Also where the product is the same: whose blocks are whose follows. */
     fprintf(to, "global_batch %" PRId64 " x %" PRId64 "\n",
             config_world_size(c), c->data.train.batchsize_per_replica);
-    for (i = 0; i < sizeof keys / sizeof *keys; i++) {
-        fprintf(to, "%s ", keys[i]);
-        config_print_key(c, keys[i], to);
+    for (i = 0; (path = config_key_path(i)); i++) {
+        for (j = 0; but[j] && strncmp(path, but[j], strlen(but[j])) != 0; j++)
+            ;
+        if (but[j])
+            continue;
+        fprintf(to, "%s ", path);
+        config_print_key(c, path, to);
         fputc('\n', to);
     }
 }
@@ -104,6 +110,20 @@ const char *manifest_match(const manifest *m, const run *r)
     }
     free(here);
     return words;
+}
+
+int manifest_fits(const manifest *m, FILE *log)
+{
+    uint64_t left = number(m, "log_bytes", 10), hash = TEXT_HASH;
+    char byte;
+    int got;
+
+    rewind(log);
+    for (; left > 0 && (got = getc(log)) != EOF; left--) {
+        byte = (char)got;
+        hash = text_hash(hash, &byte, 1);
+    }
+    return left == 0 && hash == number(m, "log_hash", 16);
 }
 
 /* ---- Making and reading ---- */
@@ -142,7 +162,7 @@ void manifest_make(manifest *m, const run *r, const manifest_part *parts,
             r->scaler.unskipped);
     fprintf(to, "log_bytes %" PRIu64 "\nlog_hash %016" PRIx64 "\n",
             r->log_bytes, r->log_hash);
-    fprintf(to, "blas %s\nsampler ", openblas_get_corename());
+    fprintf(to, "blas %s\nsampler ", r->blas);
     for (i = 0; i < bytes; i++)
         fprintf(to, "%02x", (unsigned)state[i]);
     fprintf(to, "\nparts %d\n", r->world);

@@ -25,6 +25,9 @@ int manifest_whole(const manifest *m);
 /* Returns "", or how the checkpoint differs in what must be the same. */
 const char *manifest_match(const manifest *m, const run *r);
 
+/* Whether a log begins with what was in it at the checkpoint. */
+int manifest_fits(const manifest *m, FILE *log);
+
 /* The value of a line, up to its end, or NULL. */
 const char *manifest_find(const manifest *m, const char *name);
 

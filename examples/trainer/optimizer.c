@@ -48,7 +48,7 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     o->states = config->optimizer.algorithm == CONFIG_ADAMW ? 2
                 : config->optimizer.momentum > 0            ? 1
                                                             : 0;
-    o->norms = memory_take(MEMORY_WORK, m->num_tensors, 8);
+    o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
     for (i = 0; i < o->states; i++) {
         o->state[i] = memory_take(MEMORY_WORK, m->num_tensors,
                                   sizeof(float *));
@@ -136,31 +136,30 @@ void optimizer_adamw(float *weight, const float *gradient, float *mean,
 
 /* ---- A step ---- */
 
-/* What a tensor's gradient adds to the norm: its largest element, or the sum of
-   a power of them. */
-static double norm_part(const real *gradient, size_t size, double power)
+double optimizer_norm(const float *values, size_t size, double power)
 {
-    double sum = 0;
+    double largest = 0, sum = 0;
     size_t i;
 
+    for (i = 0; i < size; i++)
+        largest = fmax(largest, fabs((double)values[i]));
+    if (isinf(power) || largest <= 0)
+        return largest;
     for (i = 0; i < size; i++) {
-        const double x = fabs((double)gradient[i]);
+        const double x = fabs((double)values[i]) / largest;
 
-        if (isinf(power))
-            sum = x > sum ? x : sum;
-        else
-            sum += power > 2 || power < 2 ? pow(x, power) : x * x;
+        sum += power > 2 || power < 2 ? pow(x, power) : x * x;
     }
-    return sum;
+    return largest * pow(sum, 1 / power);
 }
 
 /* By what all gradients are multiplied, so that their common norm is at most
-   MAX_NORM. Each tensor's own is computed by one process, or by all alike, and
-   they are added in the order of the list. */
+   MAX_NORM: the norm of the tensors' norms. Each is computed by one process, or
+   by all alike. */
 static double clipping(optimizer *o, const reduce *r)
 {
     const double power = o->config->model.grad_clip.norm_type;
-    double total = 0;
+    double total;
     size_t t;
 
     if (!o->config->model.grad_clip.use_grad_clip)
@@ -170,20 +169,13 @@ static double clipping(optimizer *o, const reduce *r)
         if (!is_stepped(o, t))
             continue;
         reduce_gradient(r, t, o->m->gradient);
-        o->norms[t] =
-            norm_part(o->m->gradient, o->m->tensors[t].size, power);
+        o->norms[t] = (float)optimizer_norm(
+            o->m->gradient, o->m->tensors[t].size, power);
     }
     if (o->sharded) /* all others have 0 there, so that nothing is rounded */
         MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
-                      MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    for (t = 0; t < o->m->num_tensors; t++) {
-        if (isinf(power))
-            total = o->norms[t] > total ? o->norms[t] : total;
-        else
-            total += o->norms[t];
-    }
-    if (!isinf(power))
-        total = power > 2 || power < 2 ? pow(total, 1 / power) : sqrt(total);
+                      MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    total = optimizer_norm(o->norms, o->m->num_tensors, power);
     total = o->config->model.grad_clip.max_norm / (total + 1e-6);
     return total < 1 ? total : 1;
 }

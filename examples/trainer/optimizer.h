@@ -17,7 +17,7 @@ typedef struct optimizer {
     int rank, sharded;
     int states;   /* numbers kept for each weight: 0, 1 or 2 */
     float **state[OPTIMIZER_STATES]; /* [which][tensor], NULL: not here */
-    double *norms; /* of the tensors' gradients, for clipping */
+    float *norms;  /* of the tensors' gradients, for clipping */
     int64_t steps; /* not skipped */
 } optimizer;
 
@@ -32,6 +32,10 @@ void optimizer_step(optimizer *o, const reduce *r, double rate);
 /* To be called by all: the owner of each tensor hands its weights, and its
    state if so, to the others. */
 void optimizer_share(optimizer *o, int states);
+
+/* The norm of that power, from 1 on, or INFINITY: the largest element, by which
+   all are divided first, so that no power of them leaves a double's range. */
+double optimizer_norm(const float *values, size_t size, double power);
 
 /* A tensor's step, on what it takes: for LARC, whole tensors. */
 typedef struct optimizer_rule {

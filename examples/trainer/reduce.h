@@ -11,10 +11,9 @@
 
 #include <mpi.h>
 
-/* The largest element that fits, exclusive, and the most leaves whose sum
-   does: 2^51 * 4,096 = 2^63 multiples of 2^-40. */
+/* The largest element that fits, exclusive; so does the sum of CONFIG_BATCH of
+   them: 2^51 * 4,096 = 2^63 multiples of 2^-40. */
 #define REDUCE_LIMIT 2048.0
-#define REDUCE_LEAVES 4095
 
 enum {
     REDUCE_NATS, REDUCE_NO_LOSS, REDUCE_OVERFLOWS, REDUCE_COUNT, REDUCE_TOTALS

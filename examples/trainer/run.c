@@ -3,8 +3,10 @@
 #include "agree.h"
 #include "memory.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "schedule.h"
@@ -35,17 +37,56 @@ static double bucket_bytes(const struct trainer_config *c)
     return c->data.ddp_bucket_cap_mb * 1048576;
 }
 
+/* Nodes may have copies of their own. */
+static const char *compare_texts(const text *t)
+{
+    uint64_t hash = TEXT_HASH;
+    uint32_t i;
+
+    for (i = 0; i < t->num_files + t->num_test; i++)
+        hash = text_hash(hash, &t->files[i].hash, 8);
+    return agree_same(hash) ? ""
+                            : "the texts are not the same on all processes";
+}
+
+enum { KERNEL = 32 }; /* bytes of a kernel's name, with the 0 at its end */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((const char *)a, (const char *)b);
+}
+
+/* OpenBLAS chooses a kernel by the processor's kind, and each rounds in its own
+   way. */
+static void list_kernels(run *r)
+{
+    char mine[KERNEL], *all = memory_borrow((size_t)r->world, KERNEL);
+    size_t used = 0;
+    int i;
+
+    snprintf(mine, sizeof mine, "%s", openblas_get_corename());
+    MPI_Allgather(mine, KERNEL, MPI_CHAR, all, KERNEL, MPI_CHAR,
+                  MPI_COMM_WORLD);
+    qsort(all, (size_t)r->world, KERNEL, by_name);
+    for (i = 0; i < r->world && used + KERNEL < sizeof r->blas; i++)
+        if (i == 0 || by_name(all + i * KERNEL, all + (i - 1) * KERNEL) != 0)
+            used += (size_t)snprintf(r->blas + used, sizeof r->blas - used,
+                                     "%s%s", i ? "," : "", all + i * KERNEL);
+    free(all);
+    if (r->rank == 0 && strchr(r->blas, ','))
+        fprintf(stderr, "trainer: the processes have several kernels of "
+                "OpenBLAS (%s): another run's bits may differ\n", r->blas);
+}
+
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
     const int64_t leaves = config_global_batch(c);
 
     kernels_begin();
-    agree(leaves > REDUCE_LEAVES
-              ? "the global batch has more than 4095 sequences"
-              : "",
-          2);
+    list_kernels(r);
     agree(text_open(&r->text, c), 1);
+    agree(compare_texts(&r->text), 1);
     agree(feed_init(&r->feed, &r->text, c), 1);
     model_from(&r->model, c);
     r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
@@ -76,10 +117,14 @@ const char *run_step(run *r)
         ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
         (uint64_t)r->world;
     const double scale = r->scaler.scale;
+    /* Steps of an epoch that begins again count once: the rate ends with the
+       last epoch. */
+    const uint64_t steps = feed_steps(&r->feed);
+    const uint64_t done = feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const size_t count = feed_next(&r->feed, first, last, r->leaves);
     size_t i;
 
-    r->rate = schedule_of_step(&r->config, r->step, feed_steps(&r->feed));
+    r->rate = schedule_of_step(&r->config, done, steps);
     reduce_begin(&r->reduce);
     for (i = 0; i < most; i++) {
         if (i < count) {
@@ -93,8 +138,11 @@ const char *run_step(run *r)
     }
     reduce_finish(&r->reduce);
     r->step++;
-    /* A scale that small has been halved in vain: the loss itself is no
-       number, and every step to come would be skipped. */
+    /* Losses are added up as they are: no other scale makes them numbers. */
+    if (isnan(reduce_mean_loss(&r->reduce)))
+        return "a loss is no number or above 2048: lower the learning rate";
+    /* A scale that small has been halved in vain: every step to come would be
+       skipped. */
     if (reduce_overflowed(&r->reduce) &&
         (!r->scaler.dynamic || scale < 1e-6))
         return "a gradient has overflowed: lower the learning rate";

@@ -14,6 +14,7 @@
 typedef struct run {
     struct trainer_config config;
     int rank, world; /* of the processes there are now */
+    char blas[256];  /* the kernels of OpenBLAS that they have */
     text text;
     feed feed;
     model model;

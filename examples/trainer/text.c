@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,10 +50,41 @@ static const char *file_map(text_file *f, const char *path)
                              strerror(errno));
         else
             f->hash = text_hash(TEXT_HASH, f->bytes, (size_t)f->size);
+        f->descriptor = descriptor;
+        f->changed[0] = about.st_mtim.tv_sec;
+        f->changed[1] = about.st_mtim.tv_nsec;
     }
-    if (descriptor >= 0)
-        close(descriptor);
     return wrong;
+}
+
+/* A page beyond the end of a mapped file was read: the end. */
+static void file_cut(int number)
+{
+    static const char words[] =
+        "trainer: a text was cut short while the run read it\n";
+
+    const ssize_t written = write(2, words, sizeof words - 1);
+
+    (void)number;
+    (void)written;
+    _exit(1);
+}
+
+const char *text_check(const text *t)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->num_files + t->num_test; i++) {
+        const text_file *f = &t->files[i];
+        struct stat now;
+
+        if (fstat(f->descriptor, &now) != 0 ||
+            (uint64_t)now.st_size != f->size ||
+            now.st_mtim.tv_sec != f->changed[0] ||
+            now.st_mtim.tv_nsec != f->changed[1])
+            return complain("the text %s was changed during the run", f->path);
+    }
+    return "";
 }
 
 static uint64_t at_most(int64_t limit, uint64_t count)
@@ -89,20 +121,21 @@ const char *text_open(text *t, const struct trainer_config *config)
     const char *wrong = "";
     uint32_t i;
 
+    signal(SIGBUS, file_cut);
     memset(t, 0, sizeof *t);
     t->length = (uint64_t)config->model.trunk.context + 1;
     for (i = 0; i < train->count && !*wrong; i++)
         wrong = add(t, train->items[i], 0, config);
     for (i = 0; i < 2 && train->count == 0 && !*wrong; i++)
         wrong = add(t, own[i], 0, config);
-    t->hash = TEXT_HASH;
-    for (i = 0; i < t->num_files; i++)
-        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
     if (test->count > 0)
         for (i = 0, t->held = 0; i < t->num_files; i++)
             t->files[i].held = 0;
     for (i = 0; i < test->count && !*wrong; i++)
         wrong = add(t, test->items[i], 1, config);
+    t->hash = text_hash(TEXT_HASH, &t->num_files, sizeof t->num_files);
+    for (i = 0; i < t->num_files + t->num_test; i++)
+        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
     return wrong;
 }
 

@@ -10,6 +10,8 @@ typedef struct text_file {
     char path[CONFIG_STRING];
     const unsigned char *bytes;
     uint64_t size, hash;
+    int descriptor;       /* stays open, to see whether the file is changed */
+    int64_t changed[2];   /* when it was last: seconds and nanoseconds */
     uint64_t train, held; /* sequences */
     int whole;            /* DATA.TEST's: all of its sequences are held out */
 } text_file;
@@ -18,12 +20,15 @@ typedef struct text {
     uint32_t num_files, num_test; /* the files to train on come first */
     uint64_t length;              /* of a sequence */
     uint64_t held;                /* sequences held out, of all files */
-    uint64_t hash;                /* of all files to train on */
+    uint64_t hash;                /* of all files, in order */
     text_file files[2 * CONFIG_FILES];
 } text;
 
 /* Returns "" or what is wrong, a static string. */
 const char *text_open(text *t, const struct trainer_config *config);
+
+/* The same: whether a file was changed in place after it was opened. */
+const char *text_check(const text *t);
 
 /* Sequence i of those of a file that are trained on. */
 const unsigned char *text_train(const text *t, uint32_t file, uint64_t i);

@@ -179,12 +179,26 @@ run_questions() {
         trainer_runs elsewhere
     ask 'trainer: SIGKILL, also in mid-save, each time on other processes' \
         trainer_runs kills
+    ask 'trainer: after a death it goes on from the newest checkpoint' \
+        trainer_runs again
+    ask 'trainer: SIGTERM to launch.sh ends all of it; what it refuses' \
+        trainer_runs stopped unlaunched
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \
         trainer_runs errors
-    ask 'trainer: the second of two runs in one folder is refused' \
+    ask "trainer: the second of two runs, and another's log, are refused" \
         trainer_runs locked
+    [ "$(uname -m)" != x86_64 ] ||
+        ask "trainer: several processors' kernels of OpenBLAS are named" \
+            trainer_runs kernels
+    ask 'trainer: the line that moves is as wide as the terminal' \
+        trainer_runs bar
+    ask 'trainer: a text that is changed during the run is named' \
+        trainer_runs changed
+    ask "trainer: launch.sh leaves its caller's input alone" \
+        trainer_runs input
+    ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign

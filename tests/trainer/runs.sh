@@ -5,7 +5,7 @@
 # from the root of the repository. A question is a function below. LONG=1 asks
 # its long form (make trainer-long), KILLS is how many processes it kills.
 
-trainer=$1 yaml=$2
+trainer=$1 yaml=$PWD/$2
 shift 2
 export TRAINER="$trainer" RESTARTS=0
 unset TRAINER_TERMINAL
@@ -28,6 +28,17 @@ digest() { # PROCESSES KEY=VALUE...
     shift
     run "$processes" "$folder/fresh$runs" "$@" | sed -n 's/^digest //p'
     rm -rf "$folder/fresh$runs"
+}
+
+# Makes a program whose processes each begin with commands of their own.
+wrap() { # COMMANDS
+    cat >"$folder/wrapped" <<END
+#!/bin/sh
+rank=\$OMPI_COMM_WORLD_RANK
+$1
+exec "$PWD/$trainer" "\$@"
+END
+    chmod +x "$folder/wrapped"
 }
 
 noted=
@@ -236,6 +247,81 @@ kill_one() {
     fi
 }
 
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to. The first start is killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+$trainer "\$@" &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
+}
+
+# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
+# folder stays, and there is no other start.
+stopped() {
+    dir=$folder/stopped
+    mkdir "$folder/tmp"
+    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
+        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
+        >"$folder/said" 2>"$folder/errors" &
+    job=$!
+    # Ends: the run writes its first step or ends.
+    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+        sleep 0.02
+    done
+    kill -TERM $job
+    wait $job
+    got=$?
+    [ $got = 143 ] || fail "status $got"
+    sleep 0.5
+    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
+}
+
+# What launch.sh refuses before it starts anything.
+unlaunched() {
+    starts_nothing '.* is no number of processes: .*'
+    starts_nothing "'plain.yaml' is no number .*" plain.yaml
+    starts_nothing "'0' is no number .*" 0 "$yaml"
+    for TRAINER in build/none ./README.md; do
+        starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
+    done
+    TRAINER=$trainer
+}
+
+starts_nothing() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
+    got=$?
+    [ $got = 2 ] || fail "$sentence: status $got, not 2"
+    grep -qx "launch.sh: $sentence" "$folder/errors" ||
+        fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
 # A damaged checkpoint is named and the one before is taken; with none left
 # there is no fresh start.
 damaged() {
@@ -246,13 +332,24 @@ damaged() {
     printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" 'a byte of a part is changed'
-    grep -q 'step-000000000032 is damaged: part1 is' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: part1 is' "$folder/errors" ||
         fail 'the part is not named'
     sed -i 's/^step 32/step 33/' $newest/manifest
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
         'the manifest is changed'
-    grep -q 'step-000000000032 is damaged: its manifest' "$folder/errors" ||
+    grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
+    # From an older one, and killed before the next was saved.
+    refused 'has only 5 checkpoints, and number 6 is asked for' \
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=6
+    bytes=$(sed -n 's/^log_bytes //p' $dir/step-000000000020/manifest)
+    truncate -s $bytes $dir/log.txt
+    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
+        'the log is cut'
+    grep -q 'step-000000000030 is passed over: log.txt' "$folder/errors" ||
+        fail 'the log is not named'
+    grep -q 'goes on from step-000000000020' "$folder/errors" ||
+        fail 'it did not go on from the one that the log has'
     for part in $dir/step-*/part0; do
         : >$part
     done
@@ -265,12 +362,18 @@ foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
     refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'another texts' DATA.TEST.DATA_PATHS='["LICENSE"]'
     refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
         MODEL.TRUNK.GPT.MLP_DIM=96
     refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
     refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
     refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
     refused 'another opt_level' $o1
+    # What else decides the weights, and the log.
+    for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
+        MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
+        refused "another ${key%%=*}: .*, here ${key#*=}" "$key"
+    done
     # What decides which sequences are in a step.
     refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
     refused 'another global_batch: 2 x 4, here 4 x 2' \
@@ -282,6 +385,8 @@ foreign() {
         STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
         refused "another ${key%%=*}: .*, here .*" "$key"
     done
+    refused 'foreign has step-.*32 of an earlier run' \
+        CHECKPOINT.AUTO_RESUME=False
     sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
     cmp "$folder/was.yaml" "$folder/is.yaml" ||
@@ -314,12 +419,7 @@ parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    cat >"$folder/noting" <<END
-#!/bin/sh
-export OPENED=$folder/opened.\$OMPI_COMM_WORLD_RANK
-LD_PRELOAD=$folder/opened.so exec $trainer "\$@"
-END
-    chmod +x "$folder/noting"
+    wrap "export OPENED=$folder/opened.\$rank LD_PRELOAD=$folder/opened.so"
     opens part0 part1 part2
     opens 'part0 part2' 'part1 part2'
 }
@@ -328,7 +428,7 @@ END
 opens() { # PARTS...
     rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
     (
-        TRAINER=$folder/noting
+        TRAINER=$folder/wrapped
         run $# $dir $rule >"$folder/said"
     )
     rank=0
@@ -371,20 +471,24 @@ errors() {
     dir=$folder/errors.d
     says 2 9 '9 processes are more than the 8 sequences'
     says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 2 2 'plain.yaml: there is one file at most' examples/trainer/plain.yaml
+    "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
+        fail 'a file after a key is taken'
+    grep -q 'and it comes before the keys' "$folder/said" ||
+        fail 'a file after a key is not named'
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
     says 1 3 'a sequence has 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
     says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
-    says 1 3 'a gradient has overflowed' SEED_VALUE=3 \
-        OPTIMIZER.param_schedulers.lr.value=1000000
+    says 1 3 'a gradient has overflowed' $o1 \
+        MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
     overflow=OPTIMIZER.param_schedulers.lr.value=1000000
-    says 1 2 'a gradient has overflowed' $overflow $o1 OPTIMIZER.num_epochs=9
-    grep -q 'loss nan .* skipped' "$folder/said" || fail 'a loss of no number'
-    ! grep -q 'loss 0.0' "$folder/said" || fail 'a loss that is none'
+    says 1 3 'a loss is no number' $overflow
+    says 1 2 'a loss is no number' $overflow $o1
     # One step, after which the weights are no good.
     dir=$folder/errors.nan
-    run 2 $dir $overflow DATA.TRAIN.DATA_PATHS='["README.md"]' \
-        DATA.TRAIN.DATA_LIMIT=8 OPTIMIZER.num_epochs=1 >"$folder/said"
-    grep -q 'held-out nan bits' "$folder/said" || fail 'held-out of no number'
+    says 1 2 'a held-out loss is no number' $overflow OPTIMIZER.num_epochs=1 \
+        DATA.TRAIN.DATA_PATHS='["README.md"]' DATA.TRAIN.DATA_LIMIT=8
+    [ ! -e $dir/step-* ] || fail 'weights that are no good are saved'
     dir=$folder/errors.short
     head -c 40 README.md >"$folder/short"
     says 1 3 'short is too short for a single step' \
@@ -400,9 +504,28 @@ errors() {
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
-    note "14 errors"
+    mkdir "$folder/node0" "$folder/node1"
+    cp README.md LICENSE "$folder/node0"
+    sed 's/the/The/' README.md >"$folder/node1/README.md"
+    cp LICENSE "$folder/node1"
+    wrap "cd $folder/node\$rank"
+    TRAINER=$folder/wrapped
+    says 1 2 'the texts are not the same on all processes'
+    mv "$folder/node1/README.md" "$folder/node1/LICENSE"
+    says 1 2 'the texts are not the same on all processes' \
+        DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' \
+        DATA.TEST.DATA_PATHS='["LICENSE"]'
+    TRAINER=$trainer
+    # No other failure of a lock is another run's.
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
+    TRAINER=$folder/wrapped
+    says 1 1 'log.txt: No locks available'
+    TRAINER=$trainer
+    note "$sentences errors"
 }
 
+sentences=0
 says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
     status=$1 processes=$2 sentence=$3
     shift 3
@@ -411,10 +534,19 @@ says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
     [ $got = $status ] || fail "$sentence: status $got, not $status"
     grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
     [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+    sentences=$((sentences + 1))
 }
 
+# A folder with a log of somebody else is refused, and the log stays.
 # The second of two runs in one folder is refused; the first does not notice.
 locked() {
+    dir=$folder/of_others
+    mkdir $dir
+    echo 'my own' | tee "$folder/own" >$dir/log.txt
+    says 1 3 "of_others/log.txt is not the trainer's"
+    ln -sf "$folder/own" $dir/log.txt
+    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     rule=OPTIMIZER.num_epochs=3
     plain=$(digest 1 $rule)
     dir=$folder/locked
@@ -433,19 +565,124 @@ locked() {
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
 }
 
+# Kernels of OpenBLAS that round in different ways, which any x86 has.
+kernels() {
+    dir=$folder/kernels
+    wrap 'OPENBLAS_CORETYPE=$([ $rank = 1 ] && echo Nehalem || echo Prescott)
+export OPENBLAS_CORETYPE'
+    TRAINER=$folder/wrapped
+    run 3 $dir $short >"$folder/said"
+    TRAINER=$trainer
+    grep -q 'several kernels of OpenBLAS (Nehalem,Prescott)' \
+        "$folder/errors" || fail 'several kernels are not named'
+    run 2 $dir $short >"$folder/said"
+    grep -q 'another kernel of OpenBLAS (Nehalem,Prescott, here' \
+        "$folder/errors" || fail 'those of the save are not named'
+}
+
+# A text that is changed in place, or cut, while a run goes on.
+changed() {
+    for change in "printf x | dd conv=notrunc of=$folder/text" \
+        "dd of=$folder/text count=0"; do
+        cp README.md "$folder/text"
+        dir=$folder/changed
+        rm -rf $dir
+        run 2 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
+            OPTIMIZER.num_epochs=200 >"$folder/said" &
+        job=$!
+        # Ends: the run writes its log or ends.
+        while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+            sleep 0.02
+        done
+        eval "$change" 2>/dev/null
+        wait $job
+        [ $? = 1 ] || fail "$change: not an error"
+        grep -q '^trainer: .*text .*was c[a-z]* ' "$folder/errors" ||
+            fail "$change: not named"
+        ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
+    done
+}
+
+# launch.sh takes what stands on its standard input as a file only.
+input() {
+    left=$(echo left | {
+        run 1 "$folder/input" OPTIMIZER.use_lark=True >"$folder/said"
+        cat
+    })
+    [ "$left" = left ] || fail 'the standard input is gone'
+    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
+        <"$yaml" >"$folder/said" 2>"$folder/errors"
+    grep -q '^LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+}
+
+# The line that moves has a column less than the terminal, or it would scroll.
+bar() {
+    TRAINER_TERMINAL=60 run 1 "$folder/new/folder" $short >"$folder/said"
+    tr '\r' '\n' <"$folder/said" | grep '^\[.* loss ' >"$folder/bars"
+    [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
+    awk 'length($0) != 59' "$folder/bars" >"$folder/errors"
+    [ ! -s "$folder/errors" ] || fail 'a line of another width'
+    unset TRAINER_TERMINAL
+}
+
+# The demo says so when its run has ended before a process could be killed. A
+# copy, so that the pictures of the last one stay.
+demo() {
+    cat >"$folder/wrapped" <<END
+#!/bin/sh
+echo 'digest 0'
+END
+    chmod +x "$folder/wrapped"
+    mkdir "$folder/copy"
+    cp -r examples "$folder/copy"
+    (
+        cd "$folder/copy" || exit 1
+        TRAINER=$folder/wrapped sh examples/trainer/demo.sh
+    ) >"$folder/said" 2>&1 && fail 'the demo is content without a kill'
+    grep -q 'FAILED: no process was killed' "$folder/said" ||
+        fail 'the demo does not say that no process was killed'
+}
+
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and
-# says how much.
+# says how much. The learning rate begins the epoch again as well.
 twice() {
     rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
-        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5
+        OPTIMIZER.param_schedulers.lr.name=linear
+        OPTIMIZER.param_schedulers.lr.update_interval=step'
     dir=$folder/twice
     run 2 $dir $rule >"$folder/said"
+    rates >"$folder/rates"
     rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
         $dir/step-00000000001[05]
     run 3 $dir $rule >"$folder/said"
     grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+    rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
+    # The first text's 13 are padded to 14, in steps of 8 and 6, and begin
+    # again; the second's first step is the fourth.
+    twice_in 29 4 DATA.TRAIN.DATA_LIMIT=13 STATESAMPLER.STOP=restart \
+        STATESAMPLER.WEIGHTS='[3,1]'
+}
+
+# A run that is killed after that step says how many are seen twice.
+twice_in() { # SEQUENCES STEP KEY=VALUE...
+    want=$1 step=$2
+    shift 2
+    rm -rf $dir
+    run 2 $dir $rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=$step \
+        "$@" >"$folder/said"
+    for saved in $dir/step-*; do
+        [ $saved = $dir/step-$(printf %012d $step) ] || rm -rf $saved
+    done
+    run 3 $dir $rule "$@" >"$folder/said"
+    grep -q "begins again: $want sequences" "$folder/errors" ||
+        fail "not $want seen twice"
+}
+
+rates() {
+    sed -n 's/^step .* rate //p' $dir/log.txt
 }
 
 for question; do

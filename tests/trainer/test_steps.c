@@ -138,6 +138,27 @@ static void larc_of_zeros(void)
     check(memcmp(was, weight, sizeof was) == 0, "LARC of zero gradients", 0);
 }
 
+/* Also where a power of the elements themselves is 0 or infinite. */
+static void norms(void)
+{
+    static const struct {
+        float values[2];
+        double power, norm;
+    } cases[] = {{{3, -4}, 2, 5}, {{-3, 4}, 1, 7}, {{3, -4}, INFINITY, 4},
+                 {{0.002f, 0.001f}, 1000, 0.002}, {{2000, -1}, 1000, 2000},
+                 {{2000, 2000}, 1000, 2000 * 1.0006933874625807},
+                 {{1e-30f, 0}, 2, 1e-30}, {{0, 0}, 3, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double norm =
+            optimizer_norm(cases[i].values, 2, cases[i].power);
+
+        check(fabs(norm - cases[i].norm) <= 1e-7 * cases[i].norm, "a norm",
+              norm);
+    }
+}
+
 static void adamw(void)
 {
     optimizer_rule rule = {.rate = 0.01, .decay = 0.1, .beta1 = 0.9,
@@ -233,6 +254,39 @@ static void step_of_reference(model *m, float *momentum, statesampler_mix *mix,
     }
 }
 
+/* Weights whose losses are small, but whose gradients fit at no scale: the
+   layernorms' inputs are all but 0, and the last product's weights are large.
+   The rate is 0, so that they stay. */
+static void never_fits(run *r)
+{
+    const model_tensor *tensors = r->model.tensors;
+    const char *wrong = "";
+    char words[128];
+    size_t t, i;
+    int step;
+
+    for (t = 0; t < r->model.num_tensors; t++) {
+        const int last = strcmp(tensors[t].name, "head.weight") == 0;
+        const float factor =
+            last ? 3000 : tensors[t].kind == MODEL_NORM ? 1 : 1e-6f;
+
+        for (i = 0; i < tensors[t].size; i++)
+            r->model.weights[tensors[t].offset + i] *= factor;
+    }
+    model_changed(&r->model);
+    r->config.optimizer.lr.curve.value = 0;
+    scaler_init(&r->scaler, 1, 0);
+    for (step = 0; step < 50 && !*wrong; step++) {
+        if (feed_step(&r->feed) == feed_steps(&r->feed))
+            feed_end_epoch(&r->feed, words, sizeof words);
+        wrong = run_step(r);
+    }
+    check(strcmp(wrong, "a gradient has overflowed: lower the learning rate")
+              == 0, *wrong ? wrong : "skipped for ever", step);
+    check(r->skipped > 30, "the scale was halved before",
+          (double)r->skipped);
+}
+
 static void sequential(const char *yaml)
 {
     static struct config_source source;
@@ -263,6 +317,7 @@ static void sequential(const char *yaml)
               "the same bits as a sequential training", step);
     }
     printf("note: 15 steps of %u weights\n", (unsigned)m.num_weights);
+    never_fits(&r);
 }
 
 int main(int argc, char **argv)
@@ -275,6 +330,7 @@ int main(int argc, char **argv)
     sgd(0, 0);
     sgd(1, 1);
     larc_of_zeros();
+    norms();
     adamw();
     scale();
     sequential(argc > 1 ? argv[1] : "tests/trainer/small.yaml");
