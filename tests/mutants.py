@@ -2,7 +2,7 @@
 
     python3 tests/mutants.py        every fault of tests/mutants.txt, of the
                                     generated ones QUOTA in each function, and
-                                    a third of those in the samplers for
+                                    a fifth of those in the samplers for
                                     PyTorch; always the same for a SEED
     python3 tests/mutants.py all    every generated fault
 
@@ -270,7 +270,7 @@ def ask_torch(python, everything):
     """The samplers for PyTorch have faults and a program of their own."""
     result = subprocess.run([python, "tests/torch/mutants.py"], text=True,
                             env={**os.environ, "SEED": SEED,
-                                 "SHARE": "1" if everything else "3"},
+                                 "SHARE": "1" if everything else "5"},
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = result.stdout.splitlines() or ["no answer"]
     return [(TORCH, lines[-1], lines if result.returncode else [])]
