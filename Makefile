@@ -38,6 +38,8 @@ help:
 	@echo 'make trainer     build the data-parallel trainer, with MPI'
 	@echo 'make trainer-demo  four processes, one killed, on with three: a'
 	@echo '                 minute'
+	@echo 'make crash       fail, kill and cut the power at each system call of a'
+	@echo '                 save, and at COUNT (200) of a checkpoint'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
@@ -181,6 +183,19 @@ build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
 	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
 
+# A save, and COUNT of the calls and the power cuts of the trainer's
+# checkpoints.
+COUNT ?= 200
+crash: build/fuzz/crash_save
+	python3 tests/fuzz/crash.py save $<
+	@! sh examples/trainer/here.sh $(MPICC) || { \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
+	    python3 tests/fuzz/crash.py trainer build/trainer/trainer $(COUNT); }
+build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
+	    $(if $(filter control,$*),-DCRASH_BROKEN) -I. $(LDFLAGS) -o $@ $<
+
 clean:
 	rm -rf build
 
@@ -242,7 +257,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps strace
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
@@ -250,4 +265,5 @@ deps:
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long clean deps
+    trainer-figures trainer-mutants trainer-bench trainer-long crash clean \
+    deps

@@ -25,8 +25,7 @@ static const char *cannot(const char *what, const char *path)
 
 /* ---- Files ---- */
 
-/* A file or a folder is on the disk when this has returned. */
-static const char *flush_path(const char *path)
+const char *checkpoint_flush(const char *path)
 {
     const int descriptor = open(path, O_RDONLY);
     const int good = descriptor >= 0 && fsync(descriptor) == 0;
@@ -126,14 +125,14 @@ static const char *write_manifest(const run *r, const char *folder,
 /* The moment from which on the checkpoint exists. */
 static const char *commit(const run *r, const char *folder, const char *name)
 {
-    const char *wrong = flush_path(folder);
+    const char *wrong = checkpoint_flush(folder);
 
     if (!*wrong) {
         remove_folder(name); /* a damaged one, or an earlier run's */
         if (rename(folder, name) != 0)
             wrong = cannot("rename", folder);
     }
-    return *wrong ? wrong : flush_path(r->config.checkpoint.dir);
+    return *wrong ? wrong : checkpoint_flush(r->config.checkpoint.dir);
 }
 
 const char *checkpoint_save(run *r)

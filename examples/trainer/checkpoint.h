@@ -22,4 +22,8 @@ const char *checkpoint_save(run *r);
    begins now. */
 const char *checkpoint_load(run *r, char name[64]);
 
+/* By any process: a file is on the disk when this has returned; of a folder,
+   what was made, renamed and removed in it. Returns "" or what is wrong. */
+const char *checkpoint_flush(const char *path);
+
 #endif

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h> /* dirname */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -100,17 +101,24 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
-/* Makes a folder and those that it is in, where they are not there. */
-static void make_folders(const char *path)
+/* Makes a folder and those that it is in, where they are not there. Returns ""
+   or what is wrong. */
+static const char *make_folders(const char *path)
 {
-    char part[CONFIG_STRING] = "";
+    char part[CONFIG_STRING] = "", above[CONFIG_STRING];
+    const char *wrong = "";
     size_t i;
 
-    for (i = 0; path[i]; i++) {
+    for (i = 0; path[i] && !*wrong; i++) {
         part[i] = path[i];
-        if (path[i + 1] == '/' || !path[i + 1])
-            mkdir(part, 0777); /* if it fails, opening the log says why */
+        if (path[i + 1] && path[i + 1] != '/')
+            continue;
+        memcpy(above, part, sizeof above);
+        /* If it cannot be made, opening the log says why. */
+        if (mkdir(part, 0777) == 0)
+            wrong = checkpoint_flush(dirname(above));
     }
+    return wrong;
 }
 
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
@@ -119,11 +127,14 @@ static const char *open_log(run *r)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16];
+    const char *wrong;
     int file;
 
     if (r->rank != 0)
         return "";
-    make_folders(r->config.checkpoint.dir);
+    wrong = make_folders(r->config.checkpoint.dir);
+    if (*wrong)
+        return wrong;
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0

@@ -1,0 +1,492 @@
+"""Fails and kills a program at each of its system calls, and cuts the power
+at each of its writes:
+    python3 tests/fuzz/crash.py save PROGRAM    one made from crash_save.c
+    python3 tests/fuzz/crash.py control PROGRAM    one that is broken
+    python3 tests/fuzz/crash.py trainer PROGRAM COUNT    some of each kind
+from the root of the repository. strace fails and kills; what may be left on a
+disk after a power cut is computed from the list of calls, by class Disk."""
+
+import itertools
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ERRORS = ("EIO", "ENOSPC", "EINTR", "EACCES")
+
+# Calls that change what is on a disk, by their names on any processor.
+CHANGES = ("open,openat,creat,write,pwrite64,lseek,fsync,fdatasync,close,"
+           "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
+           "ftruncate")
+
+CALL = re.compile(r"^(?:(\d+) +)?(\w+)\((.*)\) += (-?\d+|\?)")
+TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
+
+
+def strace(options, command, **more):
+    """Runs a command under strace; returns its output and the calls."""
+    with tempfile.NamedTemporaryFile(suffix=".strace") as log:
+        done = subprocess.run(
+            ["strace", "-o", log.name, *options, *command], timeout=120,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, **more)
+        with open(log.name, encoding="ascii") as calls:
+            return done.stdout.decode(errors="replace").strip(), list(calls)
+
+
+def asked_calls(calls):
+    """The calls between the two of getppid, each as a name and how many of
+    this name there were before it in the whole list."""
+    seen, inside, found = {}, False, []
+    for line in calls:
+        match = CALL.match(line)
+        if not match:
+            continue
+        name = match[2]
+        seen[name] = seen.get(name, 0) + 1
+        if name == "getppid":
+            inside = not inside
+        elif inside:
+            found.append((name, seen[name]))
+    return found
+
+
+def is_of_path(name):
+    return re.match("open|creat|mkdir|rmdir|unlink|rename", name)
+
+
+def texts(arguments):
+    """The strings among a call's arguments."""
+    return [bytes.fromhex(found[1].replace("\\x", ""))
+            for found in TEXT.finditer(arguments)]
+
+
+class File:
+    def __init__(self, data=b""):
+        self.data = self.kept = data   # now, and what has been flushed
+
+
+class Folder:
+    def __init__(self):
+        self.entries = {}
+        self.kept = {}
+        self.pending = []   # what was made, renamed and removed since a flush
+
+    def change(self, *changes):
+        """Takes changes that come onto the disk together or not at all; each
+        is a name and what has it from now on, None for nothing."""
+        self.pending.append(changes)
+        self.entries.update(changes)
+
+    def flush(self):
+        self.kept, self.pending = dict(self.entries), []
+
+
+class Disk:
+    """What a list of system calls makes of one folder and those in it, now and
+    after a power cut. POSIX says only that what was flushed is kept: so of a
+    folder's later changes a cut keeps the first few, in each folder as many
+    as it likes, and of a file's later bytes none, half, all, or as many
+    zeros."""
+
+    def __init__(self, root):
+        self.root = os.path.realpath(root)
+        self.folder = self.read(self.root)
+        self.opened = {}
+
+    def read(self, path):
+        folder = Folder()
+        for entry in os.scandir(path):
+            if entry.is_dir(follow_symlinks=False):
+                folder.entries[entry.name] = self.read(entry.path)
+            else:
+                with open(entry.path, "rb") as file:
+                    folder.entries[entry.name] = File(file.read())
+        folder.flush()
+        return folder
+
+    def find(self, path, there):
+        """The folder of a path and the name in it; a path outside has none."""
+        path = os.path.normpath(os.path.join(there, os.fsdecode(path)))
+        if path == self.root:
+            return None, "."
+        if not path.startswith(self.root + os.sep):
+            return None, None
+        folder = self.folder
+        *above, name = path[len(self.root) + 1:].split(os.sep)
+        for part in above:
+            folder = folder.entries[part]
+        return folder, name
+
+    def concerns(self, match, there):
+        """Whether a call, as CALL sees it, is one of this disk."""
+        process, name, arguments, _ = match.groups()
+        number = re.match(r"(\d+)", arguments)
+        return (process, int(number[1]) if number else None) in self.opened or \
+            (is_of_path(name) and
+             any(self.find(path, there)[1] for path in texts(arguments)))
+
+    def apply(self, line, there):
+        """Takes a line of strace into account, of a program that runs in a
+        folder; returns whether it changed anything."""
+        match = CALL.match(line)
+        if not match or match[4] == "?" or int(match[4]) < 0:
+            return False
+        process, name, arguments, result = match.groups()
+        result = int(result)
+        paths = [self.find(path, there)
+                 for path in texts(arguments) if is_of_path(name)]
+        number = re.match(r"(\d+)", arguments)
+        key = process, int(number[1]) if number else None
+        if name in ("open", "openat", "creat"):
+            return self.open(paths[0], arguments, (process, result))
+        if name.startswith("mkdir") and paths[0][0]:
+            paths[0][0].change((paths[0][1], Folder()))
+        elif name[:6] in ("unlink", "rmdir") and paths[0][0]:
+            paths[0][0].change((paths[0][1], None))
+        elif name.startswith("rename") and paths[0][0]:
+            (folder, old), (target, new) = paths
+            assert folder is target, "a rename between folders"
+            folder.change((new, folder.entries[old]), (old, None))
+        elif key in self.opened:
+            return self.use(name, key, arguments, result)
+        else:
+            return False
+        return True
+
+    def open(self, path, arguments, key):
+        folder, name = path
+        if name == ".":
+            self.opened[key] = [self.folder, 0, False]
+            return False
+        if folder is None:
+            self.opened.pop(key, None)
+            return False
+        file = folder.entries.get(name)
+        changed = file is None or "O_TRUNC" in arguments
+        if file is None:
+            file = File()
+            folder.change((name, file))
+        elif "O_TRUNC" in arguments:
+            file.data = b""
+        self.opened[key] = [file, 0, "O_APPEND" in arguments]
+        return changed
+
+    def use(self, name, key, arguments, result):
+        file, at, append = self.opened[key]
+        if name == "close":
+            del self.opened[key]
+        elif name in ("fsync", "fdatasync"):
+            if isinstance(file, Folder):
+                file.flush()
+            else:
+                file.kept = file.data
+        elif name == "lseek":
+            self.opened[key][1] = result
+        elif name == "ftruncate":
+            size = int(arguments.split(",")[1])
+            file.data = file.data[:size].ljust(size, b"\0")
+        elif name in ("write", "pwrite64"):
+            written = texts(arguments)[0][:result]
+            assert len(written) == result, "strace cut what was written"
+            if name == "pwrite64":
+                at = int(arguments.split(",")[-1])
+            elif append:
+                at = len(file.data)
+            file.data = (file.data[:at].ljust(at, b"\0") + written +
+                         file.data[at + len(written):])
+            self.opened[key][1] = at + len(written)
+        return name not in ("close", "lseek")
+
+    def folders(self, folder=None):
+        """All folders, also those that only a cut would show again."""
+        folder = folder or self.folder
+        found = [folder]
+        inner = list(folder.kept.values())
+        for changes in folder.pending:
+            inner += [what for _, what in changes]
+        for what in {id(what): what for what in inner}.values():
+            if isinstance(what, Folder):
+                found += self.folders(what)
+        return found
+
+    def cuts(self):
+        """What a cut may leave: trees of dict and bytes."""
+        folders = self.folders()
+        choices = [range(len(folder.pending) + 1) for folder in folders]
+        for kept in itertools.product(*choices):
+            count = dict(zip(map(id, folders), kept))
+            for bytes_left in (lambda file: file.kept,
+                               lambda file: file.data,
+                               lambda file: file.data[:len(file.data) // 2]
+                               if file.data != file.kept else file.data,
+                               lambda file: bytes(len(file.data))
+                               if file.data != file.kept else file.data):
+                yield self.left(self.folder, count, bytes_left)
+
+    def left(self, what, count, bytes_left):
+        if isinstance(what, File):
+            return bytes_left(what)
+        entries = dict(what.kept)
+        for changes in what.pending[:count[id(what)]]:
+            entries.update(changes)
+        return {name: self.left(inner, count, bytes_left)
+                for name, inner in entries.items() if inner is not None}
+
+
+def write_tree(tree, path):
+    """Makes a folder of what a cut has left."""
+    os.mkdir(path)
+    for name, what in tree.items():
+        inner = os.path.join(path, name)
+        if isinstance(what, dict):
+            write_tree(what, inner)
+        else:
+            with open(inner, "wb") as file:
+                file.write(what)
+
+
+class Save:
+    """statesampler_save_file, asked to replace number 1 by number 2."""
+
+    def __init__(self, program, folder):
+        self.program = os.path.abspath(program)
+        self.home = folder
+        self.folder = os.path.join(folder, "state of a run")
+        self.wrong = []
+        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+
+    def run(self, *words, options=None):
+        command = [self.program, *words]
+        if options is not None:
+            return strace(options, command, cwd=self.folder)
+        done = subprocess.run(command, cwd=self.folder, timeout=60,
+                              stdout=subprocess.PIPE, check=True)
+        return done.stdout.decode().strip()
+
+    def begin(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.mkdir(self.folder)
+        self.run("save", "state", "1")
+
+    def expect(self, good, what):
+        if not good:
+            self.wrong.append(what)
+
+    def is_clean(self, what):
+        """The next save must succeed, and one of hours later sweep away all
+        that is left."""
+        for name in os.listdir(self.folder):
+            if name != "state":
+                os.utime(os.path.join(self.folder, name), (0, 0))
+        said = self.run("save", "state", "3")
+        files = os.listdir(self.folder)
+        self.expect(said == "no error" and files == ["state"] and
+                    self.run("load", "state") == "3",
+                    f"{what}: the next save says {said}, and there are {files}")
+
+    def fail(self, verb, name, count, error):
+        """Lets one call fail; what is asked must say so, or succeed."""
+        self.begin()
+        words = ("state", "2")[:2 if verb == "save" else 1]
+        said, calls = self.run(verb, *words, options=[
+            f"--inject={name}:error={error}:when={count}"])
+        what = f"{verb}, {name} number {count} fails by {error}"
+        self.expect(any("INJECTED" in line for line in calls),
+                    f"{what}: it did not")
+        good = "no error" if verb == "save" else "1"
+        now = self.run("load", "state")
+        self.expect(now == ("2" if said == "no error" else "1"),
+                    f"{what}: it says {said}, and the file is {now}")
+        self.expect(said == good or " " in said,
+                    f"{what}: it says {said}")
+        # Its own temporary file, if even removing fails or came too late.
+        left = 2 if name in ("unlink", "unlinkat") else 1
+        self.expect(len(os.listdir(self.folder)) <= left,
+                    f"{what}: there are {os.listdir(self.folder)}")
+        self.is_clean(what)
+        self.counts["failed"] += 1
+
+    def kill(self, name, count):
+        self.begin()
+        _, calls = self.run("save", "state", "2", options=[
+            f"--inject={name}:signal=KILL:when={count}"])
+        what = f"killed at {name} number {count}"
+        self.expect("killed by SIGKILL" in calls[-1], f"{what}: it was not")
+        self.expect(self.run("load", "state") in ("1", "2"),
+                    f"{what}: the file is {self.run('load', 'state')}")
+        self.is_clean(what)
+        self.counts["killed"] += 1
+
+    def cut(self):
+        """Cuts the power after each change."""
+        self.begin()
+        _, calls = self.run("save", "state", "2", options=[
+            "-xx", "-s", "100000", "-e", f"trace={CHANGES}"])
+        self.begin()
+        disk = Disk(self.folder)
+        seen, here = set(), self.folder
+        for line in calls:
+            if not disk.apply(line, here):
+                continue
+            for tree in disk.cuts():
+                if repr(tree) not in seen:
+                    seen.add(repr(tree))
+                    self.load_tree(tree, ("1", "2"), line)
+        # It has returned: from now on the number is the new one.
+        for tree in disk.cuts():
+            self.load_tree(tree, ("2",), "after all")
+
+    def load_tree(self, tree, good, line):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        write_tree(tree, self.folder)
+        now = self.run("load", "state")
+        self.expect(now in good, f"power cut, {line[:60].strip()}: the file "
+                    f"is {now}")
+        self.counts["cut"] += 1
+
+    def ask(self):
+        for verb, words in (("save", ("state", "2")), ("load", ("state",))):
+            self.begin()
+            _, calls = self.run(verb, *words, options=[])
+            for name, count in asked_calls(calls):
+                for error in ERRORS:
+                    self.fail(verb, name, count, error)
+                if verb == "save":
+                    self.kill(name, count)
+        self.cut()
+        return self.wrong
+
+
+class Trainer:
+    """The trainer's checkpoints: whatever fails, is killed or lost, the next
+    run goes on, to the digest of one that was never disturbed."""
+
+    # Checkpoints after 3, 6 and 8 steps; one process, without mpirun.
+    OPTIONS = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3",
+               "DATA.TRAIN.DATA_LIMIT=32", "OPTIMIZER.num_epochs=1",
+               "TEST_MODEL=False")
+    SAVED = (3, 6, 8)
+
+    def __init__(self, program, folder, count):
+        self.home = folder
+        self.folder = os.path.join(folder, "disk")
+        self.count = count
+        self.command = [program, "tests/trainer/small.yaml", *self.OPTIONS,
+                        f"CHECKPOINT.DIR={self.folder}/a run"]
+        self.environment = dict(
+            os.environ, OPENBLAS_NUM_THREADS="1", OMPI_MCA_pml="ob1",
+            OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            TMPDIR=folder)
+        self.wrong = []
+        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+        self.random = random.Random(int(os.environ.get("SEED", "1")))
+
+    def begin(self, tree=None):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        write_tree(tree or {}, self.folder)
+
+    def run(self, options=None):
+        if options is not None:
+            return strace(["-f", "-qq", "-xx", "-s", "1000000", "-e",
+                           f"trace={CHANGES}", *options], self.command,
+                          env=self.environment)
+        done = subprocess.run(self.command, env=self.environment, timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        return done.stdout.decode(errors="replace")
+
+    def goes_on(self, what, after=0):
+        """Runs to the end, from a step at least."""
+        said = self.run()
+        self.expect(f"digest {self.digest}" in said, what, said)
+        first = re.search(r"^step (\d+) ", said, re.M)
+        self.expect(first is None or int(first[1]) > after,
+                    f"{what}: it began before step {after + 1}", said)
+
+    def expect(self, good, what, said):
+        if not good:
+            self.wrong.append(f"{what}:\n{said}")
+
+    def watch(self):
+        """One undisturbed run: its calls that have to do with checkpoints, and
+        what a power cut may leave after each."""
+        self.begin()
+        said, calls = self.run([])
+        self.digest = re.search(r"^digest (\w+)", said, re.M)[1]
+        self.begin()
+        disk, seen = Disk(self.folder), {}
+        trees, concerned, logged = {}, [], 0
+        for line in calls:
+            match = CALL.match(line)
+            if not match:
+                continue
+            key = match[1], match[2]
+            seen[key] = seen.get(key, 0) + 1
+            if disk.concerns(match, os.getcwd()):
+                concerned.append((match[2], seen[key]))
+            if not disk.apply(line, os.getcwd()):
+                continue
+            steps = [re.search(rb"^step (\d+) ", text)
+                     for text in texts(match[3]) if match[2] == "write"]
+            logged = max([logged] + [int(step[1]) for step in steps if step])
+            # What comes after a save has been saved.
+            after = max([at for at in self.SAVED if at < logged], default=0)
+            for tree in disk.cuts():
+                trees[repr(tree)] = tree, after
+        for tree in disk.cuts():
+            trees[repr(tree)] = tree, self.SAVED[-1]
+        return concerned, list(trees.values())
+
+    def some(self, of):
+        return self.random.sample(of, min(self.count, len(of)))
+
+    def ask(self):
+        concerned, trees = self.watch()
+        print(f"{len(concerned)} calls, {len(trees)} states of the disk after "
+              f"a power cut; {self.count} of each kind", flush=True)
+        for tree, after in self.some(trees):
+            self.begin(tree)
+            self.goes_on(f"power cut, {tree.keys()}", after)
+            self.counts["cut"] += 1
+        for name, count in self.some(concerned):
+            self.begin()
+            self.run(["-e", f"inject={name}:signal=KILL:when={count}"])
+            self.goes_on(f"killed at {name} number {count}")
+            self.counts["killed"] += 1
+        for name, count in self.some(concerned):
+            error = self.random.choice(ERRORS)
+            what = f"{name} number {count} fails by {error}"
+            self.begin()
+            said, _ = self.run(
+                ["-e", f"inject={name}:error={error}:when={count}"])
+            self.expect(f"digest {self.digest}" in said or "trainer: " in said,
+                        what, said)
+            self.goes_on(what)
+            self.counts["failed"] += 1
+        return self.wrong
+
+
+def main():
+    kinds = {"save": 3, "control": 3, "trainer": 4}
+    if kinds.get((sys.argv + [""])[1]) != len(sys.argv):
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        subject = (Trainer(sys.argv[2], folder, int(sys.argv[3]))
+                   if sys.argv[1] == "trainer" else Save(sys.argv[2], folder))
+        wrong = subject.ask()
+        counts = subject.counts
+    for complaint in wrong[:20]:
+        print(complaint)
+    if sys.argv[1] == "control":
+        print(f"note: {len(wrong)} complaints of a broken save")
+        sys.exit(not wrong)
+    print(f"note: {counts['failed']} calls failed, {counts['killed']} killed, "
+          f"{counts['cut']} power cuts")
+    sys.exit(bool(wrong) or min(counts.values()) == 0)
+
+
+main()
