@@ -40,6 +40,8 @@ help:
 	@echo '                 minute'
 	@echo 'make crash       fail, kill and cut the power at each system call of a'
 	@echo '                 save, and at COUNT (200) of a checkpoint'
+	@echo 'make storm       RUNS (1000) kills at random moments: the demo, the'
+	@echo '                 trainer, PyTorch, the page'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
@@ -196,6 +198,14 @@ build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
 	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
 	    $(if $(filter control,$*),-DCRASH_BROKEN) -I. $(LDFLAGS) -o $@ $<
 
+# RUNS kills of whole runs, of all kinds for which the tools are here.
+RUNS ?= 1000
+storm: build/train_text web
+	@if sh examples/trainer/here.sh $(MPICC); then \
+	    $(MAKE) --no-print-directory -s build/trainer/trainer; fi
+	@TORCH_PYTHON=$$(sh tests/torch/python.sh) \
+	    python3 tests/fuzz/storm.py $(RUNS) $(SEED)
+
 clean:
 	rm -rf build
 
@@ -265,5 +275,5 @@ deps:
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long crash clean \
+    trainer-figures trainer-mutants trainer-bench trainer-long crash storm clean \
     deps

@@ -1,0 +1,243 @@
+"""Kills real runs at random moments, and compares what they end in:
+    python3 tests/fuzz/storm.py KILLS [SEED]
+from the root of the repository; make storm builds what it needs. The kills are
+shared out among the demo's model, the trainer over MPI, PyTorch's processes
+and the page in Chromium. A storm is a run that is killed, at any moment and in
+any of its processes, goes on with another number of ranks, is killed again
+perhaps, and ends: in the digest of a run that was never killed."""
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def processes_of(session):
+    """The processes of a session: all that a run has started."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="latin-1") as file:
+                state, *numbers = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue    # it has just ended
+        if int(numbers[2]) == session and state != "Z":
+            found.append(int(name))
+    return found
+
+
+class Run:
+    """A command in a session of its own."""
+
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(
+            command, env=dict(os.environ, **environment),
+            start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def kill(self, seconds, moments):
+        """Kills one process after so long, any of the run's; then the others,
+        as a launcher does. Returns whether there was any to kill."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+        # Which has children dies less often than its children.
+        left = processes_of(self.process.pid)
+        killed = bool(left) and self.process.poll() is None
+        if killed:
+            try:
+                os.kill(moments.choice(left), signal.SIGKILL)
+            except ProcessLookupError:
+                killed = False
+            time.sleep(moments.random() * .3)
+        self.end_all()
+        return killed
+
+    def end_all(self):
+        # Ends: who is killed starts no other, and who was just started is
+        # found the next time.
+        while True:
+            left = processes_of(self.process.pid)
+            if not left:
+                break
+            for process in left:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(.02)
+        self.process.communicate()
+
+    def end(self):
+        """Waits for its end and returns what it said."""
+        try:
+            said, _ = self.process.communicate(timeout=120)
+        finally:
+            self.end_all_if_alive()
+        return said.decode(errors="replace"), self.process.returncode
+
+    def end_all_if_alive(self):
+        if self.process.poll() is None:
+            self.end_all()
+
+
+class Demo:
+    """examples/train_text.c, whose ranks are in one process."""
+    name, worlds = "demo", (1, 2, 3, 4, 6, 8)
+    program = "build/train_text"
+
+    def __init__(self, home):
+        self.texts = []
+        for name in ("statesampler.h", "examples/train_text.c", "Makefile"):
+            self.texts.append(os.path.join(home, os.path.basename(name)))
+            with open(name, "rb") as text, open(self.texts[-1], "wb") as copy:
+                copy.write(text.read(12000))
+
+    def start(self, folder, world_size, moments):
+        checkpoint = os.path.join(folder, "checkpoint")
+        resume = ["--resume"] if os.path.exists(checkpoint) else []
+        return Run([self.program, "--ranks", str(world_size), "--epochs", "3",
+                    "--every", "3", "--mix", "3,2,1", "--checkpoint",
+                    checkpoint, "--weights", os.path.join(folder, "weights"),
+                    *resume, *self.texts], {})
+
+    def digest(self, folder, said):
+        with open(os.path.join(folder, "weights"), "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+
+
+class Trainer:
+    """examples/trainer over MPI, with ZeRO and mixed precision."""
+    name, worlds = "trainer", (1, 2, 3, 4, 5, 8)
+    program = "build/trainer/trainer"
+    keys = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3 OPTIMIZER.num_epochs=2 "
+            "TEST_MODEL=False MODEL.AMP_PARAMS.USE_AMP=True "
+            "OPTIMIZER.name=adamw OPTIMIZER.param_schedulers.lr.value=0.003 "
+            "OPTIMIZER.use_zero=True MODEL.SHARDED_DDP_SETUP.USE_SDP=True")
+
+    def __init__(self, home):
+        pass
+
+    def start(self, folder, world_size, moments):
+        return Run(["sh", "examples/trainer/launch.sh", str(world_size),
+                    "tests/trainer/small.yaml", *self.keys.split(),
+                    f"CHECKPOINT.DIR={folder}/run"],
+                   {"RESTARTS": "0", "TMPDIR": folder})
+
+    def digest(self, folder, said):
+        return said.rpartition("digest ")[2].split()[0]
+
+
+class Torch:
+    """tests/fuzz/storm_torch.py: processes joined by gloo, with workers."""
+    name, worlds = "torch", (1, 2, 3, 4)
+
+    def __init__(self, home):
+        self.program = os.environ.get("TORCH_PYTHON", "")
+
+    def start(self, folder, world_size, moments):
+        return Run([self.program, "tests/fuzz/storm_torch.py", folder,
+                    str(world_size), str(moments.choice((0, 1, 2)))], {})
+
+    def digest(self, folder, said):
+        with open(os.path.join(folder, "digest"), encoding="ascii") as file:
+            return file.read()
+
+
+class Page:
+    """The training of examples/web in Chromium, whose ranks are one."""
+    name, worlds = "page", (1,)
+    program = "build/web/index.html"
+
+    def __init__(self, home):
+        pass
+
+    def start(self, folder, world_size, moments):
+        return Run(["node", "tests/fuzz/storm_page.mjs", folder], {})
+
+    def digest(self, folder, said):
+        return said.rpartition("digest ")[2].split()[0]
+
+
+def storms(subject, kills, moments, home):
+    """Makes so many kills. Returns how many runs have ended, and complaints."""
+    def run(name, world_size):
+        folder = os.path.join(home, name)
+        os.makedirs(folder, exist_ok=True)
+        return folder, subject.start(folder, world_size, moments)
+
+    def ended(folder, run):
+        said, status = run.end()
+        if status != 0:
+            return f"status {status}: {said[-2000:]}"
+        return subject.digest(folder, said)
+
+    begin = time.monotonic()
+    wanted = ended(*run("whole", subject.worlds[-1]))
+    seconds = time.monotonic() - begin
+    if wanted.startswith("status"):
+        return 0, [f"the undisturbed run: {wanted}"]
+    made = number = 0
+    complaints = []
+    while made < kills and number < 10 * kills and not complaints:
+        number += 1
+        name, order = f"storm{number}", []
+        # One kill in the middle of it, or more; the last run may end itself.
+        for _ in range(moments.choice((1, 1, 2, 3))):
+            world_size = moments.choice(subject.worlds)
+            folder, one = run(name, world_size)
+            moment = moments.random() * seconds * .8
+            if not one.kill(moment, moments):
+                break
+            order.append(f"{world_size} ranks killed after {moment:.2f} s")
+            made += 1
+        world_size = moments.choice(subject.worlds)
+        got = ended(*run(name, world_size))
+        if got != wanted:
+            complaints.append(f"{subject.name}: {', '.join(order)}, ended on "
+                              f"{world_size}: {got}, not {wanted}")
+        shutil.rmtree(os.path.join(home, name), ignore_errors=True)
+    if made < kills and not complaints:
+        complaints.append(f"only {made} of {kills} could be killed")
+    print(f"{subject.name}: {made} kills, {number} runs that went on"
+          + (", each to the digest " + wanted[:16] if not complaints else ""),
+          flush=True)
+    return made, complaints
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or not sys.argv[1].isdigit():
+        sys.exit(__doc__)
+    kills, seed = int(sys.argv[1]), int((sys.argv + ["0"])[2])
+    seed = seed or random.SystemRandom().randrange(1, 2**32)
+    moments = random.Random(seed)
+    print(f"{kills} kills, seed {seed}", flush=True)
+    made, complaints, subjects = 0, [], []
+    with tempfile.TemporaryDirectory() as home:
+        for kind in (Demo, Trainer, Torch, Page):
+            subject = kind(home)
+            if subject.program and shutil.which(subject.program) or \
+                    os.path.exists(subject.program):
+                subjects.append(subject)
+            else:
+                print(f"skip {subject.name}: what it needs is not here")
+        for number, subject in enumerate(subjects):
+            share = kills * (number + 1) // len(subjects) - \
+                kills * number // len(subjects)
+            inner = os.path.join(home, "of " + subject.name)
+            count, wrong = storms(subject, share, moments, inner)
+            made, complaints = made + count, complaints + wrong
+    for complaint in complaints:
+        print(f"FAIL {complaint}")
+    print(f"{made} kills")
+    print(f"{len(subjects) - len(complaints)} passed, {len(complaints)} failed")
+    sys.exit(bool(complaints))
+
+
+main()
