@@ -42,6 +42,7 @@ help:
 	@echo '                 save, and at COUNT (200) of a checkpoint'
 	@echo 'make storm       RUNS (1000) kills at random moments: the demo, the'
 	@echo '                 trainer, PyTorch, the page'
+	@echo 'make sanitize    the tests by more sanitizers, and by valgrind'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
@@ -62,6 +63,11 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 	@if command -v python3 >/dev/null; then \
 	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
 	else echo 'skip mutants: python3 is not here'; fi
+
+# Every test by the sanitizers that make test has no time for, and valgrind.
+sanitize:
+	@SANITIZE=reduced ONLY='^test_.*: (clang-(memory|thread|implicit)|valgrind),' \
+	    $(MAKE) --no-print-directory test
 
 complexity:
 	@sh tests/complexity.sh
@@ -267,7 +273,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps strace
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps strace valgrind
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
@@ -275,5 +281,5 @@ deps:
 .PHONY: help demo examples test mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long crash storm clean \
-    deps
+    trainer-figures trainer-mutants trainer-bench trainer-long crash storm \
+    sanitize clean deps

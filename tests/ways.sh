@@ -9,16 +9,22 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 # A name; how much is asked (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
 # code that has another shape with other vectors; sum: no test; apart: by
-# questions of its own); what else it needs (the tool that runs it where this
-# computer cannot, cpu=FEATURE, or `runtime`: a library without which an empty
-# program does not link); the compiler. The checksum of every part is asked in
-# all.
+# questions of its own; long: only by make sanitize, which says so by SANITIZE);
+# what else it needs (the tool that runs it where this computer cannot,
+# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
+# does not link); the compiler. The checksum of every part is asked in all that
+# are not long.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
     sanitize='-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+    # Ways of their own, as none of these goes with another.
+    clang="clang -O1 -g1 -fno-sanitize-recover=all $c99"
+    # Numbers that wrap are meant to, and no part of these.
+    implicit=implicit-conversion,local-bounds,float-divide-by-zero
     # The emulator hands on numbers of folders that do not fit 32 bits.
     lfs='-D_FILE_OFFSET_BITS=64'
+    long=${SANITIZE:-long}
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
@@ -33,6 +39,10 @@ clang          reduced -            clang -O2 $c99
 clang-avx2     bulk    cpu=avx2     clang -O3 $c99 -mavx2
 clang-avx512bw bulk    cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize orders  runtime      clang $sanitize $c99
+clang-memory   $long   runtime      $clang -fsanitize=memory
+clang-thread   $long   runtime      $clang -fsanitize=thread
+clang-implicit $long   runtime      $clang -fsanitize=$implicit
+valgrind       $long   under=valgrind gcc -O1 -g1 $c99
 c++98          sum     -            g++ -O2 -std=c++98 $strict
 c++20          orders  -            g++ -O2 -std=c++20 $strict
 tcc            orders  -            tcc
@@ -88,14 +98,15 @@ compile_by_way() { # WAY SOURCE TARGET
         return 1
     }
     case $1 in nvcc) around= ;; *) around=-O1 ;; esac
+    case $1 in windows) libraries=-lm ;; *) libraries='-lm -lpthread' ;; esac
     # Two questions may make the same file at the same time.
     new=$3.$$ target=$3
     if [ "$2" = tests/core.c ]; then
         set -- $core_flags -c "$2"
     elif grep -q '^#define STATESAMPLER_STATIC' "$2"; then
-        set -- "$2" -lm
+        set -- "$2" $libraries
     elif own "$2"; then
-        set -- $around "$2" -lm
+        set -- $around "$2" $libraries
     else
         core=$(dirname "$3")/core.o more=
         [ "$2" != tests/checksum.c ] ||
@@ -103,7 +114,7 @@ compile_by_way() { # WAY SOURCE TARGET
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
         set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $more $core \
-            -lm
+            $libraries
     fi
     set -- $compiler -I. $STB_FLAGS -o "$new" "$@"
     echo "$*"

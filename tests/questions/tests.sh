@@ -2,10 +2,11 @@
 # run in the ways of tests/ways.sh.
 
 # One test in one way, perhaps run by something.
-try() { # WAY TEST full|reduced [RUNNER]
-    target=build/test/$1/$2 amount=$3 runner=$4
+try() { # WAY TEST full|reduced [RUNNER...]
+    target=build/test/$1/$2 amount=$3
+    shift 3
     made $target
-    quietly $runner "$root/$target" "$amount"
+    quietly "$@" "$root/$target" "$amount"
     sed -n '/^skip /p' said
     sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep .
 }
@@ -57,6 +58,10 @@ possible() { # WAY NEED COMMAND...
             return 1
         }
         ;;
+    under=*)
+        runner="${need#under=} -q --error-exitcode=9"
+        tool ${need#under=} "the tests: $way"
+        ;;
     cpu=*)
         processor_has ${need#cpu=} || {
             skip "the tests: $way" "a processor with ${need#cpu=}"
@@ -83,6 +88,7 @@ questions() {
         fi
     done
     ways | while read -r way amount need command; do
+        [ $amount != long ] || continue
         possible $way $need $command </dev/null || continue
         echo "$way $amount $runner"
     done >$run/ways
