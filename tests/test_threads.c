@@ -156,7 +156,7 @@ static void begin_shared(int reduced)
          STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD, 0, 0, 0}};
     unsigned i;
     const char *folder = getenv("TMPDIR");
-    shared.rounds = reduced ? 1000 : 5000;
+    shared.rounds = reduced ? 3000 : 5000;
     CHECK(statesampler_perm_init(&shared.perm, 1000003, 1, 2, 3) ==
           STATESAMPLER_OK);
     for (i = 0; i < SAMPLERS; i++) {
