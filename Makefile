@@ -42,6 +42,7 @@ help:
 	@echo '                 save, and at COUNT (200) of a checkpoint'
 	@echo 'make storm       RUNS (1000) kills at random moments: the demo, the'
 	@echo '                 trainer, PyTorch, the page'
+	@echo 'make scale       a million ranks, 2^33 samples, 100,000 datasets'
 	@echo 'make sanitize    the tests by more sanitizers, and by valgrind'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
@@ -204,6 +205,13 @@ build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
 	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
 	    $(if $(filter control,$*),-DCRASH_BROKEN) -I. $(LDFLAGS) -o $@ $<
 
+# The largest sizes: a minute.
+scale: build/fuzz/scale
+	build/fuzz/scale
+build/fuzz/scale: tests/fuzz/scale.c statesampler.h
+	@mkdir -p $(@D)
+	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ $<
+
 # RUNS kills of whole runs, of all kinds for which the tools are here.
 RUNS ?= 1000
 storm: build/train_text web
@@ -282,4 +290,4 @@ deps:
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long crash storm \
-    sanitize clean deps
+    scale sanitize clean deps

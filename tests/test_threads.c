@@ -83,7 +83,7 @@ static uint64_t ask_mix(uint64_t hash, uint64_t k)
         hash = add(hash, out[i]);
     code = statesampler_mix_locate(mix, (uint32_t)(k % SOURCES), k, &turn,
                                    &place);
-    hash = add(hash, code == 1 ? turn : 7);
+    hash = add(hash, code == 0 ? turn : 7);
     hash = add(hash, statesampler_mix_offset(mix, (uint32_t)(k % SOURCES)));
     code = statesampler_mix_save(mix, state, sizeof state);
     for (i = 0; i < statesampler_mix_state_bytes(mix); i++)

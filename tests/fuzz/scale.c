@@ -1,0 +1,265 @@
+/* scale.c - the sizes that no test of every sample reaches: make scale.
+
+   An epoch on a million ranks, all of it audited at 2^28 samples and some of it
+   at 2^33; how long a rank takes, beside how long it takes where there is one
+   rank only; a mix of 100,000 datasets; seeds and epochs at their ends. Prints a
+   line for each, and a sum. */
+#define _POSIX_C_SOURCE 200809L
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BATCH = 64, MILLION = 1000000, SOURCES = 100000 };
+
+static int passed, failed;
+
+static void must(int good, const char *what)
+{
+    printf("%s %s\n", good ? "ok  " : "FAIL", what);
+    passed += good;
+    failed += !good;
+    fflush(stdout);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static statesampler_desc describe(uint64_t n, uint32_t rank,
+                                  uint32_t world_size)
+{
+    statesampler_desc desc = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    desc.num_samples = n;
+    desc.seed = 42;
+    desc.rank = rank;
+    desc.world_size = world_size;
+    desc.batch_size = BATCH;
+    desc.tail = STATESAMPLER_TAIL_UNEVEN;
+    return desc;
+}
+
+/* Serves a rank's epoch, or its first steps, into an audit; returns whether
+   each index is one that locate finds at this rank and step. */
+static int serve(statesampler_audit *audit, const statesampler_desc *desc,
+                 uint64_t steps, int located)
+{
+    uint64_t out[BATCH], step;
+    statesampler s;
+    size_t count, i;
+    int good = statesampler_init(&s, desc) == STATESAMPLER_OK;
+    for (step = 0; step < steps; step++) { /* ends with the epoch */
+        if (statesampler_next(&s, out, &count) != 1)
+            break;
+        statesampler_audit_add(audit, out, count);
+        for (i = 0; i < count && located; i++) {
+            statesampler_place place;
+            good = good && statesampler_locate(&s, out[i], &place) == 0 &&
+                   place.rank == desc->rank && place.step == step;
+        }
+    }
+    return good;
+}
+
+/* All ranks' audits, merged as those of processes are. */
+static void ask_all_ranks(void)
+{
+    const uint64_t n = UINT64_C(1) << 28;
+    statesampler_audit all = {0, 0, 0, 0};
+    uint32_t rank;
+    int good = 1;
+    double begin = seconds();
+    for (rank = 0; rank < MILLION; rank++) {
+        statesampler_desc desc = describe(n, rank, MILLION);
+        statesampler_audit one = {0, 0, 0, 0};
+        good = serve(&one, &desc, UINT64_MAX, 0) && good;
+        statesampler_audit_merge(&all, &one);
+    }
+    begin = seconds() - begin;
+    printf("2^28 samples on 10^6 ranks: %.1f s for all ranks, %.2f us each\n",
+           begin, begin);
+    must(good && statesampler_audit_check(&all, n) == 1,
+         "2^28 samples on 10^6 ranks: each exactly once, by all audits merged");
+    all.sum1 ^= 2;
+    must(statesampler_audit_check(&all, n) != 1,
+         "one index that is another is noticed in that audit");
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every thousandth rank of 2^33 samples: as many as their share is, each found
+   where it was served, no two the same. */
+static void ask_some_ranks(void)
+{
+    const uint64_t n = UINT64_C(1) << 33;
+    statesampler_audit all = {0, 0, 0, 0};
+    uint64_t *seen = malloc(10000 * 1000 * sizeof *seen), count = 0, i;
+    uint64_t share = 0;
+    uint32_t rank;
+    int good = seen != NULL;
+    for (rank = 7; rank < MILLION && good; rank += 1000) {
+        statesampler_desc desc = describe(n, rank, MILLION);
+        statesampler_audit one = {0, 0, 0, 0};
+        statesampler s;
+        size_t got;
+        share += n / MILLION + (rank < n % MILLION);
+        good = serve(&one, &desc, UINT64_MAX, rank % 100000 == 7);
+        statesampler_audit_merge(&all, &one);
+        good = good && statesampler_init(&s, &desc) == STATESAMPLER_OK;
+        while (count + BATCH <= 10000 * 1000 && /* ends with the epoch */
+               statesampler_next(&s, seen + count, &got) == 1)
+            count += got;
+    }
+    must(good && all.count == share && count == share,
+         "2^33 samples on 10^6 ranks, every thousandth: its share, and what is "
+         "served is found there");
+    if (good)
+        qsort(seen, (size_t)count, sizeof *seen, compare);
+    for (i = 1; i < count; i++)
+        good = good && seen[i - 1] < seen[i] && seen[i] < n;
+    must(good, "2^33 samples on 10^6 ranks, every thousandth: no two the same");
+    free(seen);
+}
+
+/* Nanoseconds of a rank from init to the end of its first steps: the least of
+   several, for many ranks. */
+static double time_of_rank(uint32_t world_size, uint64_t steps)
+{
+    double least = 1e9;
+    int repeat;
+    for (repeat = 0; repeat < 7; repeat++) {
+        statesampler_audit audit = {0, 0, 0, 0};
+        double begin = seconds();
+        uint32_t k;
+        for (k = 0; k < 2000; k++) {
+            statesampler_desc desc = describe(UINT64_C(1) << 33,
+                                              k % world_size, world_size);
+            desc.seed = k;
+            (void)serve(&audit, &desc, steps, 0);
+        }
+        begin = (seconds() - begin) / 2000 * 1e9;
+        least = begin < least ? begin : least;
+    }
+    return least;
+}
+
+static void ask_time(void)
+{
+    const double one = time_of_rank(1, 100);
+    const double thousand = time_of_rank(1000, 100);
+    const double million = time_of_rank(MILLION, 100);
+    printf("init and 100 steps of %d: %.0f ns on one rank, %.2f times that on "
+           "a rank of 10^3, %.2f on one of 10^6\n", BATCH, one, thousand / one,
+           million / one);
+    must(thousand < 1.5 * one && million < 1.5 * one,
+         "a rank's time does not depend on how many ranks there are (1.5)");
+    /* On paper, from these figures. */
+    printf("on paper: 10^5 GPUs, steps of %d samples each, a step a second: a "
+           "GPU spends %.1e of its time on sampling and keeps %d bytes; a table "
+           "of 10^12 samples would be 8 TB on each, and a state of it takes "
+           "as long to read\n", BATCH, million / 100 * 1e-9,
+           (int)sizeof(statesampler));
+}
+
+static void ask_mix(void)
+{
+    statesampler_source *sources = malloc(SOURCES * sizeof *sources);
+    uint64_t out[BATCH], turns = 0, total = 0, step, *served;
+    statesampler_mix mix;
+    uint32_t i, source;
+    size_t count;
+    int good = 1;
+    double begin;
+    served = calloc(SOURCES, sizeof *served);
+    if (!sources || !served) {
+        must(0, "memory for a mix of 100,000 datasets");
+        return;
+    }
+    for (i = 0; i < SOURCES; i++) {
+        statesampler_desc desc = describe(1000 + i, 0, 8);
+        desc.stream = i;
+        desc.batch_size = 4;
+        good = good && statesampler_init(&sources[i].sampler, &desc) ==
+                           STATESAMPLER_OK;
+        sources[i].weight = 1 + i % 7;
+        total += 1 + i % 7;
+    }
+    begin = seconds();
+    good = good && statesampler_mix_init(&mix, sources, SOURCES,
+                                         STATESAMPLER_STOP_NEVER) ==
+                       STATESAMPLER_OK;
+    begin = seconds() - begin;
+    printf("a mix of 100,000 datasets: init %.1f ms", 1e3 * begin);
+    begin = seconds();
+    for (step = 0; step < 2 * total && good; step++, turns++) {
+        good = statesampler_mix_next(&mix, out, &count, &source) == 1 &&
+               source < SOURCES;
+        served[good ? source : 0]++;
+    }
+    begin = (seconds() - begin) / (double)turns;
+    printf(", %.0f ns a turn\n", 1e9 * begin);
+    for (i = 0; i < SOURCES; i++)
+        good = good && served[i] == 2 * (uint64_t)sources[i].weight;
+    must(good, "in as many turns as the weights' sum, twice, each dataset has "
+               "twice its weight");
+    free(served);
+    free(sources);
+}
+
+static void ask_ends(void)
+{
+    static const uint64_t ends[] = {0, 1, UINT64_C(1) << 63,
+                                    UINT64_MAX - 1, UINT64_MAX};
+    static const uint64_t sizes[] = {1, 2, 1000, UINT64_C(1) << 32,
+                                     (UINT64_C(1) << 62) - 1,
+                                     UINT64_C(1) << 62};
+    unsigned a, b, c;
+    int good = 1;
+    for (a = 0; a < 5; a++)
+        for (b = 0; b < 5; b++)
+            for (c = 0; c < 6; c++) {
+                statesampler_desc desc = describe(sizes[c], 0, 1);
+                unsigned char state[STATESAMPLER_STATE_BYTES];
+                uint64_t out[BATCH], again[BATCH];
+                size_t count, other;
+                statesampler s, t;
+                desc.seed = ends[a];
+                desc.epoch = ends[b];
+                desc.stream = ends[(a + b) % 5];
+                good = good && statesampler_init(&s, &desc) == 0 &&
+                       statesampler_seek(&s, statesampler_num_steps(&s)) == 0;
+                /* Into the next epoch, behind 2^64 - 1 the one of number 0. */
+                good = good && statesampler_next(&s, out, &count) == 0 &&
+                       statesampler_epoch(&s) == ends[b] + 1 &&
+                       statesampler_save(&s, state, sizeof state) == 0 &&
+                       statesampler_next(&s, out, &count) == 1;
+                good = good && statesampler_init(&t, &desc) == 0 &&
+                       statesampler_load(&t, state, sizeof state) == 0 &&
+                       statesampler_next(&t, again, &other) == 1 &&
+                       other == count && again[0] == out[0] &&
+                       out[0] < sizes[c] && again[count - 1] == out[count - 1];
+            }
+    must(good, "seeds, epochs and streams at their ends, and the epoch after "
+               "the last");
+}
+
+int main(void)
+{
+    ask_ends();
+    ask_time();
+    ask_mix();
+    ask_all_ranks();
+    ask_some_ranks();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
