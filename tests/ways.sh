@@ -10,10 +10,9 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
 # code that has another shape with other vectors; sum: no test; apart: by
 # questions of its own; long: nothing but by make sanitize); what else it needs
-# (the tool that runs it where this computer cannot,
-# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
-# does not link); the compiler. The checksum of every part is asked in all that
-# are not long.
+# (the tool that runs it where this computer cannot, under=TOOL, cpu=FEATURE, or
+# `runtime`: a library without which an empty program does not link); the
+# compiler. The checksum of every part is asked in all that are not long.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -46,7 +45,7 @@ clang-avx512bw bulk    cpu=avx512bw clang -O3 $c99 -mavx512bw
 clang-sanitize orders  runtime      clang $sanitize $c99
 clang-memory   $long   runtime      $clang -fsanitize=memory
 clang-thread   $long   runtime      $clang -fsanitize=thread
-clang-implicit $converted runtime      $clang -fsanitize=$implicit
+clang-implicit $converted runtime  $clang -fsanitize=$implicit
 valgrind       $checked under=valgrind gcc -O1 -g1 $c99 -DCHECK_VALGRIND
 c++98          sum     -            g++ -O2 -std=c++98 $strict
 c++20          orders  -            g++ -O2 -std=c++20 $strict
