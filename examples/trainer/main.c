@@ -113,12 +113,15 @@ static void make_folders(const char *path)
     }
 }
 
+/* The first line of every log, so that it is known. */
+static const char log_begin[] = "a log of the trainer";
+
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt, which is opened. */
+   DIR/log.txt, which is opened. Whoever else has a log.txt there keeps it. */
 static const char *open_log(run *r)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[CONFIG_STRING + 16];
+    char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
     int file;
 
     if (r->rank != 0)
@@ -133,26 +136,17 @@ static const char *open_log(run *r)
                         file >= 0 && (errno == EAGAIN || errno == EACCES)
                             ? "another run is at work there"
                             : strerror(errno));
+    if (fgets(begin, sizeof begin, r->log) && strcmp(begin, log_begin) != 0)
+        return complain("%s is not the trainer's: choose another "
+                        "CHECKPOINT.DIR", path);
     return "";
 }
 
-/* The first line of every log, so that it is known. */
-static const char log_begin[] = "a log of the trainer";
-
-/* Cuts the log back to what it was at the checkpoint, if there is one. What is
-   there otherwise must be an earlier run's: whoever else has a log.txt in DIR
-   keeps it. */
+/* Cuts the log back to what it was at the checkpoint, if there is one. */
 static const char *cut_log(run *r)
 {
-    char begin[sizeof log_begin] = "";
-
     if (r->rank != 0)
         return "";
-    rewind(r->log);
-    if (r->log_bytes == 0 && fgets(begin, sizeof begin, r->log) &&
-        strcmp(begin, log_begin) != 0)
-        return complain("%s/log.txt is not the trainer's: choose another "
-                        "CHECKPOINT.DIR", r->config.checkpoint.dir);
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
         ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";

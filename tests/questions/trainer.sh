@@ -200,6 +200,10 @@ run_questions() {
         trainer_runs input
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
+    ask 'trainer: a checkpoint goes on without its log, and far from its run' \
+        trainer_runs alone
+    ask 'trainer: a checkpoint that may not be read is no damaged one' \
+        trainer_runs unread
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign
     ask 'trainer: a process opens the parts with its tensors only' \

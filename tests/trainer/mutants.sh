@@ -103,8 +103,20 @@ fault 'the folder is not locked' main.c locked \
     's/fcntl(file, F_SETLK, &lock) != 0/0/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
-fault 'a checkpoint is taken that the log does not know' checkpoint.c damaged \
-    's/!manifest_fits(&m, r->log)/0/'
+fault 'a log that is changed is saved' manifest.c changed \
+    's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
+fault 'the log is not restored' manifest.c alone \
+    's/strncmp(line, "log ", 4) == 0/line[0] == 0/'
+fault 'what a link leads to is removed' checkpoint.c alone \
+    's/unlink(path) == 0 ? NULL : opendir/opendir/'
+fault 'a folder that cannot be read is empty' checkpoint.c unread \
+    's/return cannot("read the folder", dir);/return "";/'
+fault 'a manifest that may not be read is damaged' checkpoint.c unread \
+    's/\*other = \*refused != 0;/*other = 0;/'
+fault 'a part that may not be read is damaged' checkpoint.c unread \
+    's/\*other = \*wrong != 0;$/*other = 0;/'
+fault 'another release is not noticed' manifest.c unread \
+    's/format 2/a 2/'
 fault 'a log of somebody else is emptied' main.c locked \
     's/strcmp(begin, log_begin) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \

@@ -339,21 +339,57 @@ damaged() {
         'the manifest is changed'
     grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
-    # From an older one, and killed before the next was saved.
     refused 'has only 5 checkpoints, and number 6 is asked for' \
-        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=6
-    bytes=$(sed -n 's/^log_bytes //p' $dir/step-000000000020/manifest)
-    truncate -s $bytes $dir/log.txt
-    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
-        'the log is cut'
-    grep -q 'step-000000000030 is passed over: log.txt' "$folder/errors" ||
-        fail 'the log is not named'
-    grep -q 'goes on from step-000000000020' "$folder/errors" ||
-        fail 'it did not go on from the one that the log has'
-    for part in $dir/step-*/part0; do
-        : >$part
+        $number=6
+    : >$dir/step-000000000030/part0
+    : >$dir/step-000000000020/part0
+    : >$dir/step-000000000016/part0
+    : >$dir/step-000000000010/part0
+    refused 'no whole checkpoint is left .* of those that are asked' $number=2
+    : >$newest/part0
+    refused 'no whole checkpoint is left in [^ ]*$'
+    dir=$folder/none
+    refused 'has only 0 checkpoints, and number 2 is asked for' $number=2
+}
+number=CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM
+
+# A checkpoint is whole without log.txt: a folder that is copied alone goes on,
+# and the log is there again. A link in its place is replaced, and what it
+# leads to stays.
+alone() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/all
+    plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    mkdir "$folder/copy"
+    cp -r $dir/step-000000000010 "$folder/copy"
+    ln -s $dir/step-000000000020 "$folder/copy"
+    : >$dir/step-000000000020/part0
+    cp $dir/step-000000000020/manifest "$folder/kept"
+    got=$(run 1 "$folder/copy" $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" 'a folder alone'
+    cmp $dir/log.txt "$folder/copy/log.txt" || fail 'another log'
+    cmp $dir/step-000000000020/manifest "$folder/kept" ||
+        fail 'what a link leads to is gone'
+}
+
+# A checkpoint that may not be read, or of another release, is no damaged one:
+# the run does not go on from an older one, to write over it.
+unread() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/unread
+    run 2 $dir $rule >"$folder/said"
+    newest=$dir/step-000000000032
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    for path in $dir $newest/manifest $newest/part0; do
+        wrap "export REFUSED=$path LD_PRELOAD=$folder/opened.so"
+        (
+            TRAINER=$folder/wrapped
+            refused "cannot read .*$path: Permission denied"
+        ) || exit 1
     done
-    refused 'no whole checkpoint is left'
+    ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
+        tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
+    "$folder/rehash" <$newest/manifest >"$folder/manifest"
+    cp "$folder/manifest" $newest
+    refused "$newest: it has another format: 9, here "
 }
 
 # What must be as it was is refused by its name; all else may differ, and the
@@ -583,7 +619,8 @@ export OPENBLAS_CORETYPE'
 # A text that is changed in place, or cut, while a run goes on.
 changed() {
     for change in "printf x | dd conv=notrunc of=$folder/text" \
-        "dd of=$folder/text count=0"; do
+        "dd of=$folder/text count=0" \
+        "truncate -s 30 $folder/changed/log.txt"; do
         cp README.md "$folder/text"
         dir=$folder/changed
         rm -rf $dir
@@ -597,7 +634,7 @@ changed() {
         eval "$change" 2>/dev/null
         wait $job
         [ $? = 1 ] || fail "$change: not an error"
-        grep -q '^trainer: .*text .*was c[a-z]* ' "$folder/errors" ||
+        grep -q '^trainer: .*te*xt .*was c[a-z]* ' "$folder/errors" ||
             fail "$change: not named"
         ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
     done
