@@ -9,7 +9,7 @@ restarts=${RESTARTS:-3}
 trainer=${TRAINER:-build/trainer/trainer}
 
 case $processes in
-'' | 0* | *[!0-9]*)
+'' | 0* | *[!0-9]* | ?????*)
     echo "launch.sh: '$processes' is no number of processes:" \
         'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
     exit 2 ;;
@@ -29,9 +29,6 @@ export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# Shared memory and TCP. Otherwise MPI looks for networks and complains of each
-# whose library is not here.
-export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
 # mpirun watches files of processes that have ended; libevent's epoll warns of
 # each, its poll does not.
 export EVENT_NOEPOLL=1
@@ -43,7 +40,7 @@ if [ -t 1 ]; then
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
 # mpirun leaves a folder behind when it is killed.
-TMPDIR=$(mktemp -d)
+TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
 # What the caller's standard input holds is its own.
 [ "$1" = /dev/stdin ] || exec </dev/null
@@ -52,7 +49,7 @@ trap 'rm -rf "$TMPDIR"' EXIT
 # A signal to this script is one to mpirun, which ends its processes. What runs
 # behind a script reads /dev/null, unless it is told of another number.
 stopped=
-trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP
+trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP QUIT
 exec 3<&0
 
 on=
@@ -63,9 +60,10 @@ while :; do
     status=$?
     # A signal ends the wait before mpirun has ended.
     while kill -0 $! 2>/dev/null; do wait $!; done
-    # 1 and 2 are the trainer's own errors: they would come again.
-    [ $status -gt 2 ] && [ -z "$stopped" ] && [ "$restarts" -gt 0 ] ||
-        exit $status
+    # 1 and 2 are the trainer's own errors, and with 126 and 127 it did not
+    # even begin: they would come again.
+    case $status in 0 | 1 | 2 | 126 | 127) exit $status ;; esac
+    [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
     # Wherever the first start began, what it has done since is not lost.

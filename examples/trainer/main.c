@@ -8,7 +8,7 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl, setenv */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -26,6 +26,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What --keys and the like print must arrive. Returns the exit status. */
+static int end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    perror("trainer: cannot print");
+    return 1;
+}
+
 static const char usage[] =
     "usage: trainer [--print-config] [FILE.yaml] [KEY=VALUE ...]\n"
     "       trainer --keys | --help\n\n"
@@ -34,12 +43,19 @@ static const char usage[] =
 /* ---- What is asked for ---- */
 
 /* A file or a key with its value; told: how many came before. A file after a
-   key would overrule it. */
+   key would overrule it. Its name may have a =, as in ./lr=0.1.yaml. */
 static int take_argument(struct trainer_config *c,
                          struct config_source *source, const char *argument,
                          int told)
 {
-    if (strchr(argument, '='))
+    const size_t path = strcspn(argument, "=");
+
+    if (argument[0] == '-') {
+        snprintf(source->error, sizeof source->error,
+                 "%s: there is no such option; --help says which", argument);
+        return 0;
+    }
+    if (argument[path] && strcspn(argument, "/") > path)
         return config_override(c, source, argument);
     if (told == 0)
         return config_read(c, source, argument);
@@ -62,10 +78,12 @@ static int read_config(struct trainer_config *c, int world, int argc,
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
+            *status = end_print();
             return 0;
         }
         if (strcmp(argv[i], "--keys") == 0) {
             config_keys(stdout);
+            *status = end_print();
             return 0;
         }
         if (strcmp(argv[i], "--print-config") == 0)
@@ -79,9 +97,11 @@ static int read_config(struct trainer_config *c, int world, int argc,
         *status = 2;
         return 0;
     }
-    if (print)
-        config_print(c, stdout);
-    return !print;
+    if (!print)
+        return 1;
+    config_print(c, stdout);
+    *status = end_print();
+    return 0;
 }
 
 static void configure(run *r, int argc, char **argv)
@@ -341,6 +361,9 @@ int main(int argc, char **argv)
 {
     static run r;
 
+    /* Shared memory and TCP. Otherwise MPI looks for networks and complains of
+       each whose library is not here. */
+    setenv("OMPI_MCA_pml", "ob1", 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.world);

@@ -141,6 +141,9 @@ fault 'a text that is cut ends in a stack trace' text.c changed \
     's/signal(SIGBUS, file_cut);//'
 fault 'a file overrules keys before it' main.c errors \
     's/if (told == 0)/if (told >= 0)/'
+fault 'a file with a = is a key' main.c input \
+    's/ \&\& strcspn(argument, "\/") > path)/)/'
+fault 'a full disk is no error of --keys' main.c input 's/!ferror(stdout)/1/; s/fflush(stdout) == 0 \&\&/1 ||/'
 fault 'a pipe is waited for' text.c errors 's/O_RDONLY | O_NONBLOCK/O_RDONLY/'
 echo "$noticed noticed, $missed missed"
 [ $missed = 0 ]

@@ -277,27 +277,30 @@ END
         fail 'it did not go on from the newest checkpoint'
 }
 
-# SIGTERM to launch.sh ends the processes as well: nobody trains on unseen, no
-# folder stays, and there is no other start.
+# SIGTERM to launch.sh ends the processes as well, as does a SIGQUIT: nobody
+# trains on unseen, no folder stays, and there is no other start.
 stopped() {
-    dir=$folder/stopped
     mkdir "$folder/tmp"
-    RESTARTS=3 TMPDIR=$folder/tmp sh examples/trainer/launch.sh 2 "$yaml" \
-        CHECKPOINT.DIR=$dir OPTIMIZER.num_epochs=60 \
-        >"$folder/said" 2>"$folder/errors" &
-    job=$!
-    # Ends: the run writes its first step or ends.
-    while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
-        sleep 0.02
+    for signal in 15 3; do
+        dir=$folder/stopped$signal
+        # What runs behind a script would not see a SIGQUIT.
+        RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
+            sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
+            OPTIMIZER.num_epochs=60 >"$folder/said" 2>"$folder/errors" &
+        job=$!
+        # Ends: the run writes its first step or ends.
+        while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+            sleep 0.02
+        done
+        kill -$signal $job
+        wait $job
+        got=$?
+        [ $got = $((128 + signal)) ] || fail "status $got"
+        sleep 0.5
+        ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+        [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+        ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
     done
-    kill -TERM $job
-    wait $job
-    got=$?
-    [ $got = 143 ] || fail "status $got"
-    sleep 0.5
-    ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
-    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
-    ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
 }
 
 # What launch.sh refuses before it starts anything.
@@ -305,9 +308,17 @@ unlaunched() {
     starts_nothing '.* is no number of processes: .*'
     starts_nothing "'plain.yaml' is no number .*" plain.yaml
     starts_nothing "'0' is no number .*" 0 "$yaml"
+    starts_nothing "'99999' is no number .*" 99999 "$yaml"
     for TRAINER in build/none ./README.md; do
         starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
     done
+    # A program that misses a library, for one, misses it again.
+    wrap 'exec /none 2>/dev/null'
+    RESTARTS=2 TRAINER=$folder/wrapped \
+        sh examples/trainer/launch.sh 2 "$yaml" 2>"$folder/errors"
+    got=$?
+    [ $got = 127 ] || fail "no program: status $got"
+    ! grep 'on with' "$folder/errors" || fail 'it starts again'
     TRAINER=$trainer
 }
 
@@ -507,6 +518,7 @@ errors() {
     dir=$folder/errors.d
     says 2 9 '9 processes are more than the 8 sequences'
     says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 2 2 '^--none: there is no such option' --none
     says 2 2 'plain.yaml: there is one file at most' examples/trainer/plain.yaml
     "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
         fail 'a file after a key is taken'
@@ -650,6 +662,18 @@ input() {
     sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
         <"$yaml" >"$folder/said" 2>"$folder/errors"
     grep -q '^LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+    # A file whose name is like a key; and what is printed must arrive.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    cp "$yaml" "$folder/lr=1.yaml"
+    "$trainer" --print-config "$folder/lr=1.yaml" >"$folder/said" \
+        2>"$folder/errors" || fail 'a file with a = is not read'
+    [ ! -s "$folder/errors" ] || fail 'it says more than it is asked'
+    for print in --keys --help --print-config; do
+        "$trainer" $print >/dev/full 2>"$folder/errors"
+        [ $? = 1 ] || fail "a full disk is not an error of $print"
+        grep -q '^trainer: cannot print: No space' "$folder/errors" ||
+            fail "$print does not say why"
+    done
 }
 
 # The line that moves has a column less than the terminal, or it would scroll.
