@@ -191,8 +191,18 @@ static int terminal(void)
     return !columns ? 0 : given > 0 ? given : 80;
 }
 
-/* One line that moves: one that is wider than the terminal would scroll. */
-static void show_bar(const run *r, double started, uint64_t first)
+static int moving; /* whether the last line is the one that moves */
+
+static void end_line(void)
+{
+    if (moving)
+        putchar('\n');
+    moving = 0;
+}
+
+/* One line that moves, and a bar where it leaves room: a line wider than the
+   terminal would scroll. */
+static void show_line(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
     const uint64_t all = steps * (uint64_t)r->config.optimizer.num_epochs;
@@ -200,23 +210,37 @@ static void show_bar(const run *r, double started, uint64_t first)
         feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const double pace = (seconds() - started) / (double)(r->step - first);
     const int columns = terminal();
-    char bar[21], line[256];
-    int i;
+    char bar[21] = "", line[256];
+    int room, i;
 
     if (r->rank != 0 || columns == 0)
         return;
-    for (i = 0; i < 20; i++)
-        bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
-    bar[20] = 0;
-    snprintf(line, sizeof line, "[%s] step %" PRIu64 " of %" PRIu64
-             "  loss %.4f  %.0f s left  %.0f tokens/s  skipped %" PRIu64
-             "  scale %g", bar, r->step, all, reduce_mean_loss(&r->reduce),
-             (double)(all - done) * pace,
-             (double)(config_global_batch(&r->config) *
-                      r->config.model.trunk.context) / pace, r->skipped,
-             r->scaler.scale);
-    printf("\r%-*.*s", columns - 1, columns - 1, line);
+    room = columns - 1 -
+           snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 "  loss %.3f"
+                    "  %.0f s left  %.0f tokens/s  scale %g  skipped %" PRIu64,
+                    done, all, reduce_mean_loss(&r->reduce),
+                    (double)(all - done) * pace,
+                    (double)(config_global_batch(&r->config) *
+                             r->config.model.trunk.context) / pace,
+                    r->scaler.scale, r->skipped);
+    room = room - 3 > 20 ? 20 : room - 3; /* without "[", "] " */
+    for (i = 0; i < room; i++)
+        bar[i] = (uint64_t)i * all < done * (uint64_t)room ? '#' : '.';
+    if (room > 0)
+        printf("\r[%s] %-*s", bar, columns - 4 - room, line);
+    else
+        printf("\r%-*.*s", columns - 1, columns - 1, line);
     fflush(stdout);
+    moving = 1;
+}
+
+/* Leaves if any process has a complaint. */
+static void require(const char *complaint)
+{
+    complaint = agree_on(complaint);
+    if (*complaint)
+        end_line();
+    agree(complaint, 1);
 }
 
 /* A line for the log; shown: for people as well. */
@@ -229,8 +253,10 @@ static void tell(run *r, int shown, const char *format, ...)
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
     run_log(r, line);
-    if (shown && r->rank == 0)
-        printf("%s%s\n", terminal() ? "\n" : "", line);
+    if (shown && r->rank == 0) {
+        end_line();
+        puts(line);
+    }
     fflush(stdout);
 }
 
@@ -238,11 +264,8 @@ static void tell(run *r, int shown, const char *format, ...)
 
 static void take_step(run *r, double started, uint64_t first)
 {
-    const char *wrong = run_step(r);
-
-    if (*wrong)
-        agree(wrong, 1);
-    show_bar(r, started, first);
+    require(run_step(r));
+    show_line(r, started, first);
     if (r->step % (uint64_t)r->config.log_frequency == 0)
         tell(r, !terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
@@ -258,15 +281,15 @@ static void end_epoch(run *r)
     double held;
 
     tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
-    agree(exact ? "" : words, 1);
+    require(exact ? "" : words);
     if (!r->config.test_model || r->text.held == 0 ||
         epoch % (uint64_t)r->config.test_every_num_epoch != 0)
         return;
     held = run_held_out(r);
     tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
-    agree(isnan(held) ? "a held-out loss is no number or above 2048: lower "
-                        "the learning rate"
-                      : "", 1);
+    require(isnan(held) ? "a held-out loss is no number or above 2048: lower "
+                          "the learning rate"
+                        : "");
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */
@@ -299,7 +322,7 @@ static void train(run *r)
         else
             take_step(r, started, first);
         if (is_due(r, ended))
-            agree(checkpoint_save(r), 1);
+            require(checkpoint_save(r));
     }
 }
 
@@ -342,7 +365,8 @@ static void report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", terminal() ? "\n" : "");
+        end_line();
+        printf("kilobytes");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {

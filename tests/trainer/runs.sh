@@ -529,7 +529,6 @@ errors() {
     says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
     says 1 3 'a gradient has overflowed' $o1 \
         MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
-    overflow=OPTIMIZER.param_schedulers.lr.value=1000000
     says 1 3 'a loss is no number' $overflow
     says 1 2 'a loss is no number' $overflow $o1
     # One step, after which the weights are no good.
@@ -676,15 +675,26 @@ input() {
     done
 }
 
-# The line that moves has a column less than the terminal, or it would scroll.
+# The line that moves has a column less than the terminal, or it would scroll,
+# and says all that it has to say where there are 80 columns. An error has a line
+# of its own.
 bar() {
-    TRAINER_TERMINAL=60 run 1 "$folder/new/folder" $short >"$folder/said"
-    tr '\r' '\n' <"$folder/said" | grep '^\[.* loss ' >"$folder/bars"
-    [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
-    awk 'length($0) != 59' "$folder/bars" >"$folder/errors"
-    [ ! -s "$folder/errors" ] || fail 'a line of another width'
-    unset TRAINER_TERMINAL
+    for columns in 60 80 20; do
+        TRAINER_TERMINAL=$columns run 1 "$folder/new/$columns" $short $o1 \
+            >"$folder/said"
+        tr '\r' '\n' <"$folder/said" | grep ' loss [0-9]' >"$folder/bars"
+        [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
+        awk -v w=$columns 'length($0) != w - 1' "$folder/bars" \
+            >"$folder/errors"
+        [ ! -s "$folder/errors" ] || fail 'a line of another width'
+        [ $columns != 80 ] || grep -q '^\[##*\.*\] 8/8 .* skipped [0-9]' \
+            "$folder/bars" || fail "80 columns do not say all"
+        ! grep -qx '' "$folder/said" || fail 'a line is empty'
+    done
+    TRAINER_TERMINAL=80 run 1 "$folder/new/error" $overflow >"$folder/said"
+    [ "$(tail -c 1 "$folder/said")" = '' ] || fail 'an error is in the line'
 }
+overflow=OPTIMIZER.param_schedulers.lr.value=1000000
 
 # The demo says so when its run has ended before a process could be killed. A
 # copy, so that the pictures of the last one stay.
