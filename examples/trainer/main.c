@@ -326,6 +326,14 @@ static void train(run *r)
     }
 }
 
+/* What is asked for and cannot be, but takes nothing from the run. */
+static void warn(const run *r)
+{
+    if (r->rank == 0 && r->config.test_model && r->text.held == 0)
+        fprintf(stderr, "trainer: nothing is held out and evaluated: no text "
+                "has ten sequences\n");
+}
+
 /* Goes on where the last run was, if there was one. */
 static void resume(run *r)
 {
@@ -393,6 +401,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &r.world);
     configure(&r, argc, argv);
     run_init(&r);
+    warn(&r);
     resume(&r);
     train(&r);
     report(&r);

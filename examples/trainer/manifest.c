@@ -105,8 +105,9 @@ const char *manifest_match(const manifest *m, const run *r)
         was = manifest_find(m, name);
         size = was ? strcspn(was, "\n") : 0;
         if (size != strlen(value) || strncmp(was, value, size) != 0)
-            words = complain("it has another %s: %.*s, here %s", name,
-                             (int)size, was ? was : "", value);
+            words = was ? complain("it has another %s: %.*s, here %s", name,
+                                   (int)size, was, value)
+                        : complain("it has no %s, as another release's", name);
     }
     free(here);
     return words;

@@ -74,6 +74,10 @@ errors() {
         MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
     says 1 3 'a loss is no number' $overflow
     says 1 2 'a loss is no number' $overflow $o1
+    # One that takes nothing from the run.
+    dir=$folder/errors.held
+    head -c 300 README.md >"$folder/nine"
+    says 0 3 'nothing is held out' DATA.TRAIN.DATA_PATHS="[\"$folder/nine\"]"
     # One step, after which the weights are no good.
     dir=$folder/errors.nan
     says 1 2 'a held-out loss is no number' $overflow OPTIMIZER.num_epochs=1 \
