@@ -26,11 +26,13 @@ static const char *cannot(const char *what, const char *path)
 
 /* ---- Files ---- */
 
-/* A file or a folder is on the disk when this has returned. */
-static const char *flush_path(const char *path)
+/* A folder is on the disk when this has returned; some file systems have no
+   way to say so of a folder. */
+static const char *flush_folder(const char *path)
 {
     const int descriptor = open(path, O_RDONLY);
-    const int good = descriptor >= 0 && fsync(descriptor) == 0;
+    const int good =
+        descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
 
     if (descriptor >= 0)
         close(descriptor);
@@ -133,14 +135,14 @@ static const char *write_manifest(const run *r, const char *folder,
 /* The moment from which on the checkpoint exists. */
 static const char *commit(const run *r, const char *folder, const char *name)
 {
-    const char *wrong = flush_path(folder);
+    const char *wrong = flush_folder(folder);
 
     if (!*wrong) {
         remove_folder(name); /* a damaged one, or an earlier run's */
         if (rename(folder, name) != 0)
             wrong = cannot("rename", folder);
     }
-    return *wrong ? wrong : flush_path(r->config.checkpoint.dir);
+    return *wrong ? wrong : flush_folder(r->config.checkpoint.dir);
 }
 
 const char *checkpoint_save(run *r)

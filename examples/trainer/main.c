@@ -120,17 +120,24 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
-/* Makes a folder and those that it is in, where they are not there. */
-static void make_folders(const char *path)
+/* Makes a folder and those that it is in, where they are not there. Returns 0
+   if it is there, or the first error of those that kept it from being so. */
+static int make_folders(const char *path)
 {
     char part[CONFIG_STRING] = "";
+    int error = 0;
     size_t i;
 
     for (i = 0; path[i]; i++) {
         part[i] = path[i];
-        if (path[i + 1] == '/' || !path[i + 1])
-            mkdir(part, 0777); /* if it fails, opening the log says why */
+        if (path[i + 1] != '/' && path[i + 1])
+            continue;
+        if (mkdir(part, 0777) == 0 || errno == EEXIST)
+            error = 0;
+        else if (error == 0)
+            error = errno;
     }
+    return error;
 }
 
 /* The first line of every log, so that it is known. */
@@ -142,11 +149,14 @@ static const char *open_log(run *r)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
-    int file;
+    int file, error;
 
     if (r->rank != 0)
         return "";
-    make_folders(r->config.checkpoint.dir);
+    error = make_folders(r->config.checkpoint.dir);
+    if (error != 0)
+        return complain("cannot make the folder %s: %s",
+                        r->config.checkpoint.dir, strerror(error));
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0

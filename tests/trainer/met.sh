@@ -87,8 +87,8 @@ errors() {
     head -c 40 README.md >"$folder/short"
     says 1 3 'short is too short for a single step' \
         DATA.TRAIN.DATA_PATHS="[\"README.md\", \"$folder/short\"]"
-    dir=/proc/none
-    says 1 3 'cannot write /proc/none/log.txt'
+    dir=/proc/none/new
+    says 1 3 'cannot make the folder /proc/none/new: No'
     dir=$folder/a_file
     : >$dir
     says 1 3 'a_file/log.txt: Not a directory'

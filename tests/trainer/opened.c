@@ -1,6 +1,7 @@
 /* opened.c - a library that notes the files which a program opens, in the file
-   that OPENED names; that refuses the file or folder which REFUSED names; and
-   with NO_LOCKS has no locks to give: LD_PRELOAD it. */
+   that OPENED names; that refuses the file or folder which REFUSED names; with
+   NO_LOCKS has no locks to give, and with NO_FLUSH cannot flush a folder:
+   LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int is_refused(const char *path)
 {
@@ -40,6 +42,17 @@ FILE *fopen(const char *path, const char *mode)
         fclose(notes);
     }
     return is_refused(path) ? NULL : real(path, mode);
+}
+
+int fsync(int file)
+{
+    int (*real)(int);
+    struct stat about;
+
+    errno = EINVAL;
+    *(void **)&real = dlsym(RTLD_NEXT, "fsync");
+    return getenv("NO_FLUSH") && fstat(file, &about) == 0 &&
+                   S_ISDIR(about.st_mode) ? -1 : real(file);
 }
 
 int fcntl(int file, int command, ...)
