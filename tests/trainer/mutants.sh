@@ -4,7 +4,7 @@
 # repository; ONLY=pattern takes only the faults that it matches.
 
 root=$PWD
-folder=$(mktemp -d)
+folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cp -a statesampler.h README.md LICENSE Makefile examples tests "$folder"
 mkdir -p "$folder/build"
