@@ -42,19 +42,26 @@ fi
 # mpirun leaves a folder behind when it is killed.
 TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
-# What the caller's standard input holds is its own.
-[ "$1" = /dev/stdin ] || exec </dev/null
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# A signal to this script is one to mpirun, which ends its processes. What runs
-# behind a script reads /dev/null, unless it is told of another number.
+# A signal to this script is one to mpirun, which ends its processes.
 stopped=
 trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP QUIT
-exec 3<&0
+
+# Another start reads what the first one has read, whatever the file has become.
+# What the caller's standard input holds is its own, unless it is the file.
+input=/dev/null copy=$TMPDIR/copy.yaml
+case " $* " in
+*' /dev/stdin '*)
+    cat >"$copy"
+    input=$copy ;;
+*)
+    [ ! -f "$1" ] || cp "$1" "$copy" ;;
+esac
 
 on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@" $on <&3 &
+    mpirun -q -np "$processes" "$trainer" "$@" $on <"$input" &
     [ -z "$stopped" ] || kill -TERM $! # it came just before
     wait $!
     status=$?
@@ -69,5 +76,9 @@ while :; do
     # Wherever the first start began, what it has done since is not lost.
     on='CHECKPOINT.AUTO_RESUME=True
         CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
+    if [ -e "$copy" ]; then
+        shift
+        set -- "$copy" "$@"
+    fi
     echo "launch.sh: a process died (status $status): on with $processes" >&2
 done

@@ -205,9 +205,9 @@ input() {
         cat
     })
     [ "$left" = left ] || fail 'the standard input is gone'
-    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
+    sh examples/trainer/launch.sh 1 --print-config /dev/stdin \
         <"$yaml" >"$folder/said" 2>"$folder/errors"
-    grep -q '^LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+    grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
     # A file whose name is like a key; and what is printed must arrive.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     cp "$yaml" "$folder/lr=1.yaml"
