@@ -53,10 +53,10 @@ trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP QUIT
 input=/dev/null copy=$TMPDIR/copy.yaml
 case " $* " in
 *' /dev/stdin '*)
-    cat >"$copy"
+    cat >"$copy" || exit 2
     input=$copy ;;
 *)
-    [ ! -f "$1" ] || cp "$1" "$copy" ;;
+    [ ! -f "$1" ] || cp "$1" "$copy" || exit 2 ;;
 esac
 
 on=

@@ -208,6 +208,9 @@ input() {
     sh examples/trainer/launch.sh 1 --print-config /dev/stdin \
         <"$yaml" >"$folder/said" 2>"$folder/errors"
     grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
+        <&- >"$folder/said" 2>"$folder/errors"
+    [ $? = 2 ] && [ ! -s "$folder/said" ] || fail 'a closed input is empty'
     # A file whose name is like a key; and what is printed must arrive.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     cp "$yaml" "$folder/lr=1.yaml"
