@@ -274,12 +274,20 @@ static bool check_processes(struct check *c)
                 c->processes, batch);
 }
 
+/* A folder of this name would be made here, and be hard to remove. */
+static bool check_dir(struct check *c)
+{
+    return strncmp(c->config->checkpoint.dir, "~/", 2) != 0 ||
+           fail(c, "CHECKPOINT.DIR", "~ is no folder here: write all of its "
+                "name");
+}
+
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes)
 {
     static bool (*const rules[])(struct check *) = {
         check_nesting, check_zero, check_sgd, check_schedule, check_model,
-        check_weights, check_processes
+        check_weights, check_processes, check_dir
     };
     struct trainer_config copy = *config;
     struct check c = {&copy, source, processes};

@@ -10,15 +10,15 @@
 
 int main(int argc, char **argv)
 {
-    static char text[1 << 20];
-    const size_t size = fread(text, 1, sizeof text, stdin);
-    char *end = text + size - 17;
+    static char all[1 << 20];
+    const size_t size = fread(all, 1, sizeof all, stdin);
+    char *end = all + size - 17;
 
     if (argc > 1)
-        text[0] = argv[1][0];
+        all[0] = argv[1][0];
     else
-        *(strchr(text, '\n') - 1) = '9';
-    printf("%.*s%016" PRIx64 "\n", (int)(end - text), text,
-           text_hash(TEXT_HASH, text, (size_t)(end - text) - 5));
+        *(strchr(all, '\n') - 1) = '9';
+    printf("%.*s%016" PRIx64 "\n", (int)(end - all), all,
+           text_hash(TEXT_HASH, all, (size_t)(end - all) - 5));
     return 0;
 }
