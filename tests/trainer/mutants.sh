@@ -130,7 +130,7 @@ fault 'one kernel of OpenBLAS stands for all' run.c kernels \
 fault 'a step whose loss is no number is skipped' run.c errors \
     's/isnan(reduce_mean_loss(&r->reduce))/0/'
 fault 'weights that are no good are saved' main.c errors \
-    's/agree(isnan(held)/agree(0/'
+    's/require(isnan(held)/require(0/'
 fault 'a loss that is no number is logged as 0' reduce.c errors \
     's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
 fault 'a text is left out of a mix' feed.c errors \
