@@ -73,6 +73,7 @@ while :; do
     [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
+    export TRAINER_AGAIN=1 # it waits for processes that are about to end
     # Wherever the first start began, what it has done since is not lost.
     on='CHECKPOINT.AUTO_RESUME=True
         CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'

@@ -8,7 +8,7 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl, setenv */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl, nanosleep, setenv */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -143,11 +143,26 @@ static int make_folders(const char *path)
 /* The first line of every log, so that it is known. */
 static const char log_begin[] = "a log of the trainer";
 
+/* Locks a file as long as this process lives. Where launch.sh has started
+   again, processes of a mpirun that was killed may have it for seconds yet. */
+static int lock(int file)
+{
+    const struct timespec moment = {0, 100000000};
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int tries = getenv("TRAINER_AGAIN") ? 300 : 1;
+
+    while (fcntl(file, F_SETLK, &whole) != 0) { /* ends: a try less */
+        if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
+            return 0;
+        nanosleep(&moment, NULL);
+    }
+    return 1;
+}
+
 /* Takes DIR for this run alone, as long as its process 0 lives: a lock on
    DIR/log.txt, which is opened. Whoever else has a log.txt there keeps it. */
 static const char *open_log(run *r)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
     int file, error;
 
@@ -159,8 +174,7 @@ static const char *open_log(run *r)
                         r->config.checkpoint.dir, strerror(error));
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
-    r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
-                 ? NULL : fdopen(file, "r+b");
+    r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,
                         file >= 0 && (errno == EAGAIN || errno == EACCES)

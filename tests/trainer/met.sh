@@ -154,8 +154,14 @@ locked() {
     first=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir ")
     kill -STOP $first
     says 1 2 'another run is at work there' $rule
+    # One that launch.sh has started again waits.
+    TRAINER_AGAIN=1 run 1 $dir $rule >"$folder/second" &
+    second=$!
+    sleep 1
     kill -CONT $first
     wait $job || fail 'the first run'
+    wait $second || fail 'the second did not wait'
+    same "$plain" "$(sed -n 's/^digest //p' "$folder/second")" 'the second run'
     same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
 }
 

@@ -100,7 +100,9 @@ fault 'a bucket is left out' reduce.c ways \
 fault 'the log is not cut back' main.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' main.c locked \
-    's/fcntl(file, F_SETLK, &lock) != 0/0/'
+    's/fcntl(file, F_SETLK, &whole) != 0/0/'
+fault 'another start does not wait for the lock' main.c locked \
+    's/? 300 : 1/? 1 : 1/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
 fault 'a log that is changed is saved' manifest.c changed \
