@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,7 +29,8 @@ static const char *cannot(const char *what, const char *path)
 const char *checkpoint_flush(const char *path)
 {
     const int descriptor = open(path, O_RDONLY);
-    const int good = descriptor >= 0 && fsync(descriptor) == 0;
+    const int good =
+        descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
 
     if (descriptor >= 0)
         close(descriptor);
@@ -43,11 +45,12 @@ static const char *write_end(FILE *file, const char *path)
     return good ? "" : cannot("write", path);
 }
 
-/* Removes a checkpoint's folder: files only, no folders in it. */
+/* Removes a checkpoint's folder: files only, no folders in it. Of a link to a
+   folder elsewhere only the link. */
 static void remove_folder(const char *path)
 {
     char file[PATH_BYTES + 260];
-    DIR *folder = opendir(path);
+    DIR *folder = unlink(path) == 0 ? NULL : opendir(path);
     const struct dirent *entry;
 
     while (folder && (entry = readdir(folder))) {
@@ -60,13 +63,17 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* Reads a whole file of that size. */
-static unsigned char *read_file(const char *path, uint64_t size)
+/* Reads a whole file of that size. One that is there, but cannot be opened, is
+   not a damaged one: *refused says why. */
+static unsigned char *read_file(const char *path, uint64_t size,
+                                const char **refused)
 {
     unsigned char *bytes = memory_borrow((size_t)size + 1, 1);
     FILE *file = fopen(path, "rb");
     int good = file && fread(bytes, 1, (size_t)size + 1, file) == size;
 
+    if (!file && errno != ENOENT && errno != ENOTDIR)
+        *refused = cannot("read", path);
     if (file)
         fclose(file);
     if (good)
@@ -109,6 +116,7 @@ static const char *write_manifest(const run *r, const char *folder,
                                   const unsigned char *state)
 {
     char path[PATH_BYTES];
+    const char *wrong;
     manifest m;
     FILE *file;
 
@@ -116,10 +124,10 @@ static const char *write_manifest(const run *r, const char *folder,
     file = fopen(path, "wb");
     if (!file)
         return cannot("create", path);
-    manifest_make(&m, r, parts, state);
+    wrong = manifest_make(&m, r, parts, state);
     fwrite(m.text, 1, m.size, file);
     manifest_free(&m);
-    return write_end(file, path);
+    return *wrong ? (fclose(file), wrong) : write_end(file, path);
 }
 
 /* The moment from which on the checkpoint exists. */
@@ -174,14 +182,16 @@ const char *checkpoint_save(run *r)
 
 /* ---- Finding ---- */
 
-/* The name of the newest checkpoint before `before`, or "". */
-static void find_before(const char *dir, const char *before, char *name)
+/* Sets name to that of the newest checkpoint before `before`, or to "". */
+static const char *find_before(const char *dir, const char *before, char *name)
 {
     DIR *folder = opendir(dir);
     const struct dirent *entry;
 
+    if (!folder)
+        return cannot("read the folder", dir);
     name[0] = 0;
-    while (folder && (entry = readdir(folder))) {
+    while ((entry = readdir(folder))) {
         const char *found = entry->d_name;
 
         if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
@@ -190,14 +200,16 @@ static void find_before(const char *dir, const char *before, char *name)
             (!before[0] || strcmp(found, before) < 0))
             memcpy(name, found, NAME + 1);
     }
-    if (folder)
-        closedir(folder);
+    closedir(folder);
+    return "";
 }
 
-/* Process 0 reads the manifest, and all have it. Returns whether it is
-   whole. */
-static int manifest_share(const run *r, const char *name, manifest *m)
+/* Process 0 reads the manifest, and all have it. Returns "" or why it is no
+   good; *other: because it cannot be read. */
+static const char *manifest_share(const run *r, const char *name, manifest *m,
+                                  int *other)
 {
+    const char *refused = "";
     char path[PATH_BYTES];
     struct stat about;
     uint64_t size = 0;
@@ -206,22 +218,25 @@ static int manifest_share(const run *r, const char *name, manifest *m)
     if (r->rank == 0) {
         snprintf(path, sizeof path, "%s/%s/manifest", r->config.checkpoint.dir,
                  name);
-        if (stat(path, &about) == 0 && about.st_size < 1 << 26)
-            m->text = (char *)read_file(path, (uint64_t)about.st_size);
+        if (stat(path, &about) != 0 || about.st_size >= INT_MAX)
+            about.st_size = 0; /* opening it says why, and it is not whole */
+        m->text = (char *)read_file(path, (uint64_t)about.st_size, &refused);
         m->size = m->text ? (size_t)about.st_size : 0;
         size = m->text && manifest_whole(m) ? m->size : 0;
     }
+    refused = agree_on(refused);
+    *other = *refused != 0;
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (size == 0) {
         manifest_free(m);
-        return 0;
+        return *refused ? refused : "its manifest is missing, cut or changed";
     }
     if (r->rank != 0) {
         m->size = (size_t)size;
         m->text = memory_borrow((size_t)size + 1, 1);
     }
     MPI_Bcast(m->text, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
-    return 1;
+    return "";
 }
 
 /* ---- Loading ---- */
@@ -261,7 +276,9 @@ static int needs(const run *r, const int *owner, int part, uint64_t *size)
     return any;
 }
 
-static const char *read_parts(run *r, const char *name, const manifest *m)
+/* *other: because a part cannot be read. */
+static const char *read_parts(run *r, const char *name, const manifest *m,
+                              int *other)
 {
     const int parts = manifest_parts(m);
     int *owner = memory_borrow(r->model.num_tensors, sizeof *owner), part;
@@ -281,11 +298,12 @@ static const char *read_parts(run *r, const char *name, const manifest *m)
             continue;
         snprintf(path, sizeof path, "%s/%s/part%d", r->config.checkpoint.dir,
                  name, part);
-        bytes = read_file(path, size);
+        bytes = read_file(path, size, &wrong);
+        *other = *wrong != 0;
         if (bytes && manifest_part_at(m, part, &is) && is.size == size &&
             text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash)
             take_part(r, bytes, owner, part);
-        else
+        else if (!*other)
             wrong = complain("part%d is missing, cut or changed", part);
         free(bytes);
     }
@@ -293,23 +311,21 @@ static const char *read_parts(run *r, const char *name, const manifest *m)
     return wrong;
 }
 
-/* Returns "" or why this one is no good. A checkpoint of another run ends the
-   search: *other is set. */
+/* Returns "" or why this one is no good. A checkpoint of another run, or one
+   that cannot be read, ends the search: *other is set. */
 static const char *load_one(run *r, const char *name, int *other)
 {
     const char *wrong, *blas;
     manifest m;
 
-    if (!manifest_share(r, name, &m))
-        return "its manifest is missing, cut or changed";
+    wrong = manifest_share(r, name, &m, other);
+    if (*wrong)
+        return wrong;
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
-        wrong = agree_on(r->rank == 0 && !manifest_fits(&m, r->log)
-                             ? "log.txt does not begin as it says"
-                             : "");
-    if (!*wrong)
-        wrong = agree_on(read_parts(r, name, &m));
+        wrong = agree_on(read_parts(r, name, &m, other));
+    MPI_Allreduce(MPI_IN_PLACE, other, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong)
         wrong = manifest_restore(&m, r);
     if (!*wrong) { /* each tensor was read by its owner */
@@ -338,9 +354,9 @@ const char *checkpoint_load(run *r, char name[64])
     int other = 0;
 
     for (;;) { /* ends: each name is smaller than the one before */
-        name[0] = 0;
-        if (r->rank == 0)
-            find_before(dir, before, name);
+        wrong = agree_on(r->rank == 0 ? find_before(dir, before, name) : "");
+        if (*wrong)
+            return wrong;
         MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
         memcpy(before, name, 64);
         if (!name[0])
@@ -360,9 +376,11 @@ const char *checkpoint_load(run *r, char name[64])
             fprintf(stderr, "trainer: %s/%s is passed over: %s\n", dir, name,
                     wrong);
     }
-    if (found > 0 && found < asked)
+    if (found == 0 && (asked == 1 || !r->config.checkpoint.auto_resume))
+        return "";
+    if (found < asked)
         return complain("%s has only %" PRId64 " checkpoints, and number "
                         "%" PRId64 " is asked for", dir, found, asked);
-    return found == 0 ? ""
-                      : complain("no whole checkpoint is left in %s", dir);
+    return complain("no whole checkpoint is left in %s%s", dir,
+                    asked > 1 ? " of those that are asked for" : "");
 }

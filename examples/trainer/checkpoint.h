@@ -15,15 +15,16 @@ const char *checkpoint_save(run *r);
 
 /* Goes on from the newest whole checkpoint, or the one that
    LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to ""
-   where there is none. Damaged ones are passed over and named on stderr, as are
-   those that the log, which must be open, does not know. Returns "" or what is
-   wrong: a checkpoint of another run, none that is whole, or any without
-   AUTO_RESUME: a later resume could not tell it from those of a run that
-   begins now. */
+   where there is none. Damaged ones are passed over and named on stderr. The
+   log, which must be open, has what it had. Returns "" or what is wrong: a
+   checkpoint of another run or one that may not be read, none that is whole,
+   or any without AUTO_RESUME: a later resume could not tell it from those of a
+   run that begins now. */
 const char *checkpoint_load(run *r, char name[64]);
 
-/* By any process: a file is on the disk when this has returned; of a folder,
-   what was made, renamed and removed in it. Returns "" or what is wrong. */
+/* By any process: what was made, renamed and removed in a folder is on the disk
+   when this has returned; some file systems have no way to say so, which is no
+   error. Returns "" or what is wrong. */
 const char *checkpoint_flush(const char *path);
 
 #endif

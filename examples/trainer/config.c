@@ -191,6 +191,23 @@ static bool read_section(struct reader *r, const char *path)
 
 /* --- Texts ---------------------------------------------------------------- */
 
+/* Whether nothing but blanks follows the value where we are. A # in an argument
+   would end it in silence, and DIR would be another folder. */
+static bool ends_here(const struct reader *r)
+{
+    size_t left = r->event.end_mark.index, i; /* in characters */
+
+    for (i = 0; i < r->size; i++) {
+        if (((unsigned char)r->text[i] & 0xc0) == 0x80)
+            continue; /* not the first byte of its character */
+        if (left > 0)
+            left--;
+        else if (strchr(" \t\r\n", r->text[i]) == NULL)
+            return false;
+    }
+    return true;
+}
+
 /* Reads all of the text; an argument's stands at a path. */
 static bool read_all(struct reader *r, const char *path)
 {
@@ -207,6 +224,9 @@ static bool read_all(struct reader *r, const char *path)
                      : r->event.type != YAML_STREAM_END_EVENT &&
                            !read_section(r, ""))
         return false;
+    if (path[0] != 0 && !ends_here(r))
+        return fail_at(r, here(r), path,
+                       "more follows this value; put all of it in quotes");
     while (r->event.type != YAML_STREAM_END_EVENT) {
         if (!next_event(r, path)) { /* ends: it is the last event */
             return false;

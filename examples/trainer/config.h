@@ -25,6 +25,7 @@
 enum {
     CONFIG_LIST = 16,         /* most items of a list of numbers */
     CONFIG_FILES = 32,        /* most items of a list of strings */
+    CONFIG_OWN = 2,           /* texts of our own, without DATA.TRAIN's */
     CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
     CONFIG_BATCH = 4095,      /* most sequences of a step: reduce.h has why */
     CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
@@ -167,7 +168,7 @@ struct trainer_config {
     } checkpoint;
 
     struct {
-        int64_t num_nodes, num_proc_per_node; /* 1 .. 65536 each */
+        int64_t num_nodes, num_proc_per_node; /* 1 .. 4096 each */
         bool manual_gradient_reduction;
     } distributed;
 

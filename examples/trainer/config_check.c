@@ -242,13 +242,16 @@ static bool check_model(struct check *c)
 static bool check_weights(struct check *c)
 {
     const struct config_weights *weights = &c->config->statesampler.weights;
-    uint32_t files = c->config->data.train.data_paths.count, i;
+    const uint32_t paths = c->config->data.train.data_paths.count;
+    const uint32_t files = paths != 0 ? paths : CONFIG_OWN;
     int64_t sum = 0;
+    uint32_t i;
 
-    if (files != 0 && weights->count != 0 && weights->count != files)
-        return fail(c, "STATESAMPLER.WEIGHTS",
-                    NEEDS_ITEMS "file of DATA.TRAIN.DATA_PATHS, not %u",
-                    files, weights->count);
+    if (weights->count != 0 && weights->count != files)
+        return fail(c, "STATESAMPLER.WEIGHTS", NEEDS_ITEMS "%s, not %u", files,
+                    paths != 0 ? "file of DATA.TRAIN.DATA_PATHS"
+                               : "of the trainer's own texts",
+                    weights->count);
     for (i = 0; i < weights->count; i++)
         sum += weights->items[i];
     if (sum >= (int64_t)1 << 31)
@@ -271,12 +274,20 @@ static bool check_processes(struct check *c)
                 c->processes, batch);
 }
 
+/* A folder of this name would be made here, and be hard to remove. */
+static bool check_dir(struct check *c)
+{
+    return strncmp(c->config->checkpoint.dir, "~/", 2) != 0 ||
+           fail(c, "CHECKPOINT.DIR", "~ is no folder here: write all of its "
+                "name");
+}
+
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes)
 {
     static bool (*const rules[])(struct check *) = {
         check_nesting, check_zero, check_sgd, check_schedule, check_model,
-        check_weights, check_processes
+        check_weights, check_processes, check_dir
     };
     struct trainer_config copy = *config;
     struct check c = {&copy, source, processes};

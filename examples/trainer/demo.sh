@@ -6,7 +6,6 @@
 # program (build/trainer/trainer).
 
 folder=build/trainer/demo
-trainer=${TRAINER:-build/trainer/trainer}
 rm -rf $folder
 mkdir -p $folder
 settings="examples/trainer/everything.yaml
@@ -15,15 +14,15 @@ settings="examples/trainer/everything.yaml
     DATA.TRAIN.DATA_LIMIT=480 DATA.TEST.DATA_LIMIT=32 STATESAMPLER.STOP=all
     CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
 
-# Ends the second of the four processes as soon as step 15 is saved. Ends
+# Ends the second of the four processes as soon as step 15 is saved: a child of
+# this launcher's mpirun, as other folders may have a demo of their own. Ends
 # itself when the run has ended.
 kill_one() { # LAUNCHER
     while [ ! -d $folder/killed/step-000000000015 ]; do
         kill -0 "$1" 2>/dev/null || return
         sleep 0.1
     done
-    victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$folder/killed" |
-        sed -n 2p)
+    victim=$(pgrep -P "$(pgrep -P "$1" mpirun)" | sed -n 2p)
     echo "demo.sh: SIGKILL to process $victim" >&2
     kill -KILL "$victim"
 }

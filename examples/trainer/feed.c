@@ -44,8 +44,6 @@ const char *feed_init(feed *f, const text *t,
     f->world_size = (uint32_t)config_world_size(config);
     f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
     f->batch = memory_take(MEMORY_WORK, f->batch_size, 8);
-    if (weights->count != 0 && weights->count != t->num_files)
-        return "STATESAMPLER.WEIGHTS needs one weight for each text";
     for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
         statesampler_desc desc;
 

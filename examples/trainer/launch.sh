@@ -9,7 +9,7 @@ restarts=${RESTARTS:-3}
 trainer=${TRAINER:-build/trainer/trainer}
 
 case $processes in
-'' | 0* | *[!0-9]*)
+'' | 0* | *[!0-9]* | ?????*)
     echo "launch.sh: '$processes' is no number of processes:" \
         'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
     exit 2 ;;
@@ -29,9 +29,6 @@ export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# Shared memory and TCP. Otherwise MPI looks for networks and complains of each
-# whose library is not here.
-export OMPI_MCA_pml="${OMPI_MCA_pml:-ob1}"
 # mpirun watches files of processes that have ended; libevent's epoll warns of
 # each, its poll does not.
 export EVENT_NOEPOLL=1
@@ -43,33 +40,46 @@ if [ -t 1 ]; then
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
 # mpirun leaves a folder behind when it is killed.
-TMPDIR=$(mktemp -d)
+TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
-# What the caller's standard input holds is its own.
-[ "$1" = /dev/stdin ] || exec </dev/null
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# A signal to this script is one to mpirun, which ends its processes. What runs
-# behind a script reads /dev/null, unless it is told of another number.
+# A signal to this script is one to mpirun, which ends its processes.
 stopped=
-trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP
-exec 3<&0
+trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP QUIT
+
+# Another start reads what the first one has read, whatever the file has become.
+# What the caller's standard input holds is its own, unless it is the file.
+input=/dev/null copy=$TMPDIR/copy.yaml
+case " $* " in
+*' /dev/stdin '*)
+    cat >"$copy" || exit 2
+    input=$copy ;;
+*)
+    [ ! -f "$1" ] || cp "$1" "$copy" || exit 2 ;;
+esac
 
 on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@" $on <&3 &
+    mpirun -q -np "$processes" "$trainer" "$@" $on <"$input" &
     [ -z "$stopped" ] || kill -TERM $! # it came just before
     wait $!
     status=$?
     # A signal ends the wait before mpirun has ended.
     while kill -0 $! 2>/dev/null; do wait $!; done
-    # 1 and 2 are the trainer's own errors: they would come again.
-    [ $status -gt 2 ] && [ -z "$stopped" ] && [ "$restarts" -gt 0 ] ||
-        exit $status
+    # 1 and 2 are the trainer's own errors, and with 126 and 127 it did not
+    # even begin: they would come again.
+    case $status in 0 | 1 | 2 | 126 | 127) exit $status ;; esac
+    [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
+    export TRAINER_AGAIN=1 # it waits for processes that are about to end
     # Wherever the first start began, what it has done since is not lost.
     on='CHECKPOINT.AUTO_RESUME=True
         CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
+    if [ -e "$copy" ]; then
+        shift
+        set -- "$copy" "$@"
+    fi
     echo "launch.sh: a process died (status $status): on with $processes" >&2
 done

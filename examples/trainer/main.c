@@ -8,7 +8,7 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl, nanosleep, setenv */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -27,6 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What --keys and the like print must arrive. Returns the exit status. */
+static int end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    perror("trainer: cannot print");
+    return 1;
+}
+
 static const char usage[] =
     "usage: trainer [--print-config] [FILE.yaml] [KEY=VALUE ...]\n"
     "       trainer --keys | --help\n\n"
@@ -35,12 +44,19 @@ static const char usage[] =
 /* ---- What is asked for ---- */
 
 /* A file or a key with its value; told: how many came before. A file after a
-   key would overrule it. */
+   key would overrule it. Its name may have a =, as in ./lr=0.1.yaml. */
 static int take_argument(struct trainer_config *c,
                          struct config_source *source, const char *argument,
                          int told)
 {
-    if (strchr(argument, '='))
+    const size_t path = strcspn(argument, "=");
+
+    if (argument[0] == '-') {
+        snprintf(source->error, sizeof source->error,
+                 "%s: there is no such option; --help says which", argument);
+        return 0;
+    }
+    if (argument[path] && strcspn(argument, "/") > path)
         return config_override(c, source, argument);
     if (told == 0)
         return config_read(c, source, argument);
@@ -63,10 +79,12 @@ static int read_config(struct trainer_config *c, int world, int argc,
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
+            *status = end_print();
             return 0;
         }
         if (strcmp(argv[i], "--keys") == 0) {
             config_keys(stdout);
+            *status = end_print();
             return 0;
         }
         if (strcmp(argv[i], "--print-config") == 0)
@@ -80,9 +98,11 @@ static int read_config(struct trainer_config *c, int world, int argc,
         *status = 2;
         return 0;
     }
-    if (print)
-        config_print(c, stdout);
-    return !print;
+    if (!print)
+        return 1;
+    config_print(c, stdout);
+    *status = end_print();
+    return 0;
 }
 
 static void configure(run *r, int argc, char **argv)
@@ -101,69 +121,83 @@ static void configure(run *r, int argc, char **argv)
 
 /* ---- The log ---- */
 
-/* Makes a folder and those that it is in, where they are not there. Returns ""
-   or what is wrong. */
-static const char *make_folders(const char *path)
+/* Makes a folder and those that it is in, where they are not there. Returns 0
+   if it is there, or the first error of those that kept it from being so. */
+static int make_folders(const char *path)
 {
     char part[CONFIG_STRING] = "", above[CONFIG_STRING];
-    const char *wrong = "";
+    int error = 0;
     size_t i;
 
-    for (i = 0; path[i] && !*wrong; i++) {
+    for (i = 0; path[i]; i++) {
         part[i] = path[i];
-        if (path[i + 1] && path[i + 1] != '/')
+        if (path[i + 1] != '/' && path[i + 1])
             continue;
-        memcpy(above, part, sizeof above);
-        /* If it cannot be made, opening the log says why. */
-        if (mkdir(part, 0777) == 0)
-            wrong = checkpoint_flush(dirname(above));
+        if (mkdir(part, 0777) == 0) {
+            /* Lest a power cut take it, with all checkpoints, away again. */
+            memcpy(above, part, sizeof above);
+            checkpoint_flush(dirname(above));
+            error = 0;
+        } else if (errno == EEXIST) {
+            error = 0;
+        } else if (error == 0) {
+            error = errno;
+        }
     }
-    return wrong;
-}
-
-/* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt, which is opened. */
-static const char *open_log(run *r)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char path[CONFIG_STRING + 16];
-    const char *wrong;
-    int file;
-
-    if (r->rank != 0)
-        return "";
-    wrong = make_folders(r->config.checkpoint.dir);
-    if (*wrong)
-        return wrong;
-    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
-    r->log = file < 0 || fcntl(file, F_SETLK, &lock) != 0
-                 ? NULL : fdopen(file, "r+b");
-    if (!r->log)
-        return complain("cannot write %s: %s", path,
-                        file >= 0 && (errno == EAGAIN || errno == EACCES)
-                            ? "another run is at work there"
-                            : strerror(errno));
-    return "";
+    return error;
 }
 
 /* The first line of every log, so that it is known. */
 static const char log_begin[] = "a log of the trainer";
 
-/* Cuts the log back to what it was at the checkpoint, if there is one. What is
-   there otherwise must be an earlier run's: whoever else has a log.txt in DIR
-   keeps it. */
-static const char *cut_log(run *r)
+/* Locks a file as long as this process lives. Where launch.sh has started
+   again, processes of a mpirun that was killed may have it for seconds yet. */
+static int lock(int file)
 {
-    char begin[sizeof log_begin] = "";
+    const struct timespec moment = {0, 100000000};
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int tries = getenv("TRAINER_AGAIN") ? 300 : 1;
+
+    while (fcntl(file, F_SETLK, &whole) != 0) { /* ends: a try less */
+        if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
+            return 0;
+        nanosleep(&moment, NULL);
+    }
+    return 1;
+}
+
+/* Takes DIR for this run alone, as long as its process 0 lives: a lock on
+   DIR/log.txt, which is opened. Whoever else has a log.txt there keeps it. */
+static const char *open_log(run *r)
+{
+    char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
+    int file, error;
 
     if (r->rank != 0)
         return "";
-    rewind(r->log);
-    if (r->log_bytes == 0 && fgets(begin, sizeof begin, r->log) &&
-        strcmp(begin, log_begin) != 0)
-        return complain("%s/log.txt is not the trainer's: choose another "
-                        "CHECKPOINT.DIR", r->config.checkpoint.dir);
+    error = make_folders(r->config.checkpoint.dir);
+    if (error != 0)
+        return complain("cannot make the folder %s: %s",
+                        r->config.checkpoint.dir, strerror(error));
+    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
+    if (!r->log)
+        return complain("cannot write %s: %s", path,
+                        file >= 0 && (errno == EAGAIN || errno == EACCES)
+                            ? "another run is at work there"
+                            : strerror(errno));
+    if (fgets(begin, sizeof begin, r->log) && strcmp(begin, log_begin) != 0)
+        return complain("%s is not the trainer's: choose another "
+                        "CHECKPOINT.DIR", path);
+    return "";
+}
+
+/* Cuts the log back to what it was at the checkpoint, if there is one. */
+static const char *cut_log(run *r)
+{
+    if (r->rank != 0)
+        return "";
     if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
         ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0)
         return "cannot cut back the log";
@@ -188,8 +222,18 @@ static int terminal(void)
     return !columns ? 0 : given > 0 ? given : 80;
 }
 
-/* One line that moves: one that is wider than the terminal would scroll. */
-static void show_bar(const run *r, double started, uint64_t first)
+static int moving; /* whether the last line is the one that moves */
+
+static void end_line(void)
+{
+    if (moving)
+        putchar('\n');
+    moving = 0;
+}
+
+/* One line that moves, and a bar where it leaves room: a line wider than the
+   terminal would scroll. */
+static void show_line(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
     const uint64_t all = steps * (uint64_t)r->config.optimizer.num_epochs;
@@ -197,23 +241,37 @@ static void show_bar(const run *r, double started, uint64_t first)
         feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const double pace = (seconds() - started) / (double)(r->step - first);
     const int columns = terminal();
-    char bar[21], line[256];
-    int i;
+    char bar[21] = "", line[256];
+    int room, i;
 
     if (r->rank != 0 || columns == 0)
         return;
-    for (i = 0; i < 20; i++)
-        bar[i] = (uint64_t)i * all < done * 20 ? '#' : '.';
-    bar[20] = 0;
-    snprintf(line, sizeof line, "[%s] step %" PRIu64 " of %" PRIu64
-             "  loss %.4f  %.0f s left  %.0f tokens/s  skipped %" PRIu64
-             "  scale %g", bar, r->step, all, reduce_mean_loss(&r->reduce),
-             (double)(all - done) * pace,
-             (double)(config_global_batch(&r->config) *
-                      r->config.model.trunk.context) / pace, r->skipped,
-             r->scaler.scale);
-    printf("\r%-*.*s", columns - 1, columns - 1, line);
+    room = columns - 1 -
+           snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 "  loss %.3f"
+                    "  %.0f s left  %.0f tokens/s  scale %g  skipped %" PRIu64,
+                    done, all, reduce_mean_loss(&r->reduce),
+                    (double)(all - done) * pace,
+                    (double)(config_global_batch(&r->config) *
+                             r->config.model.trunk.context) / pace,
+                    r->scaler.scale, r->skipped);
+    room = room - 3 > 20 ? 20 : room - 3; /* without "[", "] " */
+    for (i = 0; i < room; i++)
+        bar[i] = (uint64_t)i * all < done * (uint64_t)room ? '#' : '.';
+    if (room > 0)
+        printf("\r[%s] %-*s", bar, columns - 4 - room, line);
+    else
+        printf("\r%-*.*s", columns - 1, columns - 1, line);
     fflush(stdout);
+    moving = 1;
+}
+
+/* Leaves if any process has a complaint. */
+static void require(const char *complaint)
+{
+    complaint = agree_on(complaint);
+    if (*complaint)
+        end_line();
+    agree(complaint, 1);
 }
 
 /* A line for the log; shown: for people as well. */
@@ -226,8 +284,10 @@ static void tell(run *r, int shown, const char *format, ...)
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
     run_log(r, line);
-    if (shown && r->rank == 0)
-        printf("%s%s\n", terminal() ? "\n" : "", line);
+    if (shown && r->rank == 0) {
+        end_line();
+        puts(line);
+    }
     fflush(stdout);
 }
 
@@ -235,11 +295,8 @@ static void tell(run *r, int shown, const char *format, ...)
 
 static void take_step(run *r, double started, uint64_t first)
 {
-    const char *wrong = run_step(r);
-
-    if (*wrong)
-        agree(wrong, 1);
-    show_bar(r, started, first);
+    require(run_step(r));
+    show_line(r, started, first);
     if (r->step % (uint64_t)r->config.log_frequency == 0)
         tell(r, !terminal(),
              "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
@@ -255,15 +312,15 @@ static void end_epoch(run *r)
     double held;
 
     tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
-    agree(exact ? "" : words, 1);
+    require(exact ? "" : words);
     if (!r->config.test_model || r->text.held == 0 ||
         epoch % (uint64_t)r->config.test_every_num_epoch != 0)
         return;
     held = run_held_out(r);
     tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
-    agree(isnan(held) ? "a held-out loss is no number or above 2048: lower "
-                        "the learning rate"
-                      : "", 1);
+    require(isnan(held) ? "a held-out loss is no number or above 2048: lower "
+                          "the learning rate"
+                        : "");
 }
 
 /* Whether a checkpoint is due; at the end of an epoch, only after it. */
@@ -296,8 +353,16 @@ static void train(run *r)
         else
             take_step(r, started, first);
         if (is_due(r, ended))
-            agree(checkpoint_save(r), 1);
+            require(checkpoint_save(r));
     }
+}
+
+/* What is asked for and cannot be, but takes nothing from the run. */
+static void warn(const run *r)
+{
+    if (r->rank == 0 && r->config.test_model && r->text.held == 0)
+        fprintf(stderr, "trainer: nothing is held out and evaluated: no text "
+                "has ten sequences\n");
 }
 
 /* Goes on where the last run was, if there was one. */
@@ -339,7 +404,8 @@ static void report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        printf("%skilobytes", terminal() ? "\n" : "");
+        end_line();
+        printf("kilobytes");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);
         for (process = 0; process < r->world; process++) {
@@ -358,11 +424,15 @@ int main(int argc, char **argv)
 {
     static run r;
 
+    /* Shared memory and TCP. Otherwise MPI looks for networks and complains of
+       each whose library is not here. */
+    setenv("OMPI_MCA_pml", "ob1", 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.world);
     configure(&r, argc, argv);
     run_init(&r);
+    warn(&r);
     resume(&r);
     train(&r);
     report(&r);

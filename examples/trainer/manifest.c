@@ -53,7 +53,7 @@ static uint64_t number(const manifest *m, const char *name, int base)
 
 /* A line each: a name, most often a key's, and the value. All keys must be the
    same but those that never change a bit of the result, and those that the
-   first four lines stand for. */
+   lines before them stand for. */
 static void put_same(FILE *to, const run *r)
 {
     static const char *const but[] = {
@@ -69,7 +69,7 @@ static void put_same(FILE *to, const run *r)
     const char *path;
     uint32_t i, j;
 
-    fprintf(to, "texts %016" PRIx64 "\n", r->text.hash);
+    fprintf(to, "format 2\ntexts %016" PRIx64 "\n", r->text.hash);
     fprintf(to, "optimizer %s\n",
             c->optimizer.algorithm == CONFIG_ADAMW ? "adamw" : "sgd");
     fprintf(to, "opt_level %s\n", r->model.half ? "O1" : "O0");
@@ -105,25 +105,51 @@ const char *manifest_match(const manifest *m, const run *r)
         was = manifest_find(m, name);
         size = was ? strcspn(was, "\n") : 0;
         if (size != strlen(value) || strncmp(was, value, size) != 0)
-            words = complain("it has another %s: %.*s, here %s", name,
-                             (int)size, was ? was : "", value);
+            words = was ? complain("it has another %s: %.*s, here %s", name,
+                                   (int)size, was, value)
+                        : complain("it has no %s, as another release's", name);
     }
     free(here);
     return words;
 }
 
-int manifest_fits(const manifest *m, FILE *log)
+/* ---- The log ---- */
+
+/* The log so far, each line after the word log: so a checkpoint needs no file
+   beside it, and nobody who changes log.txt takes it away. */
+static const char *put_log(FILE *to, const run *r)
 {
-    uint64_t left = number(m, "log_bytes", 10), hash = TEXT_HASH;
-    char byte;
-    int got;
+    uint64_t left = r->log_bytes, hash = TEXT_HASH;
+    int got, begins = 1;
+
+    rewind(r->log);
+    for (; left > 0 && (got = getc(r->log)) != EOF; left--) {
+        const char byte = (char)got;
+
+        hash = text_hash(hash, &byte, 1);
+        fputs(begins ? "log " : "", to);
+        putc(got, to);
+        begins = got == '\n';
+    }
+    if (left != 0 || hash != r->log_hash ||
+        fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
+        return complain("%s/log.txt was changed during the run",
+                        r->config.checkpoint.dir);
+    return "";
+}
+
+/* What of it is not written is noticed at the next save. */
+static void restore_log(const manifest *m, FILE *log)
+{
+    const char *line = m->text;
+    size_t size;
 
     rewind(log);
-    for (; left > 0 && (got = getc(log)) != EOF; left--) {
-        byte = (char)got;
-        hash = text_hash(hash, &byte, 1);
+    for (; *line; line += size) { /* ends: each round is a line on */
+        size = strcspn(line, "\n") + 1;
+        if (strncmp(line, "log ", 4) == 0)
+            fwrite(line + 4, 1, size - 4, log);
     }
-    return left == 0 && hash == number(m, "log_hash", 16);
 }
 
 /* ---- Making and reading ---- */
@@ -144,16 +170,17 @@ static void put_config(FILE *to, const struct trainer_config *c)
     free(yaml);
 }
 
-void manifest_make(manifest *m, const run *r, const manifest_part *parts,
-                   const unsigned char *state)
+const char *manifest_make(manifest *m, const run *r,
+                          const manifest_part *parts,
+                          const unsigned char *state)
 {
     const size_t bytes = feed_state_bytes(&r->feed);
     FILE *to = begin_text(&m->text, &m->size);
+    const char *wrong;
     uint64_t hash;
     size_t i;
     int part;
 
-    fputs("checkpoint 1\n", to);
     put_same(to, r);
     fprintf(to, "step %" PRIu64 "\nskipped %" PRIu64 "\n", r->step,
             r->skipped);
@@ -170,11 +197,13 @@ void manifest_make(manifest *m, const run *r, const manifest_part *parts,
         fprintf(to, "part%d %" PRIu64 " %016" PRIx64 "\n", part,
                 parts[part].size, parts[part].hash);
     put_config(to, &r->config);
+    wrong = put_log(to, r);
     if (fflush(to) != 0)
         abort();
     hash = text_hash(TEXT_HASH, m->text, m->size);
     fprintf(to, "hash %016" PRIx64 "\n", hash);
     end_text(to);
+    return wrong;
 }
 
 int manifest_whole(const manifest *m)
@@ -182,7 +211,7 @@ int manifest_whole(const manifest *m)
     const size_t line = 22; /* "hash ", 16 digits, the end of the line */
     char want[32];
 
-    if (m->size < line || strncmp(m->text, "checkpoint 1\n", 13) != 0)
+    if (m->size < line)
         return 0;
     snprintf(want, sizeof want, "hash %016" PRIx64 "\n",
              text_hash(TEXT_HASH, m->text, m->size - line));
@@ -236,6 +265,8 @@ const char *manifest_restore(const manifest *m, run *r)
     }
     r->log_bytes = number(m, "log_bytes", 10);
     r->log_hash = number(m, "log_hash", 16);
+    if (r->log)
+        restore_log(m, r->log);
     return wrong;
 }
 

@@ -15,18 +15,17 @@ typedef struct manifest_part {
     uint64_t size, hash;
 } manifest_part;
 
-/* The manifest of this moment. state: the feed's. */
-void manifest_make(manifest *m, const run *r, const manifest_part *parts,
-                   const unsigned char *state);
+/* The manifest of this moment, with the log's text. state: the feed's. Returns
+   "", or what is wrong with log.txt. */
+const char *manifest_make(manifest *m, const run *r,
+                          const manifest_part *parts,
+                          const unsigned char *state);
 
 /* Whether the last line's hash is that of the lines before. */
 int manifest_whole(const manifest *m);
 
 /* Returns "", or how the checkpoint differs in what must be the same. */
 const char *manifest_match(const manifest *m, const run *r);
-
-/* Whether a log begins with what was in it at the checkpoint. */
-int manifest_fits(const manifest *m, FILE *log);
 
 /* The value of a line, up to its end, or NULL. */
 const char *manifest_find(const manifest *m, const char *name);
@@ -35,7 +34,8 @@ const char *manifest_find(const manifest *m, const char *name);
 int manifest_parts(const manifest *m);
 int manifest_part_at(const manifest *m, int part, manifest_part *out);
 
-/* Takes over what is neither weights nor optimizer state. */
+/* Takes over what is neither weights nor optimizer state. Process 0's log has
+   the lines again that it had. */
 const char *manifest_restore(const manifest *m, run *r);
 
 void manifest_free(manifest *m);

@@ -115,7 +115,7 @@ static const char *add(text *t, const char *path, int test,
 
 const char *text_open(text *t, const struct trainer_config *config)
 {
-    static const char *const own[] = {"statesampler.h", "README.md"};
+    static const char *const own[CONFIG_OWN] = {"statesampler.h", "README.md"};
     const struct config_strings *train = &config->data.train.data_paths;
     const struct config_strings *test = &config->data.test.data_paths;
     const char *wrong = "";
@@ -126,7 +126,7 @@ const char *text_open(text *t, const struct trainer_config *config)
     t->length = (uint64_t)config->model.trunk.context + 1;
     for (i = 0; i < train->count && !*wrong; i++)
         wrong = add(t, train->items[i], 0, config);
-    for (i = 0; i < 2 && train->count == 0 && !*wrong; i++)
+    for (i = 0; i < CONFIG_OWN && train->count == 0 && !*wrong; i++)
         wrong = add(t, own[i], 0, config);
     if (test->count > 0)
         for (i = 0, t->held = 0; i < t->num_files; i++)

@@ -200,6 +200,10 @@ run_questions() {
         trainer_runs input
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
+    ask 'trainer: a checkpoint goes on without its log, and far from its run' \
+        trainer_runs alone
+    ask 'trainer: a checkpoint that may not be read is no damaged one' \
+        trainer_runs unread
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign
     ask 'trainer: a process opens the parts with its tensors only' \
@@ -213,7 +217,8 @@ run_questions() {
 # Small enough to be read: no file above 500 lines, no function above 60 lines
 # or a complexity of 15.
 trainer_size() {
-    wc -l examples/trainer/*.[ch] | awk '$2 != "total" && $1 > 500' | nothing
+    wc -l examples/trainer/*.[ch] tests/trainer/*.[ch] tests/trainer/*.sh |
+        awk '$2 != "total" && $1 > 500' | nothing
     pmccabe examples/trainer/*.c >functions
     at_least 50 "$(wc -l <functions)" functions
     awk '$1 > 15 || $5 > 60' functions | nothing

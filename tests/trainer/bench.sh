@@ -3,7 +3,7 @@
 # memory of processes, as runs of the small model counted it; and held-out bits
 # per byte after TOKENS (1,000,000) beside a bigram's; TOKENS=0 leaves them out.
 
-folder=$(mktemp -d)
+folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 export RESTARTS=0
 

@@ -4,7 +4,7 @@
 # repository; ONLY=pattern takes only the faults that it matches.
 
 root=$PWD
-folder=$(mktemp -d)
+folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cp -a statesampler.h README.md LICENSE Makefile examples tests "$folder"
 mkdir -p "$folder/build"
@@ -100,11 +100,25 @@ fault 'a bucket is left out' reduce.c ways \
 fault 'the log is not cut back' main.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' main.c locked \
-    's/fcntl(file, F_SETLK, &lock) != 0/0/'
+    's/fcntl(file, F_SETLK, &whole) != 0/0/'
+fault 'another start does not wait for the lock' main.c locked \
+    's/? 300 : 1/? 1 : 1/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
-fault 'a checkpoint is taken that the log does not know' checkpoint.c damaged \
-    's/!manifest_fits(&m, r->log)/0/'
+fault 'a log that is changed is saved' manifest.c changed \
+    's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
+fault 'the log is not restored' manifest.c alone \
+    's/strncmp(line, "log ", 4) == 0/line[0] == 0/'
+fault 'what a link leads to is removed' checkpoint.c alone \
+    's/unlink(path) == 0 ? NULL : opendir/opendir/'
+fault 'a folder that cannot be read is empty' checkpoint.c unread \
+    's/return cannot("read the folder", dir);/return "";/'
+fault 'a manifest that may not be read is damaged' checkpoint.c unread \
+    's/\*other = \*refused != 0;/*other = 0;/'
+fault 'a part that may not be read is damaged' checkpoint.c unread \
+    's/\*other = \*wrong != 0;$/*other = 0;/'
+fault 'another release is not noticed' manifest.c unread \
+    's/format 2/a 2/'
 fault 'a log of somebody else is emptied' main.c locked \
     's/strcmp(begin, log_begin) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
@@ -118,7 +132,7 @@ fault 'one kernel of OpenBLAS stands for all' run.c kernels \
 fault 'a step whose loss is no number is skipped' run.c errors \
     's/isnan(reduce_mean_loss(&r->reduce))/0/'
 fault 'weights that are no good are saved' main.c errors \
-    's/agree(isnan(held)/agree(0/'
+    's/require(isnan(held)/require(0/'
 fault 'a loss that is no number is logged as 0' reduce.c errors \
     's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
 fault 'a text is left out of a mix' feed.c errors \
@@ -129,6 +143,9 @@ fault 'a text that is cut ends in a stack trace' text.c changed \
     's/signal(SIGBUS, file_cut);//'
 fault 'a file overrules keys before it' main.c errors \
     's/if (told == 0)/if (told >= 0)/'
+fault 'a file with a = is a key' main.c input \
+    's/ \&\& strcspn(argument, "\/") > path)/)/'
+fault 'a full disk is no error of --keys' main.c input 's/!ferror(stdout)/1/; s/fflush(stdout) == 0 \&\&/1 ||/'
 fault 'a pipe is waited for' text.c errors 's/O_RDONLY | O_NONBLOCK/O_RDONLY/'
 echo "$noticed noticed, $missed missed"
 [ $missed = 0 ]

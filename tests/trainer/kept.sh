@@ -1,0 +1,353 @@
+# kept.sh - questions of runs.sh: what a run goes on from, and what it refuses.
+
+# A run goes on in another shape, again and again.
+elsewhere() {
+    for rule in "$nesterov" "$adamw $o1" "$larc"; do
+        rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
+        dir=$folder/once
+        rm -rf $dir "$folder/on"
+        plain=$(run 1 $dir $rule | sed -n 's/^digest //p')
+        cp -r $dir "$folder/on"
+        dir=$folder/on
+        goes_on 15 3 "$sdp"
+        goes_on 25 4 "$sdp ${split}2"
+        goes_on 30 2 "$manual"
+        long || continue
+        goes_on 10 2 "$zero"
+        goes_on 20 4 "$sdp $manual"
+        goes_on 10 3 "$sdp"
+        goes_on 20 1 "${split}3"
+        goes_on 25 4 ''
+        goes_on 30 8 "$zero"
+    done
+}
+
+# From that step, whose checkpoint is from before, on to the end.
+goes_on() { # STEP PROCESSES KEYS
+    for saved in $dir/step-*; do
+        [ "${saved#$dir/step-0000000000}" -le $1 ] || rm -rf $saved
+    done
+    got=$(run $2 $dir $rule $3 | sed -n 's/^digest //p')
+    same "$plain" "$got" "from step $1 with $2 $3: $rule"
+    grep -q "goes on from step-0000000000$1" "$folder/errors" ||
+        fail "it did not go on from step $1"
+    cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
+    manifests $dir >"$folder/got"
+    manifests "$folder/once" | diff - "$folder/got" >"$folder/differ" ||
+        fail "another manifest: $(cut -c1-100 "$folder/differ")"
+}
+
+# All of their lines but those about processes.
+manifests() { # DIR
+    grep -hv '^config\|^part\|^hash' "$1"/step-*/manifest
+}
+
+# SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
+# mpirun itself, and every second time as soon as a checkpoint is being written;
+# each time another number of processes goes on. The log that is compared has
+# every epoch's audit.
+kills() {
+    epochs=$((2 * ${KILLS:=6}))
+    rule="$adamw $o1 OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
+    plain=$(digest 1 $rule)
+    rule="$rule $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7"
+    dir=$folder/killed killed=0 saving=0 try=0
+    while [ $try -lt $KILLS ]; do
+        try=$((try + 1))
+        w=$(((try * 5) % 4 + 1))
+        goal=$(awk -v n=$try -v had=$(steps_logged) \
+            'BEGIN { srand(n); print had + int(24 * rand()) }')
+        run $w $dir $rule >"$folder/said" &
+        job=$!
+        kill_one
+        wait $job
+        # Processes of a killed mpirun go within seconds.
+        while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
+            sleep 0.1
+        done
+        [ ! -d $dir/.step.tmp ] || saving=$((saving + 1))
+    done
+    got=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" "after $killed kills"
+    [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
+    [ "$(grep -c 'done: .* each exactly once' $dir/log.txt)" = $epochs ] ||
+        fail 'an audit is missing'
+    note "$killed kills, $saving of them in mid-save: the same digest"
+}
+
+steps_logged() {
+    cat $dir/log.txt 2>/dev/null | grep -c ^step
+}
+
+kill_one() {
+    victim=
+    # Ends: the run has processes, or has ended.
+    while [ -z "$victim" ] && kill -0 $job 2>/dev/null; do
+        sleep 0.02
+        if [ $((try % 3)) = 0 ]; then
+            victim=$(pgrep -f "^mpirun .*CHECKPOINT.DIR=$dir " | head -n 1)
+        else
+            victim=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " |
+                sed -n "$((try % w + 1))p")
+        fi
+    done
+    # Both end with the victim: it goes on, and saves again and again.
+    while [ "$(steps_logged)" -lt $goal ]; do
+        kill -0 "$victim" 2>/dev/null || return
+        sleep 0.02
+    done
+    while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
+        kill -0 "$victim" 2>/dev/null || return
+    done
+    if kill -KILL "$victim" 2>/dev/null; then
+        killed=$((killed + 1))
+    fi
+}
+
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to, and with the configuration that this one read,
+# from a file that was changed since or from its input. The first start is
+# killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cp "$yaml" "$folder/again.yaml"
+    goes_again "$folder/again.yaml"
+    cp "$yaml" "$folder/again.yaml"
+    rm -rf $dir "$folder/saved"
+    goes_again /dev/stdin <"$folder/again.yaml"
+}
+
+goes_again() { # FILE
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+exec 3<&0
+$trainer "\$@" <&3 &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+echo 'LOG_FREQUENCY: 3' >$folder/again.yaml
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies yaml=$1
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
+}
+
+# A damaged checkpoint is named and the one before is taken; with none left
+# there is no fresh start.
+damaged() {
+    rule="CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10"
+    dir=$folder/damaged
+    plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    newest=$dir/step-000000000032
+    printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
+    got=$(run 3 $dir $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" 'a byte of a part is changed'
+    grep -q 'step-000000000032 is passed over: part1 is' "$folder/errors" ||
+        fail 'the part is not named'
+    sed -i 's/^step 32/step 33/' $newest/manifest
+    same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
+        'the manifest is changed'
+    grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
+        fail 'the manifest is not named'
+    refused 'has only 5 checkpoints, and number 6 is asked for' \
+        $number=6
+    : >$dir/step-000000000030/part0
+    : >$dir/step-000000000020/part0
+    : >$dir/step-000000000016/part0
+    : >$dir/step-000000000010/part0
+    refused 'no whole checkpoint is left .* of those that are asked' $number=2
+    : >$newest/part0
+    refused 'no whole checkpoint is left in [^ ]*$'
+    dir=$folder/none
+    refused 'has only 0 checkpoints, and number 2 is asked for' $number=2
+}
+number=CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM
+
+# A checkpoint is whole without log.txt: a folder that is copied alone goes on,
+# and the log is there again. A link in its place is replaced, and what it
+# leads to stays.
+alone() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/all
+    plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    mkdir "$folder/copy"
+    cp -r $dir/step-000000000010 "$folder/copy"
+    ln -s $dir/step-000000000020 "$folder/copy"
+    : >$dir/step-000000000020/part0
+    cp $dir/step-000000000020/manifest "$folder/kept"
+    # There may be a file system that has no way to flush a folder.
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    wrap "export NO_FLUSH=1 LD_PRELOAD=$folder/opened.so"
+    got=$(
+        TRAINER=$folder/wrapped
+        run 1 "$folder/copy" $rule | sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'a folder alone'
+    cmp $dir/log.txt "$folder/copy/log.txt" || fail 'another log'
+    cmp $dir/step-000000000020/manifest "$folder/kept" ||
+        fail 'what a link leads to is gone'
+}
+
+# A checkpoint that may not be read, or of another release, is no damaged one:
+# the run does not go on from an older one, to write over it.
+unread() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/unread
+    run 2 $dir $rule >"$folder/said"
+    newest=$dir/step-000000000032
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    for path in $dir $newest/manifest $newest/part0; do
+        wrap "export REFUSED=$path LD_PRELOAD=$folder/opened.so"
+        (
+            TRAINER=$folder/wrapped
+            refused "cannot read .*$path: Permission denied"
+        ) || exit 1
+    done
+    ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
+        tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
+    "$folder/rehash" <$newest/manifest >"$folder/manifest"
+    cp "$folder/manifest" $newest
+    refused "$newest: it has another format: 9, here "
+    "$folder/rehash" n <$newest/manifest >"$folder/manifest"
+    cp "$folder/manifest" $newest
+    refused "$newest: it has no format, as another release's"
+}
+
+# What must be as it was is refused by its name; all else may differ, and the
+# manifest has it.
+foreign() {
+    rule='' dir=$folder/foreign
+    plain=$(run 2 $dir | sed -n 's/^digest //p')
+    refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'another texts' DATA.TEST.DATA_PATHS='["LICENSE"]'
+    refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
+        MODEL.TRUNK.GPT.MLP_DIM=96
+    refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
+    refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
+    refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
+    refused 'another opt_level' $o1
+    # What else decides the weights, and the log.
+    for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
+        MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
+        refused "another ${key%%=*}: .*, here ${key#*=}" "$key"
+    done
+    # What decides which sequences are in a step.
+    refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
+    refused 'another global_batch: 2 x 4, here 4 x 2' \
+        DISTRIBUTED.NUM_PROC_PER_NODE=4 DATA.TRAIN.BATCHSIZE_PER_REPLICA=2
+    stateful=DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER
+    refused "another $stateful: True, here False" $stateful=False
+    for key in DATA.TRAIN.USE_DEBUGGING_SAMPLER=True \
+        DATA.TRAIN.DROP_LAST=True DATA.TRAIN.DATA_LIMIT=59 \
+        STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
+        refused "another ${key%%=*}: .*, here .*" "$key"
+    done
+    refused 'foreign has step-.*32 of an earlier run' \
+        CHECKPOINT.AUTO_RESUME=False
+    sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
+    "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
+    cmp "$folder/was.yaml" "$folder/is.yaml" ||
+        fail "the manifest's configuration is another one"
+    cp README.md LICENSE "$folder"
+    rm -rf $dir/step-000000000032
+    got=$(run 3 $dir $sdp ${split}3 $manual DATA.DDP_BUCKET_CAP_MB=0.01 \
+        DATA.TRAIN.DATA_PATHS="[\"$folder/README.md\", \"$folder/LICENSE\"]" |
+        sed -n 's/^digest //p')
+    same "$plain" "$got" 'processes, ZeRO, splits, reduction, paths differ'
+    grep -q 'goes on from step-000000000016' "$folder/errors" ||
+        fail 'it did not go on from step 16'
+    note "$refusals refusals"
+}
+
+refusals=0
+refused() { # SENTENCE KEY=VALUE...
+    sentence=$1
+    shift
+    run 1 $dir $rule "$@" >"$folder/said"
+    [ $? = 1 ] || fail "$sentence: not refused"
+    grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
+    refusals=$((refusals + 1))
+}
+
+# A process opens no part but those with its own tensors. Three have saved: of
+# three that go on, each opens one; of two, the first owns nothing of part 1
+# and the second nothing of part 0, in a model of a single block.
+parts() {
+    dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
+    run 3 $dir $rule >"$folder/said"
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    wrap "export OPENED=$folder/opened.\$rank LD_PRELOAD=$folder/opened.so"
+    opens part0 part1 part2
+    opens 'part0 part2' 'part1 part2'
+}
+
+# What each process opens that goes on from step 16, whose parts are of three.
+opens() { # PARTS...
+    rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
+    (
+        TRAINER=$folder/wrapped
+        run $# $dir $rule >"$folder/said"
+    )
+    rank=0
+    for parts; do
+        got=$(sed -n 's/.*step-000000000016.*\/\(part.*\)/\1/p' \
+            "$folder/opened.$rank")
+        [ "$(echo $got)" = "$parts" ] ||
+            fail "process $rank of $# opened '$got', not '$parts'"
+        rank=$((rank + 1))
+    done
+}
+
+# Without the stateful sampler a resume in mid-epoch serves the epoch again and
+# says how much. The learning rate begins the epoch again as well.
+twice() {
+    rule='DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=False
+        CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5
+        OPTIMIZER.param_schedulers.lr.name=linear
+        OPTIMIZER.param_schedulers.lr.update_interval=step'
+    dir=$folder/twice
+    run 2 $dir $rule >"$folder/said"
+    rates >"$folder/rates"
+    rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
+        $dir/step-00000000001[05]
+    run 3 $dir $rule >"$folder/said"
+    grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
+        fail 'it does not say how many are seen twice'
+    grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
+    rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
+    # The first text's 13 are padded to 14, in steps of 8 and 6, and begin
+    # again; the second's first step is the fourth.
+    twice_in 29 4 DATA.TRAIN.DATA_LIMIT=13 STATESAMPLER.STOP=restart \
+        STATESAMPLER.WEIGHTS='[3,1]'
+}
+
+# A run that is killed after that step says how many are seen twice.
+twice_in() { # SEQUENCES STEP KEY=VALUE...
+    want=$1 step=$2
+    shift 2
+    rm -rf $dir
+    run 2 $dir $rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=$step \
+        "$@" >"$folder/said"
+    for saved in $dir/step-*; do
+        [ $saved = $dir/step-$(printf %012d $step) ] || rm -rf $saved
+    done
+    run 3 $dir $rule "$@" >"$folder/said"
+    grep -q "begins again: $want sequences" "$folder/errors" ||
+        fail "not $want seen twice"
+}
+
+rates() {
+    sed -n 's/^step .* rate //p' $dir/log.txt
+}

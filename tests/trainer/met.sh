@@ -1,0 +1,271 @@
+# met.sh - questions of runs.sh: what a person meets.
+
+# SIGTERM to launch.sh ends the processes as well, as does a SIGQUIT: nobody
+# trains on unseen, no folder stays, and there is no other start.
+stopped() {
+    mkdir "$folder/tmp"
+    for signal in 15 3; do
+        dir=$folder/stopped$signal
+        # What runs behind a script would not see a SIGQUIT.
+        RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
+            sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
+            OPTIMIZER.num_epochs=60 >"$folder/said" 2>"$folder/errors" &
+        job=$!
+        # Ends: the run writes its first step or ends.
+        while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
+            sleep 0.02
+        done
+        kill -$signal $job
+        wait $job
+        got=$?
+        [ $got = $((128 + signal)) ] || fail "status $got"
+        sleep 0.5
+        ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+        [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
+        ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
+    done
+}
+
+# What launch.sh refuses before it starts anything.
+unlaunched() {
+    starts_nothing '.* is no number of processes: .*'
+    starts_nothing "'plain.yaml' is no number .*" plain.yaml
+    starts_nothing "'0' is no number .*" 0 "$yaml"
+    starts_nothing "'99999' is no number .*" 99999 "$yaml"
+    for TRAINER in build/none ./README.md; do
+        starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
+    done
+    # A program that misses a library, for one, misses it again.
+    wrap 'exec /none 2>/dev/null'
+    RESTARTS=2 TRAINER=$folder/wrapped \
+        sh examples/trainer/launch.sh 2 "$yaml" 2>"$folder/errors"
+    got=$?
+    [ $got = 127 ] || fail "no program: status $got"
+    ! grep 'on with' "$folder/errors" || fail 'it starts again'
+    TRAINER=$trainer
+}
+
+starts_nothing() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    sh examples/trainer/launch.sh "$@" >"$folder/said" 2>"$folder/errors"
+    got=$?
+    [ $got = 2 ] || fail "$sentence: status $got, not 2"
+    grep -qx "launch.sh: $sentence" "$folder/errors" ||
+        fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+}
+
+# What a person meets: a status, and a single sentence from all processes.
+errors() {
+    dir=$folder/errors.d
+    says 2 9 '9 processes are more than the 8 sequences'
+    says 2 3 'the nearest one is OPTIMIZER.use_larc' OPTIMIZER.use_lark=True
+    says 2 2 '^--none: there is no such option' --none
+    says 2 2 'plain.yaml: there is one file at most' examples/trainer/plain.yaml
+    "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
+        fail 'a file after a key is taken'
+    grep -q 'and it comes before the keys' "$folder/said" ||
+        fail 'a file after a key is not named'
+    says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
+    says 1 3 'a sequence has 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
+    says 2 3 'it needs 2 items' STATESAMPLER.WEIGHTS='[1]'
+    says 1 3 'a gradient has overflowed' $o1 \
+        MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
+    says 1 3 'a loss is no number' $overflow
+    says 1 2 'a loss is no number' $overflow $o1
+    # One that takes nothing from the run.
+    dir=$folder/errors.held
+    head -c 300 README.md >"$folder/nine"
+    says 0 3 'nothing is held out' DATA.TRAIN.DATA_PATHS="[\"$folder/nine\"]"
+    # One step, after which the weights are no good.
+    dir=$folder/errors.nan
+    says 1 2 'a held-out loss is no number' $overflow OPTIMIZER.num_epochs=1 \
+        DATA.TRAIN.DATA_PATHS='["README.md"]' DATA.TRAIN.DATA_LIMIT=8
+    [ ! -e $dir/step-* ] || fail 'weights that are no good are saved'
+    dir=$folder/errors.short
+    head -c 40 README.md >"$folder/short"
+    says 1 3 'short is too short for a single step' \
+        DATA.TRAIN.DATA_PATHS="[\"README.md\", \"$folder/short\"]"
+    dir=/proc/none/new
+    says 1 3 'cannot make the folder /proc/none/new: No'
+    dir=$folder/a_file
+    : >$dir
+    says 1 3 'a_file/log.txt: Not a directory'
+    dir=$folder/in_the_way
+    mkdir -p $dir/.step.tmp/folder
+    says 1 3 'cannot make the folder .*/.step.tmp: File exists'
+    mkfifo "$folder/pipe"
+    says 1 3 'pipe: it is no regular file' \
+        DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"
+    mkdir "$folder/node0" "$folder/node1"
+    cp README.md LICENSE "$folder/node0"
+    sed 's/the/The/' README.md >"$folder/node1/README.md"
+    cp LICENSE "$folder/node1"
+    wrap "cd $folder/node\$rank"
+    TRAINER=$folder/wrapped
+    says 1 2 'the texts are not the same on all processes'
+    mv "$folder/node1/README.md" "$folder/node1/LICENSE"
+    says 1 2 'the texts are not the same on all processes' \
+        DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' \
+        DATA.TEST.DATA_PATHS='["LICENSE"]'
+    TRAINER=$trainer
+    # No other failure of a lock is another run's.
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
+    TRAINER=$folder/wrapped
+    says 1 1 'log.txt: No locks available'
+    TRAINER=$trainer
+    note "$sentences errors"
+}
+
+sentences=0
+says() { # STATUS PROCESSES SENTENCE KEY=VALUE...
+    status=$1 processes=$2 sentence=$3
+    shift 3
+    run $processes $dir "$@" >"$folder/said"
+    got=$?
+    [ $got = $status ] || fail "$sentence: status $got, not $status"
+    grep -q "$sentence" "$folder/errors" || fail "it does not say: $sentence"
+    [ "$(wc -l <"$folder/errors")" = 1 ] || fail "more than a line: $sentence"
+    sentences=$((sentences + 1))
+}
+
+# A folder with a log of somebody else is refused, and the log stays.
+# The second of two runs in one folder is refused; the first does not notice.
+locked() {
+    dir=$folder/of_others
+    mkdir $dir
+    echo 'my own' | tee "$folder/own" >$dir/log.txt
+    says 1 3 "of_others/log.txt is not the trainer's"
+    ln -sf "$folder/own" $dir/log.txt
+    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
+    rule=OPTIMIZER.num_epochs=3
+    plain=$(digest 1 $rule)
+    dir=$folder/locked
+    run 2 $dir $rule >"$folder/first" &
+    job=$!
+    # Ends: the first run writes its log or ends.
+    while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+        sleep 0.02
+    done
+    # It stands still meanwhile, or it might be done too soon.
+    first=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir ")
+    kill -STOP $first
+    says 1 2 'another run is at work there' $rule
+    # One that launch.sh has started again waits.
+    TRAINER_AGAIN=1 run 1 $dir $rule >"$folder/second" &
+    second=$!
+    sleep 1
+    kill -CONT $first
+    wait $job || fail 'the first run'
+    wait $second || fail 'the second did not wait'
+    same "$plain" "$(sed -n 's/^digest //p' "$folder/second")" 'the second run'
+    same "$plain" "$(sed -n 's/^digest //p' "$folder/first")" 'the first run'
+}
+
+# Kernels of OpenBLAS that round in different ways, which any x86 has.
+kernels() {
+    dir=$folder/kernels
+    wrap 'OPENBLAS_CORETYPE=$([ $rank = 1 ] && echo Nehalem || echo Prescott)
+export OPENBLAS_CORETYPE'
+    TRAINER=$folder/wrapped
+    run 3 $dir $short >"$folder/said"
+    TRAINER=$trainer
+    grep -q 'several kernels of OpenBLAS (Nehalem,Prescott)' \
+        "$folder/errors" || fail 'several kernels are not named'
+    run 2 $dir $short >"$folder/said"
+    grep -q 'another kernel of OpenBLAS (Nehalem,Prescott, here' \
+        "$folder/errors" || fail 'those of the save are not named'
+}
+
+# A text that is changed in place, or cut, while a run goes on.
+changed() {
+    for change in "printf x | dd conv=notrunc of=$folder/text" \
+        "dd of=$folder/text count=0" \
+        "truncate -s 30 $folder/changed/log.txt"; do
+        cp README.md "$folder/text"
+        dir=$folder/changed
+        rm -rf $dir
+        run 2 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
+            OPTIMIZER.num_epochs=200 >"$folder/said" &
+        job=$!
+        # Ends: the run writes its log or ends.
+        while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+            sleep 0.02
+        done
+        eval "$change" 2>/dev/null
+        wait $job
+        [ $? = 1 ] || fail "$change: not an error"
+        grep -q '^trainer: .*te*xt .*was c[a-z]* ' "$folder/errors" ||
+            fail "$change: not named"
+        ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
+    done
+}
+
+# launch.sh takes what stands on its standard input as a file only.
+input() {
+    left=$(echo left | {
+        run 1 "$folder/input" OPTIMIZER.use_lark=True >"$folder/said"
+        cat
+    })
+    [ "$left" = left ] || fail 'the standard input is gone'
+    sh examples/trainer/launch.sh 1 --print-config /dev/stdin \
+        <"$yaml" >"$folder/said" 2>"$folder/errors"
+    grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
+        <&- >"$folder/said" 2>"$folder/errors"
+    [ $? = 2 ] && [ ! -s "$folder/said" ] || fail 'a closed input is empty'
+    # A file whose name is like a key; and what is printed must arrive.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    cp "$yaml" "$folder/lr=1.yaml"
+    "$trainer" --print-config "$folder/lr=1.yaml" >"$folder/said" \
+        2>"$folder/errors" || fail 'a file with a = is not read'
+    [ ! -s "$folder/errors" ] || fail 'it says more than it is asked'
+    for print in --keys --help --print-config; do
+        "$trainer" $print >/dev/full 2>"$folder/errors"
+        [ $? = 1 ] || fail "a full disk is not an error of $print"
+        grep -q '^trainer: cannot print: No space' "$folder/errors" ||
+            fail "$print does not say why"
+    done
+}
+
+# The line that moves has a column less than the terminal, or it would scroll,
+# and says all that it has to say where there are 80 columns. An error has a
+# line of its own.
+bar() {
+    for columns in 60 80 20; do
+        TRAINER_TERMINAL=$columns run 1 "$folder/new/$columns" $short $o1 \
+            >"$folder/said"
+        tr '\r' '\n' <"$folder/said" | grep ' loss [0-9]' >"$folder/bars"
+        [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
+        awk -v w=$columns 'length($0) != w - 1' "$folder/bars" \
+            >"$folder/errors"
+        [ ! -s "$folder/errors" ] || fail 'a line of another width'
+        [ $columns != 80 ] || grep -q '^\[##*\.*\] 8/8 .* skipped [0-9]' \
+            "$folder/bars" || fail "80 columns do not say all"
+        ! grep -qx '' "$folder/said" || fail 'a line is empty'
+    done
+    TRAINER_TERMINAL=80 run 1 "$folder/new/error" $overflow >"$folder/said"
+    [ "$(tail -c 1 "$folder/said")" = '' ] || fail 'an error is in the line'
+}
+overflow=OPTIMIZER.param_schedulers.lr.value=1000000
+
+# The demo says so when its run has ended before a process could be killed. A
+# copy, so that the pictures of the last one stay.
+demo() {
+    cat >"$folder/wrapped" <<END
+#!/bin/sh
+echo 'digest 0'
+END
+    chmod +x "$folder/wrapped"
+    mkdir "$folder/copy"
+    cp -r examples "$folder/copy"
+    (
+        cd "$folder/copy" || exit 1
+        TRAINER=$folder/wrapped sh examples/trainer/demo.sh
+    ) >"$folder/said" 2>&1 && fail 'the demo is content without a kill'
+    grep -q 'FAILED: no process was killed' "$folder/said" ||
+        fail 'the demo does not say that no process was killed'
+}
