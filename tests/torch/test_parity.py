@@ -180,7 +180,9 @@ class Parity(unittest.TestCase):
         for dataset in iter([]), None, 9, range(2**64):
             self.assertIn("dataset should have a len()", said(Ours, dataset))
         with mock.patch.dict(os.environ, clear=True):
-            self.assertIn("rank should be given", said(Ours, range(9), 4))
+            self.assertIn("rank should be given with num_replicas=4, as "
+                          "neither torch.distributed nor the environment "
+                          "says it", said(Ours, range(9), 4))
             self.assertEqual(Ours(range(9), 1).rank, 0)
         for size in (0, -1, True, 2.5, "4"):
             self.assertEqual(
