@@ -846,6 +846,16 @@ def _skips(frame):
     return False
 
 
+def _processes(batches, loader):
+    """To how many processes accelerate deals these batches. A batch sampler
+    that skips some may stand around the one that does."""
+    for each in batches, getattr(batches, "batch_sampler", None):
+        if type(each).__name__ == "BatchSamplerShard":
+            return each.num_processes
+    return (loader.state.num_processes
+            if type(loader).__name__ == "DataLoaderDispatcher" else 1)
+
+
 class _Watch:
     """A DataLoader's iterator: the last resort of a sampler that is not told
     how many of its batches reached the loop. Batches count from 0."""
@@ -856,6 +866,7 @@ class _Watch:
         # them, who reads ahead is asked for the first batch.
         self.reader, caller = self.who_asks(iterator, frame)
         self.ahead = 0 if self.workers else _READERS[self.reader](caller)
+        self.processes = _processes(iterator._index_sampler, caller)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -1141,6 +1152,7 @@ class _Resumable:
             raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
                               "without")
         self.num_replicas, self.rank = _world(num_replicas, rank)
+        self._asked = num_replicas, rank
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
@@ -1185,6 +1197,7 @@ class _Resumable:
         else:
             if loop is not None:
                 self._close()
+            self._compare_ranks(watch)
             loop = _Loop(self, watch)
             self._compare_shapes(loop)
         if this.literal is not None:
@@ -1192,6 +1205,22 @@ class _Resumable:
         this.begin(loop, self._cursor)
         self._loop, self._at = loop, this
         self._share()
+
+    def _compare_ranks(self, watch):
+        """Where the samples would be dealt by nobody, or twice."""
+        if dist.is_available() and dist.is_initialized():
+            found = _world(*self._asked)
+            if found != (self.num_replicas, self.rank):
+                raise RuntimeError(
+                    f"this sampler was made for rank {self.rank} of "
+                    f"{self.num_replicas}, but by torch.distributed this is "
+                    f"rank {found[1]} of {found[0]}: initialise that first, "
+                    "or give num_replicas and rank")
+        if watch and watch.processes > 1 < self.num_replicas:
+            raise RuntimeError(
+                f"accelerate deals the batches to its {watch.processes} "
+                f"processes, and this sampler to {self.num_replicas}: give it "
+                "num_replicas=1, rank=0, or samples are left out")
 
     def _compare_shapes(self, loop):
         """Lightning ends an epoch by its own count of batches, which does not

@@ -138,6 +138,29 @@ class Accelerate(unittest.TestCase):
             self.assertEqual(set(seen), set(range(n)))
             self.assertLess(len(seen) - n, 3 * size)
 
+    def test_dealt_twice(self):
+        """By accelerate and by the sampler: half of the samples would be left
+        out."""
+        def refused(loader):
+            with self.assertRaisesRegex(RuntimeError, "to its 2 .* to 3:"):
+                list(loader)
+
+        for workers in 0, 1:
+            sampler = Distributed(range(40), 3, 1)
+            base = DataLoader(range(40), 4, sampler=sampler,
+                              num_workers=workers)
+            shard = self.shard(base, 2, 1)
+            refused(shard)
+            refused(loader_accelerate.skip_first_batches(shard, 1, True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                refused(DataLoaderDispatcher(base, 2))
+                refused(DataLoaderDispatcher(base, 2, split_batches=True))
+            self.assertEqual((sampler.epoch, len(list(self.shard(base)))),
+                             (0, 4))
+        turns = RoundRobin([20, 20], 2, 1, 3)
+        refused(self.shard(DataLoader(range(40), batch_sampler=turns), 2))
+
     def test_the_last_group(self):
         """Accelerate fills it up, also for a run that was killed: then its
         samples are the only ones that are trained on twice. With drop_last
