@@ -1048,9 +1048,10 @@ class _Loop:
         self.exhausted = False  # The sampler has nothing left.
         self.ends = 0           # How often the end was met.
         self.unit = watch and watch.units_per_batch(sampler)
-        # Batches may differ: (batch, units that were taken before it).
-        self.marks = (None if watch is None or self.unit else
-                      collections.deque())
+        # Batches may differ: (batch, units that were taken before it). The
+        # list is replaced and never changed, as a state may be asked for at
+        # any time.
+        self.marks = None if watch is None or self.unit else []
         if watch:
             watch.loops[sampler] = self
             if watch.workers or self.marks is not None:
@@ -1062,28 +1063,34 @@ class _Loop:
         return self.passes[-1].before + self.passes[-1].taken()
 
     def marked(self, chunk):
-        for index in chunk:
+        """Notes what a batch begins with before that is taken."""
+        while _left_of(chunk) > 0:
             batch = self.watch.asked()
             if not self.marks or self.marks[-1][0] != batch:
-                self.marks.append((batch, self.taken() - 1))
-            yield index
+                here, kept = (batch, self.taken()), self.batches()
+                self.marks = [each for each in self.marks
+                              if each[0] >= kept] + [here]
+            yield next(chunk)
 
     def read_ahead(self):
         said = self.sampler.read_ahead
         return self.watch.ahead if said is None else said
 
-    def received(self):
-        """Units that reached the loop; with read_ahead, before the first batch
+    def batches(self):
+        """How many reached the loop; with read_ahead, before the first one
         less than 0."""
+        return self.watch.given() - self.read_ahead() + self.ends
+
+    def received(self):
+        """Units that reached the loop."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.read_ahead() + self.ends
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
-            return min(batches * self.unit, self.taken())
-        while self.marks and self.marks[0][0] < batches:
-            self.marks.popleft()
-        return self.marks[0][1] if self.marks else self.taken()
+            return min(self.batches() * self.unit, self.taken())
+        batches, taken = self.batches(), self.taken()
+        return next((units for batch, units in self.marks if batch >= batches),
+                    taken)
 
     def ended_at_once(self):
         """Whether the end came instead of a first batch, and unseen."""
@@ -1239,22 +1246,20 @@ class _Resumable:
     def _close(self):
         """Gives the present loop up, after settling. The cursor goes to where
         the next loop begins."""
-        now = self._loop.passes[0]
-        if now.total is not None:
-            if self._complete():
-                self._turn_over()
-            else:
-                self._go(now, now.before)
+        now, complete = self._loop.passes[0], self._complete()
         self._give_up()
+        if complete:
+            self._turn_over()
+        elif now.total is not None:
+            self._cursor.seek(now.start)
 
     def _give_up(self, repeated=False):
         """The loop is refused if it goes on, unless something that repeats the
         sampler may go on with the next pass."""
-        if self._loop is not None:
-            for each in self._loop.passes:
-                each.give_up(refuse=not repeated or
-                             self._loop.marks is None)
-        self._loop = self._at = None
+        loop, self._loop, self._at = self._loop, None, None
+        if loop is not None:
+            for each in loop.passes:
+                each.give_up(refuse=not repeated or loop.marks is None)
 
     def _go(self, now, units):
         """Moves the cursor to a number of units of the loop, in this pass."""
@@ -1286,14 +1291,16 @@ class _Resumable:
     def _finish(self, loop):
         """A loop has come to its end: the next epoch begins."""
         if self._loop is loop:
-            if self._cursor.num_steps is None:
+            last = loop.passes[-1]
+            if last.total is None:
                 # What is between sampler and loop has ended, not the data.
                 loop.ends = loop.read_ahead()
                 self._settle()
+                self._loop = self._at = None
             else:
-                self._go(loop.passes[-1], loop.passes[-1].before)
+                self._go(last, last.before + last.total)
+                self._loop = self._at = None
                 self._turn_over()
-            self._loop = self._at = None
 
     @_locked
     def _taken(self, this):
@@ -1458,11 +1465,13 @@ class _Resumable:
         other ranks was loaded, batches before that place are ValueErrors."""
         self._settle()
         units = self._units(start_iter, "start_iter")
+        cursor = self._cursor.at(self._cursor.save())
         try:
-            self._cursor.seek(units)
+            cursor.seek(units)
         except ValueError as error:
             raise ValueError(f"start_iter={start_iter}: {error}") from None
         self._give_up()
+        self._cursor = cursor
 
     @_locked
     def state_dict(self, batches=None):
@@ -1475,11 +1484,9 @@ class _Resumable:
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
-        here = self._cursor.step
-        self._cursor.seek(self._units(batches, "batches"))
-        state = self._cursor.save()
-        self._cursor.seek(here)
-        return {"state": _tensor(state)}
+        cursor = self._cursor.at(self._cursor.save())
+        cursor.seek(self._units(batches, "batches"))
+        return {"state": _tensor(cursor.save())}
 
     @_locked
     def load_state_dict(self, state_dict):
@@ -1490,8 +1497,9 @@ class _Resumable:
         different = self._cursor.difference(state)
         if different:
             raise ValueError(different)
-        self._cursor.load(state)
+        cursor = self._cursor.at(state)
         self._give_up()
+        self._cursor = cursor
         if 0 < self._cursor.step == self._cursor.num_steps:
             self._turn_over()
         self._relative, self._fresh = 0, True
