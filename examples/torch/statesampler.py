@@ -41,9 +41,9 @@ counts from 0 in each process.) With tail="carry" or stop="never" nothing ends:
 the next loop always goes on. len() is the epoch's, whatever was loaded;
 `remaining` is what is left of it.
 
-torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
-a sampler in ways of their own: examples/README.md has a line or a recipe for
-each. Anything else that takes batches from the DataLoader ahead of the loop
+torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
+YOLO call a sampler in ways of their own: examples/README.md has a line or a
+recipe for each. Anything else that takes batches from the DataLoader ahead of the loop
 must be told of as read_ahead=, or a state is as many batches too late.
 
 - The DataLoader must hand out batches in order, which is torch's default.
@@ -150,18 +150,18 @@ def _whole_elf(path):
 
 
 def _built(stem):
-    """The path of a library that was built before, or None. A library's name
-    ends in its own digest, so that a damaged one is passed over."""
+    """The library that was built before, or None. Its name ends in its own
+    digest, so that a damaged one is passed over."""
     for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
         with contextlib.suppress(OSError):
             if path == f"{stem}-{_digest(_contents(path))}.so":
-                return path
+                return _load(path)
     return None
 
 
 def _build(stem, command, source, include):
-    """Compiles the library under a temporary name and renames it, so that no
-    process that imports this file at the same time finds half of it."""
+    """Compiles the library under a temporary name, loads it, and renames it,
+    so that no process finds half of it, or one that cannot be loaded."""
     folder = os.path.dirname(stem)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder)
@@ -169,21 +169,21 @@ def _build(stem, command, source, include):
     try:
         subprocess.run(command + ["-shared", "-fPIC", "-I", include, "-x", "c",
                                   source, "-o", temporary],
-                       check=True, capture_output=True, text=True)
+                       check=True, capture_output=True, errors="replace")
         # mkstemp's file is its owner's only; whoever may use the folder may
         # use the library.
         os.chmod(temporary, os.stat(folder).st_mode & 0o777)
-        library = f"{stem}-{_digest(_contents(temporary))}.so"
-        os.replace(temporary, library)
-        return library
+        loaded = _load(temporary)
+        os.replace(temporary, f"{stem}-{_digest(_contents(temporary))}.so")
+        return loaded
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
 
 
 def _find_library():
-    """The path of the library for these sources, compiler and options: one
-    that was built before, or a new one. It is kept in the folder `build`
+    """The library for these sources, compiler and options: one that was built
+    before, or a new one. It is kept in the folder `build`
     beside the header, or in the user's cache if that cannot be written."""
     folder = os.path.dirname(os.path.realpath(__file__))
     for include in folder, os.path.dirname(os.path.dirname(folder)):
@@ -199,11 +199,13 @@ def _find_library():
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
     name = "libstatesampler-" + _digest(
         _contents(source), _contents(os.path.join(include, "statesampler.h")),
-        platform.platform().encode(), "\n".join(command).encode())
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(
-        os.path.expanduser("~"), ".cache")
-    stems = [os.path.join(place, name) for place in (
-        os.path.join(include, "build"), os.path.join(cache, "statesampler"))]
+        platform.platform().encode(), os.fsencode("\n".join(command)))
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):    # It is to be ignored then.
+        cache = os.path.expanduser("~/.cache")
+    stems = [os.path.join(include, "build", name)]
+    if os.path.isabs(cache):        # Else this user has no home.
+        stems.append(os.path.join(cache, "statesampler", name))
     for library in filter(None, map(_built, stems)):
         return library
     refused = []
@@ -213,21 +215,36 @@ def _find_library():
         except (OSError, subprocess.CalledProcessError) as error:
             refused.append(getattr(error, "stderr", None) or str(error))
     raise ImportError(
-        f"could not compile {stems[0]} with `{command[0]}`, the C compiler "
+        f"could not make {stems[0]} with `{command[0]}`, the C compiler "
         "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
         f"is already built): {'; '.join(dict.fromkeys(refused))}")
 
 
-def _load_library():
-    library = os.environ.get("STATESAMPLER_LIBRARY") or _find_library()
+def _load(path):
+    """The library at this path, with its functions' types, and the sizes of
+    its structs."""
     try:
-        if not _whole_elf(library):
+        if not _whole_elf(path):
             raise OSError("it was cut short")
-        loaded = ctypes.CDLL(library)
-        return _bound(loaded)
-    except (OSError, AttributeError, ValueError) as error:
-        raise ImportError(f"{library} is not what library.c makes: "
-                          f"{error}") from None
+        library = ctypes.CDLL(os.path.abspath(path))
+        for result, arguments, names in _FUNCTIONS:
+            for name in names.split():
+                function = getattr(library, "statesampler_" + name)
+                function.restype, function.argtypes = result, arguments
+        return library, (_u64 * 4).in_dll(library, "statesampler_layout")
+    except (AttributeError, ValueError) as error:
+        raise OSError(str(error)) from None
+
+
+def _load_library():
+    named = os.environ.get("STATESAMPLER_LIBRARY")
+    if not named:
+        return _find_library()
+    try:
+        return _load(named)
+    except OSError as error:
+        raise ImportError(f"{named} is not what library.c makes: {error}"
+                          ) from None
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -277,15 +294,6 @@ _FUNCTIONS = (
         (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
         (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
         (_size, [_pointer, _size, _pointer, _pointer], "turns"))
-
-
-def _bound(library):
-    """The library with its functions' types, and the sizes of its structs."""
-    for result, arguments, names in _FUNCTIONS:
-        for name in names.split():
-            function = getattr(library, "statesampler_" + name)
-            function.restype, function.argtypes = result, arguments
-    return library, (_u64 * 4).in_dll(library, "statesampler_layout")
 
 
 _NONE = 2**64 - 1
@@ -826,6 +834,7 @@ _READERS = {
     "DataLoaderShard": lambda loader: 1,    # accelerate's
     "DataLoaderDispatcher": _dispatched,
     "PrefetchLoader": lambda loader: 1,     # timm's
+    "_WrappedDataLoader": lambda loader: 1,     # Ray Train's
     "DataFetcher": lambda fetcher: fetcher.prefetch_batches,
     "_PrefetchDataFetcher": lambda fetcher: (
         fetcher.prefetch_batches if getattr(fetcher, "length", None) is None

@@ -44,6 +44,29 @@ class PrefetchLoader:
         yield before
 
 
+class _WrappedDataLoader:
+    """Ray Train's (009ba154, python/ray/train/torch/train_loop_utils.py): the
+    same, and the end is asked for once."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def _prefetch_next_batch(self):
+        self.next_batch = next(self.iterator, None)
+
+    def __iter__(self):
+        self.iterator = iter(self.loader)
+        self._prefetch_next_batch()
+        return self
+
+    def __next__(self):
+        batch = self.next_batch
+        if batch is None:
+            raise StopIteration
+        self._prefetch_next_batch()
+        return batch
+
+
 def flat(batches):
     """The numbers in a batch, or in batches of batches."""
     return ([batches] if isinstance(batches, int) else
@@ -286,7 +309,7 @@ class Accelerate(unittest.TestCase):
             return sampler, DataLoader(range(n), 3, sampler=sampler,
                                        num_workers=workers)
 
-        for make in (self.shard, PrefetchLoader,
+        for make in (self.shard, PrefetchLoader, _WrappedDataLoader,
                      lambda base: DataLoaderDispatcher(base, 1),
                      lambda base: DataLoaderDispatcher(base, 4),
                      lambda base: DataLoaderDispatcher(base, 4, True)):
