@@ -1141,7 +1141,7 @@ class _Loop:
 def _page():
     """A place for an epoch, for forked workers too. It takes no file, as
     torch's shared memory does; this is added for spawned ones."""
-    return [torch.frombuffer(mmap.mmap(-1, 8), dtype=torch.int64)]
+    return [memoryview(mmap.mmap(-1, 8)).cast("q")]
 
 
 def _locked(method):
@@ -1180,7 +1180,7 @@ class _Resumable:
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
-        self._shared = _page()
+        self._shared, self._process = _page(), os.getpid()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -1194,8 +1194,15 @@ class _Resumable:
         self._cursor.turn_over()
         self._share()
 
+    def _of_another(self):
+        """Whether this is a worker's copy of another process's sampler."""
+        return (torch.utils.data.get_worker_info() is not None and
+                self._process != os.getpid())
+
     def _share(self):
         """Says the workers in which epoch the cursor is."""
+        if self._of_another():  # A worker that has loops of its own.
+            self._shared, self._process = _page(), os.getpid()
         for shared in self._shared:
             shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
@@ -1348,7 +1355,9 @@ class _Resumable:
         del state["_lock"]
         if multiprocessing.context.get_spawning_popen():
             if len(self._shared) == 1:
-                self._shared.append(self._shared[0].clone().share_memory_())
+                with torch.inference_mode(False):
+                    self._shared.append(
+                        torch.tensor([self._shared[0][0]]).share_memory_())
             state["_shared"] = self._shared[1:]
         return state
 
@@ -1356,7 +1365,7 @@ class _Resumable:
         vars(self).update(state)
         self._lock = threading.RLock()
         if self._shared is None:
-            self._shared = _page()
+            self._shared, self._process = _page(), os.getpid()
             self._share()
 
     def sample_seed(self, index, epoch=None):
@@ -1365,13 +1374,19 @@ class _Resumable:
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
         if epoch is None:
-            epoch = int(self._shared[0][0]) % 2**64
+            epoch = self._shared_epoch()
         return self._cursor.sample_seed(epoch, index)
+
+    def _shared_epoch(self):
+        return int(self._shared[0][0]) % 2**64
 
     @property
     @_locked
     def epoch(self):
-        """The epoch of the present loop; between loops, of the next one."""
+        """The epoch of the present loop, also in its workers; between loops,
+        of the next one."""
+        if self._of_another():
+            return self._shared_epoch()
         self._settle()
         return self._cursor.epoch
 
