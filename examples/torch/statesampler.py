@@ -61,7 +61,8 @@ must be told of as read_ahead=, or a state is as many batches too late.
   another epoch. Several samplers in one DataLoader each count their own.
 - A copy, also a pickled one, is in no loop. It begins where the original was.
 - A dataset that holds the sampler seeds what is random about a sample with
-  sampler.sample_seed(index), as augment.py does.
+  sampler.sample_seed(index), as augment.py does. The epoch of this is shared
+  with forked processes: make a sampler in the process that trains with it.
 
 Sampler and Mix need no torch and hand out batches of indices as memoryviews,
 which numpy.asarray takes without a copy:
@@ -1561,7 +1562,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     dataset, num_replicas, rank, shuffle, seed, drop_last: as torch's. Without
         num_replicas and rank, and without an initialised torch.distributed,
         both come from the launcher's environment; if that does not say them,
-        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.)
+        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.) A
+        loop is a RuntimeError if torch.distributed says others by then.
         seed must be the same on every rank.
     batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
         set_start_iter. Nothing else needs it.
