@@ -21,6 +21,8 @@ if __name__ == "__main__":  # help needs no torch
     argparse.ArgumentParser(description="Shows that augmented batches are the "
                             "same bits with any workers and after a kill."
                             ).parse_args()
+    if sys.stdout is None:
+        sys.exit("augment.py: the standard output is closed")
 
 import torch
 from torch.utils.data import DataLoader, Dataset

@@ -41,9 +41,9 @@ counts from 0 in each process.) With tail="carry" or stop="never" nothing ends:
 the next loop always goes on. len() is the epoch's, whatever was loaded;
 `remaining` is what is left of it.
 
-torchdata, accelerate, the Hugging Face Trainer, Lightning, timm and YOLO call
-a sampler in ways of their own: examples/README.md has a line or a recipe for
-each. Anything else that takes batches from the DataLoader ahead of the loop
+torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
+YOLO call a sampler in ways of their own: examples/README.md has a line or a
+recipe for each. Anything else that takes batches from the DataLoader ahead of the loop
 must be told of as read_ahead=, or a state is as many batches too late.
 
 - The DataLoader must hand out batches in order, which is torch's default.
@@ -61,7 +61,8 @@ must be told of as read_ahead=, or a state is as many batches too late.
   another epoch. Several samplers in one DataLoader each count their own.
 - A copy, also a pickled one, is in no loop. It begins where the original was.
 - A dataset that holds the sampler seeds what is random about a sample with
-  sampler.sample_seed(index), as augment.py does.
+  sampler.sample_seed(index), as augment.py does. The epoch of this is shared
+  with forked processes: make a sampler in the process that trains with it.
 
 Sampler and Mix need no torch and hand out batches of indices as memoryviews,
 which numpy.asarray takes without a copy:
@@ -150,18 +151,18 @@ def _whole_elf(path):
 
 
 def _built(stem):
-    """The path of a library that was built before, or None. A library's name
-    ends in its own digest, so that a damaged one is passed over."""
+    """The library that was built before, or None. Its name ends in its own
+    digest, so that a damaged one is passed over."""
     for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
         with contextlib.suppress(OSError):
             if path == f"{stem}-{_digest(_contents(path))}.so":
-                return path
+                return _load(path)
     return None
 
 
 def _build(stem, command, source, include):
-    """Compiles the library under a temporary name and renames it, so that no
-    process that imports this file at the same time finds half of it."""
+    """Compiles the library under a temporary name, loads it, and renames it,
+    so that no process finds half of it, or one that cannot be loaded."""
     folder = os.path.dirname(stem)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder)
@@ -169,21 +170,21 @@ def _build(stem, command, source, include):
     try:
         subprocess.run(command + ["-shared", "-fPIC", "-I", include, "-x", "c",
                                   source, "-o", temporary],
-                       check=True, capture_output=True, text=True)
+                       check=True, capture_output=True, errors="replace")
         # mkstemp's file is its owner's only; whoever may use the folder may
         # use the library.
         os.chmod(temporary, os.stat(folder).st_mode & 0o777)
-        library = f"{stem}-{_digest(_contents(temporary))}.so"
-        os.replace(temporary, library)
-        return library
+        loaded = _load(temporary)
+        os.replace(temporary, f"{stem}-{_digest(_contents(temporary))}.so")
+        return loaded
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
 
 
 def _find_library():
-    """The path of the library for these sources, compiler and options: one
-    that was built before, or a new one. It is kept in the folder `build`
+    """The library for these sources, compiler and options: one that was built
+    before, or a new one. It is kept in the folder `build`
     beside the header, or in the user's cache if that cannot be written."""
     folder = os.path.dirname(os.path.realpath(__file__))
     for include in folder, os.path.dirname(os.path.dirname(folder)):
@@ -199,11 +200,13 @@ def _find_library():
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
     name = "libstatesampler-" + _digest(
         _contents(source), _contents(os.path.join(include, "statesampler.h")),
-        platform.platform().encode(), "\n".join(command).encode())
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(
-        os.path.expanduser("~"), ".cache")
-    stems = [os.path.join(place, name) for place in (
-        os.path.join(include, "build"), os.path.join(cache, "statesampler"))]
+        platform.platform().encode(), os.fsencode("\n".join(command)))
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):    # It is to be ignored then.
+        cache = os.path.expanduser("~/.cache")
+    stems = [os.path.join(include, "build", name)]
+    if os.path.isabs(cache):        # Else this user has no home.
+        stems.append(os.path.join(cache, "statesampler", name))
     for library in filter(None, map(_built, stems)):
         return library
     refused = []
@@ -213,21 +216,36 @@ def _find_library():
         except (OSError, subprocess.CalledProcessError) as error:
             refused.append(getattr(error, "stderr", None) or str(error))
     raise ImportError(
-        f"could not compile {stems[0]} with `{command[0]}`, the C compiler "
+        f"could not make {stems[0]} with `{command[0]}`, the C compiler "
         "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
         f"is already built): {'; '.join(dict.fromkeys(refused))}")
 
 
-def _load_library():
-    library = os.environ.get("STATESAMPLER_LIBRARY") or _find_library()
+def _load(path):
+    """The library at this path, with its functions' types, and the sizes of
+    its structs."""
     try:
-        if not _whole_elf(library):
+        if not _whole_elf(path):
             raise OSError("it was cut short")
-        loaded = ctypes.CDLL(library)
-        return _bound(loaded)
-    except (OSError, AttributeError, ValueError) as error:
-        raise ImportError(f"{library} is not what library.c makes: "
-                          f"{error}") from None
+        library = ctypes.CDLL(os.path.abspath(path))
+        for result, arguments, names in _FUNCTIONS:
+            for name in names.split():
+                function = getattr(library, "statesampler_" + name)
+                function.restype, function.argtypes = result, arguments
+        return library, (_u64 * 4).in_dll(library, "statesampler_layout")
+    except (AttributeError, ValueError) as error:
+        raise OSError(str(error)) from None
+
+
+def _load_library():
+    named = os.environ.get("STATESAMPLER_LIBRARY")
+    if not named:
+        return _find_library()
+    try:
+        return _load(named)
+    except OSError as error:
+        raise ImportError(f"{named} is not what library.c makes: {error}"
+                          ) from None
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
@@ -277,15 +295,6 @@ _FUNCTIONS = (
         (_int, [_pointer, _u32, _u32, _sets(_Desc)], "source_init"),
         (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
         (_size, [_pointer, _size, _pointer, _pointer], "turns"))
-
-
-def _bound(library):
-    """The library with its functions' types, and the sizes of its structs."""
-    for result, arguments, names in _FUNCTIONS:
-        for name in names.split():
-            function = getattr(library, "statesampler_" + name)
-            function.restype, function.argtypes = result, arguments
-    return library, (_u64 * 4).in_dll(library, "statesampler_layout")
 
 
 _NONE = 2**64 - 1
@@ -826,6 +835,7 @@ _READERS = {
     "DataLoaderShard": lambda loader: 1,    # accelerate's
     "DataLoaderDispatcher": _dispatched,
     "PrefetchLoader": lambda loader: 1,     # timm's
+    "_WrappedDataLoader": lambda loader: 1,     # Ray Train's
     "DataFetcher": lambda fetcher: fetcher.prefetch_batches,
     "_PrefetchDataFetcher": lambda fetcher: (
         fetcher.prefetch_batches if getattr(fetcher, "length", None) is None
@@ -846,6 +856,16 @@ def _skips(frame):
     return False
 
 
+def _processes(batches, loader):
+    """To how many processes accelerate deals these batches. A batch sampler
+    that skips some may stand around the one that does."""
+    for each in batches, getattr(batches, "batch_sampler", None):
+        if type(each).__name__ == "BatchSamplerShard":
+            return each.num_processes
+    return (loader.state.num_processes
+            if type(loader).__name__ == "DataLoaderDispatcher" else 1)
+
+
 class _Watch:
     """A DataLoader's iterator: the last resort of a sampler that is not told
     how many of its batches reached the loop. Batches count from 0."""
@@ -856,6 +876,7 @@ class _Watch:
         # them, who reads ahead is asked for the first batch.
         self.reader, caller = self.who_asks(iterator, frame)
         self.ahead = 0 if self.workers else _READERS[self.reader](caller)
+        self.processes = _processes(iterator._index_sampler, caller)
         # Workers must end with the loop; a loader without them may stay.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
@@ -1037,9 +1058,10 @@ class _Loop:
         self.exhausted = False  # The sampler has nothing left.
         self.ends = 0           # How often the end was met.
         self.unit = watch and watch.units_per_batch(sampler)
-        # Batches may differ: (batch, units that were taken before it).
-        self.marks = (None if watch is None or self.unit else
-                      collections.deque())
+        # Batches may differ: (batch, units that were taken before it). The
+        # list is replaced and never changed, as a state may be asked for at
+        # any time.
+        self.marks = None if watch is None or self.unit else []
         if watch:
             watch.loops[sampler] = self
             if watch.workers or self.marks is not None:
@@ -1051,28 +1073,34 @@ class _Loop:
         return self.passes[-1].before + self.passes[-1].taken()
 
     def marked(self, chunk):
-        for index in chunk:
+        """Notes what a batch begins with before that is taken."""
+        while _left_of(chunk) > 0:
             batch = self.watch.asked()
             if not self.marks or self.marks[-1][0] != batch:
-                self.marks.append((batch, self.taken() - 1))
-            yield index
+                here, kept = (batch, self.taken()), self.batches()
+                self.marks = [each for each in self.marks
+                              if each[0] >= kept] + [here]
+            yield next(chunk)
 
     def read_ahead(self):
         said = self.sampler.read_ahead
         return self.watch.ahead if said is None else said
 
-    def received(self):
-        """Units that reached the loop; with read_ahead, before the first batch
+    def batches(self):
+        """How many reached the loop; with read_ahead, before the first one
         less than 0."""
+        return self.watch.given() - self.read_ahead() + self.ends
+
+    def received(self):
+        """Units that reached the loop."""
         if self.watch is None:
             return self.taken()
-        batches = self.watch.given() - self.read_ahead() + self.ends
         if self.unit:
             # A rank may have a unit less than others, all of which is taken.
-            return min(batches * self.unit, self.taken())
-        while self.marks and self.marks[0][0] < batches:
-            self.marks.popleft()
-        return self.marks[0][1] if self.marks else self.taken()
+            return min(self.batches() * self.unit, self.taken())
+        batches, taken = self.batches(), self.taken()
+        return next((units for batch, units in self.marks if batch >= batches),
+                    taken)
 
     def ended_at_once(self):
         """Whether the end came instead of a first batch, and unseen."""
@@ -1114,7 +1142,7 @@ class _Loop:
 def _page():
     """A place for an epoch, for forked workers too. It takes no file, as
     torch's shared memory does; this is added for spawned ones."""
-    return [torch.frombuffer(mmap.mmap(-1, 8), dtype=torch.int64)]
+    return [memoryview(mmap.mmap(-1, 8)).cast("q")]
 
 
 def _locked(method):
@@ -1141,6 +1169,7 @@ class _Resumable:
             raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
                               "without")
         self.num_replicas, self.rank = _world(num_replicas, rank)
+        self._asked = num_replicas, rank
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
@@ -1152,7 +1181,7 @@ class _Resumable:
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
         # The epoch of the present loop, for the workers' copies as well.
-        self._shared = _page()
+        self._shared, self._process = _page(), os.getpid()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -1166,8 +1195,15 @@ class _Resumable:
         self._cursor.turn_over()
         self._share()
 
+    def _of_another(self):
+        """Whether this is a worker's copy of another process's sampler."""
+        return (torch.utils.data.get_worker_info() is not None and
+                self._process != os.getpid())
+
     def _share(self):
         """Says the workers in which epoch the cursor is."""
+        if self._of_another():  # A worker that has loops of its own.
+            self._shared, self._process = _page(), os.getpid()
         for shared in self._shared:
             shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
@@ -1185,6 +1221,7 @@ class _Resumable:
         else:
             if loop is not None:
                 self._close()
+            self._compare_ranks(watch)
             loop = _Loop(self, watch)
             self._compare_shapes(loop)
         if this.literal is not None:
@@ -1192,6 +1229,22 @@ class _Resumable:
         this.begin(loop, self._cursor)
         self._loop, self._at = loop, this
         self._share()
+
+    def _compare_ranks(self, watch):
+        """Where the samples would be dealt by nobody, or twice."""
+        if dist.is_available() and dist.is_initialized():
+            found = _world(*self._asked)
+            if found != (self.num_replicas, self.rank):
+                raise RuntimeError(
+                    f"this sampler was made for rank {self.rank} of "
+                    f"{self.num_replicas}, but by torch.distributed this is "
+                    f"rank {found[1]} of {found[0]}: initialise that first, "
+                    "or give num_replicas and rank")
+        if watch and watch.processes > 1 < self.num_replicas:
+            raise RuntimeError(
+                f"accelerate deals the batches to its {watch.processes} "
+                f"processes, and this sampler to {self.num_replicas}: give it "
+                "num_replicas=1, rank=0, or samples are left out")
 
     def _compare_shapes(self, loop):
         """Lightning ends an epoch by its own count of batches, which does not
@@ -1210,22 +1263,20 @@ class _Resumable:
     def _close(self):
         """Gives the present loop up, after settling. The cursor goes to where
         the next loop begins."""
-        now = self._loop.passes[0]
-        if now.total is not None:
-            if self._complete():
-                self._turn_over()
-            else:
-                self._go(now, now.before)
+        now, complete = self._loop.passes[0], self._complete()
         self._give_up()
+        if complete:
+            self._turn_over()
+        elif now.total is not None:
+            self._cursor.seek(now.start)
 
     def _give_up(self, repeated=False):
         """The loop is refused if it goes on, unless something that repeats the
         sampler may go on with the next pass."""
-        if self._loop is not None:
-            for each in self._loop.passes:
-                each.give_up(refuse=not repeated or
-                             self._loop.marks is None)
-        self._loop = self._at = None
+        loop, self._loop, self._at = self._loop, None, None
+        if loop is not None:
+            for each in loop.passes:
+                each.give_up(refuse=not repeated or loop.marks is None)
 
     def _go(self, now, units):
         """Moves the cursor to a number of units of the loop, in this pass."""
@@ -1257,14 +1308,16 @@ class _Resumable:
     def _finish(self, loop):
         """A loop has come to its end: the next epoch begins."""
         if self._loop is loop:
-            if self._cursor.num_steps is None:
+            last = loop.passes[-1]
+            if last.total is None:
                 # What is between sampler and loop has ended, not the data.
                 loop.ends = loop.read_ahead()
                 self._settle()
+                self._loop = self._at = None
             else:
-                self._go(loop.passes[-1], loop.passes[-1].before)
+                self._go(last, last.before + last.total)
+                self._loop = self._at = None
                 self._turn_over()
-            self._loop = self._at = None
 
     @_locked
     def _taken(self, this):
@@ -1303,7 +1356,9 @@ class _Resumable:
         del state["_lock"]
         if multiprocessing.context.get_spawning_popen():
             if len(self._shared) == 1:
-                self._shared.append(self._shared[0].clone().share_memory_())
+                with torch.inference_mode(False):
+                    self._shared.append(
+                        torch.tensor([self._shared[0][0]]).share_memory_())
             state["_shared"] = self._shared[1:]
         return state
 
@@ -1311,7 +1366,7 @@ class _Resumable:
         vars(self).update(state)
         self._lock = threading.RLock()
         if self._shared is None:
-            self._shared = _page()
+            self._shared, self._process = _page(), os.getpid()
             self._share()
 
     def sample_seed(self, index, epoch=None):
@@ -1320,13 +1375,19 @@ class _Resumable:
         loop, also in its workers. (Where workers load ahead into the next
         epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
         if epoch is None:
-            epoch = int(self._shared[0][0]) % 2**64
+            epoch = self._shared_epoch()
         return self._cursor.sample_seed(epoch, index)
+
+    def _shared_epoch(self):
+        return int(self._shared[0][0]) % 2**64
 
     @property
     @_locked
     def epoch(self):
-        """The epoch of the present loop; between loops, of the next one."""
+        """The epoch of the present loop, also in its workers; between loops,
+        of the next one."""
+        if self._of_another():
+            return self._shared_epoch()
         self._settle()
         return self._cursor.epoch
 
@@ -1429,11 +1490,13 @@ class _Resumable:
         other ranks was loaded, batches before that place are ValueErrors."""
         self._settle()
         units = self._units(start_iter, "start_iter")
+        cursor = self._cursor.at(self._cursor.save())
         try:
-            self._cursor.seek(units)
+            cursor.seek(units)
         except ValueError as error:
             raise ValueError(f"start_iter={start_iter}: {error}") from None
         self._give_up()
+        self._cursor = cursor
 
     @_locked
     def state_dict(self, batches=None):
@@ -1446,11 +1509,9 @@ class _Resumable:
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
-        here = self._cursor.step
-        self._cursor.seek(self._units(batches, "batches"))
-        state = self._cursor.save()
-        self._cursor.seek(here)
-        return {"state": _tensor(state)}
+        cursor = self._cursor.at(self._cursor.save())
+        cursor.seek(self._units(batches, "batches"))
+        return {"state": _tensor(cursor.save())}
 
     @_locked
     def load_state_dict(self, state_dict):
@@ -1461,8 +1522,9 @@ class _Resumable:
         different = self._cursor.difference(state)
         if different:
             raise ValueError(different)
-        self._cursor.load(state)
+        cursor = self._cursor.at(state)
         self._give_up()
+        self._cursor = cursor
         if 0 < self._cursor.step == self._cursor.num_steps:
             self._turn_over()
         self._relative, self._fresh = 0, True
@@ -1500,7 +1562,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     dataset, num_replicas, rank, shuffle, seed, drop_last: as torch's. Without
         num_replicas and rank, and without an initialised torch.distributed,
         both come from the launcher's environment; if that does not say them,
-        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.)
+        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.) A
+        loop is a RuntimeError if torch.distributed says others by then.
         seed must be the same on every rank.
     batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
         set_start_iter. Nothing else needs it.

@@ -3,8 +3,9 @@
     python3 examples/torch/train.py
 
 trains a small network on 2 processes, kills one of them with SIGKILL in the
-middle of the epoch, starts again on 3 from the last checkpoint, and counts how
-often each sample was trained on, by all processes of both runs. Then it times
+middle of the epoch, starts again on 3 from the last checkpoint, and twice more
+on 1, and counts how often each sample was trained on, by all processes of all
+runs. Then it times
 a resume in the middle of 10^7 samples, beside torch's own way of doing it, and
 shows augment.py.
 
@@ -27,20 +28,36 @@ import tempfile
 import time
 
 
+LEAST = 4096    # samples, to have a batch of each of 8 ranks left to compare
+
+
+def samples(text):
+    number = int(text)
+    if number != 0 and number < LEAST:
+        raise argparse.ArgumentTypeError(f"{text} is not 0, nor {LEAST} or "
+                                         "more")
+    return number
+
+
 def read_options():
     options = argparse.ArgumentParser(description=
         "Trains on 2 processes, kills one in mid-epoch, goes on with 3, and "
         "counts that every sample was trained on exactly once.")
     options.add_argument("--folder", help="train as a process of torchrun, "
                          "with checkpoints in this folder")
-    options.add_argument("--compare", type=int, default=10**7,
+    options.add_argument("--compare", type=samples, default=10**7,
                          metavar="SAMPLES", help="time a resume among so many "
                          "samples beside torch's (0: do not)")
-    return options.parse_args()
+    chosen = options.parse_args()
+    if chosen.folder and "RANK" not in os.environ:
+        options.error("--folder is for a process of torchrun")
+    return chosen
 
 
 if __name__ == "__main__":  # help needs no torch
     OPTIONS = read_options()
+    if sys.stdout is None:
+        sys.exit("train.py: the standard output is closed")
 
 import torch
 import torch.distributed as dist
@@ -97,17 +114,18 @@ def train(folder):
         optimiser.load_state_dict(checkpoint["optimiser"])
         sampler.load_state_dict(checkpoint["sampler"])
         before = checkpoint["seen"]
+    steps = -(-sampler.remaining // BATCH) if sampler.epoch == 0 else 0
     if rank == 0:
         print(f"{dist.get_world_size()} processes, {int(before.sum())} of "
-              f"{SAMPLES} samples done, "
-              f"{-(-sampler.remaining // BATCH)} steps to go", flush=True)
+              f"{SAMPLES} samples done, {steps} steps to go", flush=True)
 
     def seen():
         total.copy_(since)
         dist.all_reduce(total)
         return total + before
 
-    for step, (index, x, y) in enumerate(loader, 1):
+    # One epoch, which a checkpoint may have finished.
+    for step, (index, x, y) in enumerate(loader if steps else (), 1):
         loss = torch.nn.functional.mse_loss(model(x), y)
         optimiser.zero_grad()
         loss.backward()
@@ -178,7 +196,7 @@ def fail(folder, what):
 
 
 def demonstrate(folder):
-    """Kills a process of the first run, lets the second end, and counts."""
+    """Kills a process of the first run, lets others end, and counts."""
     run, output = launch(folder, 2)
     saved = 0
     for line in output:
@@ -190,12 +208,14 @@ def demonstrate(folder):
             break
     if not failure(run) or run.processes[1].exitcode != -signal.SIGKILL:
         fail(folder, "the first run was not killed")
-    run, output = launch(folder, 3)
-    for line in output:
-        print(line, end="")
-    failed = failure(run)
-    if failed:
-        fail(folder, f"the second run: {failed}")
+    # Of one process, what is left since the last checkpoint; then nothing.
+    for processes in 3, 1, 1:
+        run, output = launch(folder, processes)
+        for line in output:
+            print(line, end="")
+        failed = failure(run)
+        if failed:
+            fail(folder, f"a run that goes on: {failed}")
     with open(os.path.join(folder, "seen.json")) as file:
         seen = json.load(file)
     print(f"of {len(seen)} samples: {seen.count(1)} trained on exactly once, "

@@ -19,6 +19,16 @@ torch_train() { # PYTHON
     quietly timeout -k 10 300 "$1" "$root/examples/torch/train.py" \
         --compare 100000
     sed -n 's/^of .*: \([0-9]* trained on exactly once\), .*/note: \1/p' said
+    for bad in '--compare 3' '--folder run' closed; do # none needs torch
+        case $bad in
+        closed) "$1" "$root/examples/torch/train.py" >&- 2>said ;;
+        *) env -u RANK "$1" "$root/examples/torch/train.py" $bad 2>said ;;
+        esac && return 1
+        grep '^train.py: ' said >complaint || {
+            cat said
+            return 1
+        }
+    done
 }
 
 torch_figures() { # PYTHON

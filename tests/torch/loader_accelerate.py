@@ -30,17 +30,17 @@ class BatchSamplerShard(BatchSampler):
     def __init__(self, batches, processes, process, even_batches=True):
         self.batch_sampler, self.batch_size = batches, batches.batch_size
         self.drop_last = batches.drop_last
-        self.processes, self.process = processes, process
+        self.num_processes, self.process_index = processes, process
         self.even_batches = even_batches
 
     def __iter__(self):
-        group, first, filled = [], [], self.processes * self.batch_size
+        group, first, filled = [], [], self.num_processes * self.batch_size
         for batch in self.batch_sampler:
             if len(first) < filled:
                 first += batch
             group.append(batch)
             if sum(map(len, group)) == filled:
-                yield group[self.process]
+                yield group[self.process_index]
                 group = []
         if group and not self.drop_last:
             if self.even_batches:
@@ -48,14 +48,14 @@ class BatchSamplerShard(BatchSampler):
                     *group, itertools.cycle(first)), filled))
                 group = [rest[at:at + self.batch_size]
                          for at in range(0, filled, self.batch_size)]
-            yield from group[self.process:self.process + 1]
+            yield from group[self.process_index:self.process_index + 1]
 
     def __len__(self):
-        groups, rest = divmod(len(self.batch_sampler), self.processes)
+        groups, rest = divmod(len(self.batch_sampler), self.num_processes)
         if self.drop_last:
             return groups
         return groups + (rest > 0 if self.even_batches else
-                         self.process < rest)
+                         self.process_index < rest)
 
 
 class SkipBatchSampler(BatchSampler):

@@ -44,6 +44,29 @@ class PrefetchLoader:
         yield before
 
 
+class _WrappedDataLoader:
+    """Ray Train's (009ba154, python/ray/train/torch/train_loop_utils.py): the
+    same, and the end is asked for once."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def _prefetch_next_batch(self):
+        self.next_batch = next(self.iterator, None)
+
+    def __iter__(self):
+        self.iterator = iter(self.loader)
+        self._prefetch_next_batch()
+        return self
+
+    def __next__(self):
+        batch = self.next_batch
+        if batch is None:
+            raise StopIteration
+        self._prefetch_next_batch()
+        return batch
+
+
 def flat(batches):
     """The numbers in a batch, or in batches of batches."""
     return ([batches] if isinstance(batches, int) else
@@ -137,6 +160,29 @@ class Accelerate(unittest.TestCase):
             # The last group of three may have to be filled.
             self.assertEqual(set(seen), set(range(n)))
             self.assertLess(len(seen) - n, 3 * size)
+
+    def test_dealt_twice(self):
+        """By accelerate and by the sampler: half of the samples would be left
+        out."""
+        def refused(loader):
+            with self.assertRaisesRegex(RuntimeError, "to its 2 .* to 3:"):
+                list(loader)
+
+        for workers in 0, 1:
+            sampler = Distributed(range(40), 3, 1)
+            base = DataLoader(range(40), 4, sampler=sampler,
+                              num_workers=workers)
+            shard = self.shard(base, 2, 1)
+            refused(shard)
+            refused(loader_accelerate.skip_first_batches(shard, 1, True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                refused(DataLoaderDispatcher(base, 2))
+                refused(DataLoaderDispatcher(base, 2, split_batches=True))
+            self.assertEqual((sampler.epoch, len(list(self.shard(base)))),
+                             (0, 4))
+        turns = RoundRobin([20, 20], 2, 1, 3)
+        refused(self.shard(DataLoader(range(40), batch_sampler=turns), 2))
 
     def test_the_last_group(self):
         """Accelerate fills it up, also for a run that was killed: then its
@@ -263,7 +309,7 @@ class Accelerate(unittest.TestCase):
             return sampler, DataLoader(range(n), 3, sampler=sampler,
                                        num_workers=workers)
 
-        for make in (self.shard, PrefetchLoader,
+        for make in (self.shard, PrefetchLoader, _WrappedDataLoader,
                      lambda base: DataLoaderDispatcher(base, 1),
                      lambda base: DataLoaderDispatcher(base, 4),
                      lambda base: DataLoaderDispatcher(base, 4, True)):

@@ -2,6 +2,7 @@
 its content, and what is said where that cannot be; and what needs no torch."""
 
 import glob
+import hashlib
 import os
 import shutil
 import struct
@@ -154,6 +155,11 @@ class Library(unittest.TestCase):
     def libraries(self, folder=None):
         return sorted(glob.glob(os.path.join(folder or self.build, "*")))
 
+    def digest(self, contents):
+        """As the name of a library has it."""
+        whole = hashlib.sha256(b"%d " % len(contents) + contents)
+        return whole.hexdigest()[:16]
+
     def test_processes_at_once(self):
         running = [self.start() for _ in range(3)]
         self.assertEqual([each.communicate() for each in running],
@@ -258,10 +264,42 @@ class Library(unittest.TestCase):
         shutil.move(self.libraries()[0], library)
         os.unlink(os.path.join(self.folder, "library.c"))
         self.assertEqual(self.said(STATESAMPLER_LIBRARY=library), "36\n")
+        self.assertEqual(self.said(STATESAMPLER_LIBRARY="mine.so"), "36\n")
+
+    def test_what_cannot_be_loaded(self):
+        """It is not put in place, where the next process would find it: here
+        of a compiler that fails where nobody hears of it."""
+        self.assertIn("ImportError: could not make", self.said(CC="true"))
+        self.assertEqual(self.libraries(), [])
+        self.assertEqual(self.said(), "36\n")
+        whole, = self.libraries()
+        # Nor does one that is there and cannot be loaded stand in the way.
+        broken = f"{whole.rsplit('-', 1)[0]}-{self.digest(b'')}.so"
+        os.replace(whole, broken)
+        with open(broken, "w"):
+            pass
+        self.assertEqual(self.said(), "36\n")
+
+    def test_no_home(self):
+        """No folder "~" is made, nor one that is meant to be another."""
+        with open(self.build, "w"):
+            pass
+        before = sorted(os.listdir(self.folder))
+        for cache in "", "cache":
+            said = self.said(XDG_CACHE_HOME=cache, HOME="~")
+            self.assertIn("ImportError: could not make", said)
+            self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_names_in_another_encoding(self):
+        name = os.fsdecode(b"-DNAME=J\xfcrgen")
+        self.assertEqual(self.said(CFLAGS=name), "36\n")
+        with open(os.path.join(self.folder, "library.c"), "ab") as file:
+            file.write(b"#error J\xfcrgen\n")
+        self.assertIn("#error J", self.said(CC="cc"))
 
     def test_what_is_missing(self):
         said = self.said(CC="no-such-cc")
-        self.assertIn("ImportError: could not compile", said)
+        self.assertIn("ImportError: could not make", said)
         self.assertIn("no-such-cc", said)
         self.assertIn("no-such-flag", self.said(CFLAGS="--no-such-flag"))
         self.assertEqual(self.libraries(), [])

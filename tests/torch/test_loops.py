@@ -2,11 +2,14 @@
 of a DataLoader, two in one, asked late, with datasets that fail; and copies."""
 
 import copy
+import gc
 import itertools
 import pickle
+import sys
 import unittest
 
 from common import DataLoader, cases, main, raw
+import statesampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, Dataset
@@ -56,6 +59,17 @@ class Three:
 
     def __iter__(self):
         return itertools.islice(self.batches, 3)
+
+
+class InTwos:
+    """Batches of two."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        left = iter(self.sampler)
+        return iter(lambda: list(itertools.islice(left, 2)), [])
 
 
 class CountedThree(Three):
@@ -193,6 +207,78 @@ class Repeated(unittest.TestCase):
                 want = expected[epoch][after if epoch == first_epoch == 0
                                        else 0:]
                 self.assertEqual(some(served, len(want)), want)
+
+    def test_a_state_at_any_line(self):
+        """A handler of a signal may ask for one in the midst of the sampler's
+        own work: it is that of the batch before or after, or where the next
+        loop begins, and the loop is not disturbed."""
+        gc.disable()    # It would go through lines at any time.
+        self.addCleanup(gc.enable)
+
+        def loop(served, note):
+            """Three loops, the second left by a break."""
+            for left in False, True, False:
+                note()
+                for batch in served:
+                    note(batch)
+                    if left:
+                        break
+
+        def ask(sampler, served, stop):
+            """Asks at so many lines of the sampler's file. Returns these
+            lines, the batches, the state asked for after how many, and the
+            state at the end."""
+            lines, batches, asked = [], [], None
+
+            def at(frame, *_):
+                nonlocal asked
+                lines.append((frame.f_code, frame.f_lineno))
+                if len(lines) == stop:
+                    asked = len(batches), raw(sampler.state_dict())
+                return at
+
+            sys.settrace(lambda frame, *_: at if len(lines) < stop and (
+                frame.f_code.co_filename == statesampler.__file__) else None)
+            loop(served, lambda *batch: batches.extend(batch))
+            sys.settrace(None)
+            return lines, batches, asked, raw(sampler.state_dict())
+
+        for make, wrap in (
+                (lambda: Distributed(range(10), 1, 0), lambda sampler:
+                    DataLoader(range(10), 4, sampler=sampler)),
+                (lambda: Distributed(range(3), 1, 0), lambda sampler: sampler),
+                (lambda: RoundRobin([3, 2], 2, 0, 1, stop="restart"),
+                    lambda sampler: DataLoader(range(5),
+                                               batch_sampler=sampler)),
+                (lambda: Distributed(range(5), 1, 0), lambda sampler:
+                    loader(InTwos(sampler)))):
+            sampler, batches, states = make(), [], set()
+
+            def note(*batch):
+                nonlocal begun
+                batches.extend(batch)
+                begun = begun if batch else raw(sampler.state_dict())
+                for state in begun, raw(sampler.state_dict()):
+                    states.add((len(batches), state))
+
+            begun = None
+            loop(wrap(sampler), note)
+            end = raw(sampler.state_dict())
+            states.add((len(batches), end))
+            sampler = make()
+            lines, *_ = ask(sampler, wrap(sampler), 10**9)
+            # Where a line is reached first, and at last.
+            places = {}
+            for stop, line in enumerate(lines, 1):
+                places.setdefault(line, []).append(stop)
+            for stops in places.values():
+                for stop in {stops[0], stops[-1]}:
+                    sampler = make()
+                    _, got, (given, state), last = ask(sampler, wrap(sampler),
+                                                       stop)
+                    self.assertEqual((got, last), (batches, end))
+                    self.assertTrue({(given, state), (given + 1, state)} &
+                                    states)
 
     def test_a_stale_iterator_is_refused(self):
         """What it would serve is not what the state says."""

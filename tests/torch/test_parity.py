@@ -158,6 +158,22 @@ class Parity(unittest.TestCase):
                 mock.patch("torch.distributed.get_rank", lambda: 4):
             ours = Ours(range(30))
             self.assertEqual((ours.rank, ours.num_replicas), (4, 7))
+            self.assertEqual(len(list(ours)), 5)
+
+    def test_made_before_torch_distributed(self):
+        """Where nothing says the ranks: each would train on all samples."""
+        with mock.patch.dict(os.environ, clear=True):
+            guessed, given = Ours(range(30)), Ours(range(30), 1, 0)
+            half = Ours(range(30), rank=0)
+        with mock.patch("torch.distributed.is_initialized", lambda: True), \
+                mock.patch("torch.distributed.get_world_size", lambda: 2), \
+                mock.patch("torch.distributed.get_rank", lambda: 1):
+            for sampler, rank in (guessed, 1), (half, 0):
+                with self.assertRaisesRegex(
+                        RuntimeError, f"rank 0 of 1, .* rank {rank} of 2"):
+                    next(iter(DataLoader(range(30), sampler=sampler)))
+            self.assertEqual(len(list(given)), 30)
+        self.assertEqual(len(list(guessed)), 30)
 
     def test_bad_arguments(self):
         def said(make, *arguments):
@@ -180,7 +196,9 @@ class Parity(unittest.TestCase):
         for dataset in iter([]), None, 9, range(2**64):
             self.assertIn("dataset should have a len()", said(Ours, dataset))
         with mock.patch.dict(os.environ, clear=True):
-            self.assertIn("rank should be given", said(Ours, range(9), 4))
+            self.assertIn("rank should be given with num_replicas=4, as "
+                          "neither torch.distributed nor the environment "
+                          "says it", said(Ours, range(9), 4))
             self.assertEqual(Ours(range(9), 1).rank, 0)
         for size in (0, -1, True, 2.5, "4"):
             self.assertEqual(

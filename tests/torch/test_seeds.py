@@ -6,11 +6,12 @@ import os
 import pickle
 import unittest
 
-from common import cases, main
+from common import cases, main, torch
 from statesampler import Mix, Sampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import BatchSampler, DataLoader, Dataset
+from torch.utils.data import (BatchSampler, DataLoader, Dataset,
+                              IterableDataset)
 
 
 class Seeds(Dataset):
@@ -24,6 +25,28 @@ class Seeds(Dataset):
 
     def __getitem__(self, index):
         return index, self.sampler.sample_seed(index) >> 1
+
+
+class Epochs(Seeds):
+    def __getitem__(self, index):
+        return self.sampler.epoch
+
+
+class Streams(IterableDataset):
+    """Iterates over its sampler itself, in each worker for other epochs. Says
+    of each seed whether it is that of the epoch."""
+
+    def __init__(self):
+        self.sampler = MAKERS[0]()
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info().id
+        for epoch in range(4 * worker, 4 * worker + 4):
+            self.sampler.begin(epoch)
+            for index in self.sampler:
+                yield (self.sampler.epoch == epoch and
+                       self.sampler.sample_seed(index) ==
+                       self.sampler.sample_seed(index, epoch))
 
 
 MAKERS = (lambda data=range(40): Distributed(data, 2, 1, seed=9),
@@ -97,6 +120,30 @@ class SampleSeeds(unittest.TestCase):
                 data.sampler.load_state_dict(state)
                 for index, seed in pairs(next(iter(served))):
                     self.assertEqual(seed, want.sample_seed(index, 1) >> 1)
+
+    def test_epochs_in_workers(self):
+        """A dataset may ask its sampler for the epoch, too."""
+        for workers in 0, 1:
+            data = Epochs(MAKERS[0])
+            served = loader(data, num_workers=workers,
+                            persistent_workers=workers > 0)
+            for epoch in range(3):
+                for batch in served:
+                    self.assertEqual(set(batch.tolist()), {epoch})
+
+    def test_loops_in_workers(self):
+        """Each has epochs of its own."""
+        data = Streams()
+        served = list(DataLoader(data, None, num_workers=2))
+        self.assertEqual(served, [True] * 160)
+        self.assertEqual(data.sampler.sample_seed(3),
+                         data.sampler.sample_seed(3, 0))
+
+    def test_made_in_inference_mode(self):
+        """As Lightning makes loaders for validation."""
+        with torch.inference_mode():
+            sampler = MAKERS[0]()
+        self.assertEqual((len(list(sampler)), sampler.epoch), (20, 1))
 
     def test_after_a_look_ahead(self):
         """A loop that was given up when workers were in the next epoch."""
