@@ -5,7 +5,7 @@
 # Learns through power cuts, to the weights of this computer: `make firmware`
 # in short.
 learns() { # BOARD
-    quietly sh examples/firmware/run.sh learned 3 $1
+    CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 $1
     sed -n 's,^ok .*): ,note: ,p' said | grep .
 }
 
@@ -15,6 +15,31 @@ checksum_on() { # BOARD
         run_on $1 ./checksum.elf | tr -d '\r' | grep '^checksum' >here
     same_checksum "$("$(prefix_of $1)size" checksum.elf | awk 'NR == 2 {
         print $1 + $2 " bytes of flash, " $2 + $3 " of RAM" }')"
+}
+
+# The slots by themselves, in memory.
+slots() {
+    $CC -std=c99 $STRICT -Iexamples/firmware -o slots tests/firmware_slots.c
+    quietly ./slots
+    sed 's/^/note: /' said
+}
+
+# What run.sh refuses, and changes nothing: its folder is not made.
+refuses() {
+    for arguments in '' 'made' 'made x' 'made -1' 'made 08' 'made 10000' \
+        'made 1 foo' 'made 1 virt host' 'made 1 avr-atmega2560'; do
+        ! sh examples/firmware/run.sh $arguments >said 2>&1
+        grep -Eq '^(CUTS=.* is not a whole number|no board )' said
+        [ "$(wc -l <said)" = 1 ] && [ ! -e made ] || {
+            cat said
+            return 1
+        }
+    done
+    ! sh examples/firmware/prices.sh foo >said 2>&1
+    grep -q '^no board "foo"' said
+    echo >file
+    ! sh examples/firmware/run.sh file/made 1 virt >said 2>&1
+    [ "$(wc -l <said)" = 1 ]
 }
 
 checksum_wasm() { # FLAG...
@@ -43,6 +68,8 @@ prices() {
 }
 
 questions() {
+    ask 'firmware: slots cut at every byte, worn out, of another' slots
+    ask 'firmware: what is no board or number is refused' refuses
     for board in $boards $others; do
         missing=$(missing_for $board)
         if [ -n "$missing" ]; then
