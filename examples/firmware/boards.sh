@@ -113,8 +113,8 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
 }
 
 # Becomes the emulator, or a command that runs it, so that its number is that of
-# the shell that asked: in a folder with the slots. A slot is a file, on an AVR a
-# part of one.
+# the shell that asked: in a folder with the slots. A slot is a file, or a part
+# of one on an AVR.
 become() { # BOARD PROGRAM [COMMAND...]
     board=$1 program=$2
     shift 2
