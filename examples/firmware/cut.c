@@ -21,8 +21,10 @@ static volatile sig_atomic_t child; /* 0 before there is one */
 
 static void end(int signal)
 {
-    if (child > 0)
+    if (child > 0) {
         (void)kill((pid_t)child, SIGKILL);
+        (void)waitpid((pid_t)child, NULL, 0);
+    }
     _exit(128 + signal);
 }
 

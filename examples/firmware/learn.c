@@ -44,7 +44,8 @@ static int resume(statesampler *s, unsigned slot)
     for (i = 0; i < WEIGHTS; i++)
         weights[i] = (int32_t)slots_get32(slots_record + AT_WEIGHTS + 4 * i);
     say("resumed from slot ", slot, ", save ");
-    say("", (unsigned)slots_number(), "\n");
+    print_number((int32_t)slots_number());
+    board_put('\n');
     return 1;
 }
 
@@ -201,6 +202,7 @@ int main(void)
         print(statesampler_error(code));
         board_put('\n');
         board_stop();
+        return 1;
     }
     start(&sampler);
     train(&sampler);

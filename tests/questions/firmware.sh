@@ -42,6 +42,25 @@ refuses() {
     [ "$(wc -l <said)" = 1 ]
 }
 
+# Who ends `make firmware` ends the emulator.
+ends() {
+    $CC -std=c99 $STRICT -o cut examples/firmware/cut.c
+    for signal in INT TERM HUP; do
+        : >started
+        ./cut 0 0 sh -c 'echo $$; exec sleep 30' >started 2>said &
+        for turn in $(seq 100); do
+            [ ! -s started ] || break
+            sleep 0.1
+        done
+        kill -$signal $!
+        ! wait $!
+        ! kill -0 "$(cat started)" 2>/dev/null || {
+            echo "it lives on after $signal"
+            return 1
+        }
+    done
+}
+
 checksum_wasm() { # FLAG...
     for name in tests/checksum examples/firmware/sampler; do
         clang --target=wasm32 -std=c99 -O2 -ffreestanding "$@" -I. \
@@ -70,6 +89,7 @@ prices() {
 questions() {
     ask 'firmware: slots cut at every byte, worn out, of another' slots
     ask 'firmware: what is no board or number is refused' refuses
+    ask 'firmware: the emulator ends with what has started it' ends
     for board in $boards $others; do
         missing=$(missing_for $board)
         if [ -n "$missing" ]; then
