@@ -101,7 +101,7 @@ torch-figures:
 CUTS ?= 20
 BOARDS ?=
 firmware:
-	@sh examples/firmware/run.sh build/firmware $(CUTS) $(BOARDS)
+	@sh examples/firmware/run.sh build/firmware "$(CUTS)" $(BOARDS)
 	@sh examples/firmware/prices.sh $(BOARDS)
 
 # The header in JavaScript and the page, under build/web. All of it is made at
@@ -276,7 +276,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mips-linux-gnu libc6-dev-mips-cross \
     gcc-m68k-linux-gnu libc6-dev-m68k-cross \
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross musl-tools \
-    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc simavr libsimavr-dev \
+    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc libsimavr-dev \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \

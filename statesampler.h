@@ -557,8 +557,8 @@ GUARANTEES
      position or another epoch, except for a few rounds of arithmetic and, with
      few samples, a few more steps of a walk. (A mix's time grows with its
      sources, not with turns.) A sampler is at most 512 bytes. The stack stays
-     below 1 KiB, below 4 KiB where vectors are used, and below 10 KiB in the
-     hosted part (Windows: 40 KiB).
+     below 1 KiB on Cortex-M, RV32 and AVR, below 4 KiB on other processors
+     (s390x: 6 KiB), and below 10 KiB in the hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -593,6 +593,7 @@ OPTIONS
 
    For a small core compile with -Os -ffunction-sections and link with
    --gc-sections: -O3 makes several times the code, and it is hardly faster.
+   Microsoft's compiler itself has not been tried, but clang for its targets.
 
 
 CHANGES

@@ -14,6 +14,9 @@ core() { # NAME
     Cortex-M0) prefix=arm-none-eabi- flags='-mcpu=cortex-m0 -mthumb' link= ;;
     RISC-V) prefix=riscv64-unknown-elf- link='-m elf32lriscv'
         flags='-march=rv32imc -mabi=ilp32 -misa-spec=2.2' ;;
+    RV64) prefix=riscv64-unknown-elf- link=
+        flags='-march=rv64imac -mabi=lp64 -misa-spec=2.2' ;;
+    s390x) prefix=s390x-linux-gnu- flags= link= ;;
     AVR) prefix=avr- flags='-mmcu=atmega1284p' link='-m avr51' ;;
     esac
 }
@@ -26,9 +29,11 @@ groups() {
     group 'code, AVR' code AVR 6144 37888 61440
     for core in Cortex-M0 RISC-V AVR; do
         for level in -Os -O2 -O3; do
-            group "stack, $core $level" core_stack $core $level
+            group "stack, $core $level" core_stack $core $level 1024
         done
     done
+    group 'stack, RV64 -O3' core_stack RV64 -O3 4096
+    group 'stack, s390x -O3' core_stack s390x -O3 6144
     for level in -O0 -Os -O2 -O3; do
         group "stack, gcc $level" gcc_stack $level
     done
@@ -71,13 +76,13 @@ code_of() { # CORE PATTERN [BUT]
 
 # Without vectors the limit is the same for all functions, and the compiler's
 # helpers are left out, as above.
-core_stack() { # CORE LEVEL
+core_stack() { # CORE LEVEL LIMIT
     core $1
     case $1 in
     AVR) avr_graph $2 ;;
     *) graph ${prefix}gcc $flags $2 -ffreestanding ;;
     esac
-    size "stack, $1 $2" 1024 $(deepest all)
+    size "stack, $1 $2" $3 $(deepest all)
 }
 
 gcc_stack() { # OPTION...
@@ -149,7 +154,8 @@ group() { # NAME CALL...
     shift
     case $name in
     *Cortex*) compiler=arm-none-eabi-gcc ;;
-    *RISC-V*) compiler=riscv64-unknown-elf-gcc ;;
+    *RISC-V* | *RV64*) compiler=riscv64-unknown-elf-gcc ;;
+    *s390x*) compiler=s390x-linux-gnu-gcc ;;
     *AVR*) compiler=avr-gcc ;;
     esac
     [ "$wanted" = all ] || [ "$wanted" = list ] || [ "$wanted" = "$name" ] ||

@@ -1619,6 +1619,7 @@ int main(int argc, char **argv)
 
 /* Before windows.h, whose names are its own affair. */
 #include <process.h>
+#include <sys/stat.h>
 #include <windows.h>
 
 static void put_file(const char *path)

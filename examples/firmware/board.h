@@ -29,7 +29,7 @@ void board_copy(void *to, const void *flash, size_t size);
 
 /* A slot keeps size bytes without power. A cut of power in mid-write leaves
    anything in this slot, and the other as it was. Bytes that were never
-   written are whatever is there. */
+   written are whatever is there. Neither says that it failed: slots.c looks. */
 void board_slot_read(unsigned slot, unsigned char *bytes, size_t size);
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size);
 

@@ -4,7 +4,20 @@
 boards='microbit virt avr'
 # Other cores on these boards, which the tests ask for their numbers only.
 others='virt-rv32i virt-rv64imac avr-atmega2560'
-firmware=${firmware:-examples/firmware}
+firmware=examples/firmware
+
+# Ends the script if an argument is no board.
+check_boards() { # BOARD...
+    for board; do
+        case " $boards " in
+        *" $board "*) ;;
+        *)
+            echo "no board \"$board\": BOARDS may have $boards" >&2
+            exit 2
+            ;;
+        esac
+    done
+}
 
 core_of() { # BOARD
     case $1 in
@@ -28,7 +41,6 @@ emulator_of() { # BOARD
     microbit) echo qemu-system-arm ;;
     virt-rv64*) echo qemu-system-riscv64 ;;
     virt*) echo qemu-system-riscv32 ;;
-    avr*) echo simavr ;;
     esac
 }
 
@@ -49,7 +61,14 @@ missing_for() { # BOARD
         }
     done
     case $1 in
-    avr*) [ -e /usr/include/simavr/sim_avr.h ] || echo libsimavr-dev ;;
+    avr*)
+        if ! echo '#include <avr/io.h>' | avr-gcc -E - >/dev/null 2>&1; then
+            echo avr-libc
+        elif ! echo '#include <simavr/sim_avr.h>' | ${CC:-cc} -E - \
+            >/dev/null 2>&1; then
+            echo libsimavr-dev
+        fi
+        ;;
     esac
 }
 
@@ -93,26 +112,27 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     $(compiler_of $board) "$@"
 }
 
-# Becomes the emulator, so that its number is that of the shell that asked: in
-# a folder with the slots. A slot is a file, on an AVR a part of one. $limit
-# may say how long.
-limit=
-become() { # BOARD PROGRAM
-    case $1 in
-    host) exec $limit "$2" ;;
+# Becomes the emulator, or a command that runs it, so that its number is that of
+# the shell that asked: in a folder with the slots. A slot is a file, or a part
+# of one on an AVR.
+become() { # BOARD PROGRAM [COMMAND...]
+    board=$1 program=$2
+    shift 2
+    case $board in
+    host) exec "$@" "$program" ;;
     microbit) machine=microbit ;;
     virt*) machine='virt -bios none' ;;
-    avr*) exec $limit "$(dirname "$2")/simulator" $(core_of $1) "$2" eeprom ;;
+    avr*)
+        exec "$@" "$(dirname "$program")/simulator" $(core_of $board) \
+            "$program" eeprom
+        ;;
     esac
-    exec $limit $(emulator_of $1) -M $machine -kernel "$2" -nographic \
+    exec "$@" $(emulator_of $board) -M $machine -kernel "$program" -nographic \
         -monitor none -serial stdio -icount shift=0 \
         -semihosting-config enable=on,target=native </dev/null
 }
 
 # Runs a program to its end, which must come within two minutes.
 run_on() { # BOARD PROGRAM
-    (
-        limit='timeout -s KILL 120'
-        become "$@"
-    )
+    (become "$1" "$2" timeout -s KILL 120)
 }

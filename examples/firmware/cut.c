@@ -3,9 +3,10 @@
        cut STARS MICROSECONDS COMMAND...
 
    hands on what the command prints, and kills it as soon as it has printed so
-   many stars and then used so much processor time; with 0 stars never. So a
-   busy computer cuts no sooner and, but for a moment, no later. The last line on
-   standard error is how many microseconds the command has used in all. */
+   many stars and then used so much processor time; with 0 stars never, but in
+   any case after five minutes, and when it is ended itself. So a busy computer
+   cuts no sooner and, but for a moment, no later. The last line on standard
+   error is how many microseconds the command has used in all. */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <stdint.h>
@@ -15,6 +16,17 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static volatile sig_atomic_t child; /* 0 before there is one */
+
+static void end(int signal)
+{
+    if (child > 0) {
+        (void)kill((pid_t)child, SIGKILL);
+        (void)waitpid((pid_t)child, NULL, 0);
+    }
+    _exit(128 + signal);
+}
 
 /* Copies to standard output; 0 once the stars are there, -1 at the end. */
 static int copy_stars(int from, long stars)
@@ -40,7 +52,7 @@ static int64_t used_by(clockid_t clock)
 }
 
 /* Ends when so much time is used, or the command has ended by itself. */
-static void wait_for(pid_t child, int64_t time)
+static void wait_for(int64_t time)
 {
     clockid_t clock;
     struct timespec moment = {0, 50000};
@@ -63,9 +75,13 @@ int main(int argc, char **argv)
 {
     struct rusage used;
     int status, ends[2];
-    pid_t child;
     if (argc < 4 || pipe(ends) != 0)
         return 2;
+    (void)signal(SIGALRM, end);
+    (void)signal(SIGINT, end);
+    (void)signal(SIGTERM, end);
+    (void)signal(SIGHUP, end);
+    (void)alarm(300);
     child = fork();
     if (child == 0) {
         if (dup2(ends[1], 1) == 1 && close(ends[0]) == 0 &&
@@ -76,8 +92,8 @@ int main(int argc, char **argv)
     }
     (void)close(ends[1]);
     if (child > 0 && copy_stars(ends[0], atol(argv[1])) == 0) {
-        wait_for(child, atol(argv[2]));
-        (void)kill(child, SIGKILL);
+        wait_for(atol(argv[2]));
+        (void)kill((pid_t)child, SIGKILL);
         (void)copy_stars(ends[0], 0); /* what is left in the pipe */
     }
     if (child < 0 || waitpid(child, &status, 0) != child ||

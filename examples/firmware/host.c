@@ -39,16 +39,17 @@ void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
     FILE *file = open_slot(slot, "rb");
     if (!file)
         return; /* never written */
-    if (fread(bytes, 1, size, file) != size)
-        (void)fprintf(stderr, "a slot is short\n");
+    (void)fread(bytes, 1, size, file);
     (void)fclose(file);
 }
 
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
 {
     FILE *file = open_slot(slot, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
-        (void)fprintf(stderr, "a slot cannot be written\n");
+    if (!file)
+        return;
+    (void)fwrite(bytes, 1, size, file);
+    (void)fclose(file);
 }
 
 uint32_t board_clock(void)

@@ -44,7 +44,8 @@ static int resume(statesampler *s, unsigned slot)
     for (i = 0; i < WEIGHTS; i++)
         weights[i] = (int32_t)slots_get32(slots_record + AT_WEIGHTS + 4 * i);
     say("resumed from slot ", slot, ", save ");
-    say("", (unsigned)slots_number(), "\n");
+    print_number((int32_t)slots_number());
+    board_put('\n');
     return 1;
 }
 
@@ -66,7 +67,7 @@ static void save(const statesampler *s)
     for (i = 0; i < WEIGHTS; i++)
         slots_put32(slots_record + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
     board_put('*');
-    slots_save();
+    (void)slots_save(); /* who cannot save still learns, until the next cut */
 }
 
 /* The weights' say about a record. Divisions round towards 0 on every
@@ -201,6 +202,7 @@ int main(void)
         print(statesampler_error(code));
         board_put('\n');
         board_stop();
+        return 1;
     }
     start(&sampler);
     train(&sampler);

@@ -4,6 +4,7 @@
 
 . examples/firmware/boards.sh
 
+check_boards "$@"
 object=$(mktemp) && trap 'rm -f "$object"' EXIT || exit
 [ $# -gt 0 ] || set -- $boards
 for board; do

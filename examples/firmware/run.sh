@@ -2,15 +2,31 @@
 # run.sh FOLDER CUTS [BOARD...] - has learn.c learn on boards, in FOLDER: once
 # unbroken, then with slots that are damaged, then through CUTS power cuts,
 # which kill the emulator at any moment. The weights must be this computer's.
+# A second one with this FOLDER waits for the first.
 
 . examples/firmware/boards.sh
 
+unset CDPATH # with it, cd prints where it goes
 build=$1 cuts=$2
+case $cuts in
+'' | *[!0-9]* | 0?* | ?????*)
+    echo "CUTS=$cuts is not a whole number of 0 to 9999" >&2
+    exit 2
+    ;;
+esac
 shift 2
+check_boards "$@"
 [ $# -gt 0 ] || set -- $boards
-mkdir -p "$build"
-build=$(cd "$build" && pwd)
+mkdir -p "$build" && build=$(cd "$build" && pwd) &&
+    exec 9>"$build/lock" || exit 1
+! command -v flock >/dev/null || flock -n 9 || {
+    echo "waiting for another run in $build"
+    flock 9
+}
 bad=0
+# The emulator ends with this, too.
+running=
+trap '[ -z "$running" ] || kill $running; exit 1' INT TERM HUP
 
 complain() { # WHAT [FILE]
     echo "FAIL $(name_of $board): $1"
@@ -27,11 +43,13 @@ empty_slots() {
 # power goes; `spent` is how many microseconds of processor time it took.
 run_until() { # STARS MICROSECONDS FILE
     (
-        cd "$build/$board.run"
-        limit="timeout -s KILL 300 $build/cut $1 $2"
-        become $board "$program"
-    ) >"$build/$3" 2>"$build/said"
+        cd "$build/$board.run" &&
+            become $board "$program" "$build/cut" $1 $2
+    ) >"$build/$3" 2>"$build/said" &
+    running=$!
+    wait $running
     status=$?
+    running=
     spent=$(tail -n 1 "$build/said")
     return $status
 }
@@ -59,19 +77,21 @@ same_weights() { # FILE
     }
 }
 
-# Puts bytes of standard input into a slot, from its beginning.
-put_slot() { # SLOT
+# Puts bytes of standard input into a slot, from one of its bytes on.
+put_slot() { # SLOT BYTE
     case $board in
-    avr) dd of="$build/avr.run/eeprom" bs=256 seek=$1 conv=notrunc ;;
-    *) dd of="$build/$board.run/slot$1" bs=256 conv=notrunc ;;
-    esac 2>/dev/null
+    avr) file=eeprom at=$((256 * $1 + $2)) ;;
+    *) file=slot$1 at=$2 ;;
+    esac
+    dd of="$build/$board.run/$file" bs=1 seek=$at conv=notrunc 2>/dev/null
 }
 
 # Cuts the power CUTS times, each time after a random number of saves: the last
 # one is being written then, or some of the steps after it are done. The parts
 # add up to less than the way, mostly; who has come to the end begins anew.
 cut_power() {
-    cut=0 resumed=0 torn=0 runs=0
+    cut=0 resumed=0 torn=0 runs=0 stars=0
+    empty_slots
     while [ $cut -lt $cuts ] && [ $runs -lt $((20 * cuts)) ]; do
         runs=$((runs + 1))
         run_until $(awk -v saves=$saves -v way=$way -v cuts=$cuts -v run=$runs '
@@ -80,38 +100,50 @@ cut_power() {
                 print 1 + int(rand() * 1.6 * saves / cuts), \
                     int(rand() * (run % 2 ? 500 : way / saves))
             }') $board.cut
+        after_cut $board.cut || return
         if grep -q '^weights.* of ' "$build/$board.cut"; then
             same_weights $board.cut || return
             empty_slots
+            stars=0
             continue
         fi
         cut=$((cut + 1))
-        ! grep -q '^resumed' "$build/$board.cut" || resumed=$((resumed + 1))
-        ! grep -q 'damaged' "$build/$board.cut" || torn=$((torn + 1))
+        stars=$(tr -dc '*' <"$build/$board.cut" | wc -c)
     done
-    [ $cut = $cuts ] && [ $resumed -gt 0 ] ||
-    complain "$cut power cuts, $resumed after a save: too few to tell"
+    [ $cut = $cuts ] || {
+        complain "$cut power cuts in $runs runs: too few to tell"
+        return
+    }
+    learn $board.last && after_cut $board.last && same_weights $board.last
+}
+
+# What a run did whose power had gone after so many stars, one for each save
+# that was begun: with two of them, one save was whole.
+after_cut() { # FILE
+    [ $stars -lt 2 ] || says $1 '^resumed' || return
+    ! grep -q '^resumed' "$build/$1" || resumed=$((resumed + 1))
+    ! grep -q 'damaged' "$build/$1" || torn=$((torn + 1))
 }
 
 # What the slots hold is wrong: a sentence, and the older slot or a new start,
 # which ends at its first save.
 damage() {
-    echo 'not a save' | put_slot 0
+    echo 'not a save' | put_slot 0 60
     learn one && same_weights one && says one 'slot 0: damaged' &&
         says one 'resumed from slot 1'
     for slot in 0 1; do
-        echo 'not a save' | put_slot $slot
+        echo 'not a save' | put_slot $slot 60
     done
     run_until 1 0 both
     says both 'slot 0: damaged' && says both 'slot 1: damaged' &&
         says both 'a fresh start'
     for slot in 0 1; do
-        put_slot $slot <"$build/other_firmware/slot$slot"
+        head -c 100 "$build/other_firmware/slot$slot" | put_slot $slot 0
     done
     run_until 1 0 other
-    says other 'slot 0: of another firmware' && says other 'a fresh start'
+    says other "slot 0: not this firmware's" && says other 'a fresh start'
     for slot in 0 1; do
-        put_slot $slot <"$build/other_run/slot$slot"
+        put_slot $slot 0 <"$build/other_run/slot$slot"
     done
     run_until 1 0 run
     says run 'slot 0: of another run: .*seed' && says run 'a fresh start'
@@ -181,7 +213,6 @@ ask() {
     learn $board.next && says $board.next "save $((saves + 1))" || return
     damage
     cut_power
-    learn $board.last && same_weights $board.last
     [ $bad = 0 ] || return
     echo "ok   $(name_of $board): the same weights after $cut power cuts," \
         "$resumed of them after a save, $torn after one in mid-write"

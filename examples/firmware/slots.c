@@ -58,11 +58,21 @@ static const char *read_slot(unsigned slot)
         blank++; /* ends with the slot */
     if (blank == SLOT_BYTES)
         return "empty";
+    /* First, as another firmware's check word may be elsewhere. */
+    if (slots_get32(slots_bytes) != FIRMWARE)
+        return "not this firmware's";
     if (slots_get32(slots_bytes + AT_CHECK) != check_word())
         return "damaged";
-    if (slots_get32(slots_bytes) != FIRMWARE)
-        return "of another firmware";
     return NULL;
+}
+
+static void say(unsigned slot, const char *what)
+{
+    print("slot ");
+    print_number((int32_t)slot);
+    print(": ");
+    print(what);
+    board_put('\n');
 }
 
 void slots_look(void)
@@ -70,13 +80,8 @@ void slots_look(void)
     unsigned slot;
     for (slot = 0; slot < BOARD_SLOTS; slot++) {
         const char *wrong = read_slot(slot);
-        if (wrong) {
-            print("slot ");
-            print_number((int32_t)slot);
-            print(": ");
-            print(wrong);
-            board_put('\n');
-        }
+        if (wrong)
+            say(slot, wrong);
     }
 }
 
@@ -101,13 +106,21 @@ uint32_t slots_number(void)
     return slots_newest;
 }
 
-void slots_save(void)
+int slots_save(void)
 {
-    slots_newest++;
-    slots_in = (slots_in + 1) % BOARD_SLOTS;
+    const unsigned slot = (slots_in + 1) % BOARD_SLOTS;
+    const uint32_t number = slots_newest + 1;
     slots_put32(slots_bytes, FIRMWARE);
-    slots_put32(slots_bytes + AT_NUMBER, slots_newest);
+    slots_put32(slots_bytes + AT_NUMBER, number);
     move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
     slots_put32(slots_bytes + AT_CHECK, check_word());
-    board_slot_write(slots_in, slots_bytes, SLOT_BYTES);
+    board_slot_write(slot, slots_bytes, SLOT_BYTES);
+    /* With this slot not written, the other one is the only good one. */
+    if (read_slot(slot) || slots_get32(slots_bytes + AT_NUMBER) != number) {
+        say(slot, "cannot be written");
+        return 0;
+    }
+    slots_newest = number;
+    slots_in = slot;
+    return 1;
 }

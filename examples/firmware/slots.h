@@ -22,7 +22,10 @@ int slots_load(unsigned age, unsigned *slot);
 
 /* The number of the save that was loaded or written last. */
 uint32_t slots_number(void);
-void slots_save(void);
+
+/* 0, and says so, if the slot does not have it afterwards: worn out, perhaps.
+   Then the newest save stays where it is, and the next one tries again. */
+int slots_save(void);
 
 uint32_t slots_get32(const unsigned char *at);
 void slots_put32(unsigned char *at, uint32_t number);

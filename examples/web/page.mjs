@@ -548,11 +548,12 @@ function start_bytes(run) {
 
 /* --- a table would need --------------------------------------------------- */
 
+/* Rounded, 99.6 MB are 100 MB and 999.6 kB are 1.0 MB. */
 const scaled = (value, units, by) => {
     let at = 0;
-    for (; value >= by[at] && at < by.length; at++)
+    for (; value >= by[at] - 0.5 && at < by.length; at++)
         value /= by[at];
-    return `${value >= 100 ? Math.round(value) : value.toPrecision(2)} ` +
+    return `${value >= 99.5 ? Math.round(value) : value.toPrecision(2)} ` +
            units[at];
 };
 const in_bytes = (bytes) => bytes < 1000 ? `${bytes} bytes`

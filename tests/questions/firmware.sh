@@ -5,7 +5,7 @@
 # Learns through power cuts, to the weights of this computer: `make firmware`
 # in short.
 learns() { # BOARD
-    quietly sh examples/firmware/run.sh learned 3 $1
+    CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 $1
     sed -n 's,^ok .*): ,note: ,p' said | grep .
 }
 
@@ -15,6 +15,56 @@ checksum_on() { # BOARD
         run_on $1 ./checksum.elf | tr -d '\r' | grep '^checksum' >here
     same_checksum "$("$(prefix_of $1)size" checksum.elf | awk 'NR == 2 {
         print $1 + $2 " bytes of flash, " $2 + $3 " of RAM" }')"
+}
+
+# The slots by themselves, in memory, from the files that the README names for
+# other projects.
+slots() {
+    mkdir own
+    for name in $(sed -n '/^4\. Save/,/^5\./p' examples/firmware/README.md |
+        grep -o '`[a-z]*\.[ch]`' | tr -d '`'); do
+        cp examples/firmware/$name own
+    done
+    $CC -std=c99 $STRICT -Iown -o slots tests/firmware_slots.c
+    quietly ./slots
+    sed 's/^/note: /' said
+}
+
+# What run.sh refuses, and changes nothing: its folder is not made.
+refuses() {
+    for arguments in '' 'made' 'made x' 'made -1' 'made 08' 'made 10000' \
+        'made 1 foo' 'made 1 virt host' 'made 1 avr-atmega2560'; do
+        ! sh examples/firmware/run.sh $arguments >said 2>&1
+        grep -Eq '^(CUTS=.* is not a whole number|no board )' said
+        [ "$(wc -l <said)" = 1 ] && [ ! -e made ] || {
+            cat said
+            return 1
+        }
+    done
+    ! sh examples/firmware/prices.sh foo >said 2>&1
+    grep -q '^no board "foo"' said
+    echo >file
+    ! sh examples/firmware/run.sh file/made 1 virt >said 2>&1
+    [ "$(wc -l <said)" = 1 ]
+}
+
+# Who ends `make firmware` ends the emulator.
+ends() {
+    $CC -std=c99 $STRICT -o cut examples/firmware/cut.c
+    for signal in INT TERM HUP; do
+        : >started
+        ./cut 0 0 sh -c 'echo $$; exec sleep 30' >started 2>said &
+        for turn in $(seq 100); do
+            [ ! -s started ] || break
+            sleep 0.1
+        done
+        kill -$signal $!
+        ! wait $!
+        ! kill -0 "$(cat started)" 2>/dev/null || {
+            echo "it lives on after $signal"
+            return 1
+        }
+    done
 }
 
 checksum_wasm() { # FLAG...
@@ -43,6 +93,9 @@ prices() {
 }
 
 questions() {
+    ask 'firmware: slots cut at every byte, worn out, of another' slots
+    ask 'firmware: what is no board or number is refused' refuses
+    ask 'firmware: the emulator ends with what has started it' ends
     for board in $boards $others; do
         missing=$(missing_for $board)
         if [ -n "$missing" ]; then

@@ -1,15 +1,20 @@
 # msvc.sh - as Microsoft's compiler would see the header. Its own is not here:
 # clang does for its targets, with its macros, and tests/msvc.h for its library.
 
-# Every part, in C and C++, without a warning. __forceinline is its word. What
-# is a warning does not depend on the optimizer, nor on more mixtures of macros:
-# an object is made of the core alone.
-msvc_warnings() { # TARGET
+# The names of the library's headers, for tests/msvc.h.
+msvc_headers() {
     mkdir -p msvc/sys
     for name in errno fcntl io malloc share stdio stdlib string time wchar \
         sys/stat; do
         echo '#include "tests/msvc.h"' >msvc/$name.h
     done
+}
+
+# Every part, in C and C++, without a warning. __forceinline is its word. What
+# is a warning does not depend on the optimizer, nor on more mixtures of macros:
+# an object is made of the core alone.
+msvc_warnings() { # TARGET
+    msvc_headers
     for language in c++:-std=c++98 c++:-std=c++20 c:-std=c99; do
         msvc_look $1 $language '-O2 -fsyntax-only' STATIC HOSTED
         msvc_look $1 $language '-ffreestanding -O2 -fsyntax-only'
@@ -27,17 +32,26 @@ msvc_look() { # TARGET LANGUAGE:STANDARD FLAGS MACRO...
             -Wno-language-extension-token
 }
 
-# The core as clang makes it for MSVC, and a test as mingw makes it.
-msvc_object() { # TEST
-    source_of IMPLEMENTATION | STB_FLAGS= compile c core.o \
-        clang --target=x86_64-pc-windows-msvc -std=c99 -O2 -ffreestanding
-    x86_64-w64-mingw32-gcc -std=c99 -O1 -static -I. \
-        -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -o msvc.exe \
-        "$root/tests/$1.c" core.o
+# The header as clang makes it for MSVC, hosted part and all, and tests as mingw
+# makes them. For frames of a page or more both call a function of the library,
+# each by another name.
+msvc_object() { # TEST...
+    msvc_headers
+    source_of IMPLEMENTATION HOSTED | STB_FLAGS= compile c core.o \
+        clang --target=x86_64-pc-windows-msvc -std=c99 -O2 -isystem msvc
+    for test; do
+        x86_64-w64-mingw32-gcc -std=c99 -O1 -static -I. \
+            -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -o $test.exe \
+            -Wl,--defsym=__chkstk=___chkstk_ms "$root/tests/$test.c" core.o
+    done
     begin_windows
     status=0
-    quietly wine ./msvc.exe reduced || status=1
-    sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep . || status=1
+    for test; do
+        quietly wine ./$test.exe reduced || status=1
+        sed -n '$s/.*: \([0-9]* checks\).*/\1/p' said | grep . >>checks ||
+            status=1
+    done
+    echo "note: $(cat checks | tr '\n' ' ')"
     return $status
 }
 
@@ -48,7 +62,7 @@ questions() {
     done
     if tool wine 'an object for MSVC' &&
         tool x86_64-w64-mingw32-gcc 'an object for MSVC'; then
-        ask 'test_vectors, an object for MSVC by clang, under wine' \
-            msvc_object test_vectors
+        ask 'vectors and files, an object for MSVC by clang, under wine' \
+            msvc_object test_vectors test_hosted
     fi
 }

@@ -129,6 +129,10 @@ async function bad_input() {
             assert.match(await text(page, "status"), /of 2,512 samples/);
             assert.equal(await text(page, "tableBytes"), "8.0 GB");
         }
+    for (const [n, bytes] of [["12,450,000", "100 MB"], ["124,999", "1.0 MB"]]) {
+        await enter_text(page, "tableSizeText", n);
+        assert.equal(await text(page, "tableBytes"), bytes);
+    }
     await enter_text(page, "tableSizeText", "1,000,000,000,000");
     assert.match(await text(page, "tableSizeTextHint"), /^A whole number/);
     assert.equal(await text(page, "tableBytes"), "8.0 TB");

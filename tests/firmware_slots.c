@@ -1,0 +1,122 @@
+/* firmware_slots.c - does examples/firmware/slots.c lose no save, whatever
+   happens to its two slots? Here they are memory: the power may go at any byte,
+   and a slot may be worn out. Prints what is wrong. */
+#include <stdio.h>
+#include <string.h>
+#define SLOTS_RECORD 16
+#include "slots.c"
+
+static unsigned char flash[BOARD_SLOTS][BOARD_SLOT_BYTES];
+static size_t until_cut; /* bytes that can be written until the power goes */
+static unsigned worn;    /* cannot be written; BOARD_SLOTS: none */
+static char said[256];
+static int checks, bad;
+
+#define CHECK(x) \
+    ((void)(checks++, (x) || (bad++, printf("line %d: %s\n", __LINE__, #x))))
+
+void board_put(char c)
+{
+    const size_t length = strlen(said);
+    if (length + 1 < sizeof said)
+        said[length] = c;
+}
+
+void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
+{
+    memcpy(bytes, flash[slot], size);
+}
+
+void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
+{
+    const size_t count = size < until_cut ? size : until_cut;
+    if (slot != worn)
+        memcpy(flash[slot], bytes, count);
+    until_cut -= count;
+}
+
+/* The power is back: the number of the newest save, 0 for none. */
+static unsigned boot(void)
+{
+    unsigned age, slot;
+    slots_newest = slots_in = 0;
+    memset(slots_bytes, 0, sizeof slots_bytes);
+    memset(slots_record, 0, sizeof slots_record);
+    memset(said, 0, sizeof said);
+    until_cut = 1 << 20;
+    for (age = 0; age < BOARD_SLOTS; age++)
+        if (slots_load(age, &slot)) {
+            CHECK(slots_get32(slots_record) == slots_number());
+            return (unsigned)slots_number();
+        }
+    return 0;
+}
+
+static int save(unsigned number)
+{
+    slots_put32(slots_record, number);
+    return slots_save();
+}
+
+/* Every save, cut at every byte: it is there or the one before. */
+static void ask_cuts(void)
+{
+    unsigned char before[sizeof flash];
+    unsigned number;
+    size_t cut;
+    memset(flash, 0xff, sizeof flash);
+    for (number = 1; number < 12; number++)
+        for (cut = 0; cut <= SLOT_BYTES; cut++) {
+            memcpy(before, flash, sizeof flash);
+            CHECK(boot() == number - 1);
+            until_cut = cut;
+            CHECK(save(number) == (cut == SLOT_BYTES));
+            CHECK(boot() == number - (cut != SLOT_BYTES));
+            if (cut != SLOT_BYTES)
+                memcpy(flash, before, sizeof flash);
+        }
+}
+
+/* A slot that keeps what it has: the other one stays, and the sentence. */
+static void ask_worn(void)
+{
+    unsigned number, cut;
+    for (cut = 0; cut < 2; cut++) {
+        const unsigned newest = boot();
+        worn = (slots_in + 1) % BOARD_SLOTS;
+        for (number = 1; number < 4; number++) {
+            until_cut = cut ? 9 : SLOT_BYTES;
+            CHECK(!save(newest + 1));
+            CHECK(strstr(said, worn ? "slot 1: cannot be written\n"
+                                    : "slot 0: cannot be written\n"));
+        }
+        CHECK(boot() == newest);
+        worn = BOARD_SLOTS;
+        CHECK(save(newest + 1) && boot() == newest + 1);
+    }
+}
+
+/* Another firmware's, whose check word is elsewhere, and damage. */
+static void ask_sentences(void)
+{
+    const unsigned newest = boot(), in = slots_in;
+    flash[in][AT_RECORD] ^= 1;
+    CHECK(boot() == newest - 1);
+    slots_look();
+    CHECK(strstr(said, ": damaged\n") && !strstr(said, "firmware"));
+    memset(flash[in], 7, sizeof flash[in]);
+    CHECK(boot() == newest - 1);
+    slots_look();
+    CHECK(strstr(said, ": not this firmware's\n") && !strstr(said, "damaged"));
+    CHECK(save(newest) && boot() == newest && slots_in == in);
+}
+
+int main(void)
+{
+    worn = BOARD_SLOTS;
+    ask_cuts();
+    ask_worn();
+    ask_sentences();
+    printf("%d checks\n", checks);
+    return bad != 0;
+}
