@@ -32,8 +32,8 @@ wasm() { # FILE FLAG...
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
     if command -v wasm-opt >/dev/null; then
-        wasm-opt -Oz --enable-simd --enable-nontrapping-float-to-int \
-            --zero-filled-memory $file -o $file
+        wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
+            --enable-nontrapping-float-to-int $file -o $file
     fi
 }
 

@@ -96,7 +96,10 @@ export const Perm: {
 };
 
 /** One rank's batches. `for (const batch of sampler)` takes those that are left
-    of the epoch. An array to write to holds batchSize indices at least. */
+    of the epoch. An array to write to has room for what the step has: batchSize
+    always is enough. What is returned is that array or, of a longer one, the
+    part that was written. One that is too short is a RangeError, and nothing
+    has moved. */
 export interface Sampler<T extends number | bigint = number>
     extends Iterable<Indices<T>> {
     readonly bigint: boolean;
@@ -154,7 +157,8 @@ export interface Turn<A> {
     indices: A;
 }
 
-/** Datasets that take turns. */
+/** Datasets that take turns. An array to write to is as a sampler's: the largest
+    batchSize always is enough. */
 export interface Mix<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
     readonly bigint: boolean;
