@@ -201,6 +201,7 @@ function start_run() {
     const grid = make_grid(), EPOCH_SECONDS = 16;
     const MOST = 1000000n;
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
+    let most; /* ranks that this epoch has had at a time */
     let phase = "running"; /* paused, killed, over */
     let due = 0, last = 0, rest = 0;
 
@@ -264,14 +265,17 @@ function start_run() {
         });
     }
 
+    /* Pale as in the picture are those that were there before a kill. */
     function draw_ranks() {
-        $("ranks").replaceChildren(...samplers.map((_, rank) => {
+        most = Math.max(most, samplers.length);
+        $("ranks").replaceChildren(...COLOURS.slice(0, most).map((_, rank) => {
             const item = document.createElement("li");
             const canvas = document.createElement("canvas");
             const s = canvas.width = canvas.height =
                 Math.round(16 * devicePixelRatio);
             canvas.getContext("2d").putImageData(new ImageData(
-                new Uint8ClampedArray(tile(rank, s, false).buffer), s, s),
+                new Uint8ClampedArray(
+                    tile(rank, s, rank >= samplers.length).buffer), s, s),
                                                  0, 0);
             item.append(canvas, `rank ${rank}`);
             return item;
@@ -359,7 +363,9 @@ function start_run() {
     function begin_epoch() {
         audit = new Audit();
         again = kills = 0;
+        most = 0;
         history = [];
+        draw_ranks();
         grid.clear(desc.numSamples);
     }
 
@@ -405,7 +411,6 @@ function start_run() {
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
-        draw_ranks();
         due = 1;
         enter("running");
         show();

@@ -83,6 +83,9 @@ async function kill_and_resume() {
     assert.equal(await text(page, "resumeOn"), "3");
     await page.click("#resume");
     await status_has(page, "status", "on 3 ranks");
+    const legend = () =>
+        page.evaluate("document.querySelectorAll('#ranks li').length");
+    assert.equal(await legend(), 8, "all are in the picture");
     await page.click("#kill");
     await page.click("#resume");
     await status_has(page, "status", "1,000 of 1,000 samples, each exactly " +
@@ -93,6 +96,7 @@ async function kill_and_resume() {
     await page.click("#resume");
     await page.until("/^Epoch 1, step .*: [1-9]\\d? of 1,000 samples/.test(" +
                      "document.getElementById('status').textContent)");
+    assert.equal(await legend(), 3);
     return page;
 }
 
