@@ -91,16 +91,21 @@ function say(id, text, problem = false) {
     $(id).classList.toggle("problem", problem);
 }
 
-/* A slider and the number beside it; calls back when it is moved. */
-function slider(id, changed) {
+const some = (number, one) =>
+    `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
+
+/* A slider and the number beside it; calls back when it is moved. What it says
+   to who cannot see it is its number in words. */
+function slider(id, words, changed) {
     const input = $(id), output = document.querySelector(`output[for=${id}]`);
     const tell = () => {
         if (output)
             output.textContent = input.value;
+        input.setAttribute("aria-valuetext", words(input.value));
     };
     input.addEventListener("input", () => {
-        tell();
         changed();
+        tell();
     });
     tell();
     return tell;
@@ -119,6 +124,30 @@ function number(id, low, high, above = "") {
     say(id + "Hint", good ? range : "Not taken, nothing has changed. " +
         (value > high && above || range), !good);
     return good ? value : null;
+}
+
+/* A slider that goes by tenths of a power of ten, and the field beside it: both
+   show the last number that either gave, and it calls back. */
+function sample_slider(id, low, high, changed, above) {
+    const field = $(id + "Text"), input = $(id);
+    let samples = "";
+    function typed() {
+        const value = number(id + "Text", low, high, above);
+        if (value === null)
+            return;
+        samples = count(value);
+        input.value = 10 * Math.log10(Number(value));
+        tell();
+        changed(Number(value));
+    }
+    function moved() {
+        const power = 10 ** (input.valueAsNumber / 10);
+        field.value = count(Math.round(Number(power.toPrecision(4))));
+        typed();
+    }
+    const tell = slider(id, () => `${samples} samples`, moved);
+    field.addEventListener("change", typed);
+    moved();
 }
 
 /* --- the grid of samples -------------------------------------------------- */
@@ -200,9 +229,11 @@ function make_grid() {
 function start_run() {
     const grid = make_grid(), EPOCH_SECONDS = 16;
     const MOST = 1000000n;
+    let numSamples, seed = 42n; /* the last good ones */
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
     let most; /* ranks that this epoch has had at a time */
     let phase = "running"; /* paused, killed, over */
+    let stopped = CALM.matches; /* who wants no motion starts it */
     let due = 0, last = 0, rest = 0;
 
     const sampler = (rank, worldSize) =>
@@ -331,7 +362,7 @@ function start_run() {
                 "samples served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, ` +
             `step ${count(first.step)} of ${count(first.numSteps)} on ` +
-            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ` +
+            `${some(samplers.length, "rank")}: ` +
             `${count(audit.count)} of ${count(desc.numSamples)} samples ` +
             "served.");
     }
@@ -397,23 +428,24 @@ function start_run() {
             enter("over");
     }
 
-    /* Begins anew with what the controls say; what is wrong changes nothing. */
+    /* Begins anew with what the controls say. */
     function begin() {
-        const numSamples = number("numSamplesText", 10n, MOST,
-            `The picture has room for ${count(MOST)}. A trillion is below.`);
-        const seed = number("seed", 0n, MAX_SEED);
-        if (numSamples === null || seed === null)
-            return;
-        desc = { numSamples: Number(numSamples), seed,
-                 batchSize: $("batchSize").valueAsNumber,
+        desc = { numSamples, seed, batchSize: $("batchSize").valueAsNumber,
                  order: $("order").value, tail: $("tail").value,
                  chunkSize: 64, window: 4 };
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
         due = 1;
-        enter("running");
+        enter(stopped ? "paused" : "running");
         show();
+    }
+
+    /* A seed that is none is not taken: the last good one holds. */
+    function take_seed() {
+        const value = number("seed", 0n, MAX_SEED);
+        seed = value ?? seed;
+        return value !== null;
     }
 
     /* After a verdict the next epoch is killed, which has not begun. */
@@ -433,6 +465,7 @@ function start_run() {
         tell_ranks();
         draw_ranks();
         due = 0;
+        stopped = false;
         enter(step(true) ? "running" : "over");
         show();
     }
@@ -448,7 +481,7 @@ function start_run() {
         }
         begin_epoch();
         audit_before(samplers[0].position);
-        enter("running");
+        enter(stopped ? "paused" : "running");
         show();
         say("loadStatus", "Loaded: the run goes on at step " +
                           `${count(samplers[0].step)}.`);
@@ -468,30 +501,30 @@ function start_run() {
         grid.fade();
     }
 
-    /* The slider goes by tenths of a power of ten. */
-    function begin_with_samples() {
-        $("numSamplesText").value =
-            count(Math.round(10 ** ($("numSamples").valueAsNumber / 10)));
-        begin();
+    function pause(stops) {
+        stopped = stops;
+        enter(stops ? "paused" : "running");
     }
 
-    slider("numSamples", begin_with_samples);
-    $("numSamplesText").addEventListener("change", begin);
-    $("seed").addEventListener("change", begin);
-    const tell_ranks = slider("worldSize", begin);
-    slider("batchSize", begin);
-    slider("newWorldSize", buttons);
+    const ranks = (number) => some(number, "rank");
+    const tell_ranks = slider("worldSize", ranks, begin);
+    slider("batchSize", (size) => `${some(size, "sample")} a rank`, begin);
+    slider("newWorldSize", ranks, buttons);
+    $("seed").addEventListener("change", () => take_seed() && begin());
     $("order").addEventListener("change", begin);
     $("tail").addEventListener("change", begin);
     $("kill").addEventListener("click", kill);
     $("resume").addEventListener("click", resume);
-    $("pause").addEventListener("click", () =>
-        enter(phase === "paused" ? "running" : "paused"));
+    $("pause").addEventListener("click", () => pause(phase !== "paused"));
+    CALM.addEventListener("change", () => CALM.matches && moves() &&
+                                          pause(true));
     history = [];
     lay_steps();
-    begin_with_samples();
-    if (CALM.matches) /* who wants no motion starts it */
-        enter("paused");
+    take_seed();
+    sample_slider("numSamples", 10n, MOST, (samples) => {
+        numSamples = samples;
+        begin();
+    }, `The picture has room for ${count(MOST)}. A trillion is below.`);
     drawings.push(grid.layout, lay_steps, draw_ranks);
     return { load };
 }
@@ -609,24 +642,11 @@ function start_table() {
         bar(0, "--soft", 8 * n, "a table");
         bar(height / 2, "--accent", 512, "statesampler.h");
     };
-    /* From the slider, which goes by tenths of a power of ten. */
-    const moved = () => {
-        const power = 10 ** ($("tableSize").valueAsNumber / 10);
-        $("tableSizeText").value = count(Number(power.toPrecision(2)));
-        typed();
-    };
-    function typed() {
-        const value = number("tableSizeText", 1000n, 10n ** 12n);
-        if (value === null)
-            return;
-        n = Number(value);
-        $("tableSize").value = 10 * Math.log10(n);
-        draw();
-    }
-    slider("tableSize", moved);
-    $("tableSizeText").addEventListener("change", typed);
     measure_ours(1000);
-    moved();
+    sample_slider("tableSize", 1000n, 10n ** 12n, (samples) => {
+        n = samples;
+        draw();
+    });
     drawings.push(draw);
 }
 
@@ -669,7 +689,8 @@ function start_mix() {
                 ? " Pale: begun anew." : "");
     }
 
-    NAMES.forEach((_, i) => slider("weight" + i, draw));
+    NAMES.forEach((_, i) =>
+        slider("weight" + i, (weight) => `weight ${weight}`, draw));
     $("stop").addEventListener("change", draw);
     drawn(draw);
 }
@@ -727,7 +748,7 @@ function start_plots() {
 
     const draw_rounds = () =>
         plot("plotRounds", algorithm(n, 42n, $("rounds").valueAsNumber));
-    slider("rounds", draw_rounds);
+    slider("rounds", (rounds) => some(rounds, "round"), draw_rounds);
     drawn(() => {
         plot("plotFull", (i) => all[i]);
         draw_rounds();

@@ -100,6 +100,105 @@ async function kill_and_resume() {
     return page;
 }
 
+/* Every slider says what its number is of, and every control has a sentence; a
+   field and its slider stand at the same number. */
+async function controls() {
+    const page = await open(browser, url, CALM);
+    const value_text = (id) => page.evaluate(
+        `document.getElementById("${id}").getAttribute("aria-valuetext")`);
+    const units = { newWorldSize: "5 ranks", numSamples: "2,512 samples",
+                    worldSize: "8 ranks", batchSize: "8 samples a rank",
+                    tableSize: "1,000,000,000 samples", weight0: "weight 3",
+                    weight1: "weight 2", weight2: "weight 1",
+                    rounds: "12 rounds" };
+    for (const [id, words] of Object.entries(units))
+        assert.equal(await value_text(id), words);
+    const bare = await page.evaluate(`Array.from(document.querySelectorAll(
+        "input, select, textarea"), (one) => {
+            const hint = document.getElementById(
+                one.getAttribute("aria-describedby"));
+            return hint?.textContent.trim() ? "" : one.id;
+        }).filter(Boolean).join()`);
+    assert.equal(bare, "");
+    const slider = (id) =>
+        page.evaluate(`document.getElementById("${id}").value`);
+    await enter_text(page, "numSamplesText", "100000");
+    assert.equal(await slider("numSamples"), "50");
+    assert.equal(await value_text("numSamples"), "100,000 samples");
+    await page.evaluate("document.getElementById('numSamples').focus()");
+    await page.press("ArrowLeft", 37);
+    assert.equal(await slider("numSamplesText"), "79,430");
+    assert.equal(await value_text("numSamples"), "79,430 samples");
+    await page.evaluate("document.getElementById('worldSize').focus()");
+    await page.press("Home", 36);
+    assert.equal(await value_text("worldSize"), "1 rank");
+    await page.click("#kill");
+    await page.click("#resume");
+    assert.equal(await value_text("worldSize"), "5 ranks");
+    return page;
+}
+
+/* What is wrong in a field stops no other control: the last good one holds. */
+async function bad_field() {
+    const page = await open(browser, url);
+    for (const [id, wrong] of [["seed", "many"], ["numSamplesText", "9"]]) {
+        await enter_text(page, id, wrong);
+        await page.evaluate("document.getElementById('worldSize').focus()");
+        await page.press("ArrowLeft", 37);
+        const ranks = id === "seed" ? 7 : 6;
+        await status_has(page, "status", `on ${ranks} ranks`, 5);
+        await status_has(page, "status", "of 2,512 samples", 5);
+        assert.equal((await bytes(page)).slice(32, 48), "2a00000000000000");
+        assert.match(await text(page, id + "Hint"), /^Not taken/);
+    }
+    await enter_text(page, "seed", "43");
+    assert.match(await bytes(page), /^.{32}2b00000000000000/);
+    assert.match(await text(page, "numSamplesTextHint"), /^Not taken/);
+    return page;
+}
+
+/* Who has stopped the run, or wants no motion, starts it. */
+async function stays_still() {
+    const { Sampler } = await import(module);
+    const good = new Sampler({ numSamples: 2512, seed: 42, tail: "uneven" });
+    good.seek(2000);
+    const state = Buffer.from(good.save()).toString("hex");
+    const phase = (page) => page.evaluate("document.body.dataset.phase");
+    const paused = await open(browser, url);
+    await paused.click("#pause");
+    const calm = await open(browser, url, CALM);
+    for (const page of [paused, calm]) {
+        for (const before of ["#pause", "#kill"]) { /* it is paused, killed */
+            if (before === "#kill")
+                await page.click("#kill");
+            await enter_text(page, "paste", state);
+            await page.click("#load");
+            await status_has(page, "loadStatus", "Loaded");
+            assert.equal(await phase(page), "paused");
+            assert.equal((await bytes(page)).slice(144, 160),
+                         state.slice(144, 160));
+            await status_has(page, "status", "step 2,000 of", 5);
+        }
+        await enter_text(page, "seed", "43");
+        assert.equal(await phase(page), "paused");
+        await enter_text(page, "seed", "42");
+        await page.click("#pause");
+        assert.equal(await phase(page), "running");
+        await page.click("#kill");
+        await enter_text(page, "paste", state);
+        await page.click("#load");
+        assert.equal(await phase(page), "running");
+        assert.deepEqual(page.errors, []);
+        await page.close();
+    }
+    /* Who switches motion off while it moves. */
+    const page = await open(browser, url);
+    await page.send("Emulation.setEmulatedMedia", { features: [
+        { name: "prefers-reduced-motion", value: "reduce" }] });
+    await page.until("document.body.dataset.phase === 'paused'", 5);
+    return page;
+}
+
 /* A sentence on the page, and the run goes on. */
 async function bad_input() {
     const page = await open(browser, url);
@@ -595,8 +694,8 @@ async function million() {
 }
 
 /* The last one leaves a browser that stores nothing. */
-const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, bad_input,
-                    drops, look, million, storage_full, storage_fills,
+const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
+                    bad_input, bad_field, stays_still, drops, look, million, storage_full, storage_fills,
                     tabs_and_reloads, storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
