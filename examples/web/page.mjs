@@ -86,8 +86,10 @@ function paint(context, rank, pale) {
     return context.createPattern(cell, "repeat");
 }
 
+/* What it says already is not read aloud again. */
 function say(id, text, problem = false) {
-    $(id).textContent = text;
+    if ($(id).textContent !== text)
+        $(id).textContent = text;
     $(id).classList.toggle("problem", problem);
 }
 
@@ -770,28 +772,53 @@ function start_training() {
         { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "";
 
+    /* What is drawn of the losses stays; only what is new is added. */
+    let view, shown, sum;
+    const OF = 20; /* losses in the mean */
+
+    const x_of = (step) =>
+        view.left + step / steps * (view.width - view.left - view.scale);
+    const y_of = (bits) =>
+        view.bottom - bits / 8 * (view.bottom - 8 * view.scale);
+
     function draw() {
-        const { context, width, height, scale } = sharp($("loss"));
-        const left = 34 * scale, bottom = height - 22 * scale;
-        const y = (bits) => bottom - bits / 8 * (bottom - 8 * scale);
-        const x = (step) => left + step / steps * (width - left - scale);
+        view = sharp($("loss"));
+        const { context, width, height, scale } = view;
+        const left = view.left = 34 * scale;
+        view.bottom = height - 22 * scale;
         context.fillStyle = css(rgb("--soft"));
         for (const bits of [0, 2, 4, 6, 8]) {
-            context.fillRect(left, y(bits), width - left, scale / 2);
-            context.fillText(String(bits), 12 * scale, y(bits) + 5 * scale);
+            context.fillRect(left, y_of(bits), width - left, scale / 2);
+            context.fillText(String(bits), 12 * scale, y_of(bits) + 5 * scale);
         }
-        context.fillText("bits a letter, by step; the line is a mean of 20",
+        context.fillText(`bits a letter, by step; the line is a mean of ${OF}`,
                          left, height - 4 * scale);
-        const dot = 1.5 * scale;
-        losses.forEach((loss, i) => context.fillRect(x(i), y(loss), dot, dot));
         context.strokeStyle = css(rgb("--accent"));
         context.lineWidth = 2.5 * scale;
+        context.lineJoin = "round";
+        shown = sum = 0;
+        draw_more();
+    }
+
+    function draw_more() {
+        const { context, scale } = view, dot = 1.5 * scale;
+        const mean = (i) => y_of(sum / Math.min(i + 1, OF));
         context.beginPath();
-        for (let i = 0, sum = 0; i < losses.length; i++) {
-            sum += losses[i] - (i >= 20 ? losses[i - 20] : 0);
-            context.lineTo(x(i), y(sum / Math.min(i + 1, 20)));
+        if (shown > 0)
+            context.moveTo(x_of(shown - 1), mean(shown - 1));
+        for (; shown < losses.length; shown++) {
+            sum += losses[shown] - (shown >= OF ? losses[shown - OF] : 0);
+            context.fillRect(x_of(shown), y_of(losses[shown]), dot, dot);
+            context.lineTo(x_of(shown), mean(shown));
         }
         context.stroke();
+    }
+
+    /* At most once a frame, however many steps a frame has. */
+    let waiting = 0;
+    function draw_soon(what) {
+        cancelAnimationFrame(waiting);
+        waiting = requestAnimationFrame(what);
     }
 
     const breaks = (number) => number === 0 ? "never interrupted"
@@ -820,6 +847,7 @@ function start_training() {
     let said = -Infinity;
     function remark(text, bad = false) {
         said = performance.now();
+        $("trainStatus").ariaLive = "polite";
         say("trainStatus", text, bad);
     }
     const refuse = (why) => remark(`${why}. Nothing has changed.`, true);
@@ -856,10 +884,14 @@ function start_training() {
     worker.addEventListener("message", ({ data }) => {
         const stands = phase === data.phase && performance.now() - said < 6000;
         phase = data.phase;
-        losses = data.losses?.slice() ?? losses;
-        if (data.loss !== undefined)
-            losses.push(data.loss);
         steps = data.steps ?? steps;
+        if (data.losses) {
+            losses = data.losses;
+            draw();
+        } else if (data.loss !== undefined) {
+            losses.push(data.loss);
+            draw_soon(draw_more);
+        }
         if (data.text)
             $("text").value = data.text;
         document.body.dataset.training = phase;
@@ -867,11 +899,13 @@ function start_training() {
         $("trainStatus").dataset.digest = data.digest ?? "";
         $("train").textContent = { running: "Pause", paused: "Go on",
                                    elsewhere: "Go on here" }[phase] ?? "Train";
-        if (!stands)
-            say("trainStatus", `${data.problem} ${sentence(data)}`.trim(),
-                data.problem !== "");
+        say("trainProblem", data.problem, true);
+        if (!stands) {
+            /* What changes at every step is not read aloud. */
+            $("trainStatus").ariaLive = phase === "running" ? "off" : "polite";
+            say("trainStatus", sentence(data));
+        }
         former = data.digest ?? former;
-        draw();
         heard();
     });
     worker.addEventListener("error", (event) =>

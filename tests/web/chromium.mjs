@@ -59,10 +59,11 @@ export async function launch(folder) {
     return { send, kill, close, hear: (listener) => events.push(listener) };
 }
 
-/* A page: of a width and height, light or dark; before it a script may run. */
+/* A page: of a width and height, light or dark; before it a script may run. It
+   is there when it says so, by data-ready. */
 export async function open(browser, url, {
     width = 1280, height = 800, scale = 1, dark = false, phone = false,
-    calm = false, before = "" } = {}) {
+    calm = false, before = "", ready = "yes" } = {}) {
     const { targetId } = await browser.send("Target.createTarget",
                                             { url: "about:blank" });
     const { sessionId } = await browser.send("Target.attachToTarget",
@@ -160,7 +161,7 @@ export async function open(browser, url, {
 
     async function load() {
         await send("Page.navigate", { url });
-        await until("document.body?.dataset.ready === 'yes'");
+        await until(`document.body?.dataset.ready === "${ready}"`);
     }
 
     await load();
