@@ -118,7 +118,7 @@ const MAX_SEED = 2n ** 64n - 1n;
 /* A whole number in a field; null if it is none, and the field says so, or
    what else there is to say of a number that is too large. */
 function number(id, low, high, above = "") {
-    const text = $(id).value.replace(/[, _]/g, "");
+    const text = $(id).value.replace(/[,_\s]/g, "");
     const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
     const good = value >= low && value <= high;
     const range = `A whole number from ${count(low)} to ` +
@@ -370,6 +370,7 @@ function start_run() {
     }
 
     function buttons() {
+        const pressed = document.activeElement;
         $("kill").disabled = phase === "killed";
         $("resume").disabled = phase !== "killed";
         $("kill").classList.toggle("main", phase !== "killed");
@@ -378,6 +379,10 @@ function start_run() {
         $("pause").textContent = phase === "paused" ? "Go on" : "Pause";
         $("resumeOn").textContent = $("newWorldSize").value;
         document.body.dataset.phase = phase;
+        /* One that is none any more hands the keyboard on. */
+        if (pressed?.disabled)
+            $(phase === "killed" ? "resume" : "kill")
+                .focus({ preventScroll: true });
     }
 
     const moves = () => phase === "running" || phase === "over";
@@ -577,6 +582,8 @@ function start_bytes(run) {
                               "stand in the field above, marked.");
         }
     });
+    $("paste").addEventListener("keydown", ({ key }) =>
+        key === "Enter" && $("load").click());
     $("load").addEventListener("click", () => {
         const text = $("paste").value.replace(/\s/g, "");
         if (!/^([0-9a-f]{2})*$/i.test(text))
@@ -625,10 +632,6 @@ function start_table() {
     const per_index = measure_table();
     let n;
     const draw = () => {
-        $("tableBytes").textContent = in_bytes(8 * n);
-        $("tableTime").textContent = in_time(per_index * n);
-        $("ourBytes").textContent = "512 bytes at most";
-        $("ourTime").textContent = in_time(measure_ours(n));
         const { context, width, height, scale } = sharp($("bars"));
         const tall = height / 2 - 3 * scale;
         const bar = (y, colour, bytes, name) => {
@@ -647,6 +650,10 @@ function start_table() {
     measure_ours(1000);
     sample_slider("tableSize", 1000n, 10n ** 12n, (samples) => {
         n = samples;
+        $("tableBytes").textContent = in_bytes(8 * n);
+        $("tableTime").textContent = in_time(per_index * n);
+        $("ourBytes").textContent = "512 bytes at most";
+        $("ourTime").textContent = in_time(measure_ours(n));
         draw();
     });
     drawings.push(draw);
@@ -784,15 +791,13 @@ function start_training() {
     function draw() {
         view = sharp($("loss"));
         const { context, width, height, scale } = view;
-        const left = view.left = 34 * scale;
-        view.bottom = height - 22 * scale;
+        const left = view.left = 24 * scale;
+        view.bottom = height - 8 * scale;
         context.fillStyle = css(rgb("--soft"));
         for (const bits of [0, 2, 4, 6, 8]) {
             context.fillRect(left, y_of(bits), width - left, scale / 2);
-            context.fillText(String(bits), 12 * scale, y_of(bits) + 5 * scale);
+            context.fillText(String(bits), 2 * scale, y_of(bits) + 5 * scale);
         }
-        context.fillText(`bits a letter, by step; the line is a mean of ${OF}`,
-                         left, height - 4 * scale);
         context.strokeStyle = css(rgb("--accent"));
         context.lineWidth = 2.5 * scale;
         context.lineJoin = "round";

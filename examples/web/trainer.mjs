@@ -116,7 +116,7 @@ let why_not = ""; /* why there is none */
 
 /* Keys in the store: the numbers of the steps, each with its loss, "text",
    "tab", and "checkpoint" with what every step changes. */
-const LOSSES = IDBKeyRange.bound(0, Infinity);
+const losses_range = () => IDBKeyRange.bound(0, Infinity);
 
 const done = (request) => new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
@@ -259,7 +259,7 @@ async function train() {
 async function find(kept) {
     const checkpoint = await done(kept.get("checkpoint"));
     const text = await done(kept.get("text"));
-    const losses = await done(kept.getAll(LOSSES));
+    const losses = await done(kept.getAll(losses_range()));
     if (!checkpoint || !text)
         return null;
     try {
@@ -281,7 +281,7 @@ function clear(kept, text) {
     kept.put(me, "tab");
     kept.put(text, "text");
     kept.put(null, "checkpoint");
-    kept.delete(LOSSES);
+    kept.delete(losses_range());
 }
 
 /* Another tab's run gives way only when it is at its end. */

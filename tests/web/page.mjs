@@ -10,6 +10,7 @@ import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { launch, open } from "./chromium.mjs";
 
 const url = "file://" + path.resolve("build/web/index.html");
@@ -135,6 +136,61 @@ async function controls() {
     await page.click("#kill");
     await page.click("#resume");
     assert.equal(await value_text("worldSize"), "5 ranks");
+    return page;
+}
+
+/* Without a mouse: Enter in a field takes what it says, and a button that is
+   pressed hands on to the next. */
+async function keys() {
+    const page = await open(browser, url);
+    const focus = (id) =>
+        page.evaluate(`document.getElementById("${id}").select?.();
+                       document.getElementById("${id}").focus()`);
+    const phase = () => page.evaluate("document.body.dataset.phase");
+    const focused = () => page.evaluate("document.activeElement.id");
+    await focus("kill");
+    for (let i = 0; i < 3; i++) {
+        await page.press("Enter", 13);
+        assert.deepEqual([await phase(), await focused()],
+                         ["killed", "resume"]);
+        await page.press("Enter", 13);
+        assert.deepEqual([await phase(), await focused()],
+                         ["running", "kill"]);
+    }
+    await status_has(page, "status", "on 5 ranks");
+    for (const [id, typed, shown] of [
+        ["numSamplesText", " 3\u00a0000 ", "of 3,000 samples"],
+        ["numSamplesText", "9", "of 3,000 samples"]]) {
+        await focus(id);
+        await page.type(typed);
+        await page.press("Enter", 13);
+        await status_has(page, "status", shown, 5);
+    }
+    assert.match(await text(page, "numSamplesTextHint"), /^Not taken/);
+    const { Sampler } = await import(module);
+    const good = new Sampler({ numSamples: 3000, seed: 42, tail: "uneven" });
+    good.seek(2000);
+    await focus("paste");
+    await page.type(Buffer.from(good.save()).toString("hex"));
+    await page.press("Enter", 13);
+    assert.match(await text(page, "loadStatus"), /^Loaded/);
+    return page;
+}
+
+/* A file in a folder with an odd name, as people have them. */
+async function odd_path() {
+    const folder = path.join(profile, "a b%20c %41 #d ?e é");
+    fs.mkdirSync(folder);
+    fs.copyFileSync("build/web/index.html", path.join(folder, "a #1.html"));
+    const page = await open(browser, pathToFileURL(
+        path.join(folder, "a #1.html")).href);
+    await status_has(page, "status", "of 2,512 samples served");
+    const before = await step_of(page);
+    await page.evaluate("document.getElementById('train').click()");
+    await page.until(`Number(document.getElementById("trainStatus")
+        .dataset.step) !== ${before}`);
+    await page.evaluate("document.getElementById('forget').click()");
+    await training_is(page, "empty");
     return page;
 }
 
@@ -381,6 +437,15 @@ const storage_full = () => served(async (at) => {
     assert.match(await text(page, "trainStatus"), /never interrupted/);
     unbroken = await digest_of(page);
     assert.match(unbroken, /^[0-9a-f]{8}$/);
+    /* A browser in which there is no such thing as a store. */
+    const bare = await open(browser, at, put_does(
+        "", "", "delete self.indexedDB; delete self.IDBKeyRange;"));
+    await status_has(bare, "trainProblem", "does not let the page store");
+    await enter_text(bare, "text", WORDS);
+    await bare.click("#train");
+    await at_step(bare, 3);
+    assert.deepEqual(bare.errors, []);
+    await bare.close();
     /* With room it keeps the run, until somebody deletes what was kept. */
     await page.send("Storage.overrideQuotaForOrigin", { origin });
     await page.click("#train");
@@ -397,13 +462,14 @@ const storage_full = () => served(async (at) => {
 });
 
 /* What a put of the worker does before it puts a value at a key. */
-const put_does = (stub, before = "") => ({ ...CALM, before: `${before}
+const put_does = (stub, before = "", first = "") => ({ ...CALM, before: `${before}
     const stub = ${JSON.stringify(`
         const put = IDBObjectStore.prototype.put;
         IDBObjectStore.prototype.put = function (value, key) {
             ${stub}
             return put.call(this, value, key);
-        };`)};
+        };
+        ${first}`)};
     window.Worker = class extends Worker {
         constructor(url) {
             super(URL.createObjectURL(new Blob(
@@ -691,8 +757,6 @@ const LOOK = `(() => {
             wrong.push([walker.currentNode.data.trim().slice(0, 40),
                         style.fontSize, contrast.toFixed(2)]);
     }
-    if (document.documentElement.scrollWidth > innerWidth)
-        wrong.push(["wider than the screen"]);
     for (const control of document.querySelectorAll("[placeholder]")) {
         const shown = getComputedStyle(control, "::placeholder").color;
         const [a, b] = [light(shown), light(behind(control))];
@@ -700,11 +764,16 @@ const LOOK = `(() => {
         if (contrast < 4.5)
             wrong.push([control.placeholder, contrast.toFixed(2)]);
     }
+    for (const one of document.querySelectorAll("input[type=range]"))
+        if (one.checkVisibility() && one.clientWidth < 80)
+            wrong.push(["too short to move", one.id, one.clientWidth]);
     for (const control of document.querySelectorAll("input, select, textarea"))
         if (!control.labels?.length && !control.ariaLabel)
             wrong.push(["no label", control.id]);
     return { wrong, seen };
 })()`;
+/* A phone shows a page that is too wide by being wider itself. */
+const WIDTH = "document.documentElement.scrollWidth";
 const PLACES = `JSON.stringify(Array.from(
     document.querySelectorAll("button, h2, .field, textarea, footer"),
     (one) => Math.round(one.getBoundingClientRect().top + scrollY)))`;
@@ -727,7 +796,10 @@ async function look() {
     for (const options of [
         { calm: true }, { dark: true },
         { width: 390, height: 844, phone: true, calm: true },
-        { width: 360, height: 640, phone: true, dark: true }]) {
+        { width: 360, height: 640, phone: true, dark: true },
+        { width: 320, height: 600, phone: true, calm: true },
+        { width: 844, height: 390, phone: true, calm: true, beside: 0.4 },
+        { width: 640, height: 400, scale: 2 }]) {
         page = await open(browser, url, options);
         if (options.calm && !options.phone) {
             assert.equal(await page.evaluate("document.body.dataset.phase"),
@@ -738,6 +810,7 @@ async function look() {
         const check = async () => {
             const { wrong, seen } = await page.evaluate(LOOK);
             assert.deepEqual(wrong, []);
+            assert.ok(await page.evaluate(WIDTH) <= (options.width ?? 1280));
             assert.equal(await page.evaluate(PLACES), places);
             looked += seen;
         };
@@ -754,7 +827,7 @@ async function look() {
             return (Math.min(bottom, innerHeight) - Math.max(top, 0)) /
                    (bottom - top);
         })()`);
-        assert.ok(shown > 0.9, `${shown} of the picture is beside the seed`);
+        assert.ok(shown > (options.beside ?? 0.9), `${shown} of the picture is beside the seed`);
         await page.click("#kill");
         await check();
         await page.click("#load");
@@ -792,7 +865,7 @@ async function million() {
 
 /* The last one leaves a browser that stores nothing. */
 const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
-                    bad_input, bad_field, stays_still, cannot, drops, look, million, storage_full, storage_fills,
+                    keys, odd_path, bad_input, bad_field, stays_still, cannot, drops, look, million, storage_full, storage_fills,
                     long_text, tabs_and_reloads, storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
