@@ -772,7 +772,7 @@ function start_training() {
     /* A page from disk may not start a worker that is a module: what makes the
        library one is taken out of its text. */
     const plain = $("library").textContent.replace(/^export /gm, "")
-        .replace("import.meta.url", "location.href");
+        .replaceAll("import.meta.url", "location.href");
     const worker = new Worker(URL.createObjectURL(new Blob(
         ["(async () => {", plain, "{", $("trainer").textContent, "} })()",
          ".catch((error) => setTimeout(() => { throw error; }));"],

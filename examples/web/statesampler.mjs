@@ -27,29 +27,32 @@
 const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
                10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
 
-/* The bytes of a module, from beside this file or, where somebody has put them
-   there, from this object: base64 by name. */
+/* Whether indices are computed with vectors. */
+export const simd = WebAssembly.validate(new Uint8Array(PROBE));
+
+/* The bytes of the module with vectors and of the one without, in base64, where
+   somebody has put them here; otherwise they lie beside this file. */
 const inlined = {};
 
-async function read(name) {
-    if (inlined[name])
-        return Uint8Array.from(atob(inlined[name]), (c) => c.charCodeAt(0));
-    const url = new URL(name, import.meta.url);
-    /* A bundler for pages must not look for node's module. */
-    const node = globalThis.process?.release?.name;
+/* A bundler takes the files along by their names in full, and must not look for
+   node's module when it bundles for pages. */
+async function read() {
+    if (inlined[simd])
+        return Uint8Array.from(atob(inlined[simd]), (c) => c.charCodeAt(0));
+    const url = simd ? new URL("./statesampler-simd.wasm", import.meta.url)
+        : new URL("./statesampler.wasm", import.meta.url);
+    const { process } = globalThis, node = process?.release?.name;
     if (url.protocol === "file:" && node === "node")
-        return (await import(node + ":fs")).readFileSync(url);
+        return (process.getBuiltinModule?.("fs") ??
+                await import(node + ":fs"))
+            .readFileSync(url);
     const answer = await fetch(url);
     if (!answer.ok)
         throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
     return answer.arrayBuffer();
 }
 
-/* Whether indices are computed with vectors. */
-export const simd = WebAssembly.validate(new Uint8Array(PROBE));
-
-const { instance } = await WebAssembly.instantiate(
-    await read(simd ? "statesampler-simd.wasm" : "statesampler.wasm"));
+const { instance } = await WebAssembly.instantiate(await read());
 const c = instance.exports;
 
 /* --- memory --------------------------------------------------------------- */

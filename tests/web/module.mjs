@@ -537,6 +537,17 @@ function used() {
                 "--log-level=error", "--platform=" + platform,
                 "--outfile=bundle.mjs") !== null)
             same(run("node", "bundle.mjs"), want);
+    /* Bundlers that take the .wasm along see its name in such words only. */
+    const words = /new URL\("\.\/([\w.-]+)", ?import\.meta\.url\)/g;
+    const text = fs.readFileSync(folder + "/statesampler.mjs", "utf8");
+    same(Array.from(text.matchAll(words), ([, name]) => name).sort(),
+         ["statesampler-simd.wasm", "statesampler.wasm"]);
+    /* Before 20.16 node has no such function. */
+    fs.writeFileSync(folder + "/old.mjs", `
+        delete process.getBuiltinModule;
+        await import("./app.mjs");
+    `);
+    same(run("node", "old.mjs"), want);
     fs.rmSync(folder, { recursive: true });
 }
 
