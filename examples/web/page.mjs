@@ -93,6 +93,10 @@ function say(id, text, problem = false) {
     $(id).classList.toggle("problem", problem);
 }
 
+/* A file's name, as long as a sentence has room for it. */
+const short = ({ name }) =>
+    name.length > 40 ? `${name.slice(0, 20)}…${name.slice(-16)}` : name;
+
 const some = (number, one) =>
     `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
 
@@ -443,6 +447,9 @@ function start_run() {
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
+        if (stopped) /* what a control changes is seen all the same */
+            for (let i = Math.ceil(samplers[0].numSteps / 2); i > 0; i--)
+                step(false);
         due = 1;
         enter(stopped ? "paused" : "running");
         show();
@@ -872,9 +879,9 @@ function start_training() {
         try {
             $("text").value = await file.text();
         } catch {
-            return refuse(`${file.name} cannot be read`);
+            return refuse(`${short(file)} cannot be read`);
         }
-        return remark(`${file.name} is in the field` +
+        return remark(`${short(file)} is in the field` +
             (phase === "running" ? "; the run goes on with the text that it " +
                                    "began with." : ": Train learns it."));
     }
@@ -937,7 +944,10 @@ function start_training() {
 
 /* A text where one learns it, and a state anywhere else. */
 function start_drops(run, training) {
-    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("dragover", (event) => {
+        if (event.dataTransfer.types.includes("Files"))
+            event.preventDefault(); /* a text goes where it is dragged */
+    });
     addEventListener("drop", async (event) => {
         const [file, ...more] = event.dataTransfer.files;
         if (!file)
@@ -952,7 +962,7 @@ function start_drops(run, training) {
         try {
             run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
         } catch { /* a folder, or a file that is gone by now */
-            refuse_state(`${file.name} cannot be read`);
+            refuse_state(`${short(file)} cannot be read`);
         }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });

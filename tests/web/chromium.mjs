@@ -135,13 +135,17 @@ export async function open(browser, url, {
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* Drops files on an element, as from a folder's window. */
-    async function drop(selector, ...files) {
-        const data = { items: [], files, dragOperationsMask: 1 };
+    async function drag(selector, items, files) {
+        const data = { items, files, dragOperationsMask: 1 };
         const at = await middle(selector);
         for (const type of ["dragEnter", "dragOver", "drop"])
             await send("Input.dispatchDragEvent", { type, ...at, data });
     }
+
+    /* Drops files on an element, as from a folder's window, or a text. */
+    const drop = (selector, ...files) => drag(selector, [], files);
+    const drop_text = (selector, text) =>
+        drag(selector, [{ mimeType: "text/plain", data: text }], []);
 
     async function press(key, code) {
         for (const type of ["keyDown", "keyUp"])
@@ -165,7 +169,7 @@ export async function open(browser, url, {
     }
 
     await load();
-    return { send, evaluate, until, frames, click, drop, press, type, shoot,
+    return { send, evaluate, until, frames, click, drop, drop_text, press, type, shoot,
              load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

@@ -223,6 +223,11 @@ async function stays_still() {
     const paused = await open(browser, url);
     await paused.click("#pause");
     const calm = await open(browser, url, CALM);
+    /* Something is seen all the same, also of what a control changes. */
+    assert.match(await text(calm, "status"), /step 20 of 40 .* 1,280 of 2,512/);
+    await calm.evaluate("document.getElementById('worldSize').focus()");
+    await calm.press("ArrowLeft", 37);
+    assert.match(await text(calm, "status"), /step 23 of 45 on 7 ranks/);
     for (const page of [paused, calm]) {
         for (const before of ["#pause", "#kill"]) { /* it is paused, killed */
             if (before === "#kill")
@@ -368,8 +373,19 @@ const drops = () => served(async (at) => {
         await drop_says("#text", dropped, "trainStatus", sentence);
         assert.equal(await field(), before);
     }
+    /* However long its name is, nothing jumps. */
+    const places = await page.evaluate(PLACES);
+    await drop_says("#loss", file("long-".repeat(49) + ".txt", "Long. ".repeat(
+        400)), "trainStatus", ".txt is in the field");
+    assert.equal(await page.evaluate(PLACES), places);
     await drop_says("#loss", book, "trainStatus", "book.txt is in the field");
     assert.equal(await field(), "A book. ".repeat(300));
+    /* Text that is dragged, in place of a file. */
+    await page.evaluate("document.getElementById('text').value = ''");
+    for (let tries = 0; tries < 5 && await field() === ""; tries++)
+        await page.drop_text("#text", "Dragged here.");
+    assert.equal(await field(), "Dragged here.");
+    await drop_says("#loss", book, "trainStatus", "book.txt is in the field");
     /* What is said of a file can be read while steps go by. */
     await page.click("#train");
     await at_step(page, 1);
