@@ -856,6 +856,42 @@ async function look() {
     note = `${looked} texts`;
 }
 
+/* On a screen of another density, or where the page is zoomed, pictures are
+   drawn anew, and in mid-training the whole curve. (By its protocol Chromium
+   tells a page of another density only with another size.) */
+async function densities() {
+    const page = await open(browser, url, CALM);
+    await enter_text(page, "text", WORDS);
+    await page.click("#train");
+    await at_step(page, 5);
+    await page.click("#train");
+    await training_is(page, "paused");
+    /* The pixels of the curve. */
+    const drawing = () => page.evaluate(`new Promise((resolve) =>
+        requestAnimationFrame(() => {
+            const { width, height } = document.getElementById("loss");
+            const { data } = document.getElementById("loss").getContext("2d")
+                .getImageData(0, 0, width, height);
+            let red = 0;
+            for (let i = 0; i < data.length; i += 4)
+                red += data[i] > 2 * data[i + 1] && data[i + 3] > 200;
+            resolve(red);
+        }))`);
+    const before = await drawing();
+    assert.ok(before > 10);
+    for (const [scale, width] of [[1.5, 1270], [3, 1260], [1, 1280]]) {
+        await page.send("Emulation.setDeviceMetricsOverride", {
+            width, height: 800, deviceScaleFactor: scale, mobile: false });
+        await page.until(`Array.from(document.querySelectorAll("canvas"),
+            (one) => [one.width, one.getBoundingClientRect().width * ${scale}])
+            .every(([has, wants]) => Math.abs(has - wants) <= 1)`, 5);
+        assert.ok(await drawing() > 0.9 * before);
+    }
+    await page.click("#forget");
+    await training_is(page, "empty");
+    return page;
+}
+
 /* A million samples: how many frames a second are drawn is printed. Before
    them, of 10^5 on a screen of two pixels a point every sample has a cell of
    whole pixels, which no browser stretches. */
@@ -881,8 +917,10 @@ async function million() {
 
 /* The last one leaves a browser that stores nothing. */
 const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
-                    keys, odd_path, bad_input, bad_field, stays_still, cannot, drops, look, million, storage_full, storage_fills,
-                    long_text, tabs_and_reloads, storage_forbidden };
+                    keys, odd_path, bad_input, bad_field, stays_still, cannot,
+                    drops, look, densities, million, storage_full,
+                    storage_fills, long_text, tabs_and_reloads,
+                    storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {
