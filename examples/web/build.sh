@@ -25,15 +25,16 @@ done
 wasm() { # FILE FLAG...
     file=$1
     shift
+    # There is no libc: no loop is to become a call of its memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
-        -I. -c -o $file.o examples/web/module.c
+        -fno-builtin -I. -c -o $file.o examples/web/module.c
     # A stack of 16 KiB before the data: what overflows it traps.
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
     if command -v wasm-opt >/dev/null; then
-        wasm-opt -Oz --enable-simd --enable-nontrapping-float-to-int \
-            --zero-filled-memory $file -o $file
+        wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
+            --enable-nontrapping-float-to-int $file -o $file
     fi
 }
 
@@ -56,13 +57,11 @@ cp examples/web/statesampler.d.mts $web
 
 # The page is one file: @NAME@ in it is a file's text. Its module has the bytes
 # in itself.
-(
-    printf 'const inlined = {'
-    for name in statesampler.wasm statesampler-simd.wasm; do
-        printf '"%s": "%s", ' $name "$(base64 <$web/$name | tr -d '\n')"
-    done
-    echo '};'
-) >$web/inlined
+text() { # FILE
+    base64 <$web/$1 | tr -d '\n'
+}
+printf 'const inlined = { false: "%s", true: "%s" };\n' \
+    "$(text statesampler.wasm)" "$(text statesampler-simd.wasm)" >$web/inlined
 sed -e "/^const inlined = {};$/{
     r $web/inlined
     d

@@ -53,13 +53,15 @@ static statesampler_source *sources(void)
 
 /* --- memory --------------------------------------------------------------- */
 
-WEB(void *, get_object, (void))
+/* Where `words` are: the object's place, and the bytes of a sampler, of a
+   permutation, of an audit and of a sampler's state. */
+WEB(uint64_t *, start, (void))
 {
-    return __heap_base;
-}
-
-WEB(uint64_t *, get_words, (void))
-{
+    words[0] = (size_t)__heap_base;
+    words[1] = sizeof(statesampler);
+    words[2] = sizeof(statesampler_perm);
+    words[3] = sizeof(statesampler_audit);
+    words[4] = STATESAMPLER_STATE_BYTES;
     return words;
 }
 
@@ -78,21 +80,6 @@ WEB(uint64_t *, reserve, (uint32_t bytes, uint32_t indices))
         return NULL;
     out = (uint64_t *)(size_t)start;
     return out;
-}
-
-WEB(uint32_t, sampler_bytes, (void))
-{
-    return sizeof(statesampler);
-}
-
-WEB(uint32_t, perm_bytes, (void))
-{
-    return sizeof(statesampler_perm);
-}
-
-WEB(uint32_t, audit_bytes, (void))
-{
-    return sizeof(statesampler_audit);
 }
 
 /* 0 for more than 2^20 sources, which is more than this memory is for. */
@@ -204,25 +191,20 @@ WEB(int, init, (FIELDS))
     return statesampler_init(sampler(), &desc);
 }
 
-WEB(int, next, (void))
+/* What a step has for this rank is written only if `fills`; words: count */
+WEB(int, next, (int fills))
 {
     size_t count;
-    int more = statesampler_next(sampler(), out, &count);
+    int more = statesampler_next(sampler(), fills ? out : NULL, &count);
 
     words[0] = count;
     return more;
 }
 
-/* Moves only: returns 1, or 0 at the end of the epoch. */
-WEB(int, skip, (void))
-{
-    return statesampler_next(sampler(), NULL, NULL);
-}
-
-WEB(int, at, (uint64_t step))
+WEB(int, at, (int fills, uint64_t step))
 {
     size_t count;
-    int code = statesampler_at(sampler(), step, out, &count);
+    int code = statesampler_at(sampler(), step, fills ? out : NULL, &count);
 
     words[0] = count;
     return code;
@@ -317,11 +299,6 @@ WEB(int, resize, (uint64_t num_samples))
 
 /* A state is where the indices are: JavaScript has reserved as many words as
    it is long. */
-WEB(uint32_t, state_bytes, (void))
-{
-    return STATESAMPLER_STATE_BYTES;
-}
-
 WEB(int, save, (void))
 {
     return statesampler_save(sampler(), out, STATESAMPLER_STATE_BYTES);
@@ -372,23 +349,25 @@ WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
     return statesampler_mix_init(mix(), sources(), num_sources, stop);
 }
 
-/* words: count, source */
-WEB(int, mix_next, (void))
+/* As next and at of a sampler; words: count, source */
+WEB(int, mix_next, (int fills))
 {
     size_t count;
     uint32_t source = 0;
-    int more = statesampler_mix_next(mix(), out, &count, &source);
+    int more =
+        statesampler_mix_next(mix(), fills ? out : NULL, &count, &source);
 
     words[0] = count;
     words[1] = source;
     return more;
 }
 
-WEB(int, mix_at, (uint64_t turn))
+WEB(int, mix_at, (int fills, uint64_t turn))
 {
     size_t count;
     uint32_t source = 0;
-    int code = statesampler_mix_at(mix(), turn, out, &count, &source);
+    int code =
+        statesampler_mix_at(mix(), turn, fills ? out : NULL, &count, &source);
 
     words[0] = count;
     words[1] = source;

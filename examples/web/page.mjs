@@ -86,21 +86,32 @@ function paint(context, rank, pale) {
     return context.createPattern(cell, "repeat");
 }
 
+/* What it says already is not read aloud again. */
 function say(id, text, problem = false) {
-    $(id).textContent = text;
+    if ($(id).textContent !== text)
+        $(id).textContent = text;
     $(id).classList.toggle("problem", problem);
 }
 
-/* A slider and the number beside it; calls back when it is moved. */
-function slider(id, changed) {
+/* A file's name, as long as a sentence has room for it. */
+const short = ({ name }) =>
+    name.length > 40 ? `${name.slice(0, 20)}…${name.slice(-16)}` : name;
+
+const some = (number, one) =>
+    `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
+
+/* A slider and the number beside it; calls back when it is moved. What it says
+   to who cannot see it is its number in words. */
+function slider(id, words, changed) {
     const input = $(id), output = document.querySelector(`output[for=${id}]`);
     const tell = () => {
         if (output)
             output.textContent = input.value;
+        input.setAttribute("aria-valuetext", words(input.value));
     };
     input.addEventListener("input", () => {
-        tell();
         changed();
+        tell();
     });
     tell();
     return tell;
@@ -111,7 +122,7 @@ const MAX_SEED = 2n ** 64n - 1n;
 /* A whole number in a field; null if it is none, and the field says so, or
    what else there is to say of a number that is too large. */
 function number(id, low, high, above = "") {
-    const text = $(id).value.replace(/[, _]/g, "");
+    const text = $(id).value.replace(/[,_\s]/g, "");
     const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
     const good = value >= low && value <= high;
     const range = `A whole number from ${count(low)} to ` +
@@ -119,6 +130,30 @@ function number(id, low, high, above = "") {
     say(id + "Hint", good ? range : "Not taken, nothing has changed. " +
         (value > high && above || range), !good);
     return good ? value : null;
+}
+
+/* A slider that goes by tenths of a power of ten, and the field beside it: both
+   show the last number that either gave, and it calls back. */
+function sample_slider(id, low, high, changed, above) {
+    const field = $(id + "Text"), input = $(id);
+    let samples = "";
+    function typed() {
+        const value = number(id + "Text", low, high, above);
+        if (value === null)
+            return;
+        samples = count(value);
+        input.value = 10 * Math.log10(Number(value));
+        tell();
+        changed(Number(value));
+    }
+    function moved() {
+        const power = 10 ** (input.valueAsNumber / 10);
+        field.value = count(Math.round(Number(power.toPrecision(4))));
+        typed();
+    }
+    const tell = slider(id, () => `${samples} samples`, moved);
+    field.addEventListener("change", typed);
+    moved();
 }
 
 /* --- the grid of samples -------------------------------------------------- */
@@ -200,8 +235,11 @@ function make_grid() {
 function start_run() {
     const grid = make_grid(), EPOCH_SECONDS = 16;
     const MOST = 1000000n;
+    let numSamples, seed = 42n; /* the last good ones */
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
+    let most; /* ranks that this epoch has had at a time */
     let phase = "running"; /* paused, killed, over */
+    let stopped = CALM.matches; /* who wants no motion starts it */
     let due = 0, last = 0, rest = 0;
 
     const sampler = (rank, worldSize) =>
@@ -264,14 +302,17 @@ function start_run() {
         });
     }
 
+    /* Pale as in the picture are those that were there before a kill. */
     function draw_ranks() {
-        $("ranks").replaceChildren(...samplers.map((_, rank) => {
+        most = Math.max(most, samplers.length);
+        $("ranks").replaceChildren(...COLOURS.slice(0, most).map((_, rank) => {
             const item = document.createElement("li");
             const canvas = document.createElement("canvas");
             const s = canvas.width = canvas.height =
                 Math.round(16 * devicePixelRatio);
             canvas.getContext("2d").putImageData(new ImageData(
-                new Uint8ClampedArray(tile(rank, s, false).buffer), s, s),
+                new Uint8ClampedArray(
+                    tile(rank, s, rank >= samplers.length).buffer), s, s),
                                                  0, 0);
             item.append(canvas, `rank ${rank}`);
             return item;
@@ -327,12 +368,13 @@ function start_run() {
                 "samples served (now pale). All that is left is 112 bytes.");
         return say("status", `Epoch ${first.epoch}, ` +
             `step ${count(first.step)} of ${count(first.numSteps)} on ` +
-            `${samplers.length} rank${samplers.length > 1 ? "s" : ""}: ` +
+            `${some(samplers.length, "rank")}: ` +
             `${count(audit.count)} of ${count(desc.numSamples)} samples ` +
             "served.");
     }
 
     function buttons() {
+        const pressed = document.activeElement;
         $("kill").disabled = phase === "killed";
         $("resume").disabled = phase !== "killed";
         $("kill").classList.toggle("main", phase !== "killed");
@@ -341,6 +383,10 @@ function start_run() {
         $("pause").textContent = phase === "paused" ? "Go on" : "Pause";
         $("resumeOn").textContent = $("newWorldSize").value;
         document.body.dataset.phase = phase;
+        /* One that is none any more hands the keyboard on. */
+        if (pressed?.disabled)
+            $(phase === "killed" ? "resume" : "kill")
+                .focus({ preventScroll: true });
     }
 
     const moves = () => phase === "running" || phase === "over";
@@ -359,7 +405,9 @@ function start_run() {
     function begin_epoch() {
         audit = new Audit();
         again = kills = 0;
+        most = 0;
         history = [];
+        draw_ranks();
         grid.clear(desc.numSamples);
     }
 
@@ -391,24 +439,27 @@ function start_run() {
             enter("over");
     }
 
-    /* Begins anew with what the controls say; what is wrong changes nothing. */
+    /* Begins anew with what the controls say. */
     function begin() {
-        const numSamples = number("numSamplesText", 10n, MOST,
-            `The picture has room for ${count(MOST)}. A trillion is below.`);
-        const seed = number("seed", 0n, MAX_SEED);
-        if (numSamples === null || seed === null)
-            return;
-        desc = { numSamples: Number(numSamples), seed,
-                 batchSize: $("batchSize").valueAsNumber,
+        desc = { numSamples, seed, batchSize: $("batchSize").valueAsNumber,
                  order: $("order").value, tail: $("tail").value,
                  chunkSize: 64, window: 4 };
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
-        draw_ranks();
+        if (stopped) /* what a control changes is seen all the same */
+            for (let i = Math.ceil(samplers[0].numSteps / 2); i > 0; i--)
+                step(false);
         due = 1;
-        enter("running");
+        enter(stopped ? "paused" : "running");
         show();
+    }
+
+    /* A seed that is none is not taken: the last good one holds. */
+    function take_seed() {
+        const value = number("seed", 0n, MAX_SEED);
+        seed = value ?? seed;
+        return value !== null;
     }
 
     /* After a verdict the next epoch is killed, which has not begun. */
@@ -428,6 +479,7 @@ function start_run() {
         tell_ranks();
         draw_ranks();
         due = 0;
+        stopped = false;
         enter(step(true) ? "running" : "over");
         show();
     }
@@ -443,7 +495,7 @@ function start_run() {
         }
         begin_epoch();
         audit_before(samplers[0].position);
-        enter("running");
+        enter(stopped ? "paused" : "running");
         show();
         say("loadStatus", "Loaded: the run goes on at step " +
                           `${count(samplers[0].step)}.`);
@@ -463,30 +515,30 @@ function start_run() {
         grid.fade();
     }
 
-    /* The slider goes by tenths of a power of ten. */
-    function begin_with_samples() {
-        $("numSamplesText").value =
-            count(Math.round(10 ** ($("numSamples").valueAsNumber / 10)));
-        begin();
+    function pause(stops) {
+        stopped = stops;
+        enter(stops ? "paused" : "running");
     }
 
-    slider("numSamples", begin_with_samples);
-    $("numSamplesText").addEventListener("change", begin);
-    $("seed").addEventListener("change", begin);
-    const tell_ranks = slider("worldSize", begin);
-    slider("batchSize", begin);
-    slider("newWorldSize", buttons);
+    const ranks = (number) => some(number, "rank");
+    const tell_ranks = slider("worldSize", ranks, begin);
+    slider("batchSize", (size) => `${some(size, "sample")} a rank`, begin);
+    slider("newWorldSize", ranks, buttons);
+    $("seed").addEventListener("change", () => take_seed() && begin());
     $("order").addEventListener("change", begin);
     $("tail").addEventListener("change", begin);
     $("kill").addEventListener("click", kill);
     $("resume").addEventListener("click", resume);
-    $("pause").addEventListener("click", () =>
-        enter(phase === "paused" ? "running" : "paused"));
+    $("pause").addEventListener("click", () => pause(phase !== "paused"));
+    CALM.addEventListener("change", () => CALM.matches && moves() &&
+                                          pause(true));
     history = [];
     lay_steps();
-    begin_with_samples();
-    if (CALM.matches) /* who wants no motion starts it */
-        enter("paused");
+    take_seed();
+    sample_slider("numSamples", 10n, MOST, (samples) => {
+        numSamples = samples;
+        begin();
+    }, `The picture has room for ${count(MOST)}. A trillion is below.`);
     drawings.push(grid.layout, lay_steps, draw_ranks);
     return { load };
 }
@@ -537,6 +589,8 @@ function start_bytes(run) {
                               "stand in the field above, marked.");
         }
     });
+    $("paste").addEventListener("keydown", ({ key }) =>
+        key === "Enter" && $("load").click());
     $("load").addEventListener("click", () => {
         const text = $("paste").value.replace(/\s/g, "");
         if (!/^([0-9a-f]{2})*$/i.test(text))
@@ -586,10 +640,6 @@ function start_table() {
     const per_index = measure_table();
     let n;
     const draw = () => {
-        $("tableBytes").textContent = in_bytes(8 * n);
-        $("tableTime").textContent = in_time(per_index * n);
-        $("ourBytes").textContent = "512 bytes at most";
-        $("ourTime").textContent = in_time(measure_ours(n));
         const { context, width, height, scale } = sharp($("bars"));
         const tall = height / 2 - 3 * scale;
         const bar = (y, colour, bytes, name) => {
@@ -605,24 +655,15 @@ function start_table() {
         bar(0, "--soft", 8 * n, "a table");
         bar(height / 2, "--accent", 512, "statesampler.h");
     };
-    /* From the slider, which goes by tenths of a power of ten. */
-    const moved = () => {
-        const power = 10 ** ($("tableSize").valueAsNumber / 10);
-        $("tableSizeText").value = count(Number(power.toPrecision(2)));
-        typed();
-    };
-    function typed() {
-        const value = number("tableSizeText", 1000n, 10n ** 12n);
-        if (value === null)
-            return;
-        n = Number(value);
-        $("tableSize").value = 10 * Math.log10(n);
-        draw();
-    }
-    slider("tableSize", moved);
-    $("tableSizeText").addEventListener("change", typed);
     measure_ours(1000);
-    moved();
+    sample_slider("tableSize", 1000n, 10n ** 12n, (samples) => {
+        n = samples;
+        $("tableBytes").textContent = in_bytes(8 * n);
+        $("tableTime").textContent = in_time(per_index * n);
+        $("ourBytes").textContent = "512 bytes at most";
+        $("ourTime").textContent = in_time(measure_ours(n));
+        draw();
+    });
     drawings.push(draw);
 }
 
@@ -665,7 +706,8 @@ function start_mix() {
                 ? " Pale: begun anew." : "");
     }
 
-    NAMES.forEach((_, i) => slider("weight" + i, draw));
+    NAMES.forEach((_, i) =>
+        slider("weight" + i, (weight) => `weight ${weight}`, draw));
     $("stop").addEventListener("change", draw);
     drawn(draw);
 }
@@ -723,7 +765,7 @@ function start_plots() {
 
     const draw_rounds = () =>
         plot("plotRounds", algorithm(n, 42n, $("rounds").valueAsNumber));
-    slider("rounds", draw_rounds);
+    slider("rounds", (rounds) => some(rounds, "round"), draw_rounds);
     drawn(() => {
         plot("plotFull", (i) => all[i]);
         draw_rounds();
@@ -738,35 +780,58 @@ function start_training() {
     /* A page from disk may not start a worker that is a module: what makes the
        library one is taken out of its text. */
     const plain = $("library").textContent.replace(/^export /gm, "")
-        .replace("import.meta.url", "location.href");
+        .replaceAll("import.meta.url", "location.href");
     const worker = new Worker(URL.createObjectURL(new Blob(
         ["(async () => {", plain, "{", $("trainer").textContent, "} })()",
          ".catch((error) => setTimeout(() => { throw error; }));"],
         { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "";
 
+    /* What is drawn of the losses stays; only what is new is added. */
+    let view, shown, sum;
+    const OF = 20; /* losses in the mean */
+
+    const x_of = (step) =>
+        view.left + step / steps * (view.width - view.left - view.scale);
+    const y_of = (bits) =>
+        view.bottom - bits / 8 * (view.bottom - 8 * view.scale);
+
     function draw() {
-        const { context, width, height, scale } = sharp($("loss"));
-        const left = 34 * scale, bottom = height - 22 * scale;
-        const y = (bits) => bottom - bits / 8 * (bottom - 8 * scale);
-        const x = (step) => left + step / steps * (width - left - scale);
+        view = sharp($("loss"));
+        const { context, width, height, scale } = view;
+        const left = view.left = 24 * scale;
+        view.bottom = height - 8 * scale;
         context.fillStyle = css(rgb("--soft"));
         for (const bits of [0, 2, 4, 6, 8]) {
-            context.fillRect(left, y(bits), width - left, scale / 2);
-            context.fillText(String(bits), 12 * scale, y(bits) + 5 * scale);
+            context.fillRect(left, y_of(bits), width - left, scale / 2);
+            context.fillText(String(bits), 2 * scale, y_of(bits) + 5 * scale);
         }
-        context.fillText("bits a letter, by step; the line is a mean of 20",
-                         left, height - 4 * scale);
-        const dot = 1.5 * scale;
-        losses.forEach((loss, i) => context.fillRect(x(i), y(loss), dot, dot));
         context.strokeStyle = css(rgb("--accent"));
         context.lineWidth = 2.5 * scale;
+        context.lineJoin = "round";
+        shown = sum = 0;
+        draw_more();
+    }
+
+    function draw_more() {
+        const { context, scale } = view, dot = 1.5 * scale;
+        const mean = (i) => y_of(sum / Math.min(i + 1, OF));
         context.beginPath();
-        for (let i = 0, sum = 0; i < losses.length; i++) {
-            sum += losses[i] - (i >= 20 ? losses[i - 20] : 0);
-            context.lineTo(x(i), y(sum / Math.min(i + 1, 20)));
+        if (shown > 0)
+            context.moveTo(x_of(shown - 1), mean(shown - 1));
+        for (; shown < losses.length; shown++) {
+            sum += losses[shown] - (shown >= OF ? losses[shown - OF] : 0);
+            context.fillRect(x_of(shown), y_of(losses[shown]), dot, dot);
+            context.lineTo(x_of(shown), mean(shown));
         }
         context.stroke();
+    }
+
+    /* At most once a frame, however many steps a frame has. */
+    let waiting = 0;
+    function draw_soon(what) {
+        cancelAnimationFrame(waiting);
+        waiting = requestAnimationFrame(what);
     }
 
     const breaks = (number) => number === 0 ? "never interrupted"
@@ -795,6 +860,7 @@ function start_training() {
     let said = -Infinity;
     function remark(text, bad = false) {
         said = performance.now();
+        $("trainStatus").ariaLive = "polite";
         say("trainStatus", text, bad);
     }
     const refuse = (why) => remark(`${why}. Nothing has changed.`, true);
@@ -814,9 +880,9 @@ function start_training() {
         try {
             $("text").value = await file.text();
         } catch {
-            return refuse(`${file.name} cannot be read`);
+            return refuse(`${short(file)} cannot be read`);
         }
-        return remark(`${file.name} is in the field` +
+        return remark(`${short(file)} is in the field` +
             (phase === "running" ? "; the run goes on with the text that it " +
                                    "began with." : ": Train learns it."));
     }
@@ -831,10 +897,14 @@ function start_training() {
     worker.addEventListener("message", ({ data }) => {
         const stands = phase === data.phase && performance.now() - said < 6000;
         phase = data.phase;
-        losses = data.losses?.slice() ?? losses;
-        if (data.loss !== undefined)
-            losses.push(data.loss);
         steps = data.steps ?? steps;
+        if (data.losses) {
+            losses = data.losses;
+            draw();
+        } else if (data.loss !== undefined) {
+            losses.push(data.loss);
+            draw_soon(draw_more);
+        }
         if (data.text)
             $("text").value = data.text;
         document.body.dataset.training = phase;
@@ -842,11 +912,13 @@ function start_training() {
         $("trainStatus").dataset.digest = data.digest ?? "";
         $("train").textContent = { running: "Pause", paused: "Go on",
                                    elsewhere: "Go on here" }[phase] ?? "Train";
-        if (!stands)
-            say("trainStatus", `${data.problem} ${sentence(data)}`.trim(),
-                data.problem !== "");
+        say("trainProblem", data.problem, true);
+        if (!stands) {
+            /* What changes at every step is not read aloud. */
+            $("trainStatus").ariaLive = phase === "running" ? "off" : "polite";
+            say("trainStatus", sentence(data));
+        }
         former = data.digest ?? former;
-        draw();
         heard();
     });
     worker.addEventListener("error", (event) =>
@@ -873,7 +945,10 @@ function start_training() {
 
 /* A text where one learns it, and a state anywhere else. */
 function start_drops(run, training) {
-    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("dragover", (event) => {
+        if (event.dataTransfer.types.includes("Files"))
+            event.preventDefault(); /* a text goes where it is dragged */
+    });
     addEventListener("drop", async (event) => {
         const [file, ...more] = event.dataTransfer.files;
         if (!file)
@@ -888,7 +963,7 @@ function start_drops(run, training) {
         try {
             run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
         } catch { /* a folder, or a file that is gone by now */
-            refuse_state(`${file.name} cannot be read`);
+            refuse_state(`${short(file)} cannot be read`);
         }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });

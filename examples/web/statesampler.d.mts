@@ -25,6 +25,10 @@ export type IndexArray = Uint32Array | Float64Array | BigUint64Array;
 export type Indices<T> = T extends bigint
     ? BigUint64Array : Uint32Array | Float64Array;
 
+/* A class with `bigint: true` is of bigint, with a boolean that is known only
+   when it runs of either. What has a type parameter has it so that each can be
+   extended: `extends Sampler`, `extends Sampler<bigint>`. */
+
 /** What must be the same on every rank, and in the run that goes on. */
 export interface Dataset {
     numSamples: Whole;
@@ -74,6 +78,13 @@ export class StatesamplerError extends Error {
     readonly code: number;
 }
 
+/** What a permutation is of. */
+export interface Epoch {
+    seed?: Whole;
+    epoch?: Whole;
+    stream?: Whole;
+}
+
 /** A keyed bijection on [0, numSamples). */
 export interface Perm<T extends number | bigint = number> {
     readonly bigint: boolean;
@@ -87,16 +98,19 @@ export interface Perm<T extends number | bigint = number> {
 }
 
 export const Perm: {
-    new (numSamples: Whole, options: {
-        seed?: Whole; epoch?: Whole; stream?: Whole; bigint: true;
-    }): Perm<bigint>;
-    new (numSamples: Whole, options?: {
-        seed?: Whole; epoch?: Whole; stream?: Whole; bigint?: false;
-    }): Perm;
+    new <T extends bigint>(numSamples: Whole,
+                           options: Epoch & { bigint: true }): Perm<T>;
+    new (numSamples: Whole, options?: Epoch & { bigint?: false }): Perm;
+    new <T extends number | bigint>(numSamples: Whole,
+                                    options: Epoch & { bigint?: boolean }):
+        Perm<T>;
 };
 
 /** One rank's batches. `for (const batch of sampler)` takes those that are left
-    of the epoch. An array to write to holds batchSize indices at least. */
+    of the epoch. An array to write to has room for what the step has: batchSize
+    always is enough. What is returned is that array or, of a longer one, the
+    part that was written. One that is too short is a RangeError, and nothing
+    has moved. */
 export interface Sampler<T extends number | bigint = number>
     extends Iterable<Indices<T>> {
     readonly bigint: boolean;
@@ -132,8 +146,11 @@ export interface Sampler<T extends number | bigint = number>
 }
 
 export const Sampler: {
-    new (desc: Dataset & Shape & { bigint: true }): Sampler<bigint>;
+    new <T extends bigint>(desc: Dataset & Shape & { bigint: true }):
+        Sampler<T>;
     new (desc: Dataset & Shape & { bigint?: false }): Sampler;
+    new <T extends number | bigint>(
+        desc: Dataset & Shape & { bigint?: boolean }): Sampler<T>;
 };
 
 /** What a state holds, and of which run it is. */
@@ -154,7 +171,8 @@ export interface Turn<A> {
     indices: A;
 }
 
-/** Datasets that take turns. */
+/** Datasets that take turns. An array to write to is as a sampler's: the largest
+    batchSize always is enough. */
 export interface Mix<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
     readonly bigint: boolean;
@@ -182,10 +200,14 @@ export interface Mix<T extends number | bigint = number>
 }
 
 export const Mix: {
-    new (sources: Iterable<Source>,
-         options: Rank & { stop?: Stop; bigint: true }): Mix<bigint>;
+    new <T extends bigint>(
+        sources: Iterable<Source>,
+        options: Rank & { stop?: Stop; bigint: true }): Mix<T>;
     new (sources: Iterable<Source>,
          options?: Rank & { stop?: Stop; bigint?: false }): Mix;
+    new <T extends number | bigint>(
+        sources: Iterable<Source>,
+        options: Rank & { stop?: Stop; bigint?: boolean }): Mix<T>;
 };
 
 /** Proof in 32 bytes that each sample was served exactly once. */

@@ -27,35 +27,40 @@
 const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
                10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
 
-/* The bytes of a module, from beside this file or, where somebody has put them
-   there, from this object: base64 by name. */
+/* Whether indices are computed with vectors. */
+export const simd = WebAssembly.validate(new Uint8Array(PROBE));
+
+/* The bytes of the module with vectors and of the one without, in base64, where
+   somebody has put them here; otherwise they lie beside this file. */
 const inlined = {};
 
-async function read(name) {
-    if (inlined[name])
-        return Uint8Array.from(atob(inlined[name]), (c) => c.charCodeAt(0));
-    const url = new URL(name, import.meta.url);
-    /* A bundler for pages must not look for node's module. */
-    const node = globalThis.process?.release?.name;
+/* A bundler takes the files along by their names in full, and must not look for
+   node's module when it bundles for pages. */
+async function read() {
+    if (inlined[simd])
+        return Uint8Array.from(atob(inlined[simd]), (c) => c.charCodeAt(0));
+    const url = simd ? new URL("./statesampler-simd.wasm", import.meta.url)
+        : new URL("./statesampler.wasm", import.meta.url);
+    const { process } = globalThis, node = process?.release?.name;
     if (url.protocol === "file:" && node === "node")
-        return (await import(node + ":fs")).readFileSync(url);
+        return (process.getBuiltinModule?.("fs") ??
+                await import(node + ":fs"))
+            .readFileSync(url);
     const answer = await fetch(url);
     if (!answer.ok)
         throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
     return answer.arrayBuffer();
 }
 
-/* Whether indices are computed with vectors. */
-export const simd = WebAssembly.validate(new Uint8Array(PROBE));
-
-const { instance } = await WebAssembly.instantiate(
-    await read(simd ? "statesampler-simd.wasm" : "statesampler.wasm"));
+const { instance } = await WebAssembly.instantiate(await read());
 const c = instance.exports;
 
 /* --- memory --------------------------------------------------------------- */
 
 const BYTES = Symbol("bytes");
-const object = c.get_object() >>> 0, wordsAt = c.get_words() >>> 0;
+const wordsAt = c.start() >>> 0;
+const [object, SAMPLER, PERM, AUDIT, STATE] =
+    Array.from(new BigUint64Array(c.memory.buffer, wordsAt, 5), Number);
 const room = { bytes: 0, indices: 0 };
 let out = 0;       /* where the indices are */
 let inside = null; /* whose bytes are in the object's place */
@@ -106,9 +111,12 @@ function make(thing, size, init) {
     inside = thing;
 }
 
+/* "Uint32Array" and so on, also of another frame of a page. */
+const kindName = (array) => array?.[Symbol.toStringTag];
+
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
-    if (!(from instanceof Uint8Array))
+    if (kindName(from) !== "Uint8Array")
         throw new TypeError("a state is a Uint8Array");
     enter(thing, Math.ceil(from.length / 8));
     bytes.set(from, out);
@@ -193,21 +201,15 @@ const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
 /* The array for indices below n, or of the kind of one that is given. */
 function kindOf(n, bigint, into) {
-    const kind = into ? KINDS.find((one) => into instanceof one)
+    const kind = into ? KINDS.find(({ name }) => name === kindName(into))
         : bigint ? BigUint64Array : n > 2n ** 32n ? Float64Array : Uint32Array;
     if (!kind)
-        throw new TypeError("indices go to a Uint32Array, a Float64Array or " +
-                            "a BigUint64Array");
+        throw new TypeError("an array of indices is a Uint32Array, a " +
+                            "Float64Array or a BigUint64Array");
     if (kind === Uint32Array && n > 2n ** 32n)
         throw new RangeError("indices of more than 2^32 samples do not fit " +
                              "in a Uint32Array");
     return kind;
-}
-
-function checkRoom(into, count) {
-    if (into && into.length < count)
-        throw new RangeError(`an array of ${into.length} is too short for ` +
-                             `${count} indices`);
 }
 
 /* Takes so many indices out, to a new array or to the front of one. */
@@ -223,6 +225,20 @@ function indicesOf(kind, count, into) {
     return count === into.length ? into : into.subarray(0, count);
 }
 
+/* A batch, or null at the end. serve is asked for the number of its indices
+   first, without moving: a batch that has no room changes nothing. */
+function batchOf(thing, n, into, serve) {
+    const kind = kindOf(n, thing.bigint, into);
+    enter(thing);
+    const more = check(serve(0)), count = Number(words[0]);
+    if (into && into.length < count)
+        throw new RangeError(`an array of ${into.length} is too short for ` +
+                             `${count} indices`);
+    enter(thing, count);
+    serve(1);
+    return more ? indicesOf(kind, count, into) : null;
+}
+
 /* --- descriptions --------------------------------------------------------- */
 
 export const ORDERS = ["shuffle", "sequential", "window", "replacement"];
@@ -230,12 +246,16 @@ export const PARTITIONS = ["interleaved", "blocked"];
 export const TAILS = ["pad", "drop", "uneven", "carry"];
 export const STOPS = ["first", "all", "restart", "never"];
 
-/* A name that is not known is an error, and no field that is left out. */
+/* A name that is not known is an error, and no field that is left out; those
+   that a class has are names as well. */
 function known(fields, names) {
     if (typeof fields !== "object" || fields === null)
         throw new TypeError("a description is an object with named fields");
-    for (const name of Object.keys(fields))
-        word("a field", name, names);
+    for (let one = fields; one && !Object.hasOwn(one, "isPrototypeOf");
+         one = Object.getPrototypeOf(one))
+        for (const name of Object.getOwnPropertyNames(one))
+            if (name !== "constructor")
+                word("a field", name, names);
     word("bigint", fields.bigint ?? false, [false, true]);
 }
 
@@ -252,11 +272,10 @@ function numSamplesOf(numSamples, bigint) {
 }
 
 /* The arguments that every function of C takes for a description. */
-function describe(desc, bigint) {
+function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
     const { numSamples, seed = 0, epoch = 0, stream = 0, chunkSize = 0,
-            window = 0, rank = 0, worldSize = 1, batchSize = 1,
-            order = "shuffle", partition = "interleaved", tail = "pad",
-            dropLast = false } = desc;
+            window = 0, batchSize = 1, order = "shuffle",
+            partition = "interleaved", tail = "pad", dropLast = false } = desc;
     return [
         numSamplesOf(numSamples, bigint), big("seed", seed),
         big("epoch", epoch), big("stream", stream),
@@ -279,7 +298,7 @@ export class Perm {
         const n = numSamplesOf(numSamples, bigint);
         const numbers = [big("seed", seed), big("epoch", epoch),
                          big("stream", stream)];
-        make(this, c.perm_bytes(), () => c.perm_init(n, ...numbers));
+        make(this, PERM, () => c.perm_init(n, ...numbers));
         this.bigint = bigint;
         this.numSamples = give(this, n);
     }
@@ -332,8 +351,8 @@ export class Sampler {
 
     constructor(desc) {
         known(desc, [...FIELDS, ...RANK, "bigint"]);
-        const numbers = describe(desc, desc.bigint);
-        make(this, c.sampler_bytes(), () => c.init(...numbers));
+        const numbers = describe(desc, desc);
+        make(this, SAMPLER, () => c.init(...numbers));
         this.bigint = Boolean(desc.bigint);
         this.#n = numbers[0];
         this.#batchSize = desc.batchSize || 1;
@@ -341,29 +360,20 @@ export class Sampler {
 
     /* The next batch; null once at the end of an epoch. */
     next(into) {
-        const kind = kindOf(this.#n, this.bigint, into);
-        checkRoom(into, this.#batchSize);
-        enter(this, this.#batchSize);
-        if (!c.next())
-            return null;
-        return indicesOf(kind, Number(words[0]), into);
+        return batchOf(this, this.#n, into, (fills) =>
+            fills ? c.next(1) : c.at(0, c.step()));
     }
 
     /* Moves as next does, and computes nothing: false at the end. */
     skip() {
         enter(this);
-        return c.skip() === 1;
+        return c.next(0) === 1;
     }
 
     /* The batch of any step of this epoch; null past its end. */
     at(step, into) {
         const number = big("step", step);
-        const kind = kindOf(this.#n, this.bigint, into);
-        checkRoom(into, this.#batchSize);
-        enter(this, this.#batchSize);
-        if (!check(c.at(number)))
-            return null;
-        return indicesOf(kind, Number(words[0]), into);
+        return batchOf(this, this.#n, into, (fills) => c.at(fills, number));
     }
 
     /* The batches that are left of this epoch. */
@@ -460,10 +470,9 @@ export class Sampler {
     }
 
     save() {
-        const size = c.state_bytes();
-        enter(this, Math.ceil(size / 8));
+        enter(this, STATE / 8);
         check(c.save());
-        return fetched(size);
+        return fetched(STATE);
     }
 
     load(state) {
@@ -494,21 +503,18 @@ const weightOf = (weight) =>
 
 export class Mix {
     #n;
-    #batchSize;
     #count;
 
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
     constructor(sources, options = {}) {
         known(options, ["stop", ...RANK, "bigint"]);
-        const { stop = "first", rank = 0, worldSize = 1,
-                bigint = false } = options;
+        const { stop = "first", bigint = false } = options;
         const rule = word("stop", stop, STOPS);
         const list = Array.from(sources, (source) => {
             known(source, [...FIELDS, "weight"]);
-            const { weight = 1, ...desc } = source;
-            return [weightOf(weight),
-                    ...describe({ ...desc, rank, worldSize }, bigint)];
+            const { weight = 1 } = source;
+            return [weightOf(weight), ...describe(source, options)];
         });
         const size = c.mix_bytes(list.length) >>> 0;
         if (size === 0)
@@ -520,8 +526,6 @@ export class Mix {
         this.bigint = bigint;
         this.#count = list.length;
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
-        this.#batchSize = list.reduce(
-            (most, numbers) => Math.max(most, numbers[9]), 1);
     }
 
     #source(source) {
@@ -531,24 +535,27 @@ export class Mix {
         return source;
     }
 
-    #turn(ask, into) {
-        const kind = kindOf(this.#n, this.bigint, into);
-        checkRoom(into, this.#batchSize);
-        enter(this, this.#batchSize);
-        if (!check(ask()))
-            return null;
-        const source = Number(words[1]);
-        return { source, indices: indicesOf(kind, Number(words[0]), into) };
+    #turn(into, serve) {
+        const indices = batchOf(this, this.#n, into, serve);
+        return indices && { source: Number(words[1]), indices };
     }
 
     /* The next turn: { source, indices }; null once at the end of an epoch. */
     next(into) {
-        return this.#turn(() => c.mix_next(), into);
+        return this.#turn(into, (fills) => {
+            if (fills)
+                return c.mix_next(1);
+            /* at takes long for it: this moves, and is taken back. */
+            leave();
+            const more = c.mix_next(0);
+            enter(this);
+            return more;
+        });
     }
 
     at(turn, into) {
         const number = big("turn", turn);
-        return this.#turn(() => c.mix_at(number), into);
+        return this.#turn(into, (fills) => c.mix_at(fills, number));
     }
 
     *[Symbol.iterator]() {
@@ -639,7 +646,7 @@ export class Mix {
 /* Proof in 32 bytes that each of [0, numSamples) was served exactly once. */
 export class Audit {
     constructor() {
-        this[BYTES] = new Uint8Array(c.audit_bytes());
+        this[BYTES] = new Uint8Array(AUDIT);
     }
 
     add(indices) {
@@ -685,9 +692,8 @@ export class Audit {
     }
 
     load(state) {
-        const size = this[BYTES].length;
-        if (!(state instanceof Uint8Array) || state.length !== size)
-            throw new TypeError(`the state of an audit is ${size} bytes`);
+        if (kindName(state) !== "Uint8Array" || state.length !== AUDIT)
+            throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
         if (inside === this)
             leave();
         this[BYTES] = state.slice();

@@ -114,6 +114,10 @@ function digest_of(weights) {
 let store = null; /* the database; null where there is none */
 let why_not = ""; /* why there is none */
 
+/* Keys in the store: the numbers of the steps, each with its loss, "text",
+   "tab", and "checkpoint" with what every step changes. */
+const losses_range = () => IDBKeyRange.bound(0, Infinity);
+
 const done = (request) => new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
     request.onerror = request.onabort =
@@ -215,10 +219,12 @@ function step_down() {
     run.losses.push(loss / batch.length);
 }
 
+/* A loss is stored once: those before run.kept are there. */
 function keep(kept) {
     const { weights, losses, interruptions } = run;
-    kept.put({ weights, losses, interruptions, state: sampler.save() },
-             "checkpoint");
+    kept.put({ weights, interruptions, state: sampler.save() }, "checkpoint");
+    for (let step = run.kept; step < losses.length; step++)
+        kept.put(losses[step], step);
 }
 
 /* Keeps the run; false if another tab has taken it. */
@@ -253,20 +259,29 @@ async function train() {
 async function find(kept) {
     const checkpoint = await done(kept.get("checkpoint"));
     const text = await done(kept.get("text"));
+    const losses = await done(kept.getAll(losses_range()));
     if (!checkpoint || !text)
         return null;
     try {
-        const one = sampler_of(text), { weights, losses, state } = checkpoint;
+        const one = sampler_of(text), { weights, state } = checkpoint;
         one.load(state);
         if (weights.length !== WEIGHTS ||
             losses.length !== one.epoch * one.numSteps + one.step)
             throw new Error("its weights are not those of its state");
-        return { run: { ...checkpoint, text, kept: losses.length },
+        return { run: { ...checkpoint, losses, text, kept: losses.length },
                  sampler: one, ends: losses.length === steps_of(one) };
     } catch (error) {
         return { wrong: "What this browser has kept is no run of this page: " +
                         `${error.message}.` };
     }
+}
+
+/* This tab begins anew, with a text or with none. */
+function clear(kept, text) {
+    kept.put(me, "tab");
+    kept.put(text, "text");
+    kept.put(null, "checkpoint");
+    kept.delete(losses_range());
 }
 
 /* Another tab's run gives way only when it is at its end. */
@@ -276,9 +291,7 @@ async function begin(text) {
         const found = await find(kept);
         if (found?.run && !found.ends && await done(kept.get("tab")) !== me)
             return false;
-        kept.put(me, "tab");
-        kept.put(text, "text");
-        kept.put(null, "checkpoint");
+        clear(kept, text);
         return true;
     });
     phase = begins === false ? "elsewhere" : "running";
@@ -311,11 +324,7 @@ async function go_on() {
 }
 
 async function forget() {
-    await stored((kept) => {
-        kept.put(me, "tab");
-        kept.put(null, "text");
-        kept.put(null, "checkpoint");
-    });
+    await stored((kept) => clear(kept, null));
     run = null;
     phase = "empty";
     tell({ losses: [] });

@@ -59,10 +59,11 @@ export async function launch(folder) {
     return { send, kill, close, hear: (listener) => events.push(listener) };
 }
 
-/* A page: of a width and height, light or dark; before it a script may run. */
+/* A page: of a width and height, light or dark; before it a script may run. It
+   is there when it says so, by data-ready. */
 export async function open(browser, url, {
     width = 1280, height = 800, scale = 1, dark = false, phone = false,
-    calm = false, before = "" } = {}) {
+    calm = false, before = "", ready = "yes" } = {}) {
     const { targetId } = await browser.send("Target.createTarget",
                                             { url: "about:blank" });
     const { sessionId } = await browser.send("Target.attachToTarget",
@@ -134,13 +135,17 @@ export async function open(browser, url, {
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* Drops files on an element, as from a folder's window. */
-    async function drop(selector, ...files) {
-        const data = { items: [], files, dragOperationsMask: 1 };
+    async function drag(selector, items, files) {
+        const data = { items, files, dragOperationsMask: 1 };
         const at = await middle(selector);
         for (const type of ["dragEnter", "dragOver", "drop"])
             await send("Input.dispatchDragEvent", { type, ...at, data });
     }
+
+    /* Drops files on an element, as from a folder's window, or a text. */
+    const drop = (selector, ...files) => drag(selector, [], files);
+    const drop_text = (selector, text) =>
+        drag(selector, [{ mimeType: "text/plain", data: text }], []);
 
     async function press(key, code) {
         for (const type of ["keyDown", "keyUp"])
@@ -160,11 +165,11 @@ export async function open(browser, url, {
 
     async function load() {
         await send("Page.navigate", { url });
-        await until("document.body?.dataset.ready === 'yes'");
+        await until(`document.body?.dataset.ready === "${ready}"`);
     }
 
     await load();
-    return { send, evaluate, until, frames, click, drop, press, type, shoot,
+    return { send, evaluate, until, frames, click, drop, drop_text, press, type, shoot,
              load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

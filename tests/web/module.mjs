@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import { runInNewContext } from "node:vm";
 
 const [question, variant] = process.argv.slice(2);
 
@@ -22,7 +23,7 @@ WebAssembly.instantiate = async (...args) => {
 };
 const library = await import(process.cwd() + "/build/web/statesampler.mjs");
 const { Audit, Mix, Perm, Sampler, StatesamplerError, describeState,
-        ORDERS, PARTITIONS, TAILS } = library;
+        ORDERS, PARTITIONS, STOPS, TAILS } = library;
 assert.equal(library.simd, variant === "simd");
 
 let checks = 0;
@@ -265,6 +266,47 @@ function kinds() {
     same([[...epochs].length, [...epochs].length, epochs.epoch], [3, 3, 2]);
 }
 
+/* Room is for what a step has, however large batch_size is: in memory, and in
+   an array to write to. A mix's turn is one of any of its sources. */
+function rooms() {
+    const most = 2 ** 32 - 1, before = memory.buffer.byteLength;
+    for (const tail of ["pad", "uneven"]) {
+        const all = { numSamples: 25, seed: 4, tail, worldSize: 2 };
+        const want = [...new Sampler(all)].map(([index]) => index);
+        same(want.length, 13);
+        const s = new Sampler({ ...all, batchSize: most });
+        same([...s.at(0)], want);
+        same([...s.at(0, new Float64Array(13))], want);
+        refuses(s, () => s.at(0, new Uint32Array(12)), /of 12 .* 13 ind/);
+        refuses(s, () => s.next(new Uint32Array(12)), /of 12 .* 13 ind/);
+        same([...s.next(new Uint32Array(13))], want);
+        same([s.at(1, new Uint32Array(0)), s.next(new Uint32Array(0)), s.epoch],
+             [null, null, 1]);
+        s.seek(0);
+        same(s.next().length, 13);
+    }
+    const s = new Sampler({ numSamples: 22, batchSize: 10 });
+    s.seek(2);
+    same(s.next(new Uint32Array(2)).length, 2);
+    for (const stop of STOPS) {
+        const mix = new Mix([{ numSamples: 5, batchSize: most },
+                             { numSamples: 4, batchSize: 3, tail: "uneven" }],
+                            { stop });
+        refuses(mix, () => mix.next(new Uint32Array(4)), /of 4 .* 5 ind/);
+        refuses(mix, () => mix.at(0, new Uint32Array(4)), /of 4 .* 5 ind/);
+        same(mix.next(new Uint32Array(5)), mix.at(0));
+        same([mix.next().indices.length, mix.turn], [3, 2]);
+        if (stop === "all")
+            same([mix.next(new Uint32Array(1)).indices.length,
+                  mix.next(new Uint32Array(0)), mix.epoch], [1, null, 1]);
+    }
+    assert.ok(memory.buffer.byteLength - before <= 65536);
+    /* With the tail carry a step has as many as it says. */
+    const endless = new Sampler({ numSamples: 3, batchSize: most,
+                                  tail: "carry" });
+    refuses(endless, () => endless.next(), /do not fit in the memory/);
+}
+
 /* --- mixes ---------------------------------------------------------------- */
 
 const three = [3, 4, 5].map((numSamples) => ({ numSamples, seed: 1 }));
@@ -398,6 +440,39 @@ function errors() {
         refuses(audit, () => audit.add(indices), TypeError);
     for (const other of [undefined, {}, s])
         refuses(audit, () => audit.merge(other), TypeError);
+    for (const call of [() => audit.add([1, 2]), () => s.next([])])
+        refuses(s, call, /^TypeError: an array of indices is a Uint32Array/);
+    /* Fields may be a class's, and are seen there as well. */
+    class Fields {
+        get numSamples() { return 10; }
+        get batchSize() { return 4; }
+    }
+    class Misspelt extends Fields {
+        get seeds() { return 1; }
+    }
+    same([...new Sampler(new Fields())],
+         [...new Sampler({ numSamples: 10, batchSize: 4 })]);
+    same([...new Mix([new Fields()])],
+         [...new Mix([{ numSamples: 10, batchSize: 4 }])]);
+    for (const fields of [new Misspelt(), Object.create({ seeds: 1 }),
+                          Object.create(new Misspelt()),
+                          Object.assign(Object.create(null), { seeds: 1 })]) {
+        refuses(null, () => new Sampler(fields), /a field is seeds/);
+        refuses(null, () => new Perm(1, fields), /a field is seeds/);
+        refuses(null, () => new Mix([fields]), /a field is seeds/);
+        refuses(null, () => new Mix(three, fields), /a field is seeds/);
+        refuses(s, () => s.reshape(fields), /a field is seeds/);
+    }
+    same(new Sampler(Object.assign(Object.create(null), { numSamples: 3 }))
+         .numSamples, 3);
+    /* Another realm's objects, as in an iframe or in some test runners. */
+    const other = runInNewContext(
+        "({ fields: { numSamples: 100 }, indices: new Uint32Array(100)," +
+        "   state: new Uint8Array(112) })");
+    other.state.set(s.save());
+    s.load(other.state);
+    same(new Sampler(other.fields).at(3, other.indices).length, 1);
+    same(describeState(other.state).numSamples, 100n);
     /* A state may lie anywhere in a buffer. */
     const odd = new Uint8Array(120);
     odd.set(s.save(), 3);
@@ -462,6 +537,17 @@ function used() {
                 "--log-level=error", "--platform=" + platform,
                 "--outfile=bundle.mjs") !== null)
             same(run("node", "bundle.mjs"), want);
+    /* Bundlers that take the .wasm along see its name in such words only. */
+    const words = /new URL\("\.\/([\w.-]+)", ?import\.meta\.url\)/g;
+    const text = fs.readFileSync(folder + "/statesampler.mjs", "utf8");
+    same(Array.from(text.matchAll(words), ([, name]) => name).sort(),
+         ["statesampler-simd.wasm", "statesampler.wasm"]);
+    /* Before 20.16 node has no such function. */
+    fs.writeFileSync(folder + "/old.mjs", `
+        delete process.getBuiltinModule;
+        await import("./app.mjs");
+    `);
+    same(run("node", "old.mjs"), want);
     fs.rmSync(folder, { recursive: true });
 }
 
@@ -482,6 +568,6 @@ function declared() {
     }
 }
 
-await { vectors, elastic, exchange, kinds, mixes, errors, memory_stays,
+await { vectors, elastic, exchange, kinds, rooms, mixes, errors, memory_stays,
         used, declared }[question]();
 console.log(`note: ${checks} checks`);

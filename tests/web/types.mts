@@ -33,6 +33,30 @@ audit.add(filled);
 const good: boolean = audit.check(1000) && simd && ORDERS.includes(order);
 const code: number = new StatesamplerError(-101).code;
 
+/* Classes of one's own, and what is known only when it runs. */
+class Loader extends Sampler {
+    left(): number {
+        return (this.numSteps as number) - this.step;
+    }
+}
+class WideLoader extends Sampler<bigint> {
+    constructor() {
+        super({ numSamples: 10, bigint: true });
+    }
+    at_step(): bigint {
+        return this.step;
+    }
+}
+class Alternating extends Mix {}
+class Shuffle extends Perm {}
+const either = (bigint: boolean): (number | bigint)[] => [
+    new Sampler({ numSamples: 10, bigint }).step,
+    new Mix([{ numSamples: 10 }], { bigint }).turn,
+    new Perm(10, { bigint }).at(0)];
+sum += new Loader({ numSamples: 10 }).left();
+total += new WideLoader().at_step();
+sum += new Alternating([{ numSamples: 10 }]).turn + new Shuffle(10).at(3);
+
 // @ts-expect-error
 new Sampler({ num_samples: 100 });
 // @ts-expect-error
@@ -46,4 +70,4 @@ sampler.load("state");
 // @ts-expect-error
 sampler.next()[0];
 
-export { into, step, far, seed, good, code, sum, total, number };
+export { either, into, step, far, seed, good, code, sum, total, number };
