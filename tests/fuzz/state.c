@@ -1,0 +1,51 @@
+/* state.c - bytes that say they are a sampler's state: raw, raw with a right
+   check word, or made from an honest one. Refused with nothing changed, or one
+   that a run could have saved? */
+#include "fuzz.h"
+#include "contract.h"
+
+/* What has loaded it keeps all promises, as any rank. */
+static void check_loaded(const unsigned char *state)
+{
+    statesampler_desc d;
+    statesampler s;
+    CHECK(statesampler_describe(state, FORGED_BYTES, &d, NULL) ==
+          STATESAMPLER_OK);
+    d.rank = (uint32_t)check_random(d.world_size);
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_load(&s, state, FORGED_BYTES) == STATESAMPLER_OK);
+    contract_check(&s, d.rank);
+}
+
+/* The rest of the input; with all choices then 0. */
+static void raw(int sealed)
+{
+    size_t size;
+    unsigned char *state = fuzz_rest(&size);
+    if (sealed && size >= 8 && size % 8 == 0)
+        forge_seal(state, size);
+    if (size == FORGED_BYTES && forge_get(state, FORGE_CHECK_WORD) ==
+                                    forge_check_word(state, size - 8))
+        fuzz_came_to("right check word");
+    if (forged_check_sampler(state, size)) {
+        fuzz_came_to("taken");
+        check_loaded(state);
+    }
+    free(state);
+}
+
+static void fuzz(void)
+{
+    unsigned char state[FORGED_BYTES];
+    const uint64_t how = check_random(8);
+    if (how < 2) {
+        raw(how == 1);
+        return;
+    }
+    forged_sampler_state(state, (int)check_random(4));
+    fuzz_came_to("right check word");
+    if (forged_check_sampler(state, sizeof state)) {
+        fuzz_came_to("taken");
+        check_loaded(state);
+    }
+}
