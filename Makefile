@@ -22,6 +22,8 @@ help:
 	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
+	@echo 'make fuzz        fuzz the header, SECONDS=60 for each harness: 10'
+	@echo '                 minutes'
 	@echo 'make examples    build/quickstart, build/indices and the others'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'
@@ -58,6 +60,11 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 	@if command -v python3 >/dev/null; then \
 	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
 	else echo 'skip mutants: python3 is not here'; fi
+
+# Each harness for so long, under each fuzzer; what it finds is in build/fuzz.
+SECONDS ?= 60
+fuzz:
+	@sh tests/fuzz/run.sh $(SECONDS)
 
 complexity:
 	@sh tests/complexity.sh
@@ -241,13 +248,13 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder pmccabe \
+    dieharder pmccabe afl++ \
     libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures \
+.PHONY: help demo examples test mutants mutants-all fuzz complexity sizes \
+    bench bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps
