@@ -5,7 +5,7 @@
 #ifndef STATESAMPLER_TESTS_FUZZ_CONTRACT_H
 #define STATESAMPLER_TESTS_FUZZ_CONTRACT_H
 
-#define CONTRACT_SHORT 300 /* steps and positions that are served to the end */
+#define CONTRACT_SHORT 100 /* steps and positions that are served to the end */
 
 /* What a sampler is and where it stands: from its state. */
 typedef struct contract {
