@@ -23,7 +23,7 @@ help:
 	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
 	@echo 'make fuzz        fuzz the header, SECONDS=60 for each harness: 10'
-	@echo '                 minutes'
+	@echo '                 minutes (fuzz-agree: every compiler on drawn cases)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'
@@ -65,6 +65,12 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 SECONDS ?= 60
 fuzz:
 	@sh tests/fuzz/run.sh $(SECONDS)
+
+# The digest of so many cases, drawn from SEED, from every line of tests/ways.sh
+# and from WebAssembly.
+fuzz-agree:
+	@ONLY='^the checksum of every part' CASES=$(or $(CASES),1000000) \
+	    SEED=$(or $(SEED),1) MAKEFLAGS= sh tests/run.sh
 
 complexity:
 	@sh tests/complexity.sh
@@ -254,7 +260,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants mutants-all fuzz complexity sizes \
-    bench bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware web web-test web-speed web-shots trainer trainer-demo \
+.PHONY: help demo examples test mutants mutants-all fuzz fuzz-agree \
+    complexity sizes bench bench-figures quality quality-rounds vectors gpu \
+    torch torch-figures firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps

@@ -240,7 +240,10 @@ static void ask_drawn(uint32_t cases)
     while (cases-- > 0) {
         n = (uint32_t)draw(3);
         if (n == 0) {
-            ask_perm(draw_size(), draw_size(), draw_size());
+            d.num_samples = draw_size(); /* the order of arguments is the */
+            d.seed = draw_size();        /* compiler's */
+            d.epoch = draw_size();
+            ask_perm(d.num_samples, d.seed, d.epoch);
             continue;
         }
         draw_desc(&d);
