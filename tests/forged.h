@@ -267,6 +267,49 @@ static inline int forged_check_sampler(const unsigned char *state, size_t size)
     return 1;
 }
 
+/* Another value for one of the fields that must be the same to load; the code
+   that says so, or 0 where nothing has changed. chunk_size and window mean
+   something with WINDOW alone. */
+static inline int forged_other_run(statesampler_desc *d)
+{
+    const statesampler_desc was = *d;
+    const int windows = d->order == STATESAMPLER_ORDER_WINDOW;
+    switch (check_random(8)) {
+    case 0:
+        d->num_samples = forged_value(was.num_samples);
+        return d->num_samples == was.num_samples
+                   ? 0
+                   : STATESAMPLER_EMISMATCH_NUM_SAMPLES;
+    case 1:
+        d->seed = forged_value(was.seed);
+        return d->seed == was.seed ? 0 : STATESAMPLER_EMISMATCH_SEED;
+    case 2:
+        d->stream = forged_value(was.stream);
+        return d->stream == was.stream ? 0 : STATESAMPLER_EMISMATCH_STREAM;
+    case 3:
+        d->chunk_size = forged_value(was.chunk_size);
+        return !windows || d->chunk_size == was.chunk_size
+                   ? 0
+                   : STATESAMPLER_EMISMATCH_CHUNK_SIZE;
+    case 4:
+        d->window = forged_value(was.window);
+        return !windows || d->window == was.window
+                   ? 0
+                   : STATESAMPLER_EMISMATCH_WINDOW;
+    case 5:
+        d->order = (uint32_t)check_random(4);
+        return d->order == was.order ? 0 : STATESAMPLER_EMISMATCH_ORDER;
+    case 6:
+        d->partition = (uint32_t)check_random(2);
+        return d->partition == was.partition
+                   ? 0
+                   : STATESAMPLER_EMISMATCH_PARTITION;
+    default:
+        d->tail = (uint32_t)check_random(4);
+        return d->tail == was.tail ? 0 : STATESAMPLER_EMISMATCH_TAIL;
+    }
+}
+
 /* --- Mixes ---------------------------------------------------------------- */
 
 #define FORGED_SOURCES 3

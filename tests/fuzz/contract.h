@@ -104,6 +104,21 @@ static inline int contract_locate(const statesampler *s, const contract *c,
     return 1;
 }
 
+/* What a position past the samples repeats. */
+static inline void contract_padding(const statesampler *s, const contract *c,
+                                    uint64_t index, uint64_t at)
+{
+    statesampler_place place;
+    const uint64_t first = at % c->desc.num_samples;
+    const int code = statesampler_locate(s, index, &place);
+    if (c->desc.partition == STATESAMPLER_PARTITION_BLOCKED)
+        return; /* the first of a block, which no function names */
+    if (code == STATESAMPLER_OK)
+        CHECK(place.position == first);
+    else
+        CHECK(code == STATESAMPLER_ERANGE_SERVED && first < c->base_position);
+}
+
 /* A step of the sampler in it: `at` tells what next gives there, as many are
    padding as there are positions past the samples, and locate finds each of
    the others where it is. Returns how many there are. */
@@ -140,8 +155,13 @@ static inline size_t contract_step(const statesampler *s, const contract *c,
         statesampler_place place;
         CHECK(a[i] < n);
         CHECK((i >= count - padding) == (!c->carry && at >= n));
-        if (at >= n || c->desc.order == STATESAMPLER_ORDER_REPLACEMENT)
+        if (c->desc.order == STATESAMPLER_ORDER_REPLACEMENT)
             continue;
+        if (at >= n) {
+            if (!c->carry)
+                contract_padding(s, c, a[i], at);
+            continue;
+        }
         CHECK(statesampler_locate(there, a[i], &place) == STATESAMPLER_OK);
         CHECK(place.position == at && place.step == step);
         CHECK(place.rank == c->rank && place.slot == i);

@@ -115,6 +115,23 @@ static void check_mix(const forged_party *p)
     }
 }
 
+/* A mix of another run refuses it, and says why. */
+static void check_refused(forged_party *p, const unsigned char *state,
+                          size_t size)
+{
+    static forged_party before;
+    const uint32_t i = (uint32_t)check_random(p->count);
+    int code = forged_other_run(&p->desc[i]);
+    statesampler sampler;
+    if (statesampler_init(&sampler, &p->desc[i]) != STATESAMPLER_OK ||
+        code == STATESAMPLER_OK || forged_start(p) != STATESAMPLER_OK)
+        return;
+    fuzz_came_to("another run");
+    before = *p;
+    CHECK(statesampler_mix_load(&p->mix, state, size) == code);
+    CHECK(unchanged(p, &before));
+}
+
 static void check_state(const unsigned char *state, size_t size)
 {
     static forged_party p;
@@ -122,6 +139,8 @@ static void check_state(const unsigned char *state, size_t size)
     if (!forged_check_mix(state, size))
         return;
     fuzz_came_to("taken");
+    CHECK(forged_described_mix(&p, state, size));
+    check_refused(&p, state, size);
     CHECK(forged_described_mix(&p, state, size));
     CHECK(forged_load_mix(&p, state, size));
     check_locate(&p);

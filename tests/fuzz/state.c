@@ -17,6 +17,34 @@ static void check_loaded(const unsigned char *state)
     contract_check(&s, d.rank);
 }
 
+/* A sampler of another run refuses it, and says why; so does any where a bit of
+   it has changed, as each step of the check word is a bijection. */
+static void check_refused(const unsigned char *state)
+{
+    unsigned char other[FORGED_BYTES];
+    statesampler_desc d;
+    statesampler s, before;
+    const uint64_t bit = check_random(8 * FORGED_BYTES);
+    int code;
+    CHECK(statesampler_describe(state, FORGED_BYTES, &d, NULL) ==
+          STATESAMPLER_OK);
+    code = forged_other_run(&d);
+    if (statesampler_init(&s, &d) != STATESAMPLER_OK)
+        return;
+    memcpy(&before, &s, sizeof s);
+    CHECK(statesampler_load(&s, state, FORGED_BYTES) == code);
+    if (code != STATESAMPLER_OK) {
+        fuzz_came_to("another run");
+        CHECK(contract_same(&s, &before, sizeof s));
+    }
+    memcpy(&before, &s, sizeof s);
+    memcpy(other, state, FORGED_BYTES);
+    other[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    code = STATESAMPLER_KIND(statesampler_load(&s, other, FORGED_BYTES));
+    CHECK(code == STATESAMPLER_ECORRUPT || code == STATESAMPLER_EVERSION);
+    CHECK(contract_same(&s, &before, sizeof s));
+}
+
 /* The rest of the input; with all choices then 0. */
 static void raw(int sealed)
 {
@@ -29,6 +57,7 @@ static void raw(int sealed)
         fuzz_came_to("right check word");
     if (forged_check_sampler(state, size)) {
         fuzz_came_to("taken");
+        check_refused(state);
         check_loaded(state);
     }
     free(state);
@@ -46,6 +75,7 @@ static void fuzz(void)
     fuzz_came_to("right check word");
     if (forged_check_sampler(state, sizeof state)) {
         fuzz_came_to("taken");
+        check_refused(state);
         check_loaded(state);
     }
 }
