@@ -35,7 +35,7 @@ harnesses_here() {
 }
 
 # How everything that is fuzzed is compiled.
-fuzz_flags='-std=c99 -O1 -g1 -fsanitize=address,undefined
+fuzz_flags='-std=c99 -g1 -fsanitize=address,undefined
     -fno-sanitize-recover=all'
 
 # Whether a compiler has libFuzzer.

@@ -15,7 +15,7 @@ fuzz_replay() {
     harnesses_here >list 2>/dev/null
     while read -r name need length flags; do
         compile_harness ./replay $name "$root/build/test/cc/core.o" "$flags" \
-            $CC -std=c99 -O1
+            $CC -std=c99 -O0
         quietly ./replay tests/fuzz/corpus/$name/*
         replayed $name
         harnesses=$((harnesses + 1))
@@ -24,17 +24,21 @@ fuzz_replay() {
 }
 
 # By libFuzzer with sanitizers, and as many inputs more of its own making, from
-# a fixed seed; the core, that others ask too, is not instrumented here. How far
+# a fixed seed. Neither is the harness optimised nor the core, which others ask,
+# too, instrumented: that would take longer to compile than it runs. How far
 # inputs come is what a fuzzer is worth.
 fuzz_short() { # INPUTS
     made build/test/clang-sanitize/core.o
     harnesses_here >list 2>/dev/null
+    mkdir new # what is new goes into the first folder
     while read -r name need length flags; do
         compile_harness ./fuzzer $name \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
-            clang $fuzz_flags -fsanitize=fuzzer -DFUZZER
+            clang $fuzz_flags -O0 -fsanitize=fuzzer -DFUZZER
         FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -len_control=0 \
-            -max_len=$length -timeout=60 tests/fuzz/corpus/$name </dev/null
+            -max_len=$length -timeout=60 new tests/fuzz/corpus/$name \
+            </dev/null
+        rm -f new/*
         at_least 30 "$(sed -n 's/^shares of.* taken \([0-9]*\).*/\1/p' said)" \
             "% of the inputs of $name taken"
     done <list
