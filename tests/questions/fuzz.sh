@@ -34,7 +34,8 @@ fuzz_short() { # INPUTS
     while read -r name need length flags; do
         compile_harness ./fuzzer $name \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
-            clang $fuzz_flags -O0 -fsanitize=fuzzer -DFUZZER
+            clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
+            -fsanitize=fuzzer -DFUZZER
         FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -len_control=0 \
             -max_len=$length -timeout=60 new tests/fuzz/corpus/$name \
             </dev/null
