@@ -31,6 +31,7 @@ fuzz_short() { # INPUTS
     made build/test/clang-sanitize/core.o
     harnesses_here >list 2>/dev/null
     mkdir new # what is new goes into the first folder
+    inputs=0
     while read -r name need length flags; do
         compile_harness ./fuzzer $name \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
@@ -42,7 +43,9 @@ fuzz_short() { # INPUTS
         rm -f new/*
         at_least 30 "$(sed -n 's/^shares of.* taken \([0-9]*\).*/\1/p' said)" \
             "% of the inputs of $name taken"
+        inputs=$((inputs + $(sed -n 's/^shares of \([0-9]*\).*/\1/p' said)))
     done <list
+    echo "note: $inputs inputs"
 }
 
 questions() {
@@ -50,7 +53,7 @@ questions() {
         >>"$run/skipped"
     ask "the fuzzers' corpora, replayed" fuzz_replay
     if has_fuzzer $run/fuzzer clang; then
-        ask 'the fuzzers run, and get in (short)' fuzz_short 1000
+        ask 'the fuzzers run, and get in (short)' fuzz_short 2000
     else
         skip 'the fuzzers (short)' "clang's fuzzer"
     fi
