@@ -22,6 +22,8 @@ help:
 	@echo 'make test        ask every question, one line each: about 10 minutes'
 	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
+	@echo 'make fuzz        fuzz the header, SECONDS=60 for each harness: 10'
+	@echo '                 minutes (fuzz-agree: every compiler on drawn cases)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'
@@ -69,6 +71,17 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 sanitize:
 	@SANITIZE=1 ONLY='^test_.*: (clang-(memory|thread|implicit)|valgrind),' \
 	    $(MAKE) --no-print-directory test
+
+# Each harness for so long, under each fuzzer; what it finds is in build/fuzz.
+SECONDS ?= 60
+fuzz:
+	@sh tests/fuzz/run.sh $(SECONDS)
+
+# The digest of so many cases, drawn from SEED, from every line of tests/ways.sh
+# and from WebAssembly.
+fuzz-agree:
+	@ONLY='^the checksum of every part' CASES=$(or $(CASES),1000000) \
+	    SEED=$(or $(SEED),1) MAKEFLAGS= sh tests/run.sh
 
 complexity:
 	@sh tests/complexity.sh
@@ -280,14 +293,14 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    dieharder pmccabe \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps strace valgrind
+    dieharder pmccabe afl++ strace valgrind \
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long crash storm \
-    scale sanitize clean deps
+.PHONY: help demo examples test mutants mutants-all fuzz fuzz-agree crash \
+    storm scale sanitize complexity sizes bench bench-figures quality \
+    quality-rounds vectors gpu torch torch-figures firmware web web-test \
+    web-speed web-shots trainer trainer-demo trainer-figures trainer-mutants \
+    trainer-bench trainer-long clean deps

@@ -12,13 +12,18 @@
 
 static unsigned long check_count;
 
+/* How a failed test ends: a fuzzer wants another way. */
+#ifndef CHECK_STOP
+#define CHECK_STOP() exit(1)
+#endif
+
 #define CHECK(condition)                                                  \
     do {                                                                  \
         check_count++;                                                    \
         if (!(condition)) {                                               \
             printf("%s:%d: not true: %s\n", __FILE__, __LINE__,           \
                    #condition);                                           \
-            exit(1);                                                      \
+            CHECK_STOP();                                                 \
         }                                                                 \
     } while (0)
 
@@ -63,11 +68,15 @@ static inline int check_done(const char *name)
    share nothing with the header's own hash. Uniform enough to pick cases. */
 static inline uint64_t check_random(uint64_t bound)
 {
+#ifdef CHECK_CHOOSE /* by a fuzzer, from its input */
+    return CHECK_CHOOSE(bound);
+#else
     static uint64_t x = 88172645463325252u;
     x ^= x << 13;
     x ^= x >> 7;
     x ^= x << 17;
     return (x >> 11) % bound;
+#endif
 }
 
 /* A number of a random width up to some bits, at most 62, so that small and

@@ -1,7 +1,10 @@
 /* checksum.c - one number that must be the same on every machine: a hash of
    what every part of the header gives, in every order, with no file and no C
    library. It needs a board of examples/firmware, whose host.c is any system;
-   the tests compare what it prints. */
+   the tests compare what it prints.
+
+   With CHECKSUM_CASES, so many cases more are drawn, from CHECKSUM_SEED: make
+   fuzz-agree. */
 #include "statesampler.h"
 #include "board.h"
 #include "print.h"
@@ -49,6 +52,22 @@ static void take_state(size_t size)
         take_byte(state[i]);
 }
 
+static void ask_perm(uint64_t n, uint64_t seed, uint64_t epoch)
+{
+    statesampler_perm perm;
+    unsigned i;
+    take_code(statesampler_perm_init(&perm, n, seed, epoch, 7));
+    for (i = 0; i < 50; i++) {
+        uint64_t x = (uint64_t)i * (n / 50) % n;
+        take(statesampler_perm_at(&perm, x));
+        take(statesampler_perm_inverse(&perm, x));
+    }
+    if (n >= 6 * BATCH) { /* the last one is n / 2 + 45 */
+        statesampler_perm_fill(&perm, n / 2, 3, batch, BATCH);
+        take_batch(BATCH);
+    }
+}
+
 /* Small, narrow and wide, up to the largest. */
 static void ask_perms(void)
 {
@@ -56,27 +75,14 @@ static void ask_perms(void)
         {0, 1}, {0, 2}, {0, 10}, {0, 1000}, {0, 8192}, {0, 100003},
         {0, 16777217}, {0, 0x40000000}, {0, 0x40000001}, {0, 0xffffffff},
         {232, 0xd4a51000}, {0x3fffffff, 0xfffffff1}, {0x40000000, 0}};
-    statesampler_perm perm;
-    unsigned k, i;
-    for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        uint64_t n = (uint64_t)sizes[k][0] << 32 | sizes[k][1];
-        take_code(statesampler_perm_init(&perm, n, 42 + k, k, 7));
-        for (i = 0; i < 50; i++) {
-            uint64_t x = (uint64_t)i * (n / 50) % n;
-            take(statesampler_perm_at(&perm, x));
-            take(statesampler_perm_inverse(&perm, x));
-        }
-        if (n >= 3 * BATCH) {
-            statesampler_perm_fill(&perm, n / 2, 3, batch, BATCH);
-            take_batch(BATCH);
-        }
-    }
+    unsigned k;
+    for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        ask_perm((uint64_t)sizes[k][0] << 32 | sizes[k][1], 42 + k, k);
 }
 
 /* A run that changes its shape, by states, until the epoch is over. */
-static void ask_chain(statesampler_desc *d)
+static void ask_chain(statesampler_desc *d, const uint32_t *worlds)
 {
-    static const uint32_t worlds[] = {3, 2, 5, 1};
     static statesampler s;
     static statesampler_place place; /* what it was after an error */
     static statesampler_audit audit; /* of all chains */
@@ -110,6 +116,7 @@ static void ask_chain(statesampler_desc *d)
 
 static void ask_samplers(void)
 {
+    static const uint32_t worlds[] = {3, 2, 5, 1};
     static const uint32_t sizes[] = {0, 1, 10, 257, 100000};
     static statesampler_desc d;
     static statesampler s;
@@ -128,51 +135,137 @@ static void ask_samplers(void)
         code = statesampler_init(&s, &d);
         take_code(code);
         if (code == STATESAMPLER_OK)
-            ask_chain(&d);
+            ask_chain(&d, worlds);
     }
+}
+
+/* A mix of sources that are `step` apart in length, which saves and loads a
+   state. */
+static void ask_mix(statesampler_desc *d, uint32_t stop, uint32_t step)
+{
+    static statesampler_source sources[SOURCES];
+    statesampler_mix mix;
+    uint32_t source;
+    size_t count;
+    unsigned turn;
+    int code;
+    for (source = 0; source < SOURCES; source++) {
+        d->num_samples += source ? step : 0;
+        d->stream = source;
+        d->batch_size = 3 + source;
+        sources[source].weight = 1 + 2 * source;
+        take_code(statesampler_init(&sources[source].sampler, d));
+    }
+    code = statesampler_mix_init(&mix, sources, SOURCES, stop);
+    take_code(code);
+    if (code != STATESAMPLER_OK)
+        return;
+    for (turn = 0; turn < 60; turn++) {
+        const int more = statesampler_mix_next(&mix, batch, &count, &source);
+        take((uint64_t)more);
+        if (more) {
+            take(source);
+            take_batch(count);
+        }
+        if (turn == 20) {
+            take_code(statesampler_mix_save(&mix, state, sizeof state));
+            take_state(statesampler_mix_state_bytes(&mix));
+            take_code(statesampler_mix_load(
+                &mix, state, statesampler_mix_state_bytes(&mix)));
+        }
+    }
+    take_code(statesampler_mix_seek(&mix, 7));
+    take(statesampler_mix_num_turns(&mix));
 }
 
 static void ask_mixes(void)
 {
-    static statesampler_source sources[SOURCES];
-    statesampler_mix mix;
     statesampler_desc d;
-    uint32_t stop, source;
-    size_t count;
-    unsigned turn;
+    uint32_t stop;
     d.epoch = d.stream = d.chunk_size = d.window = 0;
     d.order = d.partition = d.tail = d.drop_last = 0;
+    d.rank = 1;
+    d.world_size = 2;
     for (stop = 0; stop < 4; stop++) {
-        for (source = 0; source < SOURCES; source++) {
-            d.num_samples = 50 + 37 * source;
-            d.seed = stop;
-            d.stream = source;
-            d.rank = 1;
-            d.world_size = 2;
-            d.batch_size = 3 + source;
-            sources[source].weight = 1 + 2 * source;
-            take_code(statesampler_init(&sources[source].sampler, &d));
-        }
-        take_code(statesampler_mix_init(&mix, sources, SOURCES, stop));
-        for (turn = 0; turn < 60; turn++) {
-            const int more =
-                statesampler_mix_next(&mix, batch, &count, &source);
-            take((uint64_t)more);
-            if (more) {
-                take(source);
-                take_batch(count);
-            }
-            if (turn == 20) {
-                take_code(statesampler_mix_save(&mix, state, sizeof state));
-                take_state(statesampler_mix_state_bytes(&mix));
-                take_code(statesampler_mix_load(
-                    &mix, state, statesampler_mix_state_bytes(&mix)));
-            }
-        }
-        take_code(statesampler_mix_seek(&mix, 7));
-        take(statesampler_mix_num_turns(&mix));
+        d.num_samples = 50;
+        d.seed = stop;
+        ask_mix(&d, stop, 37);
     }
 }
+
+#ifdef CHECKSUM_CASES
+
+/* Marsaglia's xorshift64 (2003), which has nothing of the header's hash. */
+static uint64_t draw(uint64_t bound)
+{
+    static uint64_t x = 88172645463325252u + CHECKSUM_SEED;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return (x >> 11) % bound;
+}
+
+/* Of a random width up to 2^62, so that small and large come equally often. */
+static uint64_t draw_size(void)
+{
+    uint64_t size = draw((uint64_t)1 << 31) << 31;
+    size |= draw((uint64_t)1 << 31);
+    return 1 + (size >> draw(62));
+}
+
+static void draw_desc(statesampler_desc *d)
+{
+    d->num_samples = draw_size();
+    d->seed = draw_size();
+    d->epoch = draw_size();
+    d->stream = draw_size();
+    d->order = (uint32_t)draw(4);
+    d->partition = (uint32_t)draw(2);
+    d->tail = (uint32_t)draw(4);
+    d->drop_last = draw(4) == 0;
+    d->chunk_size = 1 + draw(40);
+    d->window = 1 + draw(5);
+    d->world_size = 1;
+    d->batch_size = 1;
+    d->rank = 0;
+}
+
+static void ask_drawn(uint32_t cases)
+{
+    statesampler_desc d;
+    statesampler s;
+    uint32_t worlds[4], n;
+    unsigned k;
+    int code;
+    while (cases-- > 0) {
+        n = (uint32_t)draw(3);
+        if (n == 0) {
+            d.num_samples = draw_size(); /* the order of arguments is the */
+            d.seed = draw_size();        /* compiler's */
+            d.epoch = draw_size();
+            ask_perm(d.num_samples, d.seed, d.epoch);
+            continue;
+        }
+        draw_desc(&d);
+        if (n == 1) {
+            for (k = 0; k < 4; k++)
+                worlds[k] = 1 + (uint32_t)draw(9);
+            code = statesampler_init(&s, &d);
+            take_code(code);
+            if (code == STATESAMPLER_OK)
+                ask_chain(&d, worlds);
+        } else {
+            d.num_samples = 1 + draw(300);
+            d.tail %= STATESAMPLER_TAIL_CARRY;
+            d.world_size = 1 + (uint32_t)draw(4);
+            d.rank = (uint32_t)draw(d.world_size);
+            n = (uint32_t)draw(4);
+            ask_mix(&d, n, (uint32_t)draw(60));
+        }
+    }
+}
+
+#endif
 
 int main(void)
 {
@@ -182,6 +275,9 @@ int main(void)
     ask_perms();
     ask_samplers();
     ask_mixes();
+#ifdef CHECKSUM_CASES
+    ask_drawn(CHECKSUM_CASES);
+#endif
     print("checksum ");
     for (i = 60; i >= 0; i -= 4)
         board_put("0123456789abcdef"[(unsigned)(hash >> i) & 15]);

@@ -24,7 +24,7 @@ list_questions() {
 
 # Answers question NUMBER in a folder of its own, where the calls find the
 # header and the tests. An endless loop ends after five minutes of processor
-# time.
+# time; drawn cases, in an emulator, may take longer.
 answer() { # NUMBER
     . tests/common.sh
     root=$PWD folder=$run/$1
@@ -33,10 +33,12 @@ $(sed -n "$1p" $run/list)
 END
     . tests/questions/$topic.sh
     mkdir -p $folder/tmp
+    limit=300
+    [ -z "$drawn" ] || limit=7200
     for name in statesampler.h README.md tests examples; do
         ln -s "$root/$name" $folder
     done
-    ulimit -t 300
+    ulimit -t $limit
     (
         set -e
         cd $folder

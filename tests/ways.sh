@@ -87,6 +87,11 @@ asked() { # TEST AMOUNT
     esac
 }
 
+# With CASES the checksum has so many cases more, drawn from SEED, and its
+# program another name: `make fuzz-agree`.
+drawn=${CASES:+.$CASES-${SEED:-1}}
+drawn_flags=${CASES:+-DCHECKSUM_CASES=$CASES -DCHECKSUM_SEED=${SEED:-1}}
+
 # What tests/core.c needs to have all its parts.
 core_flags=${STB_FLAGS:+-DSTATESAMPLER_STB_DS}
 
@@ -119,7 +124,7 @@ compile_by_way() { # WAY SOURCE TARGET
     else
         core=$(dirname "$3")/core.o more=
         [ "$2" != tests/checksum.c ] ||
-            more='-Iexamples/firmware examples/firmware/host.c'
+            more="-Iexamples/firmware $drawn_flags examples/firmware/host.c"
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
         set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $more $core \

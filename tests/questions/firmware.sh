@@ -69,8 +69,8 @@ ends() {
 
 checksum_wasm() { # FLAG...
     for name in tests/checksum examples/firmware/sampler; do
-        clang --target=wasm32 -std=c99 -O2 -ffreestanding "$@" -I. \
-            -Iexamples/firmware -c -o $(basename $name).o $name.c
+        clang --target=wasm32 -std=c99 -O2 -ffreestanding "$@" \
+            $drawn_flags -I. -Iexamples/firmware -c -o $(basename $name).o $name.c
     done
     wasm-ld -mwasm32 --no-entry --allow-undefined --export=main \
         -o checksum.wasm checksum.o sampler.o
@@ -96,6 +96,8 @@ questions() {
     ask 'firmware: slots cut at every byte, worn out, of another' slots
     ask 'firmware: what is no board or number is refused' refuses
     ask 'firmware: the emulator ends with what has started it' ends
+    # A board has no time for drawn cases.
+    [ -z "$drawn" ] || boards= others=
     for board in $boards $others; do
         missing=$(missing_for $board)
         if [ -n "$missing" ]; then

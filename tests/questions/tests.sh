@@ -29,8 +29,8 @@ windows() { # TEST...
 
 # The checksum of every part, and the size of the core.
 checksum() { # WAY [RUNNER]
-    way=$1 program=build/test/$1/checksum
-    [ "$way" != windows ] || program=$program.exe
+    way=$1 program=build/test/$1/checksum$drawn
+    [ "$way$drawn" != windows ] || program=$program.exe
     # nvcc does not know how stb_ds.h is found.
     ([ "$way" != nvcc ] || STB_FLAGS=; made $program)
     [ "$way" != windows ] || begin_windows

@@ -1,0 +1,65 @@
+# harnesses.sh - the fuzzers' harnesses, a line each: `make fuzz` runs them all,
+# and `make test` replays the corpus of each.
+
+# A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
+# the corpus; what it needs (-, or stb_ds.h); the longest input that is worth
+# trying; and what is compiled with it.
+harnesses() {
+    cat <<END
+perm    -        200
+desc    -        400
+state   -        300
+mix     -        500
+mixture stb_ds.h 700 -DFUZZ_STB_DS
+END
+}
+
+# Whether what a harness needs is here.
+harness_needs() { # NEED
+    case $1 in
+    -) ;;
+    stb_ds.h) [ -n "$STB_FLAGS" ] ;;
+    esac
+}
+
+# Prints the lines of those that can be compiled here. The others get a line on
+# standard error.
+harnesses_here() {
+    harnesses | while read -r name need rest; do
+        if harness_needs "$need"; then
+            echo "$name $need $rest"
+        else
+            echo "skip fuzz: $name: $need is not here" >&2
+        fi
+    done
+}
+
+# How everything that is fuzzed is compiled.
+fuzz_flags='-std=c99 -g1 -fsanitize=address,undefined
+    -fno-sanitize-recover=all'
+
+# Whether a compiler has libFuzzer.
+has_fuzzer() { # FOLDER COMMAND...
+    mkdir -p "$1"
+    cat >"$1/empty.c" <<'END'
+#include <stddef.h>
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
+{
+    return bytes == NULL && size > 0;
+}
+END
+    folder=$1
+    shift
+    command -v "$1" >/dev/null &&
+        "$@" $fuzz_flags -fsanitize=fuzzer -o "$folder/empty" \
+            "$folder/empty.c" >/dev/null 2>&1
+}
+
+# Makes a harness, with an object of tests/core.c.
+compile_harness() { # TARGET NAME CORE "FLAGS OF ITS LINE" COMMAND...
+    target=$1 source=tests/fuzz/$2.c core=$3 flags=$4
+    shift 4
+    "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS $flags \
+        -o "$target" "$source" "$core" -lm
+}

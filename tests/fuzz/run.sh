@@ -1,0 +1,102 @@
+#!/bin/sh
+# run.sh SECONDS - what `make fuzz` runs: each harness of harnesses.sh for so
+# long, under libFuzzer and, where it is here, under AFL++. ONLY=pattern runs
+# those whose name it matches. It prints a row of a table for each:
+#     harness, fuzzer, commit, date, seconds, executions, finds, and which share
+#     of the inputs came how far
+# build/fuzz/NAME has the two programs; what was new, in corpus; and in finds
+# each input that broke something, as a program says that is given it.
+
+export LC_ALL=C
+. tests/fuzz/harnesses.sh
+
+seconds=${1:-60}
+found=0
+
+# One that executes nothing has found something, too: in itself.
+row() { # NAME FUZZER EXECUTIONS FINDS SHARES
+    echo "| $1 | $2 | $commit | $(date -u +%F) | $seconds | $3 | $4 | $5 |"
+    [ "$4" = 0 ] && [ -n "$3" ] || found=1
+}
+
+failed() { # NAME
+    echo "FAIL fuzz: $1 cannot be compiled"
+    found=1
+}
+
+finds() { # NAME
+    ls "build/fuzz/$1/finds" | wc -l | tr -d ' '
+}
+
+# It ends at the first find.
+libfuzzer() { # NAME LENGTH
+    folder=build/fuzz/$1
+    before=$(finds "$1")
+    FUZZ_SHARES=1 "$folder/libfuzzer" -max_total_time="$seconds" \
+        -max_len="$2" -len_control=0 -timeout=10 -print_final_stats=1 \
+        -artifact_prefix="$folder/finds/" \
+        "$folder/corpus" "tests/fuzz/corpus/$1" >"$folder/libfuzzer.log" 2>&1
+    row "$1" libFuzzer "$(sed -n 's/^stat::number_of_executed_units: *//p' \
+        "$folder/libfuzzer.log")" $(($(finds "$1") - before)) \
+        "$(sed -n 's/^shares of [0-9]* inputs: //p' "$folder/libfuzzer.log")"
+}
+
+# What it keeps goes where libFuzzer finds it the next time.
+afl() { # NAME
+    folder=build/fuzz/$1
+    before=$(finds "$1")
+    rm -rf "$folder/afl"
+    AFL_NO_UI=1 AFL_NO_AFFINITY=1 AFL_SKIP_CPUFREQ=1 \
+        AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 \
+        afl-fuzz -V "$seconds" -t 10000 -i "tests/fuzz/corpus/$1" \
+        -o "$folder/afl" -- "$folder/aflplusplus" >"$folder/afl.log" 2>&1
+    for file in "$folder"/afl/default/queue/id*; do
+        [ ! -f "$file" ] || cp "$file" "$folder/corpus/$(basename "$file" |
+            sed 's/[^A-Za-z0-9]/-/g')"
+    done
+    for file in "$folder"/afl/default/crashes/id* \
+        "$folder"/afl/default/hangs/id*; do
+        [ ! -f "$file" ] || cp "$file" "$folder/finds/afl-$(basename "$file" |
+            sed 's/[^A-Za-z0-9]/-/g')"
+    done
+    row "$1" AFL++ "$(sed -n 's/^execs_done *: *//p' \
+        "$folder/afl/default/fuzzer_stats")" $(($(finds "$1") - before)) -
+}
+
+run() { # NAME LENGTH FLAGS
+    folder=build/fuzz/$1
+    mkdir -p "$folder/corpus" "$folder/finds"
+    compile_harness "$folder/libfuzzer" "$1" build/fuzz/core.o "$3" \
+        clang $fuzz_flags -O1 -fsanitize=fuzzer -DFUZZER &&
+        libfuzzer "$1" "$2" || failed "$1"
+    [ -z "$afl" ] || {
+        compile_harness "$folder/aflplusplus" "$1" build/fuzz/core-afl.o "$3" \
+            afl-clang-fast $fuzz_flags -O1 -fsanitize=fuzzer -DFUZZER \
+            >"$folder/afl.log" 2>&1 && afl "$1" || failed "$1"
+    }
+}
+
+has_fuzzer build/fuzz clang || {
+    echo "skip fuzz: clang's fuzzer is not here"
+    exit 0
+}
+core="$fuzz_flags -O1 $STB_FLAGS ${STB_FLAGS:+-DSTATESAMPLER_STB_DS} -I."
+clang $core -fsanitize=fuzzer-no-link -c -o build/fuzz/core.o tests/core.c ||
+    exit 1
+afl=
+if command -v afl-fuzz >/dev/null; then
+    afl-clang-fast $core -c -o build/fuzz/core-afl.o tests/core.c \
+        >build/fuzz/afl.log 2>&1 && afl=1
+else
+    echo 'skip fuzz: under AFL++: afl-fuzz is not here'
+fi
+commit=$(git describe --always --dirty --exclude '*' 2>/dev/null || echo -)
+echo '| harness | fuzzer | commit | date | seconds | executions | finds |' \
+    'shares |'
+echo '|---|---|---|---|--:|--:|--:|---|'
+harnesses_here >build/fuzz/list
+while read -r name need length flags; do
+    echo "$name" | grep -Eq "${ONLY:-.}" || continue
+    run "$name" "$length" "$flags" </dev/null
+done <build/fuzz/list
+[ $found = 0 ]

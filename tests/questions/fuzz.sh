@@ -1,0 +1,60 @@
+# fuzz.sh - the fuzzers' harnesses on their corpora; `make fuzz` looks for more.
+
+. tests/fuzz/harnesses.sh
+
+# What the replay of a harness printed; so much that an empty corpus shows.
+replayed() { # NAME
+    at_least 10 "$(sed -n 's/^\([0-9]*\) inputs$/\1/p' said)" "inputs of $1"
+    inputs=$((inputs + $(sed -n 's/^\([0-9]*\) inputs$/\1/p' said)))
+}
+
+# By this computer's compiler, with a main of our own.
+fuzz_replay() {
+    inputs=0 harnesses=0
+    made build/test/cc/core.o
+    harnesses_here >list 2>/dev/null
+    while read -r name need length flags; do
+        compile_harness ./replay $name "$root/build/test/cc/core.o" "$flags" \
+            $CC -std=c99 -O0
+        quietly ./replay tests/fuzz/corpus/$name/*
+        replayed $name
+        harnesses=$((harnesses + 1))
+    done <list
+    echo "note: $harnesses harnesses, $inputs inputs"
+}
+
+# By libFuzzer with sanitizers, and as many inputs more of its own making, from
+# a fixed seed. Neither is the harness optimised nor the core, which others ask,
+# too, instrumented: that would take longer to compile than it runs. How far
+# inputs come is what a fuzzer is worth.
+fuzz_short() { # INPUTS
+    made build/test/clang-sanitize/core.o
+    harnesses_here >list 2>/dev/null
+    mkdir new # what is new goes into the first folder
+    inputs=0
+    while read -r name need length flags; do
+        compile_harness ./fuzzer $name \
+            "$root/build/test/clang-sanitize/core.o" "$flags" \
+            clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
+            -fsanitize=fuzzer -DFUZZER
+        FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -len_control=0 \
+            -max_len=$length -timeout=60 new tests/fuzz/corpus/$name \
+            </dev/null
+        rm -f new/*
+        at_least 30 "$(sed -n 's/^shares of.* taken \([0-9]*\).*/\1/p' said)" \
+            "% of the inputs of $name taken"
+        inputs=$((inputs + $(sed -n 's/^shares of \([0-9]*\).*/\1/p' said)))
+    done <list
+    echo "note: $inputs inputs"
+}
+
+questions() {
+    harnesses_here 2>&1 >/dev/null | sed 's/^skip fuzz/skip the fuzzers/' \
+        >>"$run/skipped"
+    ask "the fuzzers' corpora, replayed" fuzz_replay
+    if has_fuzzer $run/fuzzer clang; then
+        ask 'the fuzzers run, and get in (short)' fuzz_short 2000
+    else
+        skip 'the fuzzers (short)' "clang's fuzzer"
+    fi
+}
