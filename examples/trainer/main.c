@@ -8,7 +8,7 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, setenv */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -335,10 +335,7 @@ int main(int argc, char **argv)
 {
     static run r;
 
-    /* Shared memory and TCP. Otherwise MPI looks for networks and complains of
-       each whose library is not here. */
-    setenv("OMPI_MCA_pml", "ob1", 0);
-    MPI_Init(&argc, &argv);
+    agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.world);
     configure(&r, argc, argv);
