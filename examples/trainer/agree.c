@@ -1,4 +1,6 @@
 /* agree.c - see agree.h. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+
 #include "agree.h"
 
 #include <mpi.h>
@@ -8,6 +10,14 @@
 #include <string.h>
 
 static char words[1200];
+
+/* Shared memory and TCP. Otherwise MPI looks for networks and complains of each
+   whose library is not here. */
+void agree_begin(int *argc, char ***argv)
+{
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    MPI_Init(argc, argv);
+}
 
 const char *complain(const char *format, ...)
 {

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* MPI_Init. */
+void agree_begin(int *argc, char ***argv);
+
 /* Puts a complaint into words, in one place: the next one takes it. The one
    before may be among the arguments. */
 const char *complain(const char *format, ...);

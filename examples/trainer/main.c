@@ -8,24 +8,20 @@
    the others are called by all processes at the same place, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, fcntl, nanosleep, setenv */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
 #include "agree.h"
 #include "checkpoint.h"
+#include "log.h"
 #include "memory.h"
 #include "run.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <libgen.h> /* dirname */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* What --keys and the like print must arrive. Returns the exit status. */
 static int end_print(void)
@@ -119,90 +115,7 @@ static void configure(run *r, int argc, char **argv)
     }
 }
 
-/* ---- The log ---- */
-
-/* Makes a folder and those that it is in, where they are not there. Returns 0
-   if it is there, or the first error of those that kept it from being so. */
-static int make_folders(const char *path)
-{
-    char part[CONFIG_STRING] = "", above[CONFIG_STRING];
-    int error = 0;
-    size_t i;
-
-    for (i = 0; path[i]; i++) {
-        part[i] = path[i];
-        if (path[i + 1] != '/' && path[i + 1])
-            continue;
-        if (mkdir(part, 0777) == 0) {
-            /* Lest a power cut take it, with all checkpoints, away again. */
-            memcpy(above, part, sizeof above);
-            checkpoint_flush(dirname(above));
-            error = 0;
-        } else if (errno == EEXIST) {
-            error = 0;
-        } else if (error == 0) {
-            error = errno;
-        }
-    }
-    return error;
-}
-
-/* The first line of every log, so that it is known. */
-static const char log_begin[] = "a log of the trainer";
-
-/* Locks a file as long as this process lives. Where launch.sh has started
-   again, processes of a mpirun that was killed may have it for seconds yet. */
-static int lock(int file)
-{
-    const struct timespec moment = {0, 100000000};
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int tries = getenv("TRAINER_AGAIN") ? 300 : 1;
-
-    while (fcntl(file, F_SETLK, &whole) != 0) { /* ends: a try less */
-        if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
-            return 0;
-        nanosleep(&moment, NULL);
-    }
-    return 1;
-}
-
-/* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt, which is opened. Whoever else has a log.txt there keeps it. */
-static const char *open_log(run *r)
-{
-    char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
-    int file, error;
-
-    if (r->rank != 0)
-        return "";
-    error = make_folders(r->config.checkpoint.dir);
-    if (error != 0)
-        return complain("cannot make the folder %s: %s",
-                        r->config.checkpoint.dir, strerror(error));
-    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
-    r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
-    if (!r->log)
-        return complain("cannot write %s: %s", path,
-                        file >= 0 && (errno == EAGAIN || errno == EACCES)
-                            ? "another run is at work there"
-                            : strerror(errno));
-    if (fgets(begin, sizeof begin, r->log) && strcmp(begin, log_begin) != 0)
-        return complain("%s is not the trainer's: choose another "
-                        "CHECKPOINT.DIR", path);
-    return "";
-}
-
-/* Cuts the log back to what it was at the checkpoint, if there is one. */
-static const char *cut_log(run *r)
-{
-    if (r->rank != 0)
-        return "";
-    if (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
-        ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0)
-        return "cannot cut back the log";
-    return "";
-}
+/* ---- The terminal ---- */
 
 static double seconds(void)
 {
@@ -283,7 +196,7 @@ static void tell(run *r, int shown, const char *format, ...)
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    run_log(r, line);
+    log_line(r, line);
     if (shown && r->rank == 0) {
         end_line();
         puts(line);
@@ -371,13 +284,11 @@ static void resume(run *r)
     char name[64] = "";
     uint64_t again;
 
-    agree(open_log(r), 1);
+    agree(log_open(r), 1);
     agree(checkpoint_load(r, name), 1);
-    agree(cut_log(r), 1);
-    if (!name[0]) {
-        run_log(r, log_begin);
+    agree(log_cut(r), 1);
+    if (!name[0])
         return;
-    }
     if (r->rank == 0)
         fprintf(stderr, "trainer: goes on from %s\n", name);
     if (feed_step(&r->feed) == 0 ||
@@ -424,10 +335,7 @@ int main(int argc, char **argv)
 {
     static run r;
 
-    /* Shared memory and TCP. Otherwise MPI looks for networks and complains of
-       each whose library is not here. */
-    setenv("OMPI_MCA_pml", "ob1", 0);
-    MPI_Init(&argc, &argv);
+    agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.world);
     configure(&r, argc, argv);

@@ -205,16 +205,3 @@ uint64_t run_digest(run *r)
                   MPI_COMM_WORLD);
     return text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
 }
-
-void run_log(run *r, const char *line)
-{
-    const size_t size = strlen(line);
-
-    r->log_hash = text_hash(r->log_hash, line, size);
-    r->log_hash = text_hash(r->log_hash, "\n", 1);
-    r->log_bytes += size + 1;
-    if (r->log) {
-        fprintf(r->log, "%s\n", line);
-        fflush(r->log);
-    }
-}

@@ -45,7 +45,4 @@ double run_held_out(run *r);
 /* A hash of weights, optimizer state and log. To be called by all. */
 uint64_t run_digest(run *r);
 
-/* A line for the log and its hash; process 0 writes it. */
-void run_log(run *r, const char *line);
-
 #endif

@@ -220,9 +220,6 @@ unread() {
     "$folder/rehash" <$newest/manifest >"$folder/manifest"
     cp "$folder/manifest" $newest
     refused "$newest: it has another format: 9, here "
-    "$folder/rehash" n <$newest/manifest >"$folder/manifest"
-    cp "$folder/manifest" $newest
-    refused "$newest: it has no format, as another release's"
 }
 
 # What must be as it was is refused by its name; all else may differ, and the

@@ -97,11 +97,11 @@ fault 'a gradient is wrong: GELU' kernels.c test_gradients \
     's/1 + 3 \* GELU_CUBIC/1 + 2 * GELU_CUBIC/'
 fault 'a bucket is left out' reduce.c ways \
     's/while (r->stage < 2 \&\& r->begun < arrlenu(r->buckets))/while (r->begun + 1 < arrlenu(r->buckets))/'
-fault 'the log is not cut back' main.c elsewhere \
+fault 'the log is not cut back' log.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
-fault 'the folder is not locked' main.c locked \
+fault 'the folder is not locked' log.c locked \
     's/fcntl(file, F_SETLK, &whole) != 0/0/'
-fault 'another start does not wait for the lock' main.c locked \
+fault 'another start does not wait for the lock' log.c locked \
     's/? 300 : 1/? 1 : 1/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
@@ -119,7 +119,7 @@ fault 'a part that may not be read is damaged' checkpoint.c unread \
     's/\*other = \*wrong != 0;$/*other = 0;/'
 fault 'another release is not noticed' manifest.c unread \
     's/format 2/a 2/'
-fault 'a log of somebody else is emptied' main.c locked \
+fault 'a log of somebody else is emptied' log.c locked \
     's/strcmp(begin, log_begin) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
     's/return sums\[1\] ?/return sums[1] < 0 ?/'

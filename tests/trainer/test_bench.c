@@ -6,6 +6,7 @@
    by mpirun on two processes. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 
+#include "agree.h"
 #include "config.h"
 #include "memory.h"
 #include "run.h"
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
     model m;
     size_t i;
 
-    MPI_Init(&argc, &argv);
+    agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     kernels_begin();
     for (i = 0; i < sizeof bytes; i++)

@@ -2,6 +2,7 @@
    sums of integers, the optimizers, the loss scale; and a whole training
    against a sequential one that is written out here. One process, with MPI for
    itself. The argument is the configuration of the small model. */
+#include "agree.h"
 #include "config.h"
 #include "memory.h"
 #include "run.h"
@@ -322,7 +323,7 @@ static void sequential(const char *yaml)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    agree_begin(&argc, &argv);
     sums();
     owners();
     sgd(0, -1);

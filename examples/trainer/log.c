@@ -1,0 +1,109 @@
+/* log.c - see log.h. */
+#define _POSIX_C_SOURCE 200809L /* fcntl, nanosleep */
+
+#include "log.h"
+#include "agree.h"
+#include "checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h> /* dirname */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Makes a folder and those that it is in, where they are not there. Returns 0
+   if it is there, or the first error of those that kept it from being so. */
+static int make_folders(const char *path)
+{
+    char part[CONFIG_STRING] = "", above[CONFIG_STRING];
+    int error = 0;
+    size_t i;
+
+    for (i = 0; path[i]; i++) {
+        part[i] = path[i];
+        if (path[i + 1] != '/' && path[i + 1])
+            continue;
+        if (mkdir(part, 0777) == 0) {
+            /* Lest a power cut take it, with all checkpoints, away again. */
+            memcpy(above, part, sizeof above);
+            checkpoint_flush(dirname(above));
+            error = 0;
+        } else if (errno == EEXIST) {
+            error = 0;
+        } else if (error == 0) {
+            error = errno;
+        }
+    }
+    return error;
+}
+
+/* The first line of every log, so that it is known. */
+static const char log_begin[] = "a log of the trainer";
+
+/* Locks a file as long as this process lives. Where launch.sh has started
+   again, processes of a mpirun that was killed may have it for seconds yet. */
+static int lock(int file)
+{
+    const struct timespec moment = {0, 100000000};
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int tries = getenv("TRAINER_AGAIN") ? 300 : 1;
+
+    while (fcntl(file, F_SETLK, &whole) != 0) { /* ends: a try less */
+        if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
+            return 0;
+        nanosleep(&moment, NULL);
+    }
+    return 1;
+}
+
+const char *log_open(run *r)
+{
+    char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
+    int file, error;
+
+    if (r->rank != 0)
+        return "";
+    error = make_folders(r->config.checkpoint.dir);
+    if (error != 0)
+        return complain("cannot make the folder %s: %s",
+                        r->config.checkpoint.dir, strerror(error));
+    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
+    if (!r->log)
+        return complain("cannot write %s: %s", path,
+                        file >= 0 && (errno == EAGAIN || errno == EACCES)
+                            ? "another run is at work there"
+                            : strerror(errno));
+    if (fgets(begin, sizeof begin, r->log) && strcmp(begin, log_begin) != 0)
+        return complain("%s is not the trainer's: choose another "
+                        "CHECKPOINT.DIR", path);
+    return "";
+}
+
+const char *log_cut(run *r)
+{
+    if (r->rank == 0 &&
+        (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
+         ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0))
+        return "cannot cut back the log";
+    if (r->log_bytes == 0)
+        log_line(r, log_begin);
+    return "";
+}
+
+void log_line(run *r, const char *line)
+{
+    const size_t size = strlen(line);
+
+    r->log_hash = text_hash(r->log_hash, line, size);
+    r->log_hash = text_hash(r->log_hash, "\n", 1);
+    r->log_bytes += size + 1;
+    if (r->log) {
+        fprintf(r->log, "%s\n", line);
+        fflush(r->log);
+    }
+}
