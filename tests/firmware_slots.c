@@ -94,6 +94,13 @@ static void ask_worn(void)
         worn = BOARD_SLOTS;
         CHECK(save(newest + 1) && boot() == newest + 1);
     }
+    /* From the first save on: the other slot has it. */
+    for (worn = 0; worn < BOARD_SLOTS; worn++) {
+        memset(flash, 0xff, sizeof flash);
+        CHECK(boot() == 0);
+        CHECK(save(1) || save(1));
+        CHECK(boot() == 1);
+    }
 }
 
 /* Another firmware's, whose check word is elsewhere, and damage. */
@@ -115,8 +122,8 @@ int main(void)
 {
     worn = BOARD_SLOTS;
     ask_cuts();
-    ask_worn();
     ask_sentences();
+    ask_worn();
     printf("%d checks\n", checks);
     return bad != 0;
 }

@@ -115,9 +115,11 @@ int slots_save(void)
     move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
     slots_put32(slots_bytes + AT_CHECK, check_word());
     board_slot_write(slot, slots_bytes, SLOT_BYTES);
-    /* With this slot not written, the other one is the only good one. */
+    /* Now the other slot has the only good save, and the next one spares it;
+       if there is none yet, the next one goes there. */
     if (read_slot(slot) || slots_get32(slots_bytes + AT_NUMBER) != number) {
         say(slot, "cannot be written");
+        slots_in = slots_newest == 0 ? slot : slots_in;
         return 0;
     }
     slots_newest = number;
