@@ -17,6 +17,9 @@
    BigUint64Array, and all other 64-bit numbers as bigints too. Numbers that go
    in may always be either.
 
+   A bundler takes the two .wasm files along; those that do not (esbuild,
+   Rollup by itself) want them beside what they make.
+
    Whatever is wrong throws an error and changes nothing: a StatesamplerError
    with the header's code and sentence, or a TypeError or RangeError for what
    the header cannot see. */
@@ -225,18 +228,24 @@ function indicesOf(kind, count, into) {
     return count === into.length ? into : into.subarray(0, count);
 }
 
-/* A batch, or null at the end. serve is asked for the number of its indices
-   first, without moving: a batch that has no room changes nothing. */
-function batchOf(thing, n, into, serve) {
+const CHUNK = 8192; /* indices that always have room: 64 KiB */
+
+/* A batch, or null at the end. Where there may be no room for `most` indices,
+   serve is asked for their number first, without moving: a batch that has no
+   room changes nothing. */
+function batchOf(thing, n, most, into, serve) {
     const kind = kindOf(n, thing.bigint, into);
-    enter(thing);
-    const more = check(serve(0)), count = Number(words[0]);
-    if (into && into.length < count)
-        throw new RangeError(`an array of ${into.length} is too short for ` +
-                             `${count} indices`);
+    let count = most;
+    if (most > Math.min(CHUNK, into?.length ?? CHUNK)) {
+        enter(thing);
+        check(serve(0));
+        count = Number(words[0]);
+        if (into?.length < count)
+            throw new RangeError(`an array of ${into.length} is too short ` +
+                                 `for ${count} indices`);
+    }
     enter(thing, count);
-    serve(1);
-    return more ? indicesOf(kind, count, into) : null;
+    return check(serve(1)) ? indicesOf(kind, Number(words[0]), into) : null;
 }
 
 /* --- descriptions --------------------------------------------------------- */
@@ -288,8 +297,6 @@ function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
 }
 
 /* --- perm ----------------------------------------------------------------- */
-
-const CHUNK = 8192; /* indices that are computed at a time: 64 KiB */
 
 export class Perm {
     constructor(numSamples, options = {}) {
@@ -353,14 +360,14 @@ export class Sampler {
         known(desc, [...FIELDS, ...RANK, "bigint"]);
         const numbers = describe(desc, desc);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.bigint = Boolean(desc.bigint);
+        this.bigint = desc.bigint ?? false;
         this.#n = numbers[0];
         this.#batchSize = desc.batchSize || 1;
     }
 
     /* The next batch; null once at the end of an epoch. */
     next(into) {
-        return batchOf(this, this.#n, into, (fills) =>
+        return batchOf(this, this.#n, this.#batchSize, into, (fills) =>
             fills ? c.next(1) : c.at(0, c.step()));
     }
 
@@ -373,7 +380,8 @@ export class Sampler {
     /* The batch of any step of this epoch; null past its end. */
     at(step, into) {
         const number = big("step", step);
-        return batchOf(this, this.#n, into, (fills) => c.at(fills, number));
+        return batchOf(this, this.#n, this.#batchSize, into,
+                       (fills) => c.at(fills, number));
     }
 
     /* The batches that are left of this epoch. */
@@ -503,6 +511,7 @@ const weightOf = (weight) =>
 
 export class Mix {
     #n;
+    #most;
     #count;
 
     /* sources: descriptions, without rank and worldSize, and each with its
@@ -526,6 +535,8 @@ export class Mix {
         this.bigint = bigint;
         this.#count = list.length;
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
+        this.#most = list.reduce(
+            (most, numbers) => Math.max(most, numbers[9]), 1);
     }
 
     #source(source) {
@@ -536,7 +547,7 @@ export class Mix {
     }
 
     #turn(into, serve) {
-        const indices = batchOf(this, this.#n, into, serve);
+        const indices = batchOf(this, this.#n, this.#most, into, serve);
         return indices && { source: Number(words[1]), indices };
     }
 
@@ -681,21 +692,19 @@ export class Audit {
 
     get count() {
         enter(this);
-        return give({ bigint: false }, c.audit_count());
+        return give({}, c.audit_count());
     }
 
     /* 32 bytes, to go on with in a new Audit. */
     save() {
-        if (inside === this)
-            leave();
+        leave();
         return this[BYTES].slice();
     }
 
     load(state) {
         if (kindName(state) !== "Uint8Array" || state.length !== AUDIT)
             throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
-        if (inside === this)
-            leave();
+        leave();
         this[BYTES] = state.slice();
     }
 }

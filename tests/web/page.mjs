@@ -717,6 +717,14 @@ async function cannot() {
             (one) => one.checkVisibility()).length`), 0);
         await page.close();
     }
+    /* What works stays, where something else does not. */
+    const partly = await open(browser, url, { ...CALM, ready: "partly",
+        before: "window.Worker = class { constructor() { " +
+                "throw new Error('no workers'); } }" });
+    assert.match(await text(partly, "cannot"), /^Not all .*no workers/);
+    await partly.click("#kill");
+    await status_has(partly, "status", "Killed at step 20", 5);
+    await partly.close();
     const page = await open(browser, url, CALM);
     assert.equal(await text(page, "cannot"), "");
     return page;
