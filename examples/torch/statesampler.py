@@ -1705,8 +1705,6 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
 
     def _of_text(self, state_dict):
         state = bytes.fromhex(state_dict["state"])
-        if _owner(state) == "StatefulDistributedSampler":
-            return state
         state += struct.pack("<Q", _whole(
             "first_epoch", state_dict.get("first_epoch"), 0, 2**64))
         return state + _crc(state)
