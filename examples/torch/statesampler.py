@@ -43,8 +43,9 @@ the next loop always goes on. len() is the epoch's, whatever was loaded;
 
 torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
 YOLO call a sampler in ways of their own: examples/README.md has a line or a
-recipe for each. Anything else that takes batches from the DataLoader ahead of the loop
-must be told of as read_ahead=, or a state is as many batches too late.
+recipe for each. Anything else that takes batches from the DataLoader ahead of
+the loop must be told of as read_ahead=, or a state is as many batches too
+late.
 
 - The DataLoader must hand out batches in order, which is torch's default.
 - What holds indices back to sort them counts as the loop: a run that loads a
@@ -1705,8 +1706,6 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
 
     def _of_text(self, state_dict):
         state = bytes.fromhex(state_dict["state"])
-        if _owner(state) == "StatefulDistributedSampler":
-            return state
         state += struct.pack("<Q", _whole(
             "first_epoch", state_dict.get("first_epoch"), 0, 2**64))
         return state + _crc(state)

@@ -242,8 +242,10 @@ FAULTS = [
      'here, kept = (batch, self.taken()), self.batches()',
      'here, kept = (batch, self.taken()), self.batches() + 2'),
     ("loops", "statesampler.py",
-     '                self._loop = self._at = None\n                self._turn_over()',
-     '                self._turn_over()\n                self._loop = self._at = None'),
+     '                self._loop = self._at = None\n                '
+     'self._turn_over()',
+     '                self._turn_over()\n                '
+     'self._loop = self._at = None'),
     ("loops", "statesampler.py",
      'in self.marks if batch >= batches',
      'in self.marks if batch > batches'),
