@@ -858,6 +858,15 @@ async function look() {
         await check();
         await page.click("#resume");
         await check();
+        /* The longest that is said of a field, and of a mix. */
+        for (const id of ["numSamplesText", "seed", "tableSizeText"])
+            await enter_text(page, id, "1" + "0".repeat(25));
+        await page.evaluate(`(() => {
+            const stop = document.getElementById("stop");
+            stop.value = "never";
+            stop.dispatchEvent(new Event("change"));
+        })()`);
+        await check();
         assert.deepEqual(page.errors, []);
         await page.close();
     }
