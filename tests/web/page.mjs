@@ -477,8 +477,10 @@ const storage_full = () => served(async (at) => {
     return page;
 });
 
-/* What a put of the worker does before it puts a value at a key. */
-const put_does = (stub, before = "", first = "") => ({ ...CALM, before: `${before}
+/* What a put of the worker does before it puts a value at a key; and a script
+   before the page, and what the worker does first. */
+const put_does = (stub, before = "", first = "") => ({ ...CALM, before: `
+    ${before}
     const stub = ${JSON.stringify(`
         const put = IDBObjectStore.prototype.put;
         IDBObjectStore.prototype.put = function (value, key) {
@@ -851,7 +853,8 @@ async function look() {
             return (Math.min(bottom, innerHeight) - Math.max(top, 0)) /
                    (bottom - top);
         })()`);
-        assert.ok(shown > (options.beside ?? 0.9), `${shown} of the picture is beside the seed`);
+        assert.ok(shown > (options.beside ?? 0.9),
+                  `${shown} of the picture is beside the seed`);
         await page.click("#kill");
         await check();
         await page.click("#load");
