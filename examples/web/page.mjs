@@ -127,7 +127,7 @@ function number(id, low, high, above = "") {
     const good = value >= low && value <= high;
     const range = `A whole number from ${count(low)} to ` +
                   `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
-    say(id + "Hint", good ? range : "Not taken, nothing has changed. " +
+    say(id + "Hint", good ? range : "Not taken. " +
         (value > high && above || range), !good);
     return good ? value : null;
 }

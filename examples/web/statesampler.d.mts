@@ -171,8 +171,8 @@ export interface Turn<A> {
     indices: A;
 }
 
-/** Datasets that take turns. An array to write to is as a sampler's: the largest
-    batchSize always is enough. */
+/** Datasets that take turns. An array to write to is as a sampler's: the
+    largest batchSize always is enough. */
 export interface Mix<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
     readonly bigint: boolean;

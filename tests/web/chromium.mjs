@@ -169,7 +169,7 @@ export async function open(browser, url, {
     }
 
     await load();
-    return { send, evaluate, until, frames, click, drop, drop_text, press, type, shoot,
-             load, errors,
+    return { send, evaluate, until, frames, click, drop, drop_text, press, type,
+             shoot, load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

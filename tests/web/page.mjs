@@ -481,8 +481,10 @@ const storage_full = () => served(async (at) => {
     return page;
 });
 
-/* What a put of the worker does before it puts a value at a key. */
-const put_does = (stub, before = "", first = "") => ({ ...CALM, before: `${before}
+/* What a put of the worker does before it puts a value at a key; and a script
+   before the page, and what the worker does first. */
+const put_does = (stub, before = "", first = "") => ({ ...CALM, before: `
+    ${before}
     const stub = ${JSON.stringify(`
         const put = IDBObjectStore.prototype.put;
         IDBObjectStore.prototype.put = function (value, key) {
@@ -855,12 +857,22 @@ async function look() {
             return (Math.min(bottom, innerHeight) - Math.max(top, 0)) /
                    (bottom - top);
         })()`);
-        assert.ok(shown > (options.beside ?? 0.9), `${shown} of the picture is beside the seed`);
+        assert.ok(shown > (options.beside ?? 0.9),
+                  `${shown} of the picture is beside the seed`);
         await page.click("#kill");
         await check();
         await page.click("#load");
         await check();
         await page.click("#resume");
+        await check();
+        /* The longest that is said of a field, and of a mix. */
+        for (const id of ["numSamplesText", "seed", "tableSizeText"])
+            await enter_text(page, id, "1" + "0".repeat(25));
+        await page.evaluate(`(() => {
+            const stop = document.getElementById("stop");
+            stop.value = "never";
+            stop.dispatchEvent(new Event("change"));
+        })()`);
         await check();
         assert.deepEqual(page.errors, []);
         await page.close();
