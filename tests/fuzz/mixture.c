@@ -191,8 +191,8 @@ static void fuzz(void)
         statesampler_mixture m;
         any_datasets(all);
         if (build(&m, all, stop)) {
-            fuzz_came_to("right check word");
             size = forged_state(state, &m);
+            fuzz_came_with(state, size);
             check_state(all, state, size, stop);
         }
         statesampler_mixture_free(&m);
@@ -201,6 +201,7 @@ static void fuzz(void)
         any_datasets(all);
         if (how == 1 && size >= 8 && size % 8 == 0)
             forge_seal(state, size);
+        fuzz_came_with(state, size);
         check_state(all, state, size, stop);
         free(state);
     }

@@ -23,6 +23,11 @@ fuzz_replay() {
     echo "note: $harnesses harnesses, $inputs inputs"
 }
 
+# Of the inputs, in percent.
+share() { # WHAT
+    sed -n "s/^shares of.* $1 \([0-9]*\)\..*/\1/p" said
+}
+
 # By libFuzzer with sanitizers, and as many inputs more of its own making, from
 # a fixed seed. Neither is the harness optimised nor the core, which others ask,
 # too, instrumented: that would take longer to compile than it runs. How far
@@ -41,8 +46,9 @@ fuzz_short() { # INPUTS
             -max_len=$length -timeout=60 new tests/fuzz/corpus/$name \
             </dev/null
         rm -f new/*
-        at_least 30 "$(sed -n 's/^shares of.* taken \([0-9]*\).*/\1/p' said)" \
-            "% of the inputs of $name taken"
+        at_least 30 "$(share taken)" "% of the inputs of $name taken"
+        ! grep -q 'right check word' said ||
+            at_least 75 "$(share 'right check word')" "% of $name are states"
         inputs=$((inputs + $(sed -n 's/^shares of \([0-9]*\).*/\1/p' said)))
     done <list
     echo "note: $inputs inputs"
