@@ -1,9 +1,6 @@
 /* perm.h - what the functions of the permutation promise. */
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "statesampler.h"
+#include "base.h"
 
 /* Fits(r, b): b is a power of two up to 2^30, and r a multiple of 2b. The
    axioms are proved of bits by bits.smt2. */
@@ -26,22 +23,12 @@
         ((b & 4294967294) == 0 <==> b == 1);
     }
     logic integer Reach(integer b) = b == 0 ? 1 : 2 * b;
+    axiomatic Odd {
+      axiom odd: \forall integer x; 0 <= x ==> (x & 1) == x % 2;
+    }
     lemma square: \forall integer x; 0 <= x < 4294967296 ==>
         0 <= x * x < 18446744073709551616;
 */
-/*@ requires b != 0;
-    assigns \nothing;
-    ensures \result * b >= a;
-    ensures a > 0 ==> (\result - 1) * b < a;
-    ensures a == 0 ==> \result == 0;
-*/
-static inline uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b);
-
-/*@ assigns \nothing;
-    ensures \result == (a < b ? a : b);
-*/
-static inline uint64_t statesampler_priv_min(uint64_t a, uint64_t b);
-
 /*@ requires n <= 1 << 62;
     assigns \nothing;
     ensures \result * \result >= n;
@@ -60,17 +47,6 @@ static inline uint32_t statesampler_priv_sqrt_ceil(uint64_t n);
       p->rounds == (p->n < 8192 ? 24 : p->n < 16777216 ? 12 : 8);
     predicate Clear(statesampler_perm *p) = p->n == 18446744073709551615;
 */
-
-/*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_scramble(uint64_t x);
-
-/*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_derive(uint64_t key, uint64_t value);
-
-/*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_epoch_key(uint64_t seed,
-                                                   uint64_t epoch,
-                                                   uint64_t stream);
 
 /*@ requires \valid(perm) && n <= 1 << 62;
     assigns perm->n, perm->left, perm->right, perm->wide, perm->rounds;
