@@ -1,0 +1,3 @@
+#include "sampler.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
