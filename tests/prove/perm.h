@@ -24,7 +24,8 @@
     }
     logic integer Reach(integer b) = b == 0 ? 1 : 2 * b;
     axiomatic Odd {
-      axiom odd: \forall integer x; 0 <= x ==> (x & 1) == x % 2;
+      axiom odd: \forall integer x; 0 <= x < 4294967296 ==>
+        (x & 1) == x % 2;
     }
     lemma square: \forall integer x; 0 <= x < 4294967296 ==>
         0 <= x * x < 18446744073709551616;

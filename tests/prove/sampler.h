@@ -136,6 +136,7 @@ static inline uint64_t statesampler_priv_run_end(
 /*@ requires \valid(leg) && \valid_read(s);
     requires leg->blocks != 0 && s->run.world_size != 0 &&
       s->global_batch != 0;
+    requires leg == &s->run.leg || \separated(leg, s);
     assigns leg->end;
 */
 static inline void statesampler_priv_leg_close(statesampler_priv_leg *leg,
