@@ -76,8 +76,6 @@ static inline int statesampler_priv_order_knows(
     requires blocks != 0 && block < blocks && Run(run) && Order(order);
     assigns *order;
     ensures Order(order);
-    ensures order->blocks == blocks && order->block == block &&
-      order->epoch == epoch;
 */
 static void statesampler_priv_order_set(
     statesampler_priv_order *order, const statesampler_priv_run *run,
@@ -107,7 +105,7 @@ static inline const statesampler_priv_order *statesampler_priv_order_for(
     uint32_t block);
 
 /*@ requires \valid(to) && \valid_read(from) && \separated(to, from);
-    assigns *to;
+    assigns to->epoch, to->position, to->step;
     ensures to->epoch == from->epoch && to->position == from->position &&
       to->step == from->step;
 */
@@ -145,7 +143,8 @@ static inline void statesampler_priv_leg_close(statesampler_priv_leg *leg,
 /*@ requires \valid(leg) && \valid_read(s);
     requires s->run.world_size != 0 && s->global_batch != 0;
     requires leg == &s->run.leg || \separated(leg, s);
-    assigns *leg;
+    assigns leg->base.epoch, leg->base.position, leg->base.step, leg->end,
+      leg->blocks;
     ensures leg->blocks != 0;
 */
 static inline void statesampler_priv_leg_begin(statesampler_priv_leg *leg,
@@ -162,7 +161,7 @@ static inline uint64_t statesampler_priv_leg_steps(
     requires spot == &s->run.now || \separated(spot, s);
     requires \separated(spot, leg);
     requires Run(&s->run);
-    assigns *spot;
+    assigns spot->epoch, spot->position, spot->step;
 */
 static inline void statesampler_priv_leg_spot(
     statesampler_priv_spot *spot, const statesampler_priv_leg *leg,
@@ -290,19 +289,25 @@ static inline void statesampler_priv_run_describe(
 /*@ requires \valid(s);
     requires Run(&s->run) && s->global_batch != 0 &&
       s->rank < s->run.world_size && Order(&s->ready);
-    assigns s->run.leg, s->run.now, s->ready;
+    assigns s->run.leg.base.epoch, s->run.leg.base.position,
+      s->run.leg.base.step, s->run.leg.end, s->run.leg.blocks,
+      s->run.now.epoch, s->run.now.position, s->run.now.step, s->ready;
     ensures Good(s);
 */
 void statesampler_begin(statesampler *s, uint64_t epoch);
 
 /*@ requires \valid(s) && Good(s);
-    assigns s->run.leg, s->run.now, s->ready;
+    assigns s->run.leg.base.epoch, s->run.leg.base.position,
+      s->run.leg.base.step, s->run.leg.end, s->run.leg.blocks,
+      s->run.now.epoch, s->run.now.position, s->run.now.step, s->ready;
     ensures Good(s);
 */
 void statesampler_set_epoch(statesampler *s, uint64_t epoch);
 
 /*@ requires \valid(s) && Good(s);
-    assigns s->run.leg, s->run.now, s->ready;
+    assigns s->run.leg.base.epoch, s->run.leg.base.position,
+      s->run.leg.base.step, s->run.leg.end, s->run.leg.blocks,
+      s->run.now.epoch, s->run.now.position, s->run.now.step, s->ready;
     ensures Good(s);
 */
 static inline void statesampler_priv_sampler_rebase(statesampler *s);
@@ -321,7 +326,9 @@ int statesampler_reshape(statesampler *s, uint32_t rank, uint32_t world_size,
 int statesampler_resize(statesampler *s, uint64_t num_samples);
 
 /*@ requires \valid(s) && Good(s) && out == \null;
-    assigns s->run.leg, s->run.now, s->ready;
+    assigns s->run.leg.base.epoch, s->run.leg.base.position,
+      s->run.leg.base.step, s->run.leg.end, s->run.leg.blocks,
+      s->run.now.epoch, s->run.now.position, s->run.now.step, s->ready;
     ensures Good(s);
 */
 static inline size_t statesampler_priv_sampler_serve(uint64_t *out,
@@ -329,7 +336,9 @@ static inline size_t statesampler_priv_sampler_serve(uint64_t *out,
 
 /*@ requires \valid(s) && Good(s) && out == \null;
     requires count == \null || (\valid(count) && \separated(count, s));
-    assigns s->run.leg, s->run.now, s->ready, *count;
+    assigns s->run.leg.base.epoch, s->run.leg.base.position,
+      s->run.leg.base.step, s->run.leg.end, s->run.leg.blocks,
+      s->run.now.epoch, s->run.now.position, s->run.now.step, s->ready, *count;
     ensures \result == 0 || \result == 1;
     ensures Good(s);
 */
@@ -337,7 +346,7 @@ int statesampler_next(statesampler *s, uint64_t *out, size_t *count);
 
 /*@ requires \valid(spot) && \valid_read(s) && Good(s);
     requires spot == &s->run.now || \separated(spot, s);
-    assigns *spot;
+    assigns spot->epoch, spot->position, spot->step;
     ensures -203 <= \result <= -201 || \result == 0;
     ensures \result != 0 ==> *spot == \old(*spot);
 */
@@ -363,7 +372,7 @@ int statesampler_at(const statesampler *s, uint64_t step, uint64_t *out,
                     size_t *count);
 
 /*@ requires \valid(s) && Good(s);
-    assigns s->run.now;
+    assigns s->run.now.epoch, s->run.now.position, s->run.now.step;
     ensures -203 <= \result <= -201 || \result == 0;
     ensures good: Good(s);
     ensures refused: \result != 0 ==> s->run.now == \old(s->run.now);
