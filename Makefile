@@ -23,6 +23,8 @@ help:
 	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
+	@echo 'make prove       what is proved for all inputs: three minutes (after'
+	@echo '                 make deps-prove: 219 MB to fetch, 922 MB on disk)'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'
 	@echo 'make quality     the statistics of the permutation, at length'
@@ -58,6 +60,10 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 	@if command -v python3 >/dev/null; then \
 	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
 	else echo 'skip mutants: python3 is not here'; fi
+
+# ONLY=pattern proves what it matches.
+prove: | $(filter deps-prove,$(MAKECMDGOALS))
+	@sh tests/prove/prove.sh
 
 complexity:
 	@sh tests/complexity.sh
@@ -247,7 +253,11 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-.PHONY: help demo examples test mutants mutants-all complexity sizes bench \
+# What make prove needs besides, large because of OCaml.
+deps-prove:
+	@sh tests/deps.sh z3 why3 frama-c-base python3
+
+.PHONY: help demo examples test prove deps-prove mutants mutants-all complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps

@@ -68,7 +68,7 @@ wp() { # WHAT FILE FUNCTION...
     shift 2
     start=$(date +%s)
     names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/_+/_priv_/g')
-    folder=$build/${file%.c}
+    folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
     mkdir -p $folder/broken
     python3 $here/header.py "$names" >$folder/statesampler.h &&
         goals $folder $file "$names" 30 >$folder/said 2>&1
@@ -163,4 +163,15 @@ wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
     +perm_narrow +perm_wide +sub_mod +add_mod
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
+wp 'orders and legs of a Good sampler' sampler.c +perm_set +order_clear \
+    +order_bounds +order_knows +order_set +order_is +order_for +spot_copy \
+    +run_pads +run_whole +run_end +leg_close +leg_begin +leg_steps +leg_spot \
+    +leg_ends +rank_below +rank_count
+wp 'init makes a sampler Good, or changes nothing' sampler.c +shape_check \
+    +batch_check +sampler_reshape +desc_check_window +desc_check_carry \
+    +desc_check init
+wp 'every move leaves a sampler Good' sampler.c begin set_epoch reshape \
+    resize next at seek sample_seed num_steps get_counts padding \
+    +sampler_prepare +sampler_rebase +sampler_serve +sampler_find \
+    +sampler_peek
 [ $failed = 0 ]
