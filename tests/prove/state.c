@@ -1,0 +1,3 @@
+#include "state.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
