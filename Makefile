@@ -257,7 +257,8 @@ deps:
 deps-prove:
 	@sh tests/deps.sh z3 why3 frama-c-base python3
 
-.PHONY: help demo examples test prove deps-prove mutants mutants-all complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long clean deps
+.PHONY: help demo examples test prove deps-prove mutants mutants-all \
+    complexity sizes bench bench-figures quality quality-rounds vectors gpu \
+    torch torch-figures firmware web web-test web-speed web-shots trainer \
+    trainer-demo trainer-figures trainer-mutants trainer-bench trainer-long \
+    clean deps

@@ -57,10 +57,6 @@ static inline uint32_t statesampler_priv_perm_wide(uint32_t half,
       half < value ? half - value + size : half - value;
     logic integer More(integer half, integer value, integer size) =
       half + value < size ? half + value : half + value - size;
-    lemma more_less: \forall integer half, value, size;
-      0 <= half < size && 0 <= value < size ==>
-      0 <= Less(half, value, size) < size &&
-      More(Less(half, value, size), value, size) == half;
 */
 
 /*@ requires half < size <= 1 << 31 && value < size;

@@ -3,7 +3,7 @@
 #include "base.h"
 
 /* Fits(r, b): b is a power of two up to 2^30, and r a multiple of 2b. The
-   axioms are proved of bits by bits.smt2. */
+   axioms are proved by bits.smt2, and `square` by lemmas.smt2. */
 /*@ axiomatic Bits {
       predicate Fits(integer r, integer b);
       predicate Half(integer b, integer h);
@@ -26,9 +26,9 @@
     axiomatic Odd {
       axiom odd: \forall integer x; 0 <= x < 4294967296 ==>
         (x & 1) == x % 2;
-    }
-    lemma square: \forall integer x; 0 <= x < 4294967296 ==>
+      axiom square: \forall integer x; 0 <= x < 4294967296 ==>
         0 <= x * x < 18446744073709551616;
+    }
 */
 /*@ requires n <= 1 << 62;
     assigns \nothing;

@@ -55,7 +55,7 @@ goals() { # FOLDER FILE FUNCTIONS SECONDS
 }
 
 # WHAT is proved by the contracts of FILE for functions, by their names after
-# statesampler_ or, with a +, after statesampler_priv_.
+# statesampler_ or, with a +, statesampler_priv_.
 wp() { # WHAT FILE FUNCTION...
     what=$1 file=$2
     echo "$what" | grep -qE "${ONLY:-.}" || return 0
@@ -156,22 +156,12 @@ smt() { # WHAT FILE
 ! command -v z3 >/dev/null || provers
 
 smt 'what WP is told of bits' bits.smt2
+smt 'a round undone, and squares' lemmas.smt2
 smt 'the hash of a narrow half, in two forms' narrow.smt2
 smt "audit_check's closed forms" audit.smt2
 smt "a node of the mix's tree" tree.smt2
 wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
-    +perm_narrow +perm_wide +sub_mod +add_mod
+    +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
-wp 'orders and legs of a Good sampler' sampler.c +perm_set +order_clear \
-    +order_bounds +order_knows +order_set +order_is +order_for +spot_copy \
-    +run_pads +run_whole +run_end +leg_close +leg_begin +leg_steps +leg_spot \
-    +leg_ends +rank_below +rank_count
-wp 'init makes a sampler Good, or changes nothing' sampler.c +shape_check \
-    +batch_check +sampler_reshape +desc_check_window +desc_check_carry \
-    +desc_check init
-wp 'every move leaves a sampler Good' sampler.c begin set_epoch reshape \
-    resize +sampler_prepare +sampler_rebase
-wp 'every step leaves a sampler Good' sampler.c next at seek sample_seed \
-    num_steps get_counts padding +sampler_serve +sampler_find +sampler_peek
 [ $failed = 0 ]

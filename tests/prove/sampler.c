@@ -1,3 +1,0 @@
-#include "sampler.h"
-#define STATESAMPLER_IMPLEMENTATION
-#include "statesampler.h"

@@ -1,3 +1,0 @@
-#include "state.h"
-#define STATESAMPLER_IMPLEMENTATION
-#include "statesampler.h"
