@@ -23,7 +23,7 @@ help:
 	@echo 'make mutants     break the header in 1,200 ways, the tests must'
 	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
-	@echo 'make prove       what is proved for all inputs: three minutes (after'
+	@echo 'make prove       what is proved for all inputs: some minutes (after'
 	@echo '                 make deps-prove: 219 MB to fetch, 922 MB on disk)'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'

@@ -1,6 +1,8 @@
 ; What is said of integers beside the contracts: a round's subtraction and the
 ; inverse's addition, Less and More of base.h, undo each other, and no square
 ; of 32 bits has more than 64.
+; header: return half < value ? half - value + size : half - value;
+; header: half + value < size ? half + value : half + value - size;
 ; fault: (< (+ x v) size) => (<= (+ x v) size)
 ; fault: 4294967296 => 4294967298
 (declare-const half Int) (declare-const v Int) (declare-const size Int)

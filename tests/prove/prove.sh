@@ -15,7 +15,7 @@ provers() {
     z3=$(command -v z3)
     cat >$build/z3 <<END
 #!/bin/sh
-answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false -T:15 2>&1)
+answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false -T:4 2>&1)
 case \$answer in *unsat*) echo "\$answer" ;; *) exec $z3 "\$@" ;; esac
 END
     chmod +x $build/z3
@@ -71,10 +71,10 @@ wp() { # WHAT FILE FUNCTION...
     folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
     mkdir -p $folder/broken
     python3 $here/header.py "$names" >$folder/statesampler.h &&
-        goals $folder $file "$names" 30 >$folder/said 2>&1
+        goals $folder $file "$names" 60 >$folder/said 2>&1
     # "Proved goals:   41 / 41"
-    if ! awk '/Proved goals:/ { seen = $4 > 0 && $4 == $6 } END { exit !seen }' \
-        $folder/said; then
+    if ! awk '/Proved goals:/ { all = $4 > 0 && $4 == $6 }
+        END { exit !all }' $folder/said; then
         grep -E 'rror|: (Failed|Unknown|Timeout)' $folder/said >$folder/why
         complain "$what" $folder/why
         return 0
