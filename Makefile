@@ -25,6 +25,8 @@ help:
 	@echo 'make fuzz        fuzz the header, SECONDS=60 for each harness: 10'
 	@echo '                 minutes (fuzz-agree: every compiler on drawn cases)'
 	@echo 'make examples    build/quickstart, build/indices and the others'
+	@echo 'make prove       what is proved for all inputs: some minutes (after'
+	@echo '                 make deps-prove: 219 MB to fetch, 922 MB on disk)'
 	@echo 'make complexity  the winding and the long functions of the header'
 	@echo 'make sizes       code and stack, with their limits'
 	@echo 'make quality     the statistics of the permutation, at length'
@@ -82,6 +84,10 @@ fuzz:
 fuzz-agree:
 	@ONLY='^the checksum of every part' CASES=$(or $(CASES),1000000) \
 	    SEED=$(or $(SEED),1) MAKEFLAGS= sh tests/run.sh
+
+# ONLY=pattern proves what it matches.
+prove: | $(filter deps-prove,$(MAKECMDGOALS))
+	@sh tests/prove/prove.sh
 
 complexity:
 	@sh tests/complexity.sh
@@ -299,8 +305,12 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
+# What make prove needs besides, large because of OCaml.
+deps-prove:
+	@sh tests/deps.sh z3 why3 frama-c-base python3
+
 .PHONY: help demo examples test mutants mutants-all fuzz fuzz-agree crash \
-    storm scale sanitize complexity sizes bench bench-figures quality \
-    quality-rounds vectors gpu torch torch-figures firmware web web-test \
-    web-speed web-shots trainer trainer-demo trainer-figures trainer-mutants \
-    trainer-bench trainer-long clean deps
+    storm scale sanitize prove deps-prove complexity sizes bench \
+    bench-figures quality quality-rounds vectors gpu torch torch-figures \
+    firmware web web-test web-speed web-shots trainer trainer-demo \
+    trainer-figures trainer-mutants trainer-bench trainer-long clean deps

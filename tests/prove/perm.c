@@ -1,0 +1,3 @@
+#include "perm.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"

@@ -1,0 +1,167 @@
+#!/bin/sh
+# prove.sh - what `make prove` asks: proofs for all inputs, one line each, and
+# that each fails where the header has a fault. ONLY=pattern asks some.
+#     proved WHAT by TOOL in N s (M faults shown)
+# tests/prove/README.md says what is proved, and how.
+
+here=tests/prove
+build=build/prove
+failed=0
+mkdir -p $build
+
+# Why3 finds z3 by this file. A goal about memory takes z3 a tenth of the time
+# without automatic configuration and guesses of models, a product needs them.
+provers() {
+    z3=$(command -v z3)
+    cat >$build/z3 <<END
+#!/bin/sh
+answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false -T:4 2>&1)
+case \$answer in *unsat*) echo "\$answer" ;; *) exec $z3 "\$@" ;; esac
+END
+    chmod +x $build/z3
+    cat >$build/why3.conf <<END
+[main]
+magic = 14
+memlimit = 1000
+running_provers_max = 2
+timelimit = 5
+
+[partial_prover]
+name = "Z3"
+path = "$PWD/$build/z3"
+version = "$(z3 --version | cut -d ' ' -f 3)"
+END
+    WHY3CONFIG=$PWD/$build/why3.conf
+    export WHY3CONFIG
+}
+
+complain() { # WHAT FILE
+    echo "FAILED $1"
+    sed 's/^/    /' "$2"
+    failed=1
+}
+
+proved() { # WHAT TOOL START FAULTS
+    echo "proved $1 by $2 in $(($(date +%s) - $3)) s ($4 faults shown)"
+}
+
+# Goals for functions, of a C file with contracts, on the header with notes.
+# Plain C, as on a small core: WP knows no vectors.
+goals() { # FOLDER FILE FUNCTIONS SECONDS
+    frama-c -no-autoload-plugins -load-module wp,rtegen -machdep gcc_x86_64 \
+        -cpp-command "gcc -E -C -U__STDC_HOSTED__ -D__STDC_HOSTED__=0 -I$1" \
+        -wp -wp-rte -wp-prover z3 -wp-timeout "$4" -wp-par "${JOBS:-2}" \
+        -wp-fct "$3" $here/"$2"
+}
+
+# WHAT is proved by the contracts of FILE for functions, by their names after
+# statesampler_ or, with a +, statesampler_priv_.
+wp() { # WHAT FILE FUNCTION...
+    what=$1 file=$2
+    echo "$what" | grep -qE "${ONLY:-.}" || return 0
+    for tool in frama-c why3 z3 python3; do
+        command -v $tool >/dev/null || {
+            echo "skip $what: $tool is not here"
+            return 0
+        }
+    done
+    shift 2
+    start=$(date +%s)
+    names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/_+/_priv_/g')
+    folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
+    mkdir -p $folder/broken
+    python3 $here/header.py "$names" >$folder/statesampler.h &&
+        goals $folder $file "$names" 60 >$folder/said 2>&1
+    # "Proved goals:   41 / 41"
+    if ! awk '/Proved goals:/ { all = $4 > 0 && $4 == $6 }
+        END { exit !all }' $folder/said; then
+        grep -E 'rror|: (Failed|Unknown|Timeout)' $folder/said >$folder/why
+        complain "$what" $folder/why
+        return 0
+    fi
+    # All faults at once, one in a function: a contract is proved from those of
+    # others, and not from their code.
+    broken=$(sed -n 's/^@ //p' $here/faults.txt | while read -r name; do
+        case ,$names, in *,$name,*) printf '%s,' "$name" ;; esac
+    done | sed 's/,$//')
+    [ -n "$broken" ] && {
+        python3 $here/header.py "$broken" $here/faults.txt \
+            >$folder/broken/statesampler.h &&
+            goals $folder/broken $file "$broken" 3 >$folder/broken/said 2>&1
+    }
+    count=0
+    : >$folder/why
+    for name in $(echo "$broken" | tr , ' '); do
+        grep -qE "Goal typed_${name}_.* : (Failed|Unknown|Timeout)" \
+            $folder/broken/said ||
+            echo "is proved with the fault in $name" >>$folder/why
+        count=$((count + 1))
+    done
+    [ $count != 0 ] || echo 'has no fault' >>$folder/why
+    if [ -s $folder/why ]; then
+        complain "$what" $folder/why
+    else
+        proved "$what" 'WP and z3' "$start" $count
+    fi
+}
+
+# Whether z3 refutes every negation in a file.
+refuted() { # FILE SECONDS
+    z3 -T:"$2" "$1" >$build/said 2>&1
+    grep -q '^unsat$' $build/said &&
+        ! grep -qE '^(sat|unknown|timeout)$|error' $build/said
+}
+
+# WHAT is proved by FILE. Its lines "; header:" stand in the header, so that
+# what is proved is what stands there; each of its lines "; fault:" makes it
+# fail.
+smt() { # WHAT FILE
+    what=$1 file=$here/$2
+    echo "$what" | grep -qE "${ONLY:-.}" || return 0
+    command -v z3 >/dev/null || {
+        echo "skip $what: z3 is not here"
+        return 0
+    }
+    start=$(date +%s)
+    count=0
+    : >$build/why
+    sed -n 's/^; header: //p' "$file" | while read -r line; do
+        grep -qF -- "$line" statesampler.h ||
+            echo "is not in the header: $line"
+    done >>$build/why
+    refuted "$file" 60 || cat $build/said >>$build/why
+    sed -n 's/^; fault: //p' "$file" >$build/faults
+    while read -r fault; do
+        awk -v old="${fault%% => *}" -v new="${fault##* => }" '
+            /^;/ { next }
+            { while ((at = index($0, old)) && !done) {
+                  $0 = substr($0, 1, at - 1) new substr($0, at + length(old))
+                  done = 1
+              }
+              print }
+            END { exit !done }' "$file" >$build/broken.smt2 ||
+            echo "is not there: $fault" >>$build/why
+        ! refuted $build/broken.smt2 5 ||
+            echo "is proved with the fault $fault" >>$build/why
+        count=$((count + 1))
+    done <$build/faults
+    [ $count != 0 ] || echo 'has no fault' >>$build/why
+    if [ -s $build/why ]; then
+        complain "$what" $build/why
+    else
+        proved "$what" z3 "$start" $count
+    fi
+}
+
+! command -v z3 >/dev/null || provers
+
+smt 'what WP is told of bits' bits.smt2
+smt 'a round undone, and squares' lemmas.smt2
+smt 'the hash of a narrow half, in two forms' narrow.smt2
+smt "audit_check's closed forms" audit.smt2
+smt "a node of the mix's tree" tree.smt2
+wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
+    +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
+wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
+    +perm_set_key +perm_clear +perm_set
+[ $failed = 0 ]
