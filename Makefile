@@ -76,7 +76,7 @@ sanitize:
 
 # Each harness for so long, under each fuzzer; what it finds is in build/fuzz.
 SECONDS ?= 60
-fuzz:
+fuzz: web
 	@sh tests/fuzz/run.sh $(SECONDS)
 
 # The digest of so many cases, drawn from SEED, from every line of tests/ways.sh

@@ -204,14 +204,16 @@ const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
 /* The array for indices below n, or of the kind of one that is given. */
 function kindOf(n, bigint, into) {
-    const kind = into ? KINDS.find(({ name }) => name === kindName(into))
-        : bigint ? BigUint64Array : n > 2n ** 32n ? Float64Array : Uint32Array;
+    const number = into
+        ? KINDS.findIndex(({ name }) => name === kindName(into))
+        : bigint ? 2 : n > 2n ** 32n ? 1 : 0;
+    const kind = KINDS[number];
     if (!kind)
         throw new TypeError("an array of indices is a Uint32Array, a " +
                             "Float64Array or a BigUint64Array");
-    if (kind === Uint32Array && n > 2n ** 32n)
-        throw new RangeError("indices of more than 2^32 samples do not fit " +
-                             "in a Uint32Array");
+    if (n > [2n ** 32n, 2n ** 53n, n][number])
+        throw new RangeError(`indices of ${n} samples do not fit in a ` +
+                             kind.name);
     return kind;
 }
 

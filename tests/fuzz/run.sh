@@ -76,6 +76,24 @@ run() { # NAME LENGTH FLAGS
     }
 }
 
+# The JavaScript module, each time with other inputs.
+module() {
+    end=$(($(date +%s) + seconds)) number=$(date +%s) calls=0 taken=-
+    mkdir -p build/fuzz/module/finds
+    before=$(finds module)
+    while [ "$(date +%s)" -lt $end ]; do
+        number=$((number + 1))
+        node tests/fuzz/module.mjs build/web/statesampler.mjs 3000 $number \
+            >build/fuzz/module/log 2>&1 || {
+            cp build/fuzz/module/log build/fuzz/module/finds/$number
+            break
+        }
+        calls=$((calls + $(sed 's/ calls.*//' build/fuzz/module/log)))
+        taken=$(sed 's/.*, \(.*\) taken/taken \1/' build/fuzz/module/log)
+    done
+    row module drawn $calls $(($(finds module) - before)) "$taken;"
+}
+
 has_fuzzer build/fuzz clang || {
     echo "skip fuzz: clang's fuzzer is not here"
     exit 0
@@ -99,4 +117,11 @@ while read -r name need length flags; do
     echo "$name" | grep -Eq "${ONLY:-.}" || continue
     run "$name" "$length" "$flags" </dev/null
 done <build/fuzz/list
+if echo module | grep -Eq "${ONLY:-.}"; then
+    if command -v node >/dev/null && [ -f build/web/statesampler.mjs ]; then
+        module
+    else
+        echo 'skip fuzz: module: node or what make web builds is not here'
+    fi
+fi
 [ $found = 0 ]

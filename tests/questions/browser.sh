@@ -15,6 +15,15 @@ quietly_web() {
     }
 }
 
+drawn_inputs() {
+    (cd "$root" && quietly_web &&
+        node tests/fuzz/module.mjs build/web/statesampler.mjs 3000) >said || {
+        cat said
+        return 1
+    }
+    sed 's/^/note: /' said
+}
+
 # What whoever opens a page fetches: the module, and one of the two.
 web_sizes() {
     (cd "$root" && quietly_web)
@@ -76,6 +85,7 @@ questions() {
     ask 'JavaScript: in a folder of its own, in a worker, bundled' \
         module used simd
     ask 'JavaScript: its size, of 16 KiB gzipped, whole' web_sizes
+    ask 'JavaScript: drawn inputs, half of them wrong' drawn_inputs
     if tool tsc "JavaScript's declarations"; then
         ask 'JavaScript: its declarations, by tsc' web_types
     fi

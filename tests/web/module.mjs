@@ -224,6 +224,9 @@ function exchange() {
 /* --- numbers and arrays --------------------------------------------------- */
 
 function kinds() {
+    const huge = new Sampler({ numSamples: 2n ** 53n + 1n, bigint: true });
+    refuses(huge, () => huge.next(new Float64Array(1)),
+            /indices of 9007199254740993 samples do not fit in a Float64/);
     for (const [n, kind] of [[1000, Uint32Array], [2 ** 32, Uint32Array],
                              [2 ** 32 + 1, Float64Array],
                              [2 ** 52 + 5, Float64Array]]) {
@@ -241,6 +244,9 @@ function kinds() {
         same(first, new Sampler(desc).next(), "a batch is one's own");
         same(typeof wide.step, "bigint");
         same(numbers.numSteps, Math.ceil(n / 20));
+        if (n > 2 ** 32)
+            refuses(numbers, () => numbers.at(7, new Uint32Array(20)),
+                    /samples do not fit in a Uint32Array/);
         same(wide.locate(5).position,
              BigInt(new Perm(n, { seed: 3 }).inverse(5)));
     }

@@ -1,0 +1,238 @@
+/* module.mjs - the JavaScript module, asked with drawn inputs, of which half are
+   not what is declared:
+
+       node tests/fuzz/module.mjs build/web/statesampler.mjs ROUNDS [SEED]
+
+   Whatever is asked, it answers, or throws an Error that says why and nothing
+   has changed: the next batch is the one that `at` says, a state restores the
+   same, nothing takes two seconds, and WebAssembly never breaks down. Prints
+   how many calls there were and how many were taken. */
+import assert from "node:assert/strict";
+import path from "node:path";
+
+const { Sampler, Mix, Perm, Audit, StatesamplerError, describeState, ORDERS,
+        PARTITIONS, TAILS, STOPS } =
+    await import(path.resolve(process.argv[2]));
+const rounds = Number(process.argv[3]), seed = BigInt(process.argv[4] ?? 1);
+assert.ok(rounds > 0, "so many rounds, above 0");
+
+/* Marsaglia's xorshift64 (2003). */
+let x = 88172645463325252n ^ (seed << 1n);
+function random(bound) {
+    x ^= x << 13n & 0xffffffffffffffffn;
+    x ^= x >> 7n;
+    x ^= x << 17n & 0xffffffffffffffffn;
+    return Number((x >> 11n) % BigInt(bound));
+}
+const one_of = (list) => list[random(list.length)];
+const often = () => random(8) > 0;
+
+/* --- What goes in --------------------------------------------------------- */
+
+const ODD = [undefined, null, NaN, -1, 0.5, -0, Infinity, 2 ** 31, 2 ** 32,
+             2 ** 53, 2 ** 62, 2 ** 64, 1e300, -1n, 2n ** 62n, 2n ** 62n + 1n,
+             2n ** 64n - 1n, 2n ** 64n, "", "7", "shuffle", true, false, [], [3],
+             {}, () => 3, Symbol("odd"), new Date(3), new Uint8Array(3),
+             new Float32Array(4), new DataView(new ArrayBuffer(8)),
+             { valueOf() { throw new Error("valueOf"); } }];
+const SIZES = [0, 1, 2, 7, 100, 1000, 65537, 2 ** 32 - 1, 2 ** 32, 2 ** 40,
+               2 ** 53 - 1, 2n ** 61n];
+const whole = () => one_of([random(10), random(5000), BigInt(random(5000)),
+                            one_of(SIZES)]);
+const odd_or = (good) => often() ? good() : one_of(ODD);
+const word_of = (list) => odd_or(() => one_of(list));
+
+function room() {
+    return one_of([undefined, new Uint32Array(random(40)),
+                   new Float64Array(random(40)), new BigUint64Array(random(40)),
+                   new Uint32Array(4000), one_of(ODD)]);
+}
+
+function description() {
+    const desc = { numSamples: odd_or(whole) };
+    for (const [name, value] of Object.entries({
+        seed: whole, epoch: whole, stream: whole, bigint: () => random(2) > 0,
+        rank: () => random(3), worldSize: () => 1 + random(4),
+        batchSize: () => 1 + random(40), order: () => one_of(ORDERS),
+        partition: () => one_of(PARTITIONS), tail: () => one_of(TAILS),
+        dropLast: () => random(2) > 0 }))
+        if (random(2) > 0)
+            desc[name] = odd_or(value);
+    if (desc.order === "window")
+        Object.assign(desc, { chunkSize: odd_or(() => 1 + random(9)),
+                              window: odd_or(() => 1 + random(9)) });
+    if (random(30) === 0)
+        desc[one_of(["batch_size", "Rank", "worldsize"])] = 1;
+    return desc;
+}
+
+/* --- What comes out ------------------------------------------------------- */
+
+let calls = 0, taken = 0;
+
+/* The answer of a call, or undefined where it was refused. */
+function ask(what, call) {
+    const begin = performance.now();
+    calls++;
+    try {
+        const answer = call();
+        taken++;
+        return answer;
+    } catch (error) {
+        assert.ok(error instanceof StatesamplerError ||
+                  error instanceof RangeError || error instanceof TypeError ||
+                  error.message === "valueOf", `${what}: ${error.stack}`);
+        assert.ok(error.message.length > 5, `${what}: ${error.stack}`);
+        assert.doesNotMatch(error.message, /call stack|Cannot read prop/, what);
+        return undefined;
+    } finally {
+        const took = performance.now() - begin;
+        assert.ok(took < 2000, `${what} takes ${took} ms`);
+    }
+}
+
+const list = (answer) => answer === null || answer === undefined ? answer
+    : Array.from(answer.indices ?? answer, String).join();
+const hex = (bytes) => Buffer.from(bytes).toString("hex");
+
+/* Calls that may change an object, and do so only where they do not throw. */
+function moved(object, changes) {
+    const before = hex(object.save());
+    const [name, call] = one_of(changes);
+    let refused = true;
+    ask(name, () => {
+        call();
+        refused = false;
+    });
+    if (refused)
+        assert.equal(hex(object.save()), before, `${name} changed something`);
+}
+
+/* Next is what `at` says, of a step or a turn; and the same after a state. */
+function goes_on(object, at, other) {
+    const into = room();
+    const before = hex(object.save());
+    const wanted = list(ask("at", () => object.at(at)));
+    const found = ask("next", () => into === undefined ? object.next()
+                                                       : object.next(into));
+    if (found === undefined) {
+        assert.equal(hex(object.save()), before, "next changed something");
+        return;
+    }
+    if (wanted !== undefined && found !== null)
+        assert.equal(list(found), wanted, "next is at");
+    /* It keeps its own shape, and is at the same place. */
+    other.load(object.save());
+    for (const name of ["position", "turn", "epoch"])
+        assert.equal(ask(name, () => other[name]),
+                     ask(name, () => object[name]), "a state restores");
+}
+
+function ask_sampler() {
+    const desc = description();
+    const sampler = ask("Sampler", () => new Sampler(desc));
+    if (!sampler)
+        return;
+    const other = new Sampler(desc);
+    for (let i = 0; i < 12; i++) {
+        goes_on(sampler, ask("step", () => sampler.step), other);
+        moved(sampler, [
+            ["seek", () => sampler.seek(odd_or(whole))],
+            ["begin", () => sampler.begin(odd_or(whole))],
+            ["setEpoch", () => sampler.setEpoch(odd_or(whole))],
+            ["skip", () => sampler.skip()],
+            ["reshape", () => sampler.reshape({
+                rank: odd_or(() => desc.rank ?? 0),
+                worldSize: odd_or(() => desc.worldSize ?? 1),
+                batchSize: odd_or(() => desc.batchSize ?? 1) })],
+            ["load", () => {
+                const state = sampler.save();
+                state[random(112)] ^= random(2) << random(8);
+                sampler.load(odd_or(() => state));
+            }]]);
+        ask("at", () => sampler.at(odd_or(whole), odd_or(room)));
+        ask("padding", () => sampler.padding(odd_or(whole)));
+        ask("counts", () => sampler.counts);
+        ask("sampleSeed", () => sampler.sampleSeed(odd_or(whole),
+                                                   odd_or(whole)));
+        const index = odd_or(whole);
+        const place = ask("locate", () => sampler.locate(index));
+        if (place && place.rank == (desc.rank ?? 0)) {
+            const there = ask("at", () => sampler.at(place.step));
+            if (there)
+                assert.equal(String(there[Number(place.slot)]), String(index));
+        }
+        ask("describeState", () => describeState(odd_or(() => sampler.save())));
+    }
+}
+
+function ask_mix() {
+    const sources = Array.from({ length: random(5) }, () => {
+        const { rank, worldSize, bigint, ...source } = description();
+        return random(2) > 0 ? source
+            : { ...source, weight: odd_or(() => 1 + random(5)) };
+    });
+    const options = { stop: word_of(STOPS), bigint: random(2) > 0 };
+    if (random(2) > 0)
+        Object.assign(options, { rank: odd_or(() => random(3)),
+                                 worldSize: odd_or(() => 1 + random(4)) });
+    const make = () => new Mix(sources, options);
+    const mix = ask("Mix", make);
+    if (!mix)
+        return;
+    const other = make();
+    for (let i = 0; i < 8; i++) {
+        const source = odd_or(() => random(sources.length));
+        goes_on(mix, ask("turn", () => mix.turn), other);
+        moved(mix, [
+            ["seek", () => mix.seek(odd_or(whole))],
+            ["weigh", () => mix.weigh(odd_or(() => sources.map(() =>
+                odd_or(() => 1 + random(9)))))],
+            ["load", () => {
+                const state = mix.save();
+                state[random(state.length)] ^= random(2) << random(8);
+                mix.load(odd_or(() => state));
+            }]]);
+        /* Other weights are part of a state, not of what is loaded into. */
+        ask("at", () => mix.at(odd_or(whole), odd_or(room)));
+        ask("progress", () => mix.progress(source));
+        ask("offset", () => mix.offset(source));
+        ask("locate", () => mix.locate(source, odd_or(whole)));
+    }
+}
+
+function ask_rest() {
+    const perm = ask("Perm", () => new Perm(odd_or(whole), odd_or(description)));
+    const audit = new Audit();
+    for (let i = 0; i < 8; i++) {
+        if (perm) {
+            const position = odd_or(whole);
+            const index = ask("at", () => perm.at(position));
+            if (index !== undefined)
+                assert.equal(String(ask("inverse", () => perm.inverse(index))),
+                             String(position));
+            ask("fill", () => perm.fill(odd_or(whole), odd_or(() => random(50)),
+                                        odd_or(whole)));
+            ask("fill", () => perm.fill(odd_or(whole), room()));
+        }
+        const before = hex(audit.save());
+        const added = ask("add", () => audit.add(room()) ?? true);
+        if (added === undefined)
+            assert.equal(hex(audit.save()), before, "add changed something");
+        ask("merge", () => audit.merge(one_of([audit, ...ODD])));
+        ask("check", () => audit.check(odd_or(whole)));
+        ask("load", () => audit.load(odd_or(() => audit.save())));
+    }
+}
+
+for (let i = 0; i < rounds; i++) {
+    const begin = x;
+    try {
+        one_of([ask_sampler, ask_sampler, ask_mix, ask_rest])();
+    } catch (error) {
+        console.log(`round ${i} of seed ${seed}, x = ${begin}: ${error.stack}`);
+        process.exit(1);
+    }
+}
+assert.ok(taken > calls / 4 && taken < calls, `${taken} of ${calls} taken`);
+console.log(`${calls} calls, ${(100 * taken / calls).toFixed(1)} % taken`);
