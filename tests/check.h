@@ -43,7 +43,7 @@ static unsigned long check_count;
 
 /* Whether two objects are the same, also between their fields, of which nobody
    says what is there: what looks for bytes that were never set is told so. */
-static inline int check_same(const void *a, const void *b, size_t size)
+static inline int check_same_bytes(const void *a, const void *b, size_t size)
 {
     CHECK_SET(a, size);
     CHECK_SET(b, size);

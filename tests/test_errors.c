@@ -153,12 +153,12 @@ static void refused(const statesampler_desc *d, int code)
     memset(&s, 0x5a, sizeof s);
     memcpy(&before, &s, sizeof s);
     CHECK_CODE(statesampler_init(&s, d), code);
-    CHECK(check_same(&s, &before, sizeof s));
+    CHECK(check_same_bytes(&s, &before, sizeof s));
     CHECK(statesampler_init(&s, &good) == STATESAMPLER_OK);
     CHECK(must_next(&s, batch) == 8);
     memcpy(&before, &s, sizeof s);
     CHECK_CODE(statesampler_init(&s, d), code);
-    CHECK(check_same(&s, &before, sizeof s));
+    CHECK(check_same_bytes(&s, &before, sizeof s));
     CHECK(statesampler_step(&s) == 1);
 }
 
@@ -350,7 +350,7 @@ static void check_perm(void)
         memcpy(&before, &perm, sizeof perm);
         CHECK_CODE(statesampler_perm_init(&perm, bad[k], 1, 2, 3),
                    STATESAMPLER_EINVAL_NUM_SAMPLES);
-        CHECK(check_same(&perm, &before, sizeof perm));
+        CHECK(check_same_bytes(&perm, &before, sizeof perm));
     }
     CHECK(statesampler_perm_init(&perm, limit, 1, 2, 3) == STATESAMPLER_OK);
 }
@@ -362,7 +362,7 @@ static void unmoved_seek(statesampler *s, uint64_t step, int code)
     statesampler before;
     memcpy(&before, s, sizeof before);
     CHECK_CODE(statesampler_seek(s, step), code);
-    CHECK(check_same(s, &before, sizeof before));
+    CHECK(check_same_bytes(s, &before, sizeof before));
 }
 
 /* Nothing is served: out is as it was, and the count is 0. */
@@ -600,7 +600,7 @@ static void unloaded(const statesampler_desc *d, const void *state,
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
     memcpy(&before, &s, sizeof before);
     CHECK_CODE(statesampler_load(&s, state, size), code);
-    CHECK(check_same(&s, &before, sizeof before));
+    CHECK(check_same_bytes(&s, &before, sizeof before));
 }
 
 /* describe refuses what load does, unless it is another run's. */
@@ -793,7 +793,7 @@ static void check_snapshot(const snapshot *before)
 {
     snapshot now;
     take_snapshot(&now);
-    CHECK(check_same(before, &now, sizeof now));
+    CHECK(check_same_bytes(before, &now, sizeof now));
 }
 
 /* Each row breaks one rule. Samplers of one rank that are in their first
@@ -1396,7 +1396,7 @@ static void unshaped(const statesampler_desc *d, uint32_t rank,
     CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
     before = s;
     CHECK_CODE(statesampler_reshape(&s, rank, world_size, batch_size), code);
-    CHECK(check_same(&s, &before, sizeof s));
+    CHECK(check_same_bytes(&s, &before, sizeof s));
 }
 
 static void unsized(const statesampler_desc *d, uint64_t steps, uint64_t n,
@@ -1408,7 +1408,7 @@ static void unsized(const statesampler_desc *d, uint64_t steps, uint64_t n,
     CHECK(statesampler_seek(&s, steps) == STATESAMPLER_OK);
     before = s;
     CHECK_CODE(statesampler_resize(&s, n), code);
-    CHECK(check_same(&s, &before, sizeof s));
+    CHECK(check_same_bytes(&s, &before, sizeof s));
 }
 
 static void check_changes(void)

@@ -157,8 +157,8 @@ static void refused(const unsigned char *state, size_t size, int code)
     memcpy(before, sources, sizeof sources);
     memcpy(&was, &mix, sizeof mix);
     CHECK_KIND(statesampler_mix_load(&mix, state, size), code);
-    CHECK(check_same(before, sources, sizeof sources));
-    CHECK(check_same(&was, &mix, sizeof mix));
+    CHECK(check_same_bytes(before, sources, sizeof sources));
+    CHECK(check_same_bytes(&was, &mix, sizeof mix));
 }
 
 static void check_damage(int reduced)

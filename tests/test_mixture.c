@@ -412,7 +412,7 @@ static void test_changed(void)
                                         STATESAMPLER_REFUSE_CHANGED) ==
               STATESAMPLER_EMISMATCH_DATASET);
         CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
-        CHECK(check_same(sources, b.sources, sizeof sources));
+        CHECK(check_same_bytes(sources, b.sources, sizeof sources));
         for (i = 0; i < 2; i++) {
             CHECK(arrlen(b.changes) == 3);
             CHECK(b.changes[0].status == STATESAMPLER_CHANGE_MATCHED);

@@ -241,7 +241,7 @@ static inline void contract_refusals(const statesampler *s, const contract *c)
         CHECK(statesampler_seek(&other, check_random(c->base_step)) ==
               STATESAMPLER_ERANGE_BASE);
     if (c->carry)
-        CHECK(statesampler_seek(&other, (uint64_t)1 << 63) ==
+        CHECK(statesampler_seek(&other, UINT64_MAX) ==
               STATESAMPLER_ERANGE_FAR);
     else if (end < UINT64_MAX)
         CHECK(statesampler_seek(&other, end + 1 +
