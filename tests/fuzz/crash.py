@@ -1,7 +1,7 @@
 """Fails and kills a program at each of its system calls, and cuts the power
 at each of its writes:
     python3 tests/fuzz/crash.py save PROGRAM    one made from crash_save.c
-    python3 tests/fuzz/crash.py control PROGRAM    one that is broken
+    python3 tests/fuzz/crash.py control PROGRAM    one that flushes nothing
     python3 tests/fuzz/crash.py trainer PROGRAM COUNT    some of each kind
 from the root of the repository. strace fails and kills; what may be left on a
 disk after a power cut is computed from the list of calls, by class Disk."""
@@ -351,7 +351,10 @@ class Save:
                     f"is {now}")
         self.counts["cut"] += 1
 
-    def ask(self):
+    def ask(self, cuts_alone=False):
+        if cuts_alone:
+            self.cut()
+            return self.wrong
         for verb, words in (("save", ("state", "2")), ("load", ("state",))):
             self.begin()
             _, calls = self.run(verb, *words, options=[])
@@ -478,9 +481,12 @@ def main():
     if kinds.get((sys.argv + [""])[1]) != len(sys.argv):
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        subject = (Trainer(sys.argv[2], folder, int(sys.argv[3]))
-                   if sys.argv[1] == "trainer" else Save(sys.argv[2], folder))
-        wrong = subject.ask()
+        if sys.argv[1] == "trainer":
+            subject = Trainer(sys.argv[2], folder, int(sys.argv[3]))
+            wrong = subject.ask()
+        else:
+            subject = Save(sys.argv[2], folder)
+            wrong = subject.ask(cuts_alone=sys.argv[1] == "control")
         counts = subject.counts
     for complaint in wrong[:20]:
         print(complaint)

@@ -3,14 +3,12 @@
        crash_save load FILE           prints the number, or what is wrong
    A file of NUMBER has a length and bytes that no other has. getppid() marks
    in a list of system calls where the one that is asked begins and ends. With
-   CRASH_BROKEN nothing is flushed and nothing removed, which must be noticed. */
+   CRASH_BROKEN nothing is flushed, which must be noticed. */
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 #ifdef CRASH_BROKEN
 static int no_fsync(int file) { return file < 0; }
-static int no_unlink(const char *path) { return path == 0; }
 #define fsync no_fsync
-#define unlink no_unlink
 #endif
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
