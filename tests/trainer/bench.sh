@@ -57,30 +57,28 @@ bigram=$(build/trainer/test/bigram "$@")
 echo
 echo "| held-out bits per byte, $tokens tokens | | bar: a bigram's | |"
 echo '|---|---|---|---|'
-bits() { # WHAT RATE KEY=VALUE...
-    what=$1 rate=$2
-    shift 2
+lr=OPTIMIZER.param_schedulers.lr
+bits() { # WHAT KEY=VALUE...
+    what=$1
+    shift
     rm -rf "$folder/run"
     sh examples/trainer/launch.sh 2 CHECKPOINT.DIR="$folder/run" \
         MODEL.TRUNK.GPT.HIDDEN_DIM=64 MODEL.TRUNK.GPT.MLP_DIM=256 \
         DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER=True \
         DATA.TRAIN.BATCHSIZE_PER_REPLICA=8 DISTRIBUTED.NUM_PROC_PER_NODE=2 \
-        OPTIMIZER.num_epochs=$epochs \
-        OPTIMIZER.param_schedulers.lr.name=cosine \
-        OPTIMIZER.param_schedulers.lr.update_interval=step \
-        OPTIMIZER.param_schedulers.lr.start_value=$rate "$@" |
+        OPTIMIZER.num_epochs=$epochs $lr.update_interval=step "$@" |
         sed -n 's/.* held-out \(.*\) bits.*/\1/p' |
         awk -v "what=$what" -v bigram="$bigram" '{ is = $1 } END {
             printf "| %s | %.3f | < %.3f | %s |\n", what, is, bigram,
                 (NR && is < bigram ? "met" : "MISSED") }'
 }
-bits SGD 0.2 "$@"
+bits SGD $lr.name=cosine $lr.start_value=0.2 "$@"
 # As larc.yaml, which says why.
-lr=OPTIMIZER.param_schedulers.lr
-bits LARC 10 OPTIMIZER.use_larc=True $lr.name=composite \
+bits LARC OPTIMIZER.use_larc=True $lr.name=composite \
     "$lr.schedulers=[{name: constant, value: 0.01},
         {name: linear, start_value: 0.01, end_value: 10},
         {name: cosine, start_value: 10, end_value: 0}]" \
     "$lr.lengths=[0.15, 0.1, 0.75]" "$@"
-bits 'AdamW, O1' 0.003 OPTIMIZER.name=adamw MODEL.AMP_PARAMS.USE_AMP=True "$@"
-bits AdamW 0.003 OPTIMIZER.name=adamw "$@"
+adamw="OPTIMIZER.name=adamw $lr.name=cosine $lr.start_value=0.003"
+bits 'AdamW, O1' $adamw MODEL.AMP_PARAMS.USE_AMP=True "$@"
+bits AdamW $adamw "$@"
