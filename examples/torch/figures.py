@@ -303,7 +303,7 @@ def main():
     for line in itertools.chain(
             first_batch_rows(sizes, times), memory_rows(sizes),
             epoch_rows(sizes, times, 8), epoch_rows(sizes[:2], times, 1),
-            loader_rows(sizes[0] // 10, sizes[0], 3 * times),
+            loader_rows(sizes[0] // 10, sizes[0], 6 * times),
             state_rows()):
         print(line, end="", flush=True)
         report += line
