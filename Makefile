@@ -3,8 +3,8 @@
 
 CFLAGS ?= -O2
 FILES ?=
-# One more than processors, as questions about processes that are killed wait.
-JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+# Two more than processors, as questions about processes that are killed wait.
+JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
 
 # stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\

@@ -606,6 +606,8 @@ CHANGES
           are gone. init refuses a batch that a size_t of 16 bits cannot count:
           EINVAL_BATCH_SIZE. Windows: paths are UTF-8 and may be long, and
           save_file and load_file wait up to a second for whoever has the file.
+          from_env: of Slurm's processes those that srun has started; a batch
+          script of four tasks is one process, and was rank 0 of four.
           STATESAMPLER_HOSTED without POSIX or Windows is an #error.
    0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
           those of 0.2.0.
@@ -1354,7 +1356,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
        "torchrun"  RANK, WORLD_SIZE
        "openmpi"   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
        "pmi"       PMI_RANK, PMI_SIZE
-       "slurm"     SLURM_PROCID, SLURM_NTASKS
+       "slurm"     SLURM_PROCID, SLURM_STEP_NUM_TASKS (srun's, not sbatch's)
    and *launcher, which may be NULL, to its name; with none set to rank 0 of 1
    and "none". These are global: with tensor, pipeline or context parallelism
    divide, so that rank and world_size are those of the data-parallel group.
@@ -6519,14 +6521,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
         {"torchrun", "RANK", "WORLD_SIZE"},
         {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
         {"pmi", "PMI_RANK", "PMI_SIZE"},
-        {"slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+        {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
     };
     const char *found = "none";
     uint32_t rank = 0, world_size = 1;
     int i, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
-        if (getenv(names[i][1]) || getenv(names[i][2])) {
+        /* A batch script of Slurm's has a rank, too, but is one process. */
+        if ((i != 3 && getenv(names[i][1])) || getenv(names[i][2])) {
             int second = statesampler_priv_env_read(&world_size, names[i][2]);
             found = names[i][0];
             code = statesampler_priv_env_read(&rank, names[i][1]);

@@ -1130,7 +1130,8 @@ from_env() {
     set -- --num-samples 100 --from-env
     indices --num-samples 100 --rank 2 --world-size 3 >rank2
     env -i RANK=2 WORLD_SIZE=3 "$bin/indices" "$@" | same - rank2
-    env -i SLURM_PROCID=2 SLURM_NTASKS=3 "$bin/indices" "$@" | same - rank2
+    env -i SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=3 \
+        "$bin/indices" "$@" | same - rank2
     indices --num-samples 100 >alone
     env -i "$bin/indices" "$@" | same - alone
     status 2 env -i RANK=2 "$bin/indices" "$@"

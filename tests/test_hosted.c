@@ -327,8 +327,11 @@ static const struct launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE"},
     {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"pmi", "PMI_RANK", "PMI_SIZE"},
-    {"slurm", "SLURM_PROCID", "SLURM_NTASKS"}
+    {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}
 };
+
+/* Has a rank where it has started one process only, in a batch script. */
+enum { SLURM = 3 };
 
 /* A null pointer takes the variable away. */
 static void set_variable(const char *name, const char *value)
@@ -380,6 +383,15 @@ static void environment_gives(int code, const char *name, uint32_t rank,
     CHECK(memcmp(&d, &before, sizeof d) == 0);
 }
 
+/* With a rank alone, and no launcher behind it. */
+static void lacks_size(unsigned k)
+{
+    if (k == SLURM)
+        environment_gives(STATESAMPLER_OK, "none", 0, 1);
+    else
+        environment_gives(STATESAMPLER_EENV_UNSET, launchers[k].name, 0, 0);
+}
+
 static void check_pair(unsigned k)
 {
     /* The first one cannot be set on Windows. */
@@ -412,11 +424,11 @@ static void check_pair(unsigned k)
     environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
     /* Half a pair is an error, not rank 0 and not a world of one. */
     set_pair(k, "0", NULL);
-    environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
+    lacks_size(k);
     set_pair(k, NULL, "8");
     environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
     set_pair(k, "x", NULL);
-    environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
+    lacks_size(k);
     set_pair(k, NULL, "x");
     environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
     for (m = !TEST_POSIX; m < sizeof malformed / sizeof malformed[0]; m++) {
@@ -460,12 +472,22 @@ static void check_environment(void)
                 set_variable(launchers[first].size, NULL);
             else
                 set_variable(launchers[first].size, "10");
+            if (wrong == 2) {
+                lacks_size(first);
+                continue;
+            }
             environment_gives(wrong == 0   ? STATESAMPLER_EENV_NUMBER
                               : wrong == 3 ? STATESAMPLER_EENV_RANK
                                            : STATESAMPLER_EENV_UNSET,
                               launchers[first].name, 0, 0);
         }
     }
+    /* What sbatch sets for four tasks, of which it starts one. */
+    clear_environment();
+    set_variable("SLURM_PROCID", "0");
+    set_variable("SLURM_NTASKS", "4");
+    environment_gives(STATESAMPLER_OK, "none", 0, 1);
+    set_variable("SLURM_NTASKS", NULL);
     /* Where they start a sampler, they start it. */
     clear_environment();
     set_pair(1, "2", "5");
