@@ -454,7 +454,10 @@ class Trainer:
         concerned, trees = self.watch()
         print(f"{len(concerned)} calls, {len(trees)} states of the disk after "
               f"a power cut; {self.count} of each kind", flush=True)
-        for tree, after in self.some(trees):
+        # After each save, also what keeps least of it.
+        least = {after: (tree, after) for tree, after in
+                 sorted(trees, key=lambda each: -len(repr(each[0])))}
+        for tree, after in self.some(trees) + list(least.values()):
             self.begin(tree)
             self.goes_on(f"power cut, {tree.keys()}", after)
             self.counts["cut"] += 1
