@@ -6517,19 +6517,22 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    static const char *const names[4][3] = {
-        {"torchrun", "RANK", "WORLD_SIZE"},
-        {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        {"pmi", "PMI_RANK", "PMI_SIZE"},
-        {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+    /* The last one shows that the launcher is there, as the size does. In a
+       batch script Slurm sets a rank, too, but that is one process. */
+    static const char *const names[4][4] = {
+        {"torchrun", "RANK", "WORLD_SIZE", "RANK"},
+        {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+         "OMPI_COMM_WORLD_RANK"},
+        {"pmi", "PMI_RANK", "PMI_SIZE", "PMI_RANK"},
+        {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+         "SLURM_STEP_NUM_TASKS"},
     };
     const char *found = "none";
     uint32_t rank = 0, world_size = 1;
     int i, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
-        /* A batch script of Slurm's has a rank, too, but is one process. */
-        if ((i != 3 && getenv(names[i][1])) || getenv(names[i][2])) {
+        if (getenv(names[i][2]) || getenv(names[i][3])) {
             int second = statesampler_priv_env_read(&world_size, names[i][2]);
             found = names[i][0];
             code = statesampler_priv_env_read(&rank, names[i][1]);

@@ -191,8 +191,9 @@ changed() {
         run 2 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
             OPTIMIZER.num_epochs=200 >"$folder/said" &
         job=$!
-        # Ends: the run writes its log or ends.
-        while [ ! -s $dir/log.txt ] && kill -0 $job 2>/dev/null; do
+        # Ends: the run logs more than is left of the log, or ends.
+        while ! grep -qs '^step 2 ' $dir/log.txt && kill -0 $job 2>/dev/null
+        do
             sleep 0.02
         done
         eval "$change" 2>/dev/null
