@@ -78,7 +78,9 @@ const char *log_open(run *r)
                         file >= 0 && (errno == EAGAIN || errno == EACCES)
                             ? "another run is at work there"
                             : strerror(errno));
-    if (fgets(begin, sizeof begin, r->log) && strcmp(begin, log_begin) != 0)
+    /* A power cut may leave zeros or a beginning; checkpoints have it all. */
+    if (fgets(begin, sizeof begin, r->log) &&
+        strncmp(begin, log_begin, strlen(begin)) != 0)
         return complain("%s is not the trainer's: choose another "
                         "CHECKPOINT.DIR", path);
     return "";

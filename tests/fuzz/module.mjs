@@ -193,7 +193,6 @@ function ask_mix() {
                 state[random(state.length)] ^= random(2) << random(8);
                 mix.load(odd_or(() => state));
             }]]);
-        /* Other weights are part of a state, not of what is loaded into. */
         ask("at", () => mix.at(odd_or(whole), odd_or(room)));
         ask("progress", () => mix.progress(source));
         ask("offset", () => mix.offset(source));

@@ -47,7 +47,6 @@ class Run:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             pass
-        # Which has children dies less often than its children.
         left = processes_of(self.process.pid)
         killed = bool(left) and self.process.poll() is None
         if killed:

@@ -29,9 +29,10 @@ share() { # WHAT
 }
 
 # By libFuzzer with sanitizers, and as many inputs more of its own making, the
-# same each time: what it learns from comparisons would have addresses in it. Neither is the harness optimised nor the core, which others ask,
-# too, instrumented: that would take longer to compile than it runs. How far
-# inputs come is what a fuzzer is worth.
+# same each time: what it learns from comparisons would have addresses in it.
+# Neither is the harness optimised nor the core, which others ask, too,
+# instrumented: that would take longer to compile than it runs. How far inputs
+# come is what a fuzzer is worth.
 fuzz_short() { # INPUTS
     made build/test/clang-sanitize/core.o
     harnesses_here >list 2>/dev/null
@@ -42,9 +43,9 @@ fuzz_short() { # INPUTS
             "$root/build/test/clang-sanitize/core.o" "$flags" \
             clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
             -fsanitize=fuzzer -DFUZZER
-        FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -use_cmp=0 -len_control=0 \
-            -max_len=$length -timeout=60 new tests/fuzz/corpus/$name \
-            </dev/null
+        FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -use_cmp=0 \
+            -len_control=0 -max_len=$length -timeout=60 new \
+            tests/fuzz/corpus/$name </dev/null
         rm -f new/*
         at_least 30 "$(share taken)" "% of the inputs of $name taken"
         ! grep -q 'right check word' said ||
