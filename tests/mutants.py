@@ -321,7 +321,8 @@ class Answers:
     """Prints answers with their number of how many, and counts them."""
 
     def __init__(self):
-        self.total = self.number = self.failed = self.skipped = 0
+        self.total = self.number = self.skipped = 0
+        self.failures = []
 
     def skip(self, line):
         self.skipped += 1
@@ -329,12 +330,13 @@ class Answers:
 
     def give(self, question, note, complaints):
         self.number += 1
-        self.failed += bool(complaints)
         print(f"[{self.number}/{self.total}]",
               "FAIL" if complaints else "ok  ", question +
               (f" ({note})" if note and not complaints else ""))
-        for line in complaints[-60:]:
-            print("    " + line)
+        lines = ["    " + line for line in complaints[-60:]]
+        if lines:
+            self.failures += [f"FAIL {question}", *lines]
+            print("\n".join(lines))
         sys.stdout.flush()
 
     def give_all(self, answers):
@@ -342,10 +344,12 @@ class Answers:
             self.give(*answer)
 
     def sum(self):
+        """Prints the failures again, as the answers are hundreds of lines."""
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        print(f"{self.number - self.failed} passed, {self.failed} failed"
-              f"{skipped}")
-        return 0 if self.number and not self.failed else 1
+        failed = sum(line.startswith("FAIL ") for line in self.failures)
+        print(*self.failures, sep="\n", end="\n" if failed else "")
+        print(f"{self.number - failed} passed, {failed} failed{skipped}")
+        return 0 if self.number and not failed else 1
 
 
 def by_function(faults):
