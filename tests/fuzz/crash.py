@@ -20,8 +20,9 @@ ERRORS = ("EIO", "ENOSPC", "EINTR", "EACCES")
 # A failure of brk is no number below 0, as strace makes it.
 NO_FAILURES = ("brk",)
 
-# Calls that change what is on a disk, by their names on any processor.
-CHANGES = ("open,openat,creat,write,pwrite64,lseek,fsync,fdatasync,close,"
+# Calls that change what is on a disk or where in a file one is, by their names
+# on any processor.
+CHANGES = ("open,openat,creat,read,write,pwrite64,lseek,fsync,fdatasync,close,"
            "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
            "ftruncate")
 
@@ -70,6 +71,18 @@ def texts(arguments):
 class File:
     def __init__(self, data=b""):
         self.data = self.kept = data   # now, and what has been flushed
+
+    def sure(self):
+        """How many first bytes no cut can take."""
+        if self.data.startswith(self.kept):     # as nearly always, and fast
+            return len(self.kept)
+        return len(os.path.commonprefix([self.data, self.kept]))
+
+    def half(self):
+        return self.data[:(self.sure() + len(self.data)) // 2]
+
+    def zeros(self):
+        return self.data[:self.sure()].ljust(len(self.data), b"\0")
 
 
 class Folder:
@@ -189,6 +202,8 @@ class Disk:
                 file.kept = file.data
         elif name == "lseek":
             self.opened[key][1] = result
+        elif name == "read":
+            self.opened[key][1] = at + result
         elif name == "ftruncate":
             size = int(arguments.split(",")[1])
             file.data = file.data[:size].ljust(size, b"\0")
@@ -202,7 +217,7 @@ class Disk:
             file.data = (file.data[:at].ljust(at, b"\0") + written +
                          file.data[at + len(written):])
             self.opened[key][1] = at + len(written)
-        return name not in ("close", "lseek")
+        return name not in ("close", "lseek", "read")
 
     def folders(self, folder=None):
         """All folders, also those that only a cut would show again."""
@@ -223,11 +238,7 @@ class Disk:
         for kept in itertools.product(*choices):
             count = dict(zip(map(id, folders), kept))
             for bytes_left in (lambda file: file.kept,
-                               lambda file: file.data,
-                               lambda file: file.data[:len(file.data) // 2]
-                               if file.data != file.kept else file.data,
-                               lambda file: bytes(len(file.data))
-                               if file.data != file.kept else file.data):
+                               lambda file: file.data, File.half, File.zeros):
                 yield self.left(self.folder, count, bytes_left)
 
     def left(self, what, count, bytes_left):
@@ -238,6 +249,17 @@ class Disk:
             entries.update(changes)
         return {name: self.left(inner, count, bytes_left)
                 for name, inner in entries.items() if inner is not None}
+
+
+def frozen(tree):
+    """A tree as a key of sets: its bytes are not copied."""
+    return tuple((name, frozen(what) if isinstance(what, dict) else what)
+                 for name, what in tree.items())
+
+
+def size(tree):
+    return sum(size(what) if isinstance(what, dict) else len(what)
+               for what in tree.values())
 
 
 def write_tree(tree, path):
@@ -336,8 +358,8 @@ class Save:
             if not disk.apply(line, here):
                 continue
             for tree in disk.cuts():
-                if repr(tree) not in seen:
-                    seen.add(repr(tree))
+                if frozen(tree) not in seen:
+                    seen.add(frozen(tree))
                     self.load_tree(tree, ("1", "2"), line)
         # It has returned: from now on the number is the new one.
         for tree in disk.cuts():
@@ -442,9 +464,9 @@ class Trainer:
             # What comes after a save has been saved.
             after = max([at for at in self.SAVED if at < logged], default=0)
             for tree in disk.cuts():
-                trees[repr(tree)] = tree, after
+                trees[frozen(tree)] = tree, after
         for tree in disk.cuts():
-            trees[repr(tree)] = tree, self.SAVED[-1]
+            trees[frozen(tree)] = tree, self.SAVED[-1]
         return concerned, list(trees.values())
 
     def some(self, of):
@@ -456,7 +478,7 @@ class Trainer:
               f"a power cut; {self.count} of each kind", flush=True)
         # After each save, also what keeps least of it.
         least = {after: (tree, after) for tree, after in
-                 sorted(trees, key=lambda each: -len(repr(each[0])))}
+                 sorted(trees, key=lambda each: -size(each[0]))}
         for tree, after in self.some(trees) + list(least.values()):
             self.begin(tree)
             self.goes_on(f"power cut, {tree.keys()}", after)
