@@ -263,9 +263,11 @@ vectors:
 	python3 tests/reference.py >build/vectors.json
 	cp build/vectors.json tests/vectors.json
 
+# Whole at once: another question of make test may run it, or make it, too.
 build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@ $< -lm -pthread
+	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ $< \
+	    -lm -pthread && mv $@.$$$$ $@
 
 # For this machine's GPU, or, where there is none, for any since Turing.
 GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \

@@ -1709,7 +1709,7 @@ static HANDLE open_for_a_moment(const char *path, DWORD share)
 static void check_closed(HANDLE thread)
 {
     DWORD status;
-    CHECK(WaitForSingleObject(thread, 5000) == WAIT_OBJECT_0);
+    CHECK(WaitForSingleObject(thread, 60000) == WAIT_OBJECT_0);
     CHECK(GetExitCodeThread(thread, &status) && status == 0);
     CHECK(CloseHandle(thread));
 }
@@ -1815,7 +1815,7 @@ static intptr_t start_victim(const char *program)
 static void kill_victim(intptr_t child)
 {
     CHECK(TerminateProcess((HANDLE)child, 9));
-    CHECK(WaitForSingleObject((HANDLE)child, 5000) == WAIT_OBJECT_0);
+    CHECK(WaitForSingleObject((HANDLE)child, 60000) == WAIT_OBJECT_0);
     CHECK(CloseHandle((HANDLE)child));
 }
 
@@ -1834,8 +1834,21 @@ static size_t check_whole(void)
     return size;
 }
 
-/* Two save, this one reads, and the older of the two is killed at any moment:
-   the file is always whole, and the next save works. KILLS may say how many. */
+/* Until there is another save, whose size is another one: a busy machine takes
+   long to start who makes it. */
+static void await_save(void)
+{
+    const size_t before = check_whole();
+    const DWORD begin = GetTickCount();
+    while (check_whole() == before) { /* ends after half a minute */
+        CHECK(GetTickCount() - begin < 30000);
+        Sleep(1);
+    }
+}
+
+/* Two save, this one reads, and the older of the two is killed at any moment
+   after a save: the file is always whole, and the next save works. KILLS may
+   say how many. */
 static void check_kills(const char *program, unsigned kills)
 {
     const char *const wanted = getenv("KILLS");
@@ -1850,6 +1863,7 @@ static void check_kills(const char *program, unsigned kills)
     for (i = 0; i < kills; i++) {
         child = other;
         other = start_victim(program);
+        await_save();
         end = GetTickCount() + 100 + (DWORD)check_random(60);
         do /* ends when the time is over */
             others += check_whole() > 1;

@@ -9,7 +9,7 @@ stopped() {
         # What runs behind a script would not see a SIGQUIT.
         RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
             sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
-            OPTIMIZER.num_epochs=60 >"$folder/said" 2>"$folder/errors" &
+            OPTIMIZER.num_epochs=600 >"$folder/said" 2>"$folder/errors" &
         job=$!
         # Ends: the run writes its first step or ends.
         while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
@@ -19,8 +19,16 @@ stopped() {
         wait $job
         got=$?
         [ $got = $((128 + signal)) ] || fail "status $got"
-        sleep 0.5
-        ! pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " || fail 'they train on'
+        # A busy machine takes a moment to end them; training takes minutes.
+        tries=0
+        while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
+            tries=$((tries + 1))
+            [ $tries -lt 30 ] || {
+                pkill -KILL -f "^$trainer .*CHECKPOINT.DIR=$dir "
+                fail 'they train on'
+            }
+            sleep 0.2
+        done
         [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
         ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
     done
