@@ -2410,7 +2410,10 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_FEW \
     (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
+/* 0 instead in even lanes if the lower half is below 2^15. */
+#define STATESAMPLER_PRIV_HIGH16(x)                \
+    STATESAMPLER_PRIV_SET32(((x) & 0xffff0000u) |  \
+                            ((x) & 0x8000u ? (x) >> 16 : 0))
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
 #define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
@@ -2434,14 +2437,16 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
-/* The high halves of the products of signed numbers, where b is one number in
-   all lanes. The even lanes' are computed apart from the odd ones'. */
-STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
+/* The high halves of the products of signed numbers: even lanes with those of
+   `even`, whose odd lanes are 0, and odd ones with those of `odd`. */
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t x,
+                                                            v128_t even,
+                                                            v128_t odd)
 {
-    const v128_t even = wasm_i32x4_dot_i16x8(a, wasm_u32x4_shr(b, 16));
-    const v128_t odd = wasm_i32x4_dot_i16x8(a, wasm_i32x4_shl(b, 16));
-    return wasm_v128_or(wasm_u32x4_shr(even, 16),
-                        wasm_v128_and(odd, wasm_i32x4_splat(-65536)));
+    even = wasm_u32x4_shr(wasm_i32x4_dot_i16x8(x, even), 16);
+    odd = wasm_v128_and(wasm_i32x4_dot_i16x8(x, odd),
+                        wasm_i32x4_splat(-65536));
+    return wasm_v128_or(even, odd);
 }
 
 /* The high halves of the products. */
@@ -2452,16 +2457,20 @@ STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 }
 
 /* The numbers are unsigned. One of 2^15 or more is 2^16 less when it is signed,
-   so that the high half lacks the other factor: mul is always such a one, x may
-   be, and span never is. */
+   so that the high half lacks the other factor: mul is always such a one, span
+   never, and x in a round where the key's low half is. */
 STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_hash16(v128_t x,
                                                             v128_t mul,
                                                             v128_t span)
 {
-    const v128_t less = wasm_v128_and(mul, wasm_i16x8_shr(x, 15));
-    v128_t y = statesampler_priv_bulk_high16(x, mul);
+    const v128_t less = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
+    v128_t y = statesampler_priv_bulk_high16(
+        x, wasm_u32x4_shr(mul, 16),
+        wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
     y = wasm_i16x8_add(y, wasm_i16x8_add(x, less));
-    x = statesampler_priv_bulk_high16(wasm_i16x8_mul(x, y), span);
+    x = statesampler_priv_bulk_high16(wasm_i16x8_mul(x, y),
+                                      wasm_u32x4_shr(span, 16),
+                                      wasm_i32x4_shl(span, 16));
     return STATESAMPLER_PRIV_REDUCE16(x, span);
 }
 
