@@ -1906,7 +1906,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    ASIDE   so many indices are put aside on the stack beside them
    FEW     up to so many indices are faster one by one
    SET     a number in all lanes: its low bits
-   HIGH16  the upper half of a 32-bit number in all lanes
+   HIGH16  the upper half of a key in all lanes, or in the form in which hash16
+           has its mul
    HALF    a half in all lanes, in the form in which lanes have halves: as it
            is, or with 2^15 added. In this form are the halves of all pairs;
            other operands are as they are
@@ -2410,9 +2411,9 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_FEW \
     (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
-/* 0 instead in even lanes if the lower half is below 2^15. */
-#define STATESAMPLER_PRIV_HIGH16(x)                \
-    STATESAMPLER_PRIV_SET32(((x) & 0xffff0000u) |  \
+/* In the even lanes 0 instead, if the lower half of the key is below 2^15. */
+#define STATESAMPLER_PRIV_HIGH16(x)               \
+    STATESAMPLER_PRIV_SET32(((x) & 0xffff0000u) | \
                             ((x) & 0x8000u ? (x) >> 16 : 0))
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
@@ -2458,16 +2459,16 @@ STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 
 /* The numbers are unsigned. One of 2^15 or more is 2^16 less when it is signed,
    so that the high half lacks the other factor: mul is always such a one, span
-   never, and x in a round where the key's low half is. */
+   never, and x where the key's lower half is, as the other half is below. */
 STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_hash16(v128_t x,
                                                             v128_t mul,
                                                             v128_t span)
 {
-    const v128_t less = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
+    const v128_t lack = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
     v128_t y = statesampler_priv_bulk_high16(
         x, wasm_u32x4_shr(mul, 16),
         wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
-    y = wasm_i16x8_add(y, wasm_i16x8_add(x, less));
+    y = wasm_i16x8_add(y, wasm_i16x8_add(x, lack));
     x = statesampler_priv_bulk_high16(wasm_i16x8_mul(x, y),
                                       wasm_u32x4_shr(span, 16),
                                       wasm_i32x4_shl(span, 16));
