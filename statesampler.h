@@ -1906,7 +1906,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    ASIDE   so many indices are put aside on the stack beside them
    FEW     up to so many indices are faster one by one
    SET     a number in all lanes: its low bits
-   HIGH16  the upper half of a 32-bit number in all lanes
+   HIGH16  the upper half of a key in all lanes, or in the form in which hash16
+           has its mul
    HALF    a half in all lanes, in the form in which lanes have halves: as it
            is, or with 2^15 added. In this form are the halves of all pairs;
            other operands are as they are
@@ -2405,9 +2406,15 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_LANES32 4
 #define STATESAMPLER_PRIV_VECTORS 16
 #define STATESAMPLER_PRIV_ASIDE 64
-#define STATESAMPLER_PRIV_FEW 3
+/* What follows takes halves and spans for signed numbers. For the few n up to
+   2^30 with a half of 2^15, which is none, all indices are one by one. */
+#define STATESAMPLER_PRIV_FEW \
+    (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
 #define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
+/* In the even lanes 0 instead, if the lower half of the key is below 2^15. */
+#define STATESAMPLER_PRIV_HIGH16(x)               \
+    STATESAMPLER_PRIV_SET32(((x) & 0xffff0000u) | \
+                            ((x) & 0x8000u ? (x) >> 16 : 0))
 #define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
 #define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
 #define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
@@ -2431,25 +2438,41 @@ typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
 #define STATESAMPLER_PRIV_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
 #define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
-/* The high halves of the products. */
-STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t a, v128_t b)
+/* The high halves of the products of signed numbers: even lanes with those of
+   `even`, whose odd lanes are 0, and odd ones with those of `odd`. */
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t x,
+                                                            v128_t even,
+                                                            v128_t odd)
 {
-    return wasm_i16x8_shuffle(wasm_u32x4_extmul_low_u16x8(a, b),
-                              wasm_u32x4_extmul_high_u16x8(a, b), 1, 3, 5, 7,
-                              9, 11, 13, 15);
+    even = wasm_u32x4_shr(wasm_i32x4_dot_i16x8(x, even), 16);
+    odd = wasm_v128_and(wasm_i32x4_dot_i16x8(x, odd),
+                        wasm_i32x4_splat(-65536));
+    return wasm_v128_or(even, odd);
 }
 
+/* The high halves of the products. */
 STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
                               wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_hash16(v128_t x, v128_t mul,
-                                                       v128_t span)
+/* The numbers are unsigned. One of 2^15 or more is 2^16 less when it is signed,
+   so that the high half lacks the other factor: mul is always such a one, span
+   never, and x where the key's lower half is, as the other half is below. */
+STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_hash16(v128_t x,
+                                                            v128_t mul,
+                                                            v128_t span)
 {
-    x = wasm_i16x8_mul(x, statesampler_priv_bulk_high16(x, mul));
-    return statesampler_priv_bulk_high16(x, span);
+    const v128_t lack = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
+    v128_t y = statesampler_priv_bulk_high16(
+        x, wasm_u32x4_shr(mul, 16),
+        wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
+    y = wasm_i16x8_add(y, wasm_i16x8_add(x, lack));
+    x = statesampler_priv_bulk_high16(wasm_i16x8_mul(x, y),
+                                      wasm_u32x4_shr(span, 16),
+                                      wasm_i32x4_shl(span, 16));
+    return STATESAMPLER_PRIV_REDUCE16(x, span);
 }
 
 STATESAMPLER_PRIV v128_t statesampler_priv_bulk_hash32(v128_t x, v128_t mul,
@@ -2514,11 +2537,12 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
 STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out, v128_t l,
                                                      v128_t r, uint32_t right)
 {
-    const v128_t rights = STATESAMPLER_PRIV_SET16(right);
-    const v128_t a = wasm_i32x4_add(wasm_u32x4_extmul_low_u16x8(l, rights),
-                                    wasm_u32x4_extend_low_u16x8(r));
-    const v128_t b = wasm_i32x4_add(wasm_u32x4_extmul_high_u16x8(l, rights),
-                                    wasm_u32x4_extend_high_u16x8(r));
+    /* A right half is multiplied by 1. */
+    const v128_t by = STATESAMPLER_PRIV_SET32((uint32_t)1 << 16 | right);
+    const v128_t a = wasm_i32x4_dot_i16x8(
+        wasm_i16x8_shuffle(l, r, 0, 8, 1, 9, 2, 10, 3, 11), by);
+    const v128_t b = wasm_i32x4_dot_i16x8(
+        wasm_i16x8_shuffle(l, r, 4, 12, 5, 13, 6, 14, 7, 15), by);
     wasm_v128_store(out, wasm_u64x2_extend_low_u32x4(a));
     wasm_v128_store(out + 2, wasm_u64x2_extend_high_u32x4(a));
     wasm_v128_store(out + 4, wasm_u64x2_extend_low_u32x4(b));
@@ -2831,7 +2855,8 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round32(
 }
 
 /* All rounds. Keys are read outside the loops that write vectors: these may be
-   anywhere, for all that a compiler knows. */
+   anywhere, for all that a compiler knows. And there is always a vector: from a
+   loop that may end before its first turn V8 moves nothing out. */
 STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
@@ -2852,16 +2877,18 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
         const statesampler_priv_v16 add_r =
             STATESAMPLER_PRIV_HALF16(key[1] & 0xffffu);
         const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
-        for (j = 0; j < vectors; j++) {
+        j = 0;
+        do {
             statesampler_priv_bulk_round16(pairs[j].l.narrow,
                                            pairs[j].r.narrow, add_l, mul_l,
                                            left, span_l);
-        }
-        for (j = 0; j < vectors; j++) {
+        } while (++j < vectors);
+        j = 0;
+        do {
             statesampler_priv_bulk_round16(pairs[j].r.narrow,
                                            pairs[j].l.narrow, add_r, mul_r,
                                            right, span_r);
-        }
+        } while (++j < vectors);
         span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
     }
@@ -2885,14 +2912,16 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network32(
         const statesampler_priv_v32 mul_l = STATESAMPLER_PRIV_SET32(key[1]);
         const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
         const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
-        for (j = 0; j < vectors; j++) {
+        j = 0;
+        do {
             statesampler_priv_bulk_round32(pairs[j].l.wide, pairs[j].r.wide,
                                            add_l, mul_l, left, span_l);
-        }
-        for (j = 0; j < vectors; j++) {
+        } while (++j < vectors);
+        j = 0;
+        do {
             statesampler_priv_bulk_round32(pairs[j].r.wide, pairs[j].l.wide,
                                            add_r, mul_r, right, span_r);
-        }
+        } while (++j < vectors);
         span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
     }

@@ -4,11 +4,12 @@
 
    The table is a Uint32Array that Fisher and Yates have shuffled. Rank 0 of W
    reads its batches of 256: from the table every W-th entry, by a loop; from
-   the sampler by next, into the same array. fill is Perm's, of a million
-   indices. All in nanoseconds an index, the least of nine; `made` is what
-   making the table takes, once an epoch, before the first batch. Two bars: what
-   is fetched has 16 KiB gzipped at most, and at 10^8 fill takes twice the
-   table's read at most.
+   the sampler by next, into the same array. fill is Perm's, into an array of
+   all of them, a million at most. The three take turns, 41 times; the median is
+   printed, in nanoseconds of the processor an index. `made` is what making
+   the table takes, once an epoch, before the first batch. Two bars: what is
+   fetched has 16 KiB gzipped at most, and at 10^8 fill takes twice the table's
+   read at most, by the median of the turns.
 
    Then the page, in a headless Chromium, while its run has a million samples:
    frames a second, and the processor time of a frame in the page's thread. */
@@ -35,15 +36,29 @@ function make_table(n) {
     return table;
 }
 
-/* Nanoseconds an index of what serves so many. */
-function least(indices, serve) {
-    let best = Infinity;
-    for (let i = 0; i < 9; i++) {
-        const start = performance.now();
-        serve();
-        best = Math.min(best, performance.now() - start);
-    }
-    return best * 1e6 / indices;
+/* What this process has had of processors, in nanoseconds: what others had
+   meanwhile does not count. */
+function now() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) * 1000;
+}
+
+const median = (list) =>
+    [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+
+/* What an index costs by each of several functions that serve so many, in each
+   of the turns. */
+function take_turns(indices, serves) {
+    const times = serves.map(() => []);
+    const times_a_turn = Math.ceil(1e6 / indices);
+    for (let turn = 0; turn < 41; turn++)
+        serves.forEach((serve, i) => {
+            const start = now();
+            for (let j = 0; j < times_a_turn; j++)
+                serve();
+            times[i].push((now() - start) / (indices * times_a_turn));
+        });
+    return times;
 }
 
 let sum = 0;
@@ -66,25 +81,27 @@ console.log(`node ${process.version}, ${process.arch}, ` +
 console.log("         n    W  table's read   made   next   fill  " +
             "fill / read  at most 2");
 for (const n of [1e4, 1e6, 1e8]) {
-    const start = performance.now(), table = make_table(n);
-    const made = (performance.now() - start) * 1e6 / n;
-    const all = new Uint32Array(Math.min(n, 1e6));
+    const start = now(), table = make_table(n), made = (now() - start) / n;
     const perm = new Perm(n, { seed: 1 });
-    const fill = least(all.length, () => perm.fill(0, all));
     for (const worldSize of [1, 8, 64]) {
         const steps = Math.min(Math.floor(n / BATCH / worldSize), 4000);
         const batch = new Uint32Array(BATCH);
         if (steps === 0)
             continue;
-        const read = least(steps * BATCH, () =>
-            read_table(table, worldSize, batch, steps));
         const sampler = new Sampler({ numSamples: n, seed: 1, worldSize,
                                       batchSize: BATCH });
-        const next = least(steps * BATCH, () => {
-            sampler.begin(0);
-            for (let step = 0; step < steps; step++)
-                sum += sampler.next(batch)[0];
-        });
+        const all = new Uint32Array(steps * BATCH);
+        const [reads, nexts, fills] = take_turns(steps * BATCH, [
+            () => read_table(table, worldSize, batch, steps),
+            () => {
+                sampler.begin(0);
+                for (let step = 0; step < steps; step++)
+                    sum += sampler.next(batch)[0];
+            },
+            () => perm.fill(0, all),
+        ]);
+        const [read, next, fill] = [reads, nexts, fills].map(median);
+        const ratio = median(fills.map((cost, turn) => cost / reads[turn]));
         const at = sampler.at(0), by_perm = perm.fill(0, BATCH, worldSize);
         if (!at.every((index, i) => index === by_perm[i]))
             throw new Error("next and fill differ");
@@ -92,8 +109,8 @@ for (const n of [1e4, 1e6, 1e8]) {
                      String(worldSize).padStart(4),
                      read.toFixed(1).padStart(12), made.toFixed(1).padStart(7),
                      next.toFixed(1).padStart(6), fill.toFixed(1).padStart(6),
-                     (fill / read).toFixed(1).padStart(12),
-                     n === 1e8 ? "  " + met(fill <= 2 * read) : ""].join(" "));
+                     ratio.toFixed(1).padStart(12),
+                     n === 1e8 ? "  " + met(ratio <= 2) : ""].join(" "));
     }
 }
 if (!(sum > 0))

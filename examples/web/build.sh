@@ -28,13 +28,15 @@ wasm() { # FILE FLAG...
     # There is no libc: no loop is to become a call of its memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
         -fno-builtin -I. -c -o $file.o examples/web/module.c
-    # A stack of 16 KiB before the data: what overflows it traps.
+    # A stack of 16 KiB before the data: what overflows it traps. As it fills
+    # from its end, nothing is in the first KiB, which wasm-opt may know.
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
-            --enable-nontrapping-float-to-int $file -o $file
+            --low-memory-unused --enable-nontrapping-float-to-int $file \
+            -o $file
     fi
 }
 
