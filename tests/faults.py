@@ -103,8 +103,9 @@ def functions_of(text):
 
 class Fault:
     """New text in the place of a function's words [first, last). One that is
-    made by a rule has no name."""
-    number = 0
+    made by a rule has no name. One with strict set is no fault where the
+    compiler warns of it."""
+    number, strict = 0, False
 
     def __init__(self, function, first, last, new, name=None):
         self.function, self.new, self.name = function, new, name
@@ -123,18 +124,32 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "&&": "||", "||": "&&", "&": "|", "|": "&", "+": "-", "-": "+",
          "+=": "-=", "-=": "+=", "<<": ">>", ">>": "<<", "++": "--",
          "--": "++"}
-NEVER_LEFT_OUT = {"break", "case", "const", "default", "do", "else", "for",
-                  "goto", "if", "return", "static", "switch", "while"}
+KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
+            "if", "return", "sizeof", "static", "switch", "while"}
+
+
+def arguments_of(words, opening):
+    """The bounds of each argument between the parentheses that open there."""
+    bounds, first, i = [], opening + 1, opening + 1
+    while True:
+        if words[i] in (",", ")"):
+            bounds.append((first, i))
+            first = i + 1
+            if words[i] == ")":
+                return bounds
+        i = matching(words, i, 1) + 1
 
 
 def generated(function):
     """The faults that are made by a rule: another operator, a 1 that is not
-    added or subtracted, a constant that is one more, a statement left out. None
-    is in an assertion, which the compiler does not see."""
+    added or subtracted, a constant that is one more, a statement left out, two
+    arguments side by side swapped. None is in an assertion, which the compiler
+    does not see."""
     words, faults, asserted = function.words, [], 0
 
     def add(first, last, new):
         faults.append(Fault(function, first, last, new))
+        return faults[-1]
 
     for i, word in enumerate(words):
         if word == "STATESAMPLER_ASSERT":
@@ -150,13 +165,20 @@ def generated(function):
         elif re.match(r"\d", word) and before != "case":
             add(i, i + 1, f"({word} + 1)")
         if (function.begins_statement(i) and re.match(r"[A-Za-z_*]", word)
-                and word not in NEVER_LEFT_OUT):
+                and word not in KEYWORDS):
             last = function.statements_around(i, i + 1)[1]
             statement = " ".join(words[i:last])
             # Two names side by side, perhaps with stars: a declaration.
             if (statement.endswith(";") and
                     not re.match(r"\w+ (\* )*[A-Za-z_]", statement)):
                 add(i, last, ";")
+        if (words[i + 1:i + 2] == ["("] and re.match(r"[A-Za-z_]", word)
+                and word not in KEYWORDS):
+            arguments = arguments_of(words, i + 1)
+            for (first, comma), (second, last) in zip(arguments, arguments[1:]):
+                if words[first:comma] != words[second:last]:
+                    swapped = words[second:last] + [","] + words[first:comma]
+                    add(first, last, " ".join(swapped)).strict = True
     return faults
 
 
