@@ -126,6 +126,9 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "--": "++"}
 KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
             "if", "return", "sizeof", "static", "switch", "while"}
+# Calls that give the same when their first two arguments are swapped.
+SYMMETRIC = re.compile(r"statesampler_priv_(add_mod|derive|gcd|min)|"
+                       r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+")
 
 
 def arguments_of(words, opening):
@@ -175,6 +178,8 @@ def generated(function):
         if (words[i + 1:i + 2] == ["("] and re.match(r"[A-Za-z_]", word)
                 and word not in KEYWORDS):
             arguments = arguments_of(words, i + 1)
+            if SYMMETRIC.fullmatch(word):
+                arguments = arguments[1:]
             for (first, comma), (second, last) in zip(arguments, arguments[1:]):
                 if words[first:comma] != words[second:last]:
                     swapped = words[second:last] + [","] + words[first:comma]
