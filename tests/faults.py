@@ -127,8 +127,9 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
 KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
             "if", "return", "sizeof", "static", "switch", "while"}
 # Calls that give the same when their first two arguments are swapped.
-SYMMETRIC = re.compile(r"statesampler_priv_(add_mod|derive|gcd|min)|"
-                       r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+")
+SYMMETRIC = re.compile(
+    r"statesampler_priv_(add_mod|derive|gcd|min|run_match)|"
+    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+")
 
 
 def arguments_of(words, opening):
