@@ -1395,6 +1395,7 @@ static void check_mix_shapes(void)
                                 STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
     unshaped_mix(0, 11, STATESAMPLER_EINVAL_NO_STEPS);
     CHECK_CODE(statesampler_mix_reshape(&mix, 0, 10), STATESAMPLER_OK);
+    CHECK_CODE(statesampler_mix_reshape(&mix, 0, 0), STATESAMPLER_OK);
 }
 
 static void unshaped(const statesampler_desc *d, uint32_t rank,
