@@ -111,9 +111,12 @@ class Fault:
         self.function, self.new, self.name = function, new, name
         self.start = function.body[first].start
         self.end = function.body[last - 1].end
-        # The whole statement before and after: by these it is known.
+        # The whole statement before and after: by these it is known. One that
+        # stands there more than once is known by those before it, too.
         begin, end = function.statements_around(first, last)
         words = function.words
+        while begin > 0 and len(function.find(words[begin:end])) > 1:
+            begin = function.statements_around(begin - 1, begin)[0]
         self.key = (function.name, " ".join(words[begin:end]),
                     " ".join(words[begin:first] + words_of(new) +
                              words[last:end]))
