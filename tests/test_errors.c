@@ -997,6 +997,11 @@ static void check_turns(void)
     unmoved_mix_seek(65, STATESAMPLER_ERANGE_FAR);
     unserved_turn(65, STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_seek(&mix, 64) == STATESAMPLER_OK);
+    /* The last of them makes its end the base: 64 more. */
+    CHECK(statesampler_mix_seek(&mix, 63) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&mix, NULL, NULL, NULL) == 1);
+    unmoved_mix_seek(129, STATESAMPLER_ERANGE_FAR);
+    CHECK(statesampler_mix_seek(&mix, 128) == STATESAMPLER_OK);
 }
 
 static void check_mix_locate(void)
