@@ -103,16 +103,20 @@ def functions_of(text):
 
 class Fault:
     """New text in the place of a function's words [first, last). One that is
-    made by a rule has no name."""
-    number = 0
+    made by a rule has no name. One with strict set is no fault where the
+    compiler warns of it."""
+    number, strict = 0, False
 
     def __init__(self, function, first, last, new, name=None):
         self.function, self.new, self.name = function, new, name
         self.start = function.body[first].start
         self.end = function.body[last - 1].end
-        # The whole statement before and after: by these it is known.
+        # The whole statement before and after: by these it is known. One that
+        # stands there more than once is known by those before it, too.
         begin, end = function.statements_around(first, last)
         words = function.words
+        while begin > 0 and len(function.find(words[begin:end])) > 1:
+            begin = function.statements_around(begin - 1, begin)[0]
         self.key = (function.name, " ".join(words[begin:end]),
                     " ".join(words[begin:first] + words_of(new) +
                              words[last:end]))
@@ -123,18 +127,36 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "&&": "||", "||": "&&", "&": "|", "|": "&", "+": "-", "-": "+",
          "+=": "-=", "-=": "+=", "<<": ">>", ">>": "<<", "++": "--",
          "--": "++"}
-NEVER_LEFT_OUT = {"break", "case", "const", "default", "do", "else", "for",
-                  "goto", "if", "return", "static", "switch", "while"}
+KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
+            "if", "return", "sizeof", "static", "switch", "while"}
+# Calls that give the same when their first two arguments are swapped.
+SYMMETRIC = re.compile(
+    r"statesampler_priv_(add_mod|derive|gcd|min|run_match)|"
+    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+")
+
+
+def arguments_of(words, opening):
+    """The bounds of each argument between the parentheses that open there."""
+    bounds, first, i = [], opening + 1, opening + 1
+    while True:
+        if words[i] in (",", ")"):
+            bounds.append((first, i))
+            first = i + 1
+            if words[i] == ")":
+                return bounds
+        i = matching(words, i, 1) + 1
 
 
 def generated(function):
     """The faults that are made by a rule: another operator, a 1 that is not
-    added or subtracted, a constant that is one more, a statement left out. None
-    is in an assertion, which the compiler does not see."""
+    added or subtracted, a constant that is one more, a statement left out, two
+    arguments side by side swapped. None is in an assertion, which the compiler
+    does not see."""
     words, faults, asserted = function.words, [], 0
 
     def add(first, last, new):
         faults.append(Fault(function, first, last, new))
+        return faults[-1]
 
     for i, word in enumerate(words):
         if word == "STATESAMPLER_ASSERT":
@@ -150,13 +172,22 @@ def generated(function):
         elif re.match(r"\d", word) and before != "case":
             add(i, i + 1, f"({word} + 1)")
         if (function.begins_statement(i) and re.match(r"[A-Za-z_*]", word)
-                and word not in NEVER_LEFT_OUT):
+                and word not in KEYWORDS):
             last = function.statements_around(i, i + 1)[1]
             statement = " ".join(words[i:last])
             # Two names side by side, perhaps with stars: a declaration.
             if (statement.endswith(";") and
                     not re.match(r"\w+ (\* )*[A-Za-z_]", statement)):
                 add(i, last, ";")
+        if (words[i + 1:i + 2] == ["("] and re.match(r"[A-Za-z_]", word)
+                and word not in KEYWORDS):
+            arguments = arguments_of(words, i + 1)
+            if SYMMETRIC.fullmatch(word):
+                arguments = arguments[1:]
+            for (first, comma), (second, last) in zip(arguments, arguments[1:]):
+                if words[first:comma] != words[second:last]:
+                    swapped = words[second:last] + [","] + words[first:comma]
+                    add(first, last, " ".join(swapped)).strict = True
     return faults
 
 

@@ -31,8 +31,9 @@ import tempfile
 import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
-CC = (shlex.split(os.environ.get("CC") or "cc") +
-      ["-w", "-std=c99"] + STB_FLAGS)
+CC = shlex.split(os.environ.get("CC") or "cc") + ["-std=c99"] + STB_FLAGS
+QUIET = CC + ["-w"]
+CONVERSIONS = ["-Wconversion", "-Wsign-conversion"]
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
@@ -81,8 +82,8 @@ def run(command):
         sys.exit(f"{' '.join(command)}\n{result.stdout[-2000:]}")
 
 
-def compile_header(folder, text, action):
-    """What the compiler says to a header by itself, with all its parts."""
+def compile_header(folder, text, command):
+    """What a compiler says to a header by itself, with all its parts."""
     with open(f"{folder}/statesampler.h", "w") as file:
         file.write(text)
     lines = ["#define STATESAMPLER_IMPLEMENTATION",
@@ -90,8 +91,8 @@ def compile_header(folder, text, action):
     if STB_FLAGS:
         lines[:0] = ['#include "stb_ds.h"', "#define STATESAMPLER_STB_DS"]
     return subprocess.run(
-        CC + PLAIN + ["-D_XOPEN_SOURCE=700",  # as test_hosted has it
-                      action, f"-I{folder}", "-x", "c", "-"],
+        command + PLAIN + [f"-I{folder}", "-x", "c", "-",
+                           "-D_XOPEN_SOURCE=700"],  # as test_hosted has it
         input="\n".join(lines) + "\n", text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
 
@@ -101,10 +102,26 @@ def present(folder, text, faults):
     shows it."""
     seen = compile_header(folder, lists.with_all(
         text, faults, "statesampler_fault",
-        lambda fault: f"statesampler_fault_{fault.number}"), "-E")
+        lambda fault: f"statesampler_fault_{fault.number}"), QUIET + ["-E"])
     numbers = {int(number) for number in
                re.findall(r"statesampler_fault_(\d+)", seen.stdout)}
     return [fault for fault in faults if fault.number in numbers]
+
+
+def complaints_about(folder, text, faults, command):
+    """What a compiler says to these faults, and the numbers that it names."""
+    result = compile_header(
+        folder, lists.with_all(text, faults, "statesampler_fault"),
+        command + ["-fsyntax-only"])
+    named = re.findall(r"^fault-(\d+):\d", result.stderr, re.M)
+    return result, {int(number) for number in named}
+
+
+def without_warning(folder, text, faults):
+    """The faults, but of the strict ones those that no warning names."""
+    strict = [fault for fault in faults if fault.strict]
+    _, warned = complaints_about(folder, text, strict, CC + CONVERSIONS)
+    return [fault for fault in faults if fault.number not in warned]
 
 
 def compiling(folder, text, faults):
@@ -112,15 +129,12 @@ def compiling(folder, text, faults):
     broken = set()
     while True:
         kept = [fault for fault in faults if fault.number not in broken]
-        result = compile_header(
-            folder, lists.with_all(text, kept, "statesampler_fault"),
-            "-fsyntax-only")
+        result, named = complaints_about(folder, text, kept, QUIET)
         if result.returncode == 0:
             return kept, broken
-        named = re.findall(r"^fault-(\d+):\d", result.stderr, re.M)
         if not named:
             sys.exit("the header does not compile:\n" + result.stderr[:2000])
-        broken |= {int(number) for number in named}
+        broken |= named
 
 
 class Test:
@@ -138,8 +152,9 @@ class Test:
         core = [] if own.returncode == 0 else [
             "-O1", f"{made}/core.o",
             "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
-        run(CC + self.flags + core + [f"-I{folder}", "-I.", self.path,
-            f"{made}/choice.o", "-o", self.program, "-lm"])
+        run(QUIET + self.flags + core +
+            [f"-I{folder}", "-I.", self.path, f"{made}/choice.o", "-o",
+             self.program, "-lm"])
 
     def notices(self, number):
         """What it says about a fault; None if nothing."""
@@ -188,8 +203,8 @@ def compile_tests(folder, flags):
         file.write(CHOICE)
     for source in f"{made}/choice.c", "tests/core.c":
         name = os.path.basename(source)[:-2]
-        run(CC + flags + CORE + [f"-I{folder}", "-c", source, "-o",
-                                 f"{made}/{name}.o"])
+        run(QUIET + flags + CORE +
+            [f"-I{folder}", "-c", source, "-o", f"{made}/{name}.o"])
     tests = []
     for path in sorted(glob.glob("tests/test_*.c")):
         with open(path) as file:
@@ -365,8 +380,9 @@ def write_header(folder, text, faults):
 
 
 def ask_all(folder, pool, text, faults, equivalent, answers):
-    """Gives the answers about all faults. A function's wait until all that no
-    test noticed have been shown to the tests with sanitizers, too."""
+    """Gives the answers about all faults, and returns the numbers of those that
+    were noticed. A function's answers wait until all that no test noticed have
+    been shown to the tests with sanitizers, too."""
     write_header(folder, text, faults)
     tests = compile_tests(folder, PLAIN)
     answers.give("the header as it is", "no test notices anything", [])
@@ -388,11 +404,21 @@ def ask_all(folder, pool, text, faults, equivalent, answers):
                           for group, left in waiting]:
         said.update(future.result())
         answers.give_all(answers_about(group, said, equivalent))
-    noticed = sum(note is not None for note in said.values())
-    same = sum(not fault.name and fault.key in equivalent for fault in faults)
-    print(f"{noticed} of {len(faults) - same} faults were noticed: "
-          f"{100 * noticed / max(len(faults) - same, 1):.1f} %. "
-          f"{len(equivalent)} more are known to change nothing.")
+    return {number for number, note in said.items() if note}
+
+
+def print_share(faults, equivalent, noticed, elsewhere):
+    """How many faults were noticed of those that are not listed as equivalent.
+    The share is rounded down. (What is not compiled here is counted as it was
+    made: no compiler has looked at it.)"""
+    counted = [fault for fault in faults
+               if fault.name or fault.key not in equivalent]
+    seen = sum(fault.number in noticed for fault in counted)
+    share = 1000 * seen // max(len(counted), 1) / 10
+    print(f"{seen:,} of {len(counted):,} faults that are not listed as "
+          f"equivalent noticed ({share:.1f} %); "
+          f"{len(faults) - len(counted):,} are listed, "
+          f"{elsewhere:,} are in code that is not compiled here")
 
 
 def start_torch(pool, everything, answers):
@@ -419,12 +445,13 @@ def ask(folder, pool, everything):
     for question in sorted({fault.question for fault in faults} -
                            {fault.question for fault in here}):
         answers.skip(f"skip {question}: not compiled here")
-    drawn = here if everything else draw(here, equivalent)
+    valid = without_warning(folder, text, here)
+    drawn = valid if everything else draw(valid, equivalent)
     kept, broken = compiling(folder, text, drawn)
     answered += [(fault.question, None, ["does not compile"])
                  for fault in drawn if fault.name and fault.number in broken]
     if not everything:
-        print(f"{len(kept)} faults of {len(here)}: all of tests/mutants.txt, "
+        print(f"{len(kept)} faults of {len(valid)}: all of tests/mutants.txt, "
               f"and QUOTA={QUOTA} generated ones for each function by "
               f"SEED={SEED}", flush=True)
     torch = start_torch(pool, everything, answers)
@@ -432,9 +459,10 @@ def ask(folder, pool, everything):
         len({fault.question for fault in group})
         for group in by_function(kept))
     answers.give_all(answered)
-    ask_all(folder, pool, text, kept, equivalent, answers)
+    noticed = ask_all(folder, pool, text, kept, equivalent, answers)
     for future in torch:
         answers.give_all(future.result())
+    print_share(kept, equivalent, noticed, len(faults) - len(here))
     return answers.sum()
 
 

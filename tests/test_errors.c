@@ -796,8 +796,9 @@ static void check_snapshot(const snapshot *before)
     CHECK(check_same_bytes(before, &now, sizeof now));
 }
 
-/* Each row breaks one rule. Samplers of one rank that are in their first
-   epoch, and batches of one sample, but where something else stands. */
+/* Each row breaks one rule, but for the last, which has one sample too few to
+   break it. Samplers of one rank that are in their first epoch, and batches of
+   one sample, but where something else stands. */
 static void check_mixes(void)
 {
     static const struct {
@@ -843,7 +844,10 @@ static void check_mixes(void)
         {3, 1, {10, 20, (uint64_t)1 << 32}, {1u << 30, 0, 0}, {0, 0, 0},
          {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
         {3, 3, {0, 0, 1}, {0, 0, 0}, {0, 0, 1}, {0, 0, 0}, {2, 2, 2},
-         {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS}
+         {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS},
+        {3, 0, {((uint64_t)1 << 62) - 51, 20, 30}, {0, 0, 0}, {0, 0, 0},
+         {0, 0, 0}, {1, 1, 1}, {1u << 20, 1u << 20, 1u << 20},
+         STATESAMPLER_OK}
     };
     snapshot before;
     size_t i;
@@ -866,7 +870,9 @@ static void check_mixes(void)
         CHECK_CODE(statesampler_mix_init(&mix, sources, broken[i].count,
                                          broken[i].stop),
                    broken[i].code);
-        check_snapshot(&before);
+        if (broken[i].code != STATESAMPLER_OK) {
+            check_snapshot(&before);
+        }
     }
 }
 
@@ -991,6 +997,11 @@ static void check_turns(void)
     unmoved_mix_seek(65, STATESAMPLER_ERANGE_FAR);
     unserved_turn(65, STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_seek(&mix, 64) == STATESAMPLER_OK);
+    /* The last of them makes its end the base: 64 more. */
+    CHECK(statesampler_mix_seek(&mix, 63) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&mix, NULL, NULL, NULL) == 1);
+    unmoved_mix_seek(129, STATESAMPLER_ERANGE_FAR);
+    CHECK(statesampler_mix_seek(&mix, 128) == STATESAMPLER_OK);
 }
 
 static void check_mix_locate(void)
@@ -1359,20 +1370,23 @@ static void unshaped_mix(uint32_t rank, uint32_t world_size, int code)
 
 static void check_mix_shapes(void)
 {
-    uint32_t i;
+    uint32_t i, large;
     start(2, STATESAMPLER_STOP_NEVER);
     unshaped_mix(2, 2, STATESAMPLER_EINVAL_RANK);
     unshaped_mix(1, 0, STATESAMPLER_EINVAL_RANK);
     unshaped_mix(UINT32_MAX, 5, STATESAMPLER_EINVAL_RANK);
-    for (i = 0; i < SOURCES; i++) {
-        statesampler_desc d = source_of(i, 1);
-        d.batch_size = (uint32_t)1 << (29 + i);
-        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+    for (large = 0; large < SOURCES; large++) { /* one source's batch */
+        for (i = 0; i < SOURCES; i++) {
+            statesampler_desc d = source_of(i, 1);
+            d.batch_size = i == large ? (uint32_t)1 << 31 : 1;
+            CHECK(statesampler_init(&sources[i].sampler, &d) ==
+                  STATESAMPLER_OK);
+        }
+        CHECK(statesampler_mix_init(&mix, sources, SOURCES,
+                                    STATESAMPLER_STOP_RESTART) ==
+              STATESAMPLER_OK);
+        unshaped_mix(0, (uint32_t)1 << 31, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     }
-    CHECK(statesampler_mix_init(&mix, sources, SOURCES,
-                                STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
-    unshaped_mix(0, (uint32_t)1 << 31, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     /* With DROP, no rank has a sample of so few. */
     for (i = 0; i < SOURCES; i++) {
         statesampler_desc d = plain();
@@ -1386,6 +1400,7 @@ static void check_mix_shapes(void)
                                 STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
     unshaped_mix(0, 11, STATESAMPLER_EINVAL_NO_STEPS);
     CHECK_CODE(statesampler_mix_reshape(&mix, 0, 10), STATESAMPLER_OK);
+    CHECK_CODE(statesampler_mix_reshape(&mix, 0, 0), STATESAMPLER_OK);
 }
 
 static void unshaped(const statesampler_desc *d, uint32_t rank,

@@ -297,6 +297,23 @@ static void check_refused(const char *path, int save, int load)
     CHECK(got == 12345);
 }
 
+#ifdef __linux__
+/* The temporary file's path is then as long as the system takes any. */
+static void check_longest_path(void)
+{
+    char path[4051 + 2];
+    unsigned char bytes[4] = {1, 2, 3, 4}, back[4];
+    size_t i, got = 0;
+    for (i = 0; i < 4050; i += 2)
+        memcpy(path + i, "./", 2);
+    memcpy(path + i, "/n", 3);
+    CHECK(statesampler_save_file(path, bytes, 4) == STATESAMPLER_OK);
+    CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
+    CHECK(got == 4 && memcmp(back, bytes, 4) == 0);
+    CHECK(remove(path) == 0);
+}
+#endif
+
 static void check_paths(void)
 {
     static char endless[100000];
@@ -315,6 +332,9 @@ static void check_paths(void)
     check_refused(endless, STATESAMPLER_EINVAL_PATH, STATESAMPLER_EINVAL_PATH);
     endless[4095] = 0;
     CHECK(statesampler_save_file(endless, "", 0) == STATESAMPLER_EIO_NAME);
+#ifdef __linux__
+    check_longest_path();
+#endif
 }
 
 /* ---- the environment ---- */

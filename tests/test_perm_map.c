@@ -8,8 +8,8 @@
 #define GUARD UINT64_C(0xdeadbeefcafef00d)
 #define LONGEST 1100
 
-/* In place: of values anywhere below n, and of those around the ends of a row of the grid, where a quotient that is
-   off by one would show. */
+/* In place: of values anywhere below n, and of those around the ends of a row of
+   the grid, where a quotient that is off by one would show. */
 static void check_map(const statesampler_perm *perm, size_t count)
 {
     uint64_t out[2 + LONGEST], value[LONGEST];
@@ -34,6 +34,27 @@ static void check_map(const statesampler_perm *perm, size_t count)
     CHECK(out[count + 1] == GUARD);
 }
 
+/* Of values whose walks all go on: those that the network leads behind n. The
+   permutation of the whole grid, with the same keys, leads there in one step. */
+static void check_walks(const statesampler_perm *perm)
+{
+    uint64_t out[LONGEST], value[LONGEST], index;
+    statesampler_perm grid = *perm;
+    size_t i, count = 0;
+    grid.n = (uint64_t)perm->left * perm->right;
+    for (index = perm->n; index < grid.n && count < LONGEST; index++) {
+        value[count] = statesampler_perm_inverse(&grid, index);
+        count += value[count] < perm->n;
+    }
+    for (i = 0; i < count; i++) {
+        out[i] = value[i];
+    }
+    statesampler_priv_perm_map(out, perm, count);
+    for (i = 0; i < count; i++) {
+        CHECK(out[i] == statesampler_perm_at(perm, value[i]));
+    }
+}
+
 /* Around the numbers of pairs that one vector, or all in turn, hold. */
 static const size_t long_counts[] = {
     127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
@@ -45,6 +66,7 @@ static void check_maps(uint64_t n, size_t longest)
     statesampler_perm perm;
     size_t count, k;
     CHECK(statesampler_perm_init(&perm, n, n, 4, 7) == STATESAMPLER_OK);
+    check_walks(&perm);
     for (count = 0; count <= longest; count++)
         check_map(&perm, count);
     for (k = 0; k < sizeof long_counts / sizeof long_counts[0]; k++)

@@ -1036,6 +1036,9 @@ static void test_big_carry(void)
                 CHECK(statesampler_epoch(&s) == epoch);
                 CHECK(statesampler_position(&s) == position);
             }
+            if (group == 1)
+                CHECK(statesampler_seek(&s, ((uint64_t)1 << 63) - 1) ==
+                      STATESAMPLER_OK);
         }
 }
 
