@@ -169,6 +169,7 @@ wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
 smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
+smt 'every move leaves a sampler where a step begins' sampler.smt2
 wp 'the tail rules' tail.c +run_pads +run_whole +run_end +leg_close \
     +leg_steps +leg_spot +rank_below +rank_count num_steps get_counts
 [ $failed = 0 ]

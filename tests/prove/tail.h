@@ -29,7 +29,7 @@
       s->run.world_size != 0 && s->run.batch_size != 0 &&
       s->rank < s->run.world_size &&
       s->global_batch == s->run.world_size * s->run.batch_size &&
-      s->global_batch < 1 << 62 && s->run.num_samples <= 1 << 62;
+      1 <= s->global_batch < 1 << 62 && s->run.num_samples <= 1 << 62;
 */
 
 /*@ requires \valid_read(run);
@@ -54,7 +54,9 @@ static inline uint64_t statesampler_priv_run_whole(
     assigns \nothing;
     ensures \result == End(run->tail, run->num_samples, leg->blocks,
                            leg->base.position, run->world_size);
-    ensures run->tail != 3 ==> \result >= leg->base.position;
+    ensures run->tail != 3 ==> leg->base.position <= \result;
+    ensures run->tail != 3 ==> \result == leg->base.position ||
+      \result < run->num_samples + leg->blocks + run->world_size;
 */
 static inline uint64_t statesampler_priv_run_end(
     const statesampler_priv_run *run, const statesampler_priv_leg *leg);
@@ -67,6 +69,7 @@ static inline uint64_t statesampler_priv_run_end(
     ensures all: s->drop_last == 0 ==>
       leg->end == End(s->run.tail, s->run.num_samples, leg->blocks,
                       leg->base.position, s->run.world_size);
+    ensures room: s->run.tail != 3 ==> leg->base.position <= leg->end;
     ensures full: s->drop_last != 0 ==>
       leg->end == leg->base.position + s->global_batch *
         ((End(s->run.tail, s->run.num_samples, leg->blocks,
@@ -78,11 +81,14 @@ static inline void statesampler_priv_leg_close(statesampler_priv_leg *leg,
 
 /* As many steps as hold all positions, and not one more; no rank is in it. */
 /*@ requires \valid_read(leg) && \valid_read(s) && s->global_batch != 0;
-    requires s->run.tail != 3 && leg->base.position <= leg->end;
+    requires s->run.tail != 3 ==> leg->base.position <= leg->end;
     assigns \nothing;
-    ensures \result * s->global_batch >= leg->end - leg->base.position;
-    ensures (\result - 1) * s->global_batch <
-      leg->end - leg->base.position || \result == 0;
+    ensures enough: s->run.tail != 3 ==>
+      \result * s->global_batch >= leg->end - leg->base.position;
+    ensures least: s->run.tail != 3 ==> \result == 0 ||
+      (\result - 1) * s->global_batch < leg->end - leg->base.position;
+    ensures carry: s->run.tail == 3 ==>
+      \result * s->global_batch <= 1 << 62;
 */
 static inline uint64_t statesampler_priv_leg_steps(
     const statesampler_priv_leg *leg, const statesampler *s);
@@ -92,8 +98,8 @@ static inline uint64_t statesampler_priv_leg_steps(
     requires spot == &s->run.now || \separated(spot, s);
     requires \separated(spot, leg);
     requires s->run.tail == 3 ==> s->run.num_samples != 0;
-    requires leg->base.position < 1 << 63;
-    requires steps * s->global_batch <= 1 << 62;
+    requires leg->base.position + steps * s->global_batch <
+      18446744073709551616;
     assigns spot->epoch, spot->position, spot->step;
     ensures here: s->run.tail != 3 ==> spot->epoch == leg->base.epoch &&
       spot->position == \min(leg->end,
