@@ -164,6 +164,7 @@ smt 'a round undone, and squares' lemmas.smt2
 smt 'the hash of a narrow half, in two forms' narrow.smt2
 smt "audit_check's closed forms" audit.smt2
 smt "a node of the mix's tree" tree.smt2
+smt "the ranges of a mix's state, and that nothing wraps from there" mix.smt2
 wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
     +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
