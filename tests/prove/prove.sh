@@ -112,9 +112,9 @@ refuted() { # FILE SECONDS
         ! grep -qE '^(sat|unknown|timeout)$|error' $build/said
 }
 
-# WHAT is proved by FILE. Its lines "; header:" stand in the header, so that
-# what is proved is what stands there; each of its lines "; fault:" makes it
-# fail.
+# WHAT is proved by FILE. Its lines "; header:" stand in the header and its
+# lines "; contract:" in a contract, so that what is proved is what stands
+# there; each of its lines "; fault:" makes it fail.
 smt() { # WHAT FILE
     what=$1 file=$here/$2
     echo "$what" | grep -qE "${ONLY:-.}" || return 0
@@ -128,6 +128,10 @@ smt() { # WHAT FILE
     sed -n 's/^; header: //p' "$file" | while read -r line; do
         grep -qF -- "$line" statesampler.h ||
             echo "is not in the header: $line"
+    done >>$build/why
+    sed -n 's/^; contract: //p' "$file" | while read -r line; do
+        cat $here/*.h | grep -qF -- "$line" ||
+            echo "is in no contract: $line"
     done >>$build/why
     refuted "$file" 60 || cat $build/said >>$build/why
     sed -n 's/^; fault: //p' "$file" >$build/faults
@@ -160,8 +164,13 @@ smt 'a round undone, and squares' lemmas.smt2
 smt 'the hash of a narrow half, in two forms' narrow.smt2
 smt "audit_check's closed forms" audit.smt2
 smt "a node of the mix's tree" tree.smt2
+smt "the ranges of a mix's state, and that nothing wraps from there" mix.smt2
 wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
     +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
+smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
+smt 'every move leaves a sampler where a step begins' sampler.smt2
+wp 'the tail rules' tail.c +run_pads +run_whole +run_end +leg_close \
+    +leg_steps +leg_spot +rank_below +rank_count num_steps get_counts
 [ $failed = 0 ]

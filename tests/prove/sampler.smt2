@@ -1,0 +1,216 @@
+; Where a sampler is, in integers: what each move does to the numbers of a run,
+; and that a Good one stays Good. G positions are a step. The leg's base is at
+; position c and step b and its end at E; the present is at p, and k steps after
+; the base. D is that of the manual.
+; header: now->position += s->global_batch;
+; header: now->position = statesampler_priv_min(now->position, run->leg.end);
+; header: step - leg->base.step > statesampler_priv_leg_steps(leg, s)) {
+; header: statesampler_priv_leg_spot(spot, leg, s, step - leg->base.step);
+; header: uint64_t position = leg->base.position + steps * s->global_batch;
+; header: spot->position = statesampler_priv_min(position, leg->end);
+; header: leg->end -= (leg->end - leg->base.position) % s->global_batch;
+; header: most += STATESAMPLER_PRIV_MAX32 - 1;
+; header: if (base->position > most || base->step > base->position) {
+; header: return run->now.epoch != base->epoch || served > end - base->position ||
+; header: (run->now.position != end &&
+; header: if (base->step == 0 && base->position != 0) {
+; header: s->run.now.position > s->run.leg.end) {
+; header: now->epoch += now->position / run->num_samples;
+; header: now->position %= run->num_samples;
+; header: if ((now->step - run->leg.base.step) * s->global_batch >=
+; header: epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
+; header: served > STATESAMPLER_MAX_SAMPLES ||
+; header: past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples +
+; header: place->step = leg->base.step + past / s->global_batch;
+; header: place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
+; header: place->rank = (uint32_t)(past % s->run.world_size);
+; contract: spot->position == \min(leg->end,
+; contract: (\result - 1) * s->global_batch < leg->end - leg->base.position;
+; contract: \result * s->global_batch <= 1 << 62;
+; fault: (define-fun next () Int (least (+ p G) E)) => (define-fun next () Int (+ p G))
+; fault: (ite pads 4294967294 0) => (ite pads 4294967293 0)
+; fault: (or (= p1 E1) => (or (<= p1 E1)
+; fault: (or (< E2 p1) (spot c E2 p1 t2)) => (spot c E2 p1 t2)
+; fault: (<= 0 t steps) => (<= 0 t (+ steps 1))
+; fault: (or (= p E1) (= (- p c) (* k G)) => (or (= (- p c) (* k G))
+; fault: (<= e (+ upto 1)) => (<= e upto)
+; fault: (<= (* k G) top) => (< (* k G) top)
+; fault: (=> (< (* (+ k 1) G) top) => (=> true
+; fault: (< slot B) => (< slot (- B 1))
+(set-logic ALL)
+(define-fun top () Int 4611686018427387904)
+(define-fun word () Int 18446744073709551616)
+(define-fun least ((x Int) (y Int)) Int (ite (< x y) x y))
+(declare-const n Int) (declare-const D Int) (declare-const W Int)
+(declare-const B Int) (declare-const G Int)
+(declare-const c Int) (declare-const b Int) (declare-const E Int)
+(declare-const p Int) (declare-const k Int) (declare-const pads Bool)
+(assert (and (<= 0 n top) (< 0 W 4294967296) (< 0 B 4294967296)))
+
+; locate: in a step of B rows of W positions, `in` is row slot, column `to`. The
+; rank is what all of past leaves in rows of W: past has (above + slot) * W + to
+; = rows * W + rank, with the rows of the steps before above it; beyond is rows -
+; above - slot.
+(declare-const in Int) (declare-const slot Int) (declare-const to Int)
+(declare-const rank Int) (declare-const beyond Int)
+(push)
+(echo "locate: the slot of a position is in a batch")
+(assert (and (= in (+ (* slot W) to)) (<= 0 to) (< to W)))
+(assert (and (<= 0 in) (< in (* W B))))
+(assert (not (and (<= 0 slot) (< slot B))))
+(check-sat)
+(pop)
+(push)
+(echo "and the rank is the column, so that the position is that of its place")
+(assert (and (<= 0 rank) (< rank W) (<= 0 to) (< to W)))
+(assert (= (* beyond W) (- to rank)))
+(assert (not (= to rank)))
+(check-sat)
+(pop)
+
+(assert (and (= G (* W B)) (< 0 G top) (<= 0 D) (< D (+ n 4294967296))))
+
+(push)
+(echo "what is used below of products: more, and rising")
+(declare-const x Int) (declare-const y Int)
+(assert (not (and (=> (<= 0 x) (<= x (* x G)))
+  (=> (< x y) (<= (* (+ x 1) G) (* y G))))))
+(check-sat)
+(pop)
+(define-fun rising ((x Int) (y Int)) Bool
+  (=> (< x y) (<= (* (+ x 1) G) (* y G))))
+
+; The most that a base may be, and what is Good but with CARRY: c and E as
+; leg_close leaves them, and p where k steps from c end.
+(define-fun most () Int (+ D (ite pads 4294967294 0)))
+(define-fun leg ((c Int) (b Int) (E Int)) Bool
+  (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (<= c E most)))
+(define-fun spot ((c Int) (E Int) (p Int) (k Int)) Bool
+  (and (<= 0 k) (or (= k 0) (< (* (- k 1) G) (- E c)))
+       (= p (least E (+ c (* k G))))))
+(push)
+(echo "begin: whatever the end is")
+(assert (<= 0 E most))
+(assert (not (and (leg 0 0 E) (spot 0 E 0 0))))
+(check-sat)
+(pop)
+
+(push)
+(assert (and (leg c b E) (spot c E p k)))
+(echo "next: where it is not at the end, and nothing wraps")
+(define-fun next () Int (least (+ p G) E))
+(push)
+(assert (not (= p E)))
+(assert (not (and (spot c E next (+ k 1)) (< (+ p G) word))))
+(check-sat)
+(pop)
+(echo "each step served a position or more")
+(assert (=> (< 0 k) (<= (- k 1) (* (- k 1) G))))
+(push)
+(assert (not (and (<= (+ b k) p) (=> (< 0 k) (< 0 p)))))
+(check-sat)
+(pop)
+(echo "rebase, at the present: E1 is p where nothing is left, or D and a part")
+(declare-const E1 Int)
+(push)
+(assert (or (= E1 p) (and (< p D) (<= p E1 (+ D (ite pads (- W 1) 0))))))
+(assert (not (and (leg p (+ b k) E1) (spot p E1 p 0))))
+(check-sat)
+(pop)
+(pop)
+
+; seek: the leg has as many steps as hold E - c, and no more.
+(declare-const steps Int) (declare-const t Int)
+(push)
+(echo "seek: any step it takes, and nothing wraps")
+(assert (and (leg c b E) (or (= steps 0) (< (* (- steps 1) G) (- E c)))))
+(assert (and (<= 0 t steps) (rising (- t 1) (- steps 1))))
+(assert (not (and (spot c E (least E (+ c (* t G))) t)
+  (< (+ c (* t G)) word))))
+(check-sat)
+(pop)
+
+; A state has the present p1, which is t1 steps from c or the end E1 that the
+; saving run has without drop_last. load reads the least number of steps, t2,
+; that hold p1 - c.
+(declare-const E1 Int) (declare-const E2 Int) (declare-const q Int)
+(declare-const p1 Int) (declare-const t1 Int) (declare-const t2 Int)
+(push)
+(echo "load: what it takes is Good where it was saved")
+(assert (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (<= c E1 most)))
+(assert (and (<= 0 (- p1 c) (- E1 c))
+  (or (= p1 E1) (= (- p1 c) (* t1 G)))))
+(assert (and (<= 0 t2) (<= (- p1 c) (* t2 G)) (< (* (- t2 1) G) (- p1 c))))
+(assert (and (rising t1 t2) (rising t2 t1)
+  (rising (- t1 1) (- t2 1)) (rising (- t2 1) (- t1 1))))
+(assert (not (and (leg c b E1) (spot c E1 p1 t2))))
+(check-sat)
+(pop)
+(echo "load: with drop_last, whose end is E2, too, or the present is the base")
+(push)
+(assert (and (leg c b E1) (spot c E1 p1 t2)))
+(assert (and (= E2 (+ c (* q G))) (<= c E2 E1) (< (- E1 E2) G)))
+(assert (and (rising t2 q) (rising q t2)))
+(assert (not (or (< E2 p1) (spot c E2 p1 t2))))
+(check-sat)
+(pop)
+(push)
+(echo "save: what a Good sampler saves, load takes; E1 is without drop_last")
+(assert (and (leg c b E) (spot c E p k)))
+(assert (or (= E E1) (and (= E (+ c (* q G))) (<= c E E1))))
+(assert (not (and (<= 0 (- p c) (- E1 c))
+  (or (= p E1) (= (- p c) (* k G)) (= (- p c) (* q G))))))
+(check-sat)
+(pop)
+
+; CARRY: the present is e epochs after the base's.
+(declare-const e Int) (declare-const r Int) (declare-const upto Int)
+(define-fun carried ((c Int) (e Int) (p Int) (k Int)) Bool
+  (and (<= 0 c) (< c n) (<= 0 p) (< p n) (<= 0 k) (<= 0 e)
+       (= (+ (* e n) p) (+ c (* k G))) (<= (* k G) top)))
+(push)
+(echo "CARRY, next: a step on, or the present is the base; nothing wraps")
+(assert (carried c e p k))
+(assert (and (= (+ p G) (+ (* q n) r)) (<= 0 r) (< r n) (<= 0 q)))
+(define-fun again () Bool (carried r 0 r 0))
+(assert (not (and (< (+ p G) word) (< (* (+ k 1) G) word)
+  (=> (<= top (* (+ k 1) G)) again)
+  (=> (< (* (+ k 1) G) top) (carried c (+ e q) r (+ k 1))))))
+(check-sat)
+(pop)
+(push)
+(echo "CARRY, seek: any step it takes, and nothing wraps")
+(assert (and (<= 0 c) (< c n) (<= 0 t steps) (<= (* steps G) top)))
+(assert (or (= t steps) (rising t steps)))
+(assert (and (= (+ c (* t G)) (+ (* q n) r)) (<= 0 r) (< r n) (<= 0 q)))
+(assert (not (and (carried c q r t) (< (+ c (* t G)) word))))
+(check-sat)
+(pop)
+; upto is 2^62 / n, rounded down.
+(assert (and (<= (* upto n) top) (< top (* (+ upto 1) n))))
+(push)
+(echo "CARRY, save: what is Good load takes")
+(assert (carried c e p k))
+(assert (=> (< (+ upto 1) e) (<= (* (+ upto 2) n) (* e n))))
+(assert (not (and (<= e (+ upto 1)) (= (- (+ (* e n) p) c) (* k G))
+  (<= (* k G) top))))
+(check-sat)
+(pop)
+(push)
+(echo "CARRY, load: what it takes is Good; served is a word")
+(declare-const served Int)
+(assert (and (<= 0 c) (< c n) (<= 0 p) (< p n) (<= 0 e (+ upto 1))))
+(assert (<= (* e n) (* (+ upto 1) n)))
+(assert (= served (let ((since (- (+ (* e n) p) c)))
+  (ite (< since 0) (+ since word) since))))
+(assert (and (<= 0 k) (= served (* k G)) (<= served top)))
+(assert (not (and (carried c e p k) (< (+ (* e n) p) word))))
+(check-sat)
+(pop)
+
+(push)
+(echo "locate, CARRY: nothing wraps")
+(assert (and (carried c e p k) (<= 0 r) (< r n)))
+(assert (not (< (+ (* e n) r) word)))
+(check-sat)
+(pop)

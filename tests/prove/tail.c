@@ -1,0 +1,3 @@
+#include "tail.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
