@@ -2,8 +2,8 @@
 # and `make test` replays the corpus of each.
 
 # A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, or stb_ds.h); the longest input that is worth
-# trying; and what is compiled with it.
+# the corpus; what it needs (-, stb_ds.h, libyaml: that, too); the longest input
+# that is worth trying; and what is compiled with it.
 harnesses() {
     cat <<END
 perm    -        200
@@ -11,6 +11,7 @@ desc    -        400
 state   -        300
 mix     -        500
 mixture stb_ds.h 700 -DFUZZ_STB_DS
+yaml    libyaml  900 examples/trainer/config*.c -Wno-cast-qual -lyaml
 END
 }
 
@@ -19,6 +20,7 @@ harness_needs() { # NEED
     case $1 in
     -) ;;
     stb_ds.h) [ -n "$STB_FLAGS" ] ;;
+    libyaml) [ -n "$STB_FLAGS" ] && pkg-config --exists yaml-0.1 ;;
     esac
 }
 
@@ -60,6 +62,6 @@ END
 compile_harness() { # TARGET NAME CORE "FLAGS OF ITS LINE" COMMAND...
     target=$1 source=tests/fuzz/$2.c core=$3 flags=$4
     shift 4
-    "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS $flags \
-        -o "$target" "$source" "$core" -lm
+    "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS \
+        -o "$target" "$source" "$core" $flags -lm
 }

@@ -42,7 +42,7 @@ fuzz_short() { # INPUTS
         compile_harness ./fuzzer $name \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
             clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
-            -fsanitize=fuzzer -DFUZZER
+            -fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp -DFUZZER
         FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -use_cmp=0 \
             -len_control=0 -max_len=$length -timeout=60 new \
             tests/fuzz/corpus/$name </dev/null
