@@ -60,6 +60,18 @@ static const char *put_word(const char *words, int64_t number)
     return words;
 }
 
+/* Outside of what the key takes, or at its edge. */
+static void put_odd_number(const struct config_key *key)
+{
+    const double numbers[] = {
+        key->low, key->low - 1, key->low - 0.5, key->high + 1, -1, 0.5, -0.0,
+        1e18, 1e300, 4e-324, NAN, -HUGE_VAL
+    };
+
+    made.odd = 1;
+    put("%.17g", numbers[check_random(sizeof numbers / sizeof *numbers)]);
+}
+
 /* Its default most often: other keys go with that. */
 static void put_number(const struct config_key *key, char value[8])
 {
@@ -121,6 +133,11 @@ static void put_scalar(const struct config_key *key)
     char value[8] = "";
     int64_t word = 0;
 
+    if ((key->type == TYPE_INTEGER || key->type == TYPE_REAL) &&
+        check_random(32) == 1) {
+        put_odd_number(key);
+        return;
+    }
     switch (key->type) {
     case TYPE_BOOL:
         word = (int64_t)check_random(6);
@@ -310,6 +327,7 @@ static void put_line_ends(void)
 static void make_text(void)
 {
     const uint64_t how = check_random(16);
+    const int below = how >= 3 && how < 6;
     uint64_t changes;
 
     memset(&made, 0, sizeof made);
@@ -317,22 +335,25 @@ static void make_text(void)
         put("\xef\xbb\xbf");
     if (how == 2)
         put("%%YAML 1.1\n---\n");
-    if (how >= 3 && how < 6)
+    if (below)
         put("config:\n");
-    put_keys(how >= 3 && how < 6 ? 2 : 0);
-    made.odd = how >= 3 && how < 6 && made.text[made.size - 2] == ':';
+    put_keys(below ? 2 : 0);
+    if (below && made.text[made.size - 2] == ':')
+        made.odd = 1; /* nothing came after it */
     if (how == 7)
         put("...\n");
     if (how == 8)
         put_line_ends();
-    if (how == 9) /* a single comment makes it too long, or not */
-        put("#"), put_often('#', check_random(1 << 17)), put("\n");
+    if (how == 9) { /* a comment: longer than a text may be, or not */
+        made.odd = 1;
+        put("#");
+        put_often('#', check_random(1 << 18));
+    }
     if (how == 10) {
         made.odd = 1;
-        put("SEED_VALUE: "), put_often('[', check_random(1 << 12));
+        put("SEED_VALUE: ");
+        put_often('[', check_random(1 << 12));
     }
-    if (how == 9)
-        made.odd = 1;
     for (changes = how >= 12 ? 1 + check_random(3) : 0; changes > 0; changes--) {
         made.odd = 1;
         change(made.text, &made.size);
