@@ -3,6 +3,7 @@
 
 #include "agree.h"
 
+#include <ctype.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,10 +24,14 @@ const char *complain(const char *format, ...)
 {
     char text[sizeof words];
     va_list list;
+    char *c;
 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    for (c = text; *c; c++) /* a file's words may hold a terminal's commands */
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
     memcpy(words, text, sizeof words);
     return words;
 }
