@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char words[1200];
+/* Each rank has its own words, also where ranks are threads (tests/fuzz/mpi). */
+#ifndef MPI_RANK_LOCAL
+#define MPI_RANK_LOCAL
+#endif
+static MPI_RANK_LOCAL char words[1200];
 
 /* Shared memory and TCP. Otherwise MPI looks for networks and complains of each
    whose library is not here. */

@@ -5,6 +5,10 @@
 # the corpus; what it needs (-, stb_ds.h, libyaml: that, too); the longest input
 # that is worth trying; and what is compiled with it.
 harnesses() {
+    trainer="$(ls examples/trainer/*.c | grep -Ev '/(main|sampler|stb)\.c$')
+        $(pkg-config --cflags openblas 2>/dev/null)
+        -Wno-cast-qual -lopenblas -lyaml -pthread"
+    trainer=$(echo $trainer)
     cat <<END
 perm    -        200
 desc    -        400
@@ -12,6 +16,7 @@ state   -        300
 mix     -        500
 mixture stb_ds.h 700 -DFUZZ_STB_DS
 yaml    libyaml  900 examples/trainer/config*.c -Wno-cast-qual -lyaml
+checkpoint openblas 120 -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c $trainer
 END
 }
 
@@ -21,6 +26,7 @@ harness_needs() { # NEED
     -) ;;
     stb_ds.h) [ -n "$STB_FLAGS" ] ;;
     libyaml) [ -n "$STB_FLAGS" ] && pkg-config --exists yaml-0.1 ;;
+    openblas) harness_needs libyaml && pkg-config --exists openblas ;;
     esac
 }
 

@@ -13,6 +13,9 @@
 enum { MPI_RANKS = 8 };
 void mpi_run(int world, void (*work)(int rank, void *context), void *context);
 
+/* A static object with this word is one for each rank. */
+#define MPI_RANK_LOCAL __thread
+
 typedef int MPI_Comm, MPI_Request, MPI_Status;
 typedef enum { /* the bytes of an element, but for their number */
     MPI_BYTE = 1, MPI_CHAR = 0x101, MPI_INT = 4, MPI_FLOAT = 0x104,
