@@ -2,22 +2,30 @@
 # and `make test` replays the corpus of each.
 
 # A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, stb_ds.h, libyaml: that, too); the longest input
-# that is worth trying; and what is compiled with it.
+# the corpus; what it needs (-, stb_ds.h, libyaml, openblas, each with those
+# before it); the longest input that is worth trying; how many make test makes
+# up; and what is compiled with it.
 harnesses() {
-    trainer="$(ls examples/trainer/*.c | grep -Ev '/(main|sampler|stb)\.c$')
-        $(pkg-config --cflags openblas 2>/dev/null)
-        -Wno-cast-qual -lopenblas -lyaml -pthread"
-    trainer=$(echo $trainer)
+    trainer=$(echo $(ls examples/trainer/*.c |
+        grep -Ev '/(main|sampler|stb)\.c$'))
+    cast=-Wno-cast-qual # stb_ds.h has casts that clang notices
     cat <<END
-perm    -        200
-desc    -        400
-state   -        300
-mix     -        500
-mixture stb_ds.h 700 -DFUZZ_STB_DS
-yaml    libyaml  900 examples/trainer/config*.c -Wno-cast-qual -lyaml
-checkpoint openblas 120 -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c $trainer
+perm       -        200 2000
+desc       -        400 2000
+state      -        300 2000
+mix        -        500 2000
+mixture    stb_ds.h 700 2000 -DFUZZ_STB_DS
+yaml       libyaml  900 1000 $cast examples/trainer/config*.c -lyaml
+checkpoint openblas 120 300 $cast -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
+    $trainer $(pkg-config --cflags openblas 2>/dev/null) \
+    -lyaml -lopenblas -pthread
 END
+}
+
+# A folder for the files that a harness writes, in memory where it can be: none
+# of them has to outlive anything.
+files_of_fuzz() {
+    mktemp -d /dev/shm/fuzz.XXXXXX 2>/dev/null || mktemp -d
 }
 
 # Whether what a harness needs is here.
