@@ -201,6 +201,7 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
 # One more, of the configuration alone; STRICT has the warnings to ask for.
 build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
+    tests/trainer/config_texts.h \
     examples/trainer/config*.[ch] examples/trainer/schedule.[ch]) \
     examples/trainer/stb.c
 	@mkdir -p $(@D)

@@ -3,13 +3,18 @@
 
 #include "agree.h"
 
+#include <ctype.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char words[1200];
+/* Each rank has its own words, also where ranks are threads (tests/fuzz/mpi). */
+#ifndef MPI_RANK_LOCAL
+#define MPI_RANK_LOCAL
+#endif
+static MPI_RANK_LOCAL char words[1200];
 
 /* Shared memory and TCP. Otherwise MPI looks for networks and complains of each
    whose library is not here. */
@@ -23,10 +28,14 @@ const char *complain(const char *format, ...)
 {
     char text[sizeof words];
     va_list list;
+    char *c;
 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    for (c = text; *c; c++) /* a file's words may hold a terminal's commands */
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
     memcpy(words, text, sizeof words);
     return words;
 }

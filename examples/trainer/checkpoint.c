@@ -64,15 +64,17 @@ static void remove_folder(const char *path)
 }
 
 /* Reads a whole file of that size. One that is there, but cannot be opened, is
-   not a damaged one: *refused says why. */
+   not a damaged one: *refused says why. Nobody would write into a pipe. */
 static unsigned char *read_file(const char *path, uint64_t size,
                                 const char **refused)
 {
     unsigned char *bytes = memory_borrow((size_t)size + 1, 1);
-    FILE *file = fopen(path, "rb");
+    struct stat about;
+    const int pipe = stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+    FILE *file = pipe ? NULL : fopen(path, "rb");
     int good = file && fread(bytes, 1, (size_t)size + 1, file) == size;
 
-    if (!file && errno != ENOENT && errno != ENOTDIR)
+    if (!file && !pipe && errno != ENOENT && errno != ENOTDIR)
         *refused = cannot("read", path);
     if (file)
         fclose(file);
@@ -112,8 +114,7 @@ static const char *write_part(const run *r, const char *path,
 }
 
 static const char *write_manifest(const run *r, const char *folder,
-                                  const manifest_part *parts,
-                                  const unsigned char *state)
+                                  manifest_part *parts, unsigned char *state)
 {
     char path[PATH_BYTES];
     const char *wrong;
@@ -147,12 +148,13 @@ const char *checkpoint_save(run *r)
 {
     const char *dir = r->config.checkpoint.dir;
     const char *wrong = text_check(&r->text);
-    char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES];
+    char folder[PATH_BYTES - 32], name[PATH_BYTES], path[PATH_BYTES], step[64];
     manifest_part mine, *parts = memory_borrow((size_t)r->world, sizeof *parts);
     unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
 
+    manifest_name(step, r->step);
     snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
-    snprintf(name, sizeof name, "%s/step-%012" PRIu64, dir, r->step);
+    snprintf(name, sizeof name, "%s/%s", dir, step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
     if (r->rank == 0 && !*wrong) {
         remove_folder(folder); /* what a killed run has left */
@@ -276,18 +278,16 @@ static int needs(const run *r, const int *owner, int part, uint64_t *size)
     return any;
 }
 
-/* *other: because a part cannot be read. */
+/* Takes over what is this process's own, or only looks whether all of it is
+   whole. *other: because a part cannot be read. */
 static const char *read_parts(run *r, const char *name, const manifest *m,
-                              int *other)
+                              int take, int *other)
 {
     const int parts = manifest_parts(m);
     int *owner = memory_borrow(r->model.num_tensors, sizeof *owner), part;
     const char *wrong = "";
 
-    if (parts < 1)
-        wrong = "its manifest names no parts";
-    else
-        reduce_owners(owner, &r->model, parts);
+    reduce_owners(owner, &r->model, parts);
     for (part = 0; part < parts && !*wrong; part++) {
         char path[PATH_BYTES];
         manifest_part is;
@@ -300,11 +300,13 @@ static const char *read_parts(run *r, const char *name, const manifest *m,
                  name, part);
         bytes = read_file(path, size, &wrong);
         *other = *wrong != 0;
-        if (bytes && manifest_part_at(m, part, &is) && is.size == size &&
-            text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash)
+        if (!bytes || !manifest_part_at(m, part, &is) || is.size != size ||
+            text_hash(TEXT_HASH, bytes, (size_t)size) != is.hash)
+            wrong = *other ? wrong
+                           : complain("part%d is missing, cut or changed",
+                                      part);
+        else if (take)
             take_part(r, bytes, owner, part);
-        else if (!*other)
-            wrong = complain("part%d is missing, cut or changed", part);
         free(bytes);
     }
     free(owner);
@@ -324,10 +326,16 @@ static const char *load_one(run *r, const char *name, int *other)
     wrong = manifest_match(&m, r);
     *other = *wrong != 0;
     if (!*wrong)
-        wrong = agree_on(read_parts(r, name, &m, other));
+        wrong = manifest_check(&m, r, name);
+    if (!*wrong)
+        wrong = agree_on(read_parts(r, name, &m, 0, other));
     MPI_Allreduce(MPI_IN_PLACE, other, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong)
         wrong = manifest_restore(&m, r);
+    if (!*wrong) { /* all is whole: from here on the run is changed */
+        wrong = agree_on(read_parts(r, name, &m, 1, other));
+        *other = *wrong != 0;
+    }
     if (!*wrong) { /* each tensor was read by its owner */
         optimizer_share(&r->optimizer, !r->optimizer.sharded);
         model_changed(&r->model);
@@ -336,10 +344,10 @@ static const char *load_one(run *r, const char *name, int *other)
     if (r->rank == 0 && blas &&
         (strlen(r->blas) != strcspn(blas, "\n") ||
          strncmp(blas, r->blas, strlen(r->blas)) != 0))
-        fprintf(stderr,
-                "trainer: %s was saved with another kernel of OpenBLAS (%.*s, "
-                "here %s): from here on bits may differ\n",
-                name, (int)strcspn(blas, "\n"), blas, r->blas);
+        fprintf(stderr, "trainer: %s\n",
+                complain("%s was saved with another kernel of OpenBLAS (%.*s, "
+                         "here %s): from here on bits may differ", name,
+                         (int)strcspn(blas, "\n"), blas, r->blas));
     manifest_free(&m);
     return wrong;
 }

@@ -19,7 +19,8 @@ const char *checkpoint_save(run *r);
    log, which must be open, has what it had. Returns "" or what is wrong: a
    checkpoint of another run or one that may not be read, none that is whole,
    or any without AUTO_RESUME: a later resume could not tell it from those of a
-   run that begins now. */
+   run that begins now. What is not taken changes nothing, and what is taken is
+   saved again as the same bytes, by as many processes. */
 const char *checkpoint_load(run *r, char name[64]);
 
 /* By any process: what was made, renamed and removed in a folder is on the disk

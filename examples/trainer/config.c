@@ -13,7 +13,9 @@
 
 #include "config_events.h"
 
-enum { SIZE = 65536 }; /* most bytes of a text */
+/* Most bytes of a text. A configuration is less when it is printed: three lists
+   of CONFIG_FILES strings, whose letters may take two bytes each, are 98,496. */
+enum { SIZE = 131072 };
 
 /* --- Values --------------------------------------------------------------- */
 
@@ -214,7 +216,7 @@ static bool read_all(struct reader *r, const char *path)
     const struct config_place beginning = {1, 1, 1, 0};
 
     if (r->size > SIZE)
-        return fail_at(r, here(r), path, "longer than 65,536 bytes");
+        return fail_at(r, here(r), path, "longer than 131,072 bytes");
     /* The stream begins, then the document, if there is one. */
     if (!next_event(r, path) || !next_event(r, path))
         return false;
@@ -271,10 +273,17 @@ bool config_read_text(struct trainer_config *config,
                       struct config_source *source, const char *name,
                       const char *text, size_t size)
 {
+    static const char mark[] = "\xef\xbb\xbf";
     struct reader r;
 
     memset(&r, 0, sizeof r);
     r.name = name;
+    /* libyaml takes a mark of byte order for a column, so that the keys after
+       the first would stand elsewhere. */
+    if (size >= 3 && memcmp(text, mark, 3) == 0) {
+        text += 3;
+        size -= 3;
+    }
     if (!read_text(config, source, &r, "", text, size))
         return false;
     snprintf(source->file, sizeof source->file, "%s", name);
@@ -309,6 +318,7 @@ bool config_override(struct trainer_config *config,
     const char *equals = strchr(argument, '=');
     char path[CONFIG_PATH] = "";
     struct reader r;
+    size_t i;
 
     memset(&r, 0, sizeof r);
     r.name = "command line";
@@ -320,7 +330,8 @@ bool config_override(struct trainer_config *config,
     }
     r.shift = (int32_t)(equals + 1 - argument);
     argument += strncmp(argument, "config.", 7) == 0 ? 7 : 0;
-    snprintf(path, sizeof path, "%.*s", (int)(equals - argument), argument);
+    for (i = 0; i < sizeof path - 1 && argument + i < equals; i++)
+        path[i] = letter_shown(argument[i]);
     return read_text(config, source, &r, path, equals + 1, strlen(equals + 1));
 }
 

@@ -176,20 +176,27 @@ static bool check_composite(struct check *c)
 }
 
 /* Keys of a form that is not the schedule's; but an argument may name another
-   form than the file, whose keys are then left alone. */
+   form than the file, whose keys are then those of the defaults: as they are
+   not printed, nobody could go on with what is printed. */
 static bool check_form(struct check *c)
 {
     const bool renamed = place_of(c, LR "name")->argument != 0;
+    struct config_source unused;
+    char argument[512];
     uint32_t i;
 
     for (i = 0; i < config_key_count; i++) {
         const struct config_place *place = &c->source->places[i];
+        const struct config_key *key = &config_key_table[i];
 
-        if (place->line != 0 && (place->argument != 0 || !renamed) &&
-            !config_is_used(&config_key_table[i],
-                            c->config->optimizer.lr.curve.name))
-            return fail(c, config_key_table[i].path, "a schedule of this name "
-                        "(multistep, if none is given) has no use for it");
+        if (place->line == 0 ||
+            config_is_used(key, c->config->optimizer.lr.curve.name))
+            continue;
+        if (place->argument != 0 || !renamed)
+            return fail(c, key->path, "a schedule of this name (multistep, if "
+                        "none is given) has no use for it");
+        snprintf(argument, sizeof argument, "%s=%s", key->path, key->standard);
+        config_override(c->config, &unused, argument);
     }
     return true;
 }

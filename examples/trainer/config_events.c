@@ -122,7 +122,11 @@ struct config_scalar scalar_here(const struct reader *r)
     return s;
 }
 
-/* A name may hold anything: what cannot be printed becomes a question mark. */
+char letter_shown(char letter)
+{
+    return letter >= ' ' && letter <= '~' ? letter : '?';
+}
+
 bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
               struct config_place *at)
 {
@@ -139,8 +143,7 @@ bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
     snprintf(whole, CONFIG_PATH, "%s%s", path, path[0] != 0 ? "." : "");
     used = strlen(whole);
     for (i = 0; i < name.length && used < CONFIG_PATH - 1; i++)
-        whole[used++] = name.text[i] >= ' ' && name.text[i] <= '~'
-                            ? name.text[i] : '?';
+        whole[used++] = letter_shown(name.text[i]);
     if (used == 0)
         whole[used++] = '?';
     whole[used] = 0;
@@ -177,7 +180,7 @@ bool must_be(struct reader *r, const char *path, const char *wanted)
         char text[41];
 
         for (i = 0; i < s.length && i < 40; i++)
-            text[i] = s.text[i] >= ' ' && s.text[i] <= '~' ? s.text[i] : '?';
+            text[i] = letter_shown(s.text[i]);
         text[i] = 0;
         snprintf(shown, sizeof shown,
                  s.plain ? "%s%s" : "the text \"%s%s\"", text,

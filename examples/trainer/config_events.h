@@ -46,6 +46,10 @@ bool next_event(struct reader *r, const char *path);
 /* The scalar where we are; nothing, where the text has no content. */
 struct config_scalar scalar_here(const struct reader *r);
 
+/* A letter of a name or a value, which may hold anything: in an error, what
+   cannot be printed is a question mark. */
+char letter_shown(char letter);
+
 /* Goes to the next key of the mapping at a path: `whole` is its path, or empty
    at the end of the mapping. */
 bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],

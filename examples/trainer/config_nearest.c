@@ -68,11 +68,10 @@ bool config_nearest(const char *path, const struct config_key *table,
         strcpy(candidate, table[i].path);
         /* The key and its sections; each turn takes a name away. */
         do {
-            unsigned far = name_distance(name, last_name(candidate)) *
-                               CONFIG_PATH +
-                           distance(path, candidate);
+            unsigned far =
+                name_distance(name, last_name(candidate)) * CONFIG_PATH;
 
-            if (far < least) {
+            if (far < least && (far += distance(path, candidate)) < least) {
                 least = far;
                 strcpy(out, candidate);
             }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { AUDIT_BYTES = sizeof(statesampler_audit) + 8 };
@@ -208,18 +209,38 @@ const char *feed_save(const feed *f, unsigned char *state)
     return code == STATESAMPLER_OK ? "" : statesampler_error(code);
 }
 
+/* Whether a mix that has just loaded a state is that of the run that saved it:
+   a state of another shape goes on in this one, and is another. */
+static int is_same(const feed *f, const unsigned char *state)
+{
+    const size_t size = statesampler_mix_state_bytes(&f->mix);
+    unsigned char *now = memory_borrow(size, 1);
+    const int same =
+        statesampler_mix_save(&f->mix, now, size) == STATESAMPLER_OK &&
+        memcmp(now, state, size) == 0;
+
+    free(now);
+    return same;
+}
+
 const char *feed_load(feed *f, const unsigned char *state, size_t size,
                       int keep_audit)
 {
     const size_t mix = statesampler_mix_state_bytes(&f->mix);
+    feed before;
     uint32_t i;
     int code;
 
     if (size != feed_state_bytes(f))
         return "its sampler state is of another length";
+    memcpy(&before, f, sizeof before);
     code = statesampler_mix_load(&f->mix, state, mix);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
+    if (!is_same(f, state)) {
+        memcpy(f, &before, sizeof before);
+        return "its sampler state is of another world size or batch";
+    }
     for (i = 0; i < f->text->num_files; i++) {
         const unsigned char *from = state + mix + i * (size_t)AUDIT_BYTES;
 

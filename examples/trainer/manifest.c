@@ -6,6 +6,7 @@
 #include "memory.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,32 +171,55 @@ static void put_config(FILE *to, const struct trainer_config *c)
     free(yaml);
 }
 
-const char *manifest_make(manifest *m, const run *r,
-                          const manifest_part *parts,
-                          const unsigned char *state)
+/* What a manifest says of a run, but for the texts at its end. */
+typedef struct values {
+    uint64_t step, skipped;
+    int64_t optimizer_steps, unskipped;
+    double loss_scale;
+    uint64_t log_bytes, log_hash;
+    const char *blas;
+    int blas_size;
+    unsigned char *state; /* the feed's */
+    size_t bytes;
+    int num_parts;
+    manifest_part *parts;
+} values;
+
+static void put_values(FILE *to, const values *v)
 {
-    const size_t bytes = feed_state_bytes(&r->feed);
-    FILE *to = begin_text(&m->text, &m->size);
-    const char *wrong;
-    uint64_t hash;
     size_t i;
     int part;
 
-    put_same(to, r);
-    fprintf(to, "step %" PRIu64 "\nskipped %" PRIu64 "\n", r->step,
-            r->skipped);
-    fprintf(to, "optimizer_steps %" PRId64 "\n", r->optimizer.steps);
-    fprintf(to, "loss_scale %.17g\nunskipped %" PRId64 "\n", r->scaler.scale,
-            r->scaler.unskipped);
+    fprintf(to, "step %" PRIu64 "\nskipped %" PRIu64 "\n", v->step,
+            v->skipped);
+    fprintf(to, "optimizer_steps %" PRId64 "\n", v->optimizer_steps);
+    fprintf(to, "loss_scale %.17g\nunskipped %" PRId64 "\n", v->loss_scale,
+            v->unskipped);
     fprintf(to, "log_bytes %" PRIu64 "\nlog_hash %016" PRIx64 "\n",
-            r->log_bytes, r->log_hash);
-    fprintf(to, "blas %s\nsampler ", r->blas);
-    for (i = 0; i < bytes; i++)
-        fprintf(to, "%02x", (unsigned)state[i]);
-    fprintf(to, "\nparts %d\n", r->world);
-    for (part = 0; part < r->world; part++)
+            v->log_bytes, v->log_hash);
+    fprintf(to, "blas %.*s\nsampler ", v->blas_size, v->blas);
+    for (i = 0; i < v->bytes; i++)
+        fprintf(to, "%02x", (unsigned)v->state[i]);
+    fprintf(to, "\nparts %d\n", v->num_parts);
+    for (part = 0; part < v->num_parts; part++)
         fprintf(to, "part%d %" PRIu64 " %016" PRIx64 "\n", part,
-                parts[part].size, parts[part].hash);
+                v->parts[part].size, v->parts[part].hash);
+}
+
+const char *manifest_make(manifest *m, const run *r, manifest_part *parts,
+                          unsigned char *state)
+{
+    const values v = {
+        r->step, r->skipped, r->optimizer.steps, r->scaler.unskipped,
+        r->scaler.scale, r->log_bytes, r->log_hash, r->blas,
+        (int)strlen(r->blas), state, feed_state_bytes(&r->feed), r->world,
+        parts};
+    FILE *to = begin_text(&m->text, &m->size);
+    const char *wrong;
+    uint64_t hash;
+
+    put_same(to, r);
+    put_values(to, &v);
     put_config(to, &r->config);
     wrong = put_log(to, r);
     if (fflush(to) != 0)
@@ -206,67 +230,174 @@ const char *manifest_make(manifest *m, const run *r,
     return wrong;
 }
 
+void manifest_name(char name[64], uint64_t step)
+{
+    snprintf(name, 64, "step-%012" PRIu64, step);
+}
+
+enum { HASH_LINE = 22 }; /* "hash ", 16 digits, the end of the line */
+
 int manifest_whole(const manifest *m)
 {
-    const size_t line = 22; /* "hash ", 16 digits, the end of the line */
     char want[32];
 
-    if (m->size < line)
+    if (m->size < HASH_LINE)
         return 0;
     snprintf(want, sizeof want, "hash %016" PRIx64 "\n",
-             text_hash(TEXT_HASH, m->text, m->size - line));
-    return memcmp(m->text + m->size - line, want, line) == 0;
+             text_hash(TEXT_HASH, m->text, m->size - HASH_LINE));
+    return memcmp(m->text + m->size - HASH_LINE, want, HASH_LINE) == 0;
 }
 
 int manifest_parts(const manifest *m)
 {
-    return (int)number(m, "parts", 10);
+    const uint64_t parts = number(m, "parts", 10);
+
+    return parts <= INT_MAX ? (int)parts : 0;
 }
 
 int manifest_part_at(const manifest *m, int part, manifest_part *out)
 {
-    char name[24];
+    char name[24], *end;
     const char *value;
 
     snprintf(name, sizeof name, "part%d", part);
     value = manifest_find(m, name);
-    return value && sscanf(value, "%" SCNu64 " %" SCNx64, &out->size,
-                           &out->hash) == 2;
+    if (!value)
+        return 0;
+    out->size = strtoull(value, &end, 10);
+    out->hash = strtoull(end, NULL, 16);
+    return 1;
+}
+
+static int digit(char c)
+{
+    const char *const digits = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
 }
 
 /* Two digits for each byte; returns how many there were. */
 static size_t from_hex(unsigned char *out, size_t room, const char *digits)
 {
     size_t size = 0;
-    unsigned byte;
 
-    while (size < room && sscanf(digits + 2 * size, "%2x", &byte) == 1)
-        out[size++] = (unsigned char)byte;
+    for (; size < room && digit(digits[0]) >= 0 && digit(digits[1]) >= 0;
+         digits += 2)
+        out[size++] = (unsigned char)(digit(digits[0]) * 16 + digit(digits[1]));
     return size;
+}
+
+/* Reads all values; where a line is missing, or not as it would be written, any
+   will do. To be freed. */
+static void take_values(const manifest *m, const run *r, values *v)
+{
+    const char *scale = manifest_find(m, "loss_scale");
+    const char *state = manifest_find(m, "sampler");
+    const char *blas = manifest_find(m, "blas");
+    const size_t room = feed_state_bytes(&r->feed) + 1;
+    const int parts = manifest_parts(m);
+    int part;
+
+    v->step = number(m, "step", 10);
+    v->skipped = number(m, "skipped", 10);
+    v->optimizer_steps = (int64_t)number(m, "optimizer_steps", 10);
+    v->unskipped = (int64_t)number(m, "unskipped", 10);
+    v->loss_scale = scale ? strtod(scale, NULL) : 0;
+    v->log_bytes = number(m, "log_bytes", 10);
+    v->log_hash = number(m, "log_hash", 16);
+    v->blas = blas ? blas : "";
+    v->blas_size = (int)strcspn(v->blas, "\n");
+    v->state = memory_borrow(room, 1);
+    v->bytes = state ? from_hex(v->state, room, state) : 0;
+    /* Each part has a line, and so there are fewer than bytes. */
+    for (part = 0; part < parts && (size_t)part < m->size; part++) {
+        manifest_part ignored;
+
+        if (!manifest_part_at(m, part, &ignored))
+            break;
+    }
+    v->num_parts = part;
+    v->parts = memory_borrow((size_t)part + 1, sizeof *v->parts);
+    for (part = 0; part < v->num_parts; part++)
+        manifest_part_at(m, part, &v->parts[part]);
+}
+
+static void free_values(values *v)
+{
+    free(v->state);
+    free(v->parts);
+}
+
+/* Whether these are lines of the configuration and of a log, of so many bytes
+   and that hash. */
+static int is_rest(const char *line, const char *end, const values *v)
+{
+    uint64_t bytes = 0, hash = TEXT_HASH;
+    const char *next;
+
+    for (; line < end; line = next) { /* ends: each round is a line on */
+        next = memchr(line, '\n', (size_t)(end - line));
+        if (!next)
+            return 0;
+        next++;
+        if (strncmp(line, "log ", 4) == 0) {
+            bytes += (uint64_t)(next - line) - 4;
+            hash = text_hash(hash, line + 4, (size_t)(next - line) - 4);
+        } else if (strncmp(line, "config ", 7) != 0) {
+            return 0;
+        }
+    }
+    return bytes == v->log_bytes && hash == v->log_hash;
+}
+
+const char *manifest_check(const manifest *m, const run *r, const char *name)
+{
+    const char *wrong = "";
+    char *again, should[64];
+    size_t size;
+    FILE *to = begin_text(&again, &size);
+    values v;
+
+    take_values(m, r, &v);
+    put_same(to, r);
+    put_values(to, &v);
+    end_text(to);
+    manifest_name(should, v.step);
+    if (strcmp(name, should) != 0)
+        wrong = complain("its manifest is that of step %" PRIu64, v.step);
+    else if (m->size < size + HASH_LINE || v.num_parts == 0 ||
+             memcmp(m->text, again, size) != 0 ||
+             !is_rest(m->text + size, m->text + m->size - HASH_LINE, &v))
+        wrong = "its manifest is not as one is written";
+    else if (v.skipped > v.step ||
+             (uint64_t)v.optimizer_steps != v.step - v.skipped ||
+             !scaler_can_be(&r->scaler, v.loss_scale, v.unskipped))
+        wrong = "its manifest has numbers that no run comes to";
+    free(again);
+    free_values(&v);
+    return wrong;
 }
 
 const char *manifest_restore(const manifest *m, run *r)
 {
-    const size_t bytes = feed_state_bytes(&r->feed);
-    const char *sampler = manifest_find(m, "sampler");
-    const char *scale = manifest_find(m, "loss_scale"), *wrong;
-    unsigned char *state = memory_borrow(bytes + 1, 1);
-    size_t size;
+    const char *wrong;
+    values v;
 
-    size = sampler ? from_hex(state, bytes + 1, sampler) : 0;
-    wrong = feed_load(&r->feed, state, size, r->rank == 0);
-    free(state);
-    r->step = number(m, "step", 10);
-    r->skipped = number(m, "skipped", 10);
-    r->optimizer.steps = (int64_t)number(m, "optimizer_steps", 10);
-    if (r->scaler.dynamic && scale) {
-        r->scaler.scale = strtod(scale, NULL);
-        r->scaler.unskipped = (int64_t)number(m, "unskipped", 10);
+    take_values(m, r, &v);
+    wrong = feed_load(&r->feed, v.state, v.bytes, r->rank == 0);
+    if (!*wrong) {
+        r->step = v.step;
+        r->skipped = v.skipped;
+        r->optimizer.steps = v.optimizer_steps;
+        r->scaler.scale = v.loss_scale;
+        r->scaler.unskipped = v.unskipped;
+        r->log_bytes = v.log_bytes;
+        r->log_hash = v.log_hash;
+        if (r->log)
+            restore_log(m, r->log);
     }
-    r->log_bytes = number(m, "log_bytes", 10);
-    r->log_hash = number(m, "log_hash", 16);
-    if (r->log)
-        restore_log(m, r->log);
+    free_values(&v);
     return wrong;
 }
 

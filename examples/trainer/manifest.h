@@ -17,15 +17,22 @@ typedef struct manifest_part {
 
 /* The manifest of this moment, with the log's text. state: the feed's. Returns
    "", or what is wrong with log.txt. */
-const char *manifest_make(manifest *m, const run *r,
-                          const manifest_part *parts,
-                          const unsigned char *state);
+const char *manifest_make(manifest *m, const run *r, manifest_part *parts,
+                          unsigned char *state);
 
 /* Whether the last line's hash is that of the lines before. */
 int manifest_whole(const manifest *m);
 
 /* Returns "", or how the checkpoint differs in what must be the same. */
 const char *manifest_match(const manifest *m, const run *r);
+
+/* Returns "", or why no run has saved this under that name: so what is restored
+   from it is saved again as it was, and nothing in it has to be taken on
+   trust. */
+const char *manifest_check(const manifest *m, const run *r, const char *name);
+
+/* The name of the checkpoint of a step. */
+void manifest_name(char name[64], uint64_t step);
 
 /* The value of a line, up to its end, or NULL. */
 const char *manifest_find(const manifest *m, const char *name);
@@ -35,7 +42,8 @@ int manifest_parts(const manifest *m);
 int manifest_part_at(const manifest *m, int part, manifest_part *out);
 
 /* Takes over what is neither weights nor optimizer state. Process 0's log has
-   the lines again that it had. */
+   the lines again that it had. Returns "", or what is wrong, with nothing
+   changed. */
 const char *manifest_restore(const manifest *m, run *r);
 
 void manifest_free(manifest *m);

@@ -1,11 +1,21 @@
 /* scaler.c - see scaler.h. */
 #include "scaler.h"
 
+#define MOST 16777216.0
+enum { GROWS = 2000 }; /* good steps in a row */
+
 void scaler_init(scaler *s, int half, double fixed)
 {
     s->dynamic = half && fixed <= 0;
     s->scale = s->dynamic ? 65536 : half ? fixed : 1;
     s->unskipped = 0;
+}
+
+int scaler_can_be(const scaler *s, double scale, int64_t unskipped)
+{
+    if (!s->dynamic)
+        return scale == s->scale && unskipped == 0;
+    return scale > 0 && scale <= MOST && unskipped >= 0 && unskipped < GROWS;
 }
 
 int scaler_skips(scaler *s, int overflowed)
@@ -15,8 +25,8 @@ int scaler_skips(scaler *s, int overflowed)
     if (overflowed) {
         s->scale /= 2;
         s->unskipped = 0;
-    } else if (++s->unskipped == 2000) {
-        s->scale = s->scale < 16777216 ? s->scale * 2 : s->scale;
+    } else if (++s->unskipped == GROWS) {
+        s->scale = s->scale < MOST ? s->scale * 2 : s->scale;
         s->unskipped = 0;
     }
     return overflowed;

@@ -15,6 +15,9 @@ typedef struct scaler {
 /* fixed: 0 for a dynamic scale. Without O1 the scale is 1 for ever. */
 void scaler_init(scaler *s, int half, double fixed);
 
+/* Whether a run with this scaler can have come to that. */
+int scaler_can_be(const scaler *s, double scale, int64_t unskipped);
+
 /* After a step. Returns whether the weights are to be left alone. */
 int scaler_skips(scaler *s, int overflowed);
 

@@ -2,16 +2,30 @@
 # and `make test` replays the corpus of each.
 
 # A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, or stb_ds.h); the longest input that is worth
-# trying; and what is compiled with it.
+# the corpus; what it needs (-, stb_ds.h, libyaml, openblas, each with those
+# before it); the longest input that is worth trying; how many make test makes
+# up; and what is compiled with it.
 harnesses() {
+    trainer=$(echo $(ls examples/trainer/*.c |
+        grep -Ev '/(main|sampler|stb)\.c$'))
+    cast=-Wno-cast-qual # stb_ds.h has casts that clang notices
     cat <<END
-perm    -        200
-desc    -        400
-state   -        300
-mix     -        500
-mixture stb_ds.h 700 -DFUZZ_STB_DS
+perm       -        200 2000
+desc       -        400 2000
+state      -        300 2000
+mix        -        500 2000
+mixture    stb_ds.h 700 2000 -DFUZZ_STB_DS
+yaml       libyaml  900 1000 $cast examples/trainer/config*.c -lyaml
+checkpoint openblas 120 300 $cast -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
+    $trainer $(pkg-config --cflags openblas 2>/dev/null) \
+    -lyaml -lopenblas -pthread
 END
+}
+
+# A folder for the files that a harness writes, in memory where it can be: none
+# of them has to outlive anything.
+files_of_fuzz() {
+    mktemp -d /dev/shm/fuzz.XXXXXX 2>/dev/null || mktemp -d
 }
 
 # Whether what a harness needs is here.
@@ -19,6 +33,8 @@ harness_needs() { # NEED
     case $1 in
     -) ;;
     stb_ds.h) [ -n "$STB_FLAGS" ] ;;
+    libyaml) [ -n "$STB_FLAGS" ] && pkg-config --exists yaml-0.1 ;;
+    openblas) harness_needs libyaml && pkg-config --exists openblas ;;
     esac
 }
 
@@ -60,6 +76,6 @@ END
 compile_harness() { # TARGET NAME CORE "FLAGS OF ITS LINE" COMMAND...
     target=$1 source=tests/fuzz/$2.c core=$3 flags=$4
     shift 4
-    "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS $flags \
-        -o "$target" "$source" "$core" -lm
+    "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS \
+        -o "$target" "$source" "$core" $flags -lm
 }

@@ -12,6 +12,9 @@ export LC_ALL=C
 
 seconds=${1:-60}
 found=0
+TMPDIR=$(files_of_fuzz) || exit 1
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 
 # One that executes nothing has found something, too: in itself.
 row() { # NAME FUZZER EXECUTIONS FINDS SHARES
@@ -113,7 +116,7 @@ echo '| harness | fuzzer | commit | date | seconds | executions | finds |' \
     'shares |'
 echo '|---|---|---|---|--:|--:|--:|---|'
 harnesses_here >build/fuzz/list
-while read -r name need length flags; do
+while read -r name need length inputs flags; do
     echo "$name" | grep -Eq "${ONLY:-.}" || continue
     run "$name" "$length" "$flags" </dev/null
 done <build/fuzz/list

@@ -8,12 +8,19 @@ replayed() { # NAME
     inputs=$((inputs + $(sed -n 's/^\([0-9]*\) inputs$/\1/p' said)))
 }
 
+# Where the harnesses write, until the question is answered.
+files_in_memory() {
+    TMPDIR=$(files_of_fuzz)
+    trap 'rm -rf "$TMPDIR"' EXIT
+}
+
 # By this computer's compiler, with a main of our own.
 fuzz_replay() {
     inputs=0 harnesses=0
     made build/test/cc/core.o
     harnesses_here >list 2>/dev/null
-    while read -r name need length flags; do
+    files_in_memory
+    while read -r name need length count flags; do
         compile_harness ./replay $name "$root/build/test/cc/core.o" "$flags" \
             $CC -std=c99 -O0
         quietly ./replay tests/fuzz/corpus/$name/*
@@ -28,22 +35,23 @@ share() { # WHAT
     sed -n "s/^shares of.* $1 \([0-9]*\)\..*/\1/p" said
 }
 
-# By libFuzzer with sanitizers, and as many inputs more of its own making, the
+# By libFuzzer with sanitizers, and some inputs more of its own making, the
 # same each time: what it learns from comparisons would have addresses in it.
 # Neither is the harness optimised nor the core, which others ask, too,
 # instrumented: that would take longer to compile than it runs. How far inputs
 # come is what a fuzzer is worth.
-fuzz_short() { # INPUTS
+fuzz_short() {
     made build/test/clang-sanitize/core.o
     harnesses_here >list 2>/dev/null
     mkdir new # what is new goes into the first folder
     inputs=0
-    while read -r name need length flags; do
+    files_in_memory
+    while read -r name need length count flags; do
         compile_harness ./fuzzer $name \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
             clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
-            -fsanitize=fuzzer -DFUZZER
-        FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$1 -use_cmp=0 \
+            -fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp -DFUZZER
+        FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$count -use_cmp=0 \
             -len_control=0 -max_len=$length -timeout=60 new \
             tests/fuzz/corpus/$name </dev/null
         rm -f new/*
@@ -60,7 +68,7 @@ questions() {
         >>"$run/skipped"
     ask "the fuzzers' corpora, replayed" fuzz_replay
     if has_fuzzer $run/fuzzer clang; then
-        ask 'the fuzzers run, and get in (short)' fuzz_short 2000
+        ask 'the fuzzers run, and get in (short)' fuzz_short
     else
         skip 'the fuzzers (short)' "clang's fuzzer"
     fi

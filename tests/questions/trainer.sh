@@ -43,6 +43,19 @@ config_refuses() { # WHAT ARGUMENT...
     }
 }
 
+# All strings that there may be, of letters that take two bytes when printed.
+longest_config() {
+    awk 'BEGIN {
+        letters = sprintf("%511s", "")
+        gsub(/ /, "\"", letters)
+        for (i = 1; i < 32; i++)
+            items = items "\047" letters "\047, "
+        items = "[" items "\047" letters "\047]"
+        print "DATA: {TRAIN: {DATA_PATHS: " items "}, TEST: {DATA_PATHS: " \
+            items "}}\nOPTIMIZER: {non_regularized_parameters: " items "}"
+    }'
+}
+
 config_files() {
     with_config
     for file in examples/trainer/*.yaml; do
@@ -52,6 +65,11 @@ config_files() {
         cmp once.yaml said
     done
     at_least 5 "$(ls examples/trainer/*.yaml | wc -l)" files
+    longest_config >longest.yaml
+    ./config_test print longest.yaml >once.yaml
+    at_least 98496 "$(wc -c <once.yaml)" bytes
+    quietly ./config_test print once.yaml
+    cmp once.yaml said
     : >empty.yaml
     ./config_test print empty.yaml >defaults
     ./config_test print empty.yaml SEED_VALUE=3 OPTIMIZER.use_larc=True >said
@@ -61,11 +79,11 @@ config_files() {
     config_refuses 'none.yaml: cannot be read: No such file or directory' \
         none.yaml
     config_refuses 'tests: cannot be read: Is a directory' tests
-    head -c 65536 /dev/zero | tr '\0' '#' >long.yaml
+    head -c 131072 /dev/zero | tr '\0' '#' >long.yaml
     ./config_test print long.yaml >said
     cmp defaults said
     echo >>long.yaml
-    config_refuses 'long.yaml:1:1: longer than 65,536 bytes' long.yaml
+    config_refuses 'long.yaml:1:1: longer than 131,072 bytes' long.yaml
     config_refuses \
         'empty.yaml: MODEL.TRUNK.GPT.NUM_HEADS: 4 heads do not divide '` \
         `'the HIDDEN_DIM of 130' empty.yaml MODEL.TRUNK.GPT.HIDDEN_DIM=130

@@ -16,9 +16,10 @@
        ~ A B C D E      the world size, the global batch, ZeRO's stage, O0 or
                         O1 and the number of splits, which follow
    <FF> stands for a byte, by its hexadecimal number. */
-#include "../check.h"
-#include "../../examples/trainer/config.h"
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+
 #include "../../examples/trainer/config_table.h"
+#include "config_texts.h"
 #include "schedule_test.h"
 
 enum { TEXT = 1 << 20, LINES = 32 };
@@ -34,40 +35,6 @@ static void read_all(const char *name, char *text, size_t *size)
     text[*size] = 0;
     CHECK(*size < TEXT - 1);
     fclose(from);
-}
-
-/* What config_print prints. */
-static void print_all(const struct trainer_config *config, char *text,
-                      size_t *size)
-{
-    FILE *to = tmpfile();
-
-    CHECK(to != NULL);
-    config_print(config, to);
-    rewind(to);
-    *size = fread(text, 1, TEXT - 1, to);
-    text[*size] = 0;
-    fclose(to);
-}
-
-/* A configuration, printed, reads back to the same bytes. */
-static void check_round_trip(const struct trainer_config *config)
-{
-    static char first[TEXT], second[TEXT];
-    static struct trainer_config again;
-    struct config_source source;
-    size_t first_size, second_size;
-
-    print_all(config, first, &first_size);
-    CHECK(config_defaults(&again, &source));
-    if (!config_read_text(&again, &source, "printed", first, first_size) ||
-        !config_check(&again, &source, 0)) {
-        printf("%s\n%s\n", first, source.error);
-        CHECK(!"what was printed is read");
-    }
-    print_all(&again, second, &second_size);
-    CHECK(first_size == second_size && memcmp(first, second, first_size) == 0);
-    CHECK(memcmp(config, &again, sizeof again) == 0);
 }
 
 /* --- The corpus ----------------------------------------------------------- */
@@ -247,49 +214,6 @@ static unsigned long run_list(const char *name)
 }
 
 /* --- Texts that are changed at random ------------------------------------- */
-
-/* Changes a text of at most TEXT / 2 bytes in one place. */
-static void change(char *text, size_t *size)
-{
-    static const char *const pieces[] = {
-        "- ", ": ", "[", "]", "{", "}", "&a ", "*a", "!!x ", "\n---\n", "\"",
-        "'", "|\n", "? ", "#", "\t", "\xff", "\xc3\xa4", "\xef\xbb\xbf", "~",
-        "0", "-1", "1e-08", "1e999", "inf", "True", "zero", "composite",
-        "\\x00", "\n  ", "%TAG ! x\n", "config:\n "
-    };
-    size_t place = (size_t)check_random(*size + 1), length, from;
-    char copy[60];
-    const char *piece;
-
-    switch (check_random(4)) {
-    case 0: /* A byte. */
-        if (place < *size) {
-            text[place] = (char)check_random(256);
-        }
-        return;
-    case 1: /* Something goes. */
-        length = (size_t)check_random(20);
-        length = length < *size - place ? length : *size - place;
-        memmove(text + place, text + place + length, *size - place - length);
-        *size -= length;
-        return;
-    case 2: /* A piece comes. */
-        piece = pieces[check_random(sizeof pieces / sizeof *pieces)];
-        length = strlen(piece);
-        memmove(text + place + length, text + place, *size - place);
-        memcpy(text + place, piece, length);
-        *size += length;
-        return;
-    default: /* A part of the text comes a second time. */
-        from = (size_t)check_random(*size + 1);
-        length = (size_t)check_random(60);
-        length = length < *size - from ? length : *size - from;
-        memcpy(copy, text + from, length);
-        memmove(text + place + length, text + place, *size - place);
-        memcpy(text + place, copy, length);
-        *size += length;
-    }
-}
 
 static void run_random(unsigned long count, char **files, int num_files)
 {

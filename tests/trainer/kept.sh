@@ -215,11 +215,35 @@ unread() {
             refused "cannot read .*$path: Permission denied"
         ) || exit 1
     done
+    cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
         tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
-    "$folder/rehash" <$newest/manifest >"$folder/manifest"
-    cp "$folder/manifest" $newest
+    forge '1s/2$/9/'
     refused "$newest: it has another format: 9, here "
+    forge 's/^parts 2/parts 2000000000/'
+    passed_over 'its manifest is not as one is written'
+    forge 's/^log step 1 /log step 2 /'
+    passed_over 'its manifest is not as one is written'
+    forge 's/^step 32/step 33/'
+    passed_over 'its manifest is that of step 33'
+    forge 's/^skipped 0/skipped 33/'
+    passed_over 'its manifest has numbers that no run comes to'
+    cp "$folder/manifest" $newest
+    rm $newest/part0
+    mkfifo $newest/part0
+    passed_over 'part0 is missing'
+}
+
+# The newest manifest is another, and says of itself that it is whole.
+forge() { # SED
+    sed "$1" "$folder/manifest" | "$folder/rehash" >$newest/manifest
+}
+
+passed_over() { # SENTENCE
+    rm -rf $dir/step-0000000000[12]* $dir/step-000000000030
+    refused 'no whole checkpoint is left'
+    grep -q "step-000000000032 is passed over: $1" "$folder/errors" ||
+        fail "it does not say: $1"
 }
 
 # What must be as it was is refused by its name; all else may differ, and the
@@ -300,7 +324,7 @@ opens() { # PARTS...
     rank=0
     for parts; do
         got=$(sed -n 's/.*step-000000000016.*\/\(part.*\)/\1/p' \
-            "$folder/opened.$rank")
+            "$folder/opened.$rank" | sort -u)
         [ "$(echo $got)" = "$parts" ] ||
             fail "process $rank of $# opened '$got', not '$parts'"
         rank=$((rank + 1))

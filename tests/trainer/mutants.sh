@@ -58,9 +58,9 @@ fault 'a product'\''s shape follows W' kernels.c processes \
 fault 'momentum is not saved' checkpoint.c elsewhere \
     '/ \*values = /s/, t, i)/, t, 0)/'
 fault 'the sampler state is not restored' manifest.c elsewhere \
-    's/wrong = feed_load(.*/wrong = size ? "" : "x";/'
+    's/wrong = feed_load(.*/wrong = v.bytes ? "" : "x";/'
 fault 'the scale is not saved' manifest.c elsewhere \
-    's/r->scaler.scale = strtod(scale, NULL);//'
+    's/r->scaler.scale = v.loss_scale;//'
 fault 'unskipped is not saved' manifest.c elsewhere \
     's/r->scaler.unskipped = .*/;/'
 fault 'the audit is not saved' feed.c elsewhere 's/if (keep_audit)/if (0)/'
@@ -77,7 +77,7 @@ fault 'two processes open all parts of three' checkpoint.c parts \
 fault 'reduce_buffer_size is not obeyed' run.c memory \
     's/elements >= 0)/elements == 0)/'
 fault 'a part'\''s hash is not checked' checkpoint.c damaged \
-    's/text_hash(TEXT_HASH, bytes, (size_t)size) == is.hash/1/'
+    's/text_hash(TEXT_HASH, bytes, (size_t)size) != is.hash/0/'
 fault 'the manifest'\''s hash is not checked' checkpoint.c damaged \
     's/m->text \&\& manifest_whole(m)/m->text/'
 fault 'weight decay is kept where LARC has no norm' optimizer.c test_steps \
@@ -108,7 +108,7 @@ fault 'the rate counts steps of an epoch twice' run.c twice \
 fault 'a log that is changed is saved' manifest.c changed \
     's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
 fault 'the log is not restored' manifest.c alone \
-    's/strncmp(line, "log ", 4) == 0/line[0] == 0/'
+    '/^static void restore_log/,/^}/s/strncmp(line, "log ", 4) == 0/line[0] == 0/'
 fault 'what a link leads to is removed' checkpoint.c alone \
     's/unlink(path) == 0 ? NULL : opendir/opendir/'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
