@@ -34,7 +34,7 @@ END
     . tests/questions/$topic.sh
     mkdir -p $folder/tmp
     # The name of a socket in it, as PyTorch makes them, has 107 bytes at most.
-    tmp=$folder/tmp
+    tmp=$root/$folder/tmp
     [ ${#tmp} -le 70 ] || tmp=$(TMPDIR= mktemp -d) || exit 1
     limit=300
     [ -z "$drawn" ] || limit=7200
