@@ -33,6 +33,9 @@ $(sed -n "$1p" $run/list)
 END
     . tests/questions/$topic.sh
     mkdir -p $folder/tmp
+    # The name of a socket in it, as PyTorch makes them, has 107 bytes at most.
+    tmp=$root/$folder/tmp
+    [ ${#tmp} -le 70 ] || tmp=$(TMPDIR= mktemp -d) || exit 1
     limit=300
     [ -z "$drawn" ] || limit=7200
     for name in statesampler.h README.md tests examples; do
@@ -42,8 +45,7 @@ END
     (
         set -e
         cd $folder
-        TMPDIR=$PWD/tmp
-        export TMPDIR
+        export TMPDIR="$tmp"
         eval "$call"
     ) >$folder/out 2>&1 </dev/null
     status=$?
@@ -51,7 +53,7 @@ END
     # The processor time of all that the call has started, by the shell.
     times >$folder/times
     printf '%s\t%s\n' "$(sed -n 2p $folder/times)" "$question" >$folder.time
-    rm -rf $folder
+    rm -rf $folder "$tmp"
     mv $folder.new $folder.txt
 }
 
