@@ -2854,9 +2854,21 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round32(
     }
 }
 
+/* A loop over vectors, of which there is one at least. Where loops that may end
+   before their first turn stay as they are, V8 moves nothing out of them. */
+#ifdef STATESAMPLER_PRIV_BULK_FEW
+#define STATESAMPLER_PRIV_TURNS(j, vectors, turn) \
+    j = 0;                                        \
+    do                                            \
+        turn while (++j < vectors)
+#else
+#define STATESAMPLER_PRIV_TURNS(j, vectors, turn) \
+    for (j = 0; j < vectors; j++)                 \
+    turn
+#endif
+
 /* All rounds. Keys are read outside the loops that write vectors: these may be
-   anywhere, for all that a compiler knows. And there is always a vector: from a
-   loop that may end before its first turn V8 moves nothing out. */
+   anywhere, for all that a compiler knows. */
 STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
     statesampler_priv_pairs *pairs, const statesampler_perm *perm,
     uint32_t vectors)
@@ -2877,18 +2889,16 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
         const statesampler_priv_v16 add_r =
             STATESAMPLER_PRIV_HALF16(key[1] & 0xffffu);
         const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
-        j = 0;
-        do {
+        STATESAMPLER_PRIV_TURNS(j, vectors, {
             statesampler_priv_bulk_round16(pairs[j].l.narrow,
                                            pairs[j].r.narrow, add_l, mul_l,
                                            left, span_l);
-        } while (++j < vectors);
-        j = 0;
-        do {
+        });
+        STATESAMPLER_PRIV_TURNS(j, vectors, {
             statesampler_priv_bulk_round16(pairs[j].r.narrow,
                                            pairs[j].l.narrow, add_r, mul_r,
                                            right, span_r);
-        } while (++j < vectors);
+        });
         span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
     }
@@ -2912,16 +2922,14 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network32(
         const statesampler_priv_v32 mul_l = STATESAMPLER_PRIV_SET32(key[1]);
         const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
         const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
-        j = 0;
-        do {
+        for (j = 0; j < vectors; j++) {
             statesampler_priv_bulk_round32(pairs[j].l.wide, pairs[j].r.wide,
                                            add_l, mul_l, left, span_l);
-        } while (++j < vectors);
-        j = 0;
-        do {
+        }
+        for (j = 0; j < vectors; j++) {
             statesampler_priv_bulk_round32(pairs[j].r.wide, pairs[j].l.wide,
                                            add_r, mul_r, right, span_r);
-        } while (++j < vectors);
+        }
         span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
         span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
     }
