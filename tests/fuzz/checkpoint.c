@@ -739,7 +739,7 @@ static void fuzz(void)
     } else if (strcmp(p->name, attacked.name) == 0) {
         fuzz_came_to("taken");
         if (changes > 0)
-            fuzz_came_to("changed and taken");
+            fuzz_came_to("changed, and so");
         check_taken(&attacked);
     } else {
         fuzz_came_to("taken");
