@@ -590,7 +590,8 @@ static void save(int rank, void *context)
     CHECK(*checkpoint_save(r) == 0);
 }
 
-/* By so many processes, that say so on stderr; rank 0's answer. */
+/* By so many processes; rank 0's answer. What they say meanwhile nobody reads:
+   stderr is a variable where there are fuzzers. */
 static const struct process *load_by(int ranks)
 {
     static FILE *quiet;
