@@ -1,5 +1,5 @@
-/* checkpoint.c - the trainer's checkpoints: honest ones of a small run, of which
-   one has other lines, bytes or files, most often with the right hash over them.
+/* checkpoint.c - the trainer's checkpoints: honest ones of a small run, one of
+   which has other lines, bytes or files, most often with the right hash on it.
    Loaded by 1 to 3 processes, which mpi/ has as threads. Refused in a sentence
    with nothing of the run changed, or saved again as the same bytes. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
@@ -62,8 +62,8 @@ static void write_file(const char *path, const file *f)
     if (f->kind == FILE_MISSING)
         return;
     if (f->kind == FILE_PIPE || f->kind == FILE_FOLDER) {
-        CHECK((f->kind == FILE_PIPE ? mkfifo(path, 0600) : mkdir(path, 0700)) ==
-              0);
+        CHECK((f->kind == FILE_PIPE ? mkfifo(path, 0600)
+                                    : mkdir(path, 0700)) == 0);
         return;
     }
     to = fopen(path, "wb");
@@ -82,7 +82,7 @@ static void read_file(const char *path, file *f)
     CHECK(f->size < sizeof f->bytes - 1 && fclose(from) == 0);
 }
 
-/* --- Checkpoints ----------------------------------------------------------- */
+/* --- Checkpoints ---------------------------------------------------------- */
 
 /* The manifest is the first of its files, then the parts. */
 typedef struct saved {
@@ -124,7 +124,7 @@ static void read_saved(saved *s, const char *name, int parts)
     }
 }
 
-/* --- Runs ------------------------------------------------------------------ */
+/* --- Runs ----------------------------------------------------------------- */
 
 /* Of so many processes: as it is, and as it was before it loaded. */
 static struct process {
@@ -272,15 +272,15 @@ static const char *const honest_names[SAVED] = {"step-000000000005",
 
 static void write_text(const char *name, unsigned char first)
 {
-    static file text;
+    static file out;
     char path[PATH];
     size_t i;
 
-    text.size = 300;
-    for (i = 0; i < text.size; i++)
-        text.bytes[i] = (unsigned char)(first + i % 90);
+    out.size = 300;
+    for (i = 0; i < out.size; i++)
+        out.bytes[i] = (unsigned char)(first + i % 90);
     snprintf(path, sizeof path, "%s/%s", root, name);
-    write_file(path, &text);
+    write_file(path, &out);
 }
 
 /* In memory, where TMPDIR says: harnesses.sh does. */
@@ -309,7 +309,7 @@ static void begin_all(void)
     }
 }
 
-/* --- Changes ---------------------------------------------------------------- */
+/* --- Changes -------------------------------------------------------------- */
 
 static saved attacked;
 
@@ -354,10 +354,11 @@ static const char *any_name(void)
         "opt_level ", "OPTIMIZER.momentum ", "CHECKPOINT"
     };
 
-    return names[check_random(FORGED_COUNT(names))];
+    /* Most often a number. */
+    return names[check_random(check_random(2) == 1 ? 7 : FORGED_COUNT(names))];
 }
 
-static void change_line(void)
+static void change_line(const char *name)
 {
     static const char *const odd[] = {
         "", " ", "0", "-1", "+1", "01", "nan", "inf", "-0", "0x10", "1e3",
@@ -366,7 +367,7 @@ static void change_line(void)
         "99999999999999999999999", "-9223372036854775808", "1e-320", "32768",
         "4 4", "\n", "\033[2J", "0123456789abcdef", "g", "\xff"
     };
-    const char *name = any_name(), *by;
+    const char *by;
     static unsigned char line[ROOM];
     char number[32];
     size_t size, other, from = find_line(name, &size);
@@ -468,12 +469,12 @@ static void seal_part(int part)
 /* The numbers of steps add up, and those of the log are its lines'. */
 static void seal_numbers(void)
 {
-    const char *text = (const char *)attacked.files[0].bytes, *line;
+    const char *all = (const char *)attacked.files[0].bytes, *line;
     uint64_t bytes = 0, hash = TEXT_HASH, step, skipped;
     char value[32];
     size_t size;
 
-    for (line = text; *line; line += size) { /* ends: a line on */
+    for (line = all; *line; line += size) { /* ends: a line on */
         size = strcspn(line, "\n");
         size += line[size] == '\n';
         if (strncmp(line, "log ", 4) == 0) {
@@ -485,11 +486,11 @@ static void seal_numbers(void)
     put_line("log_bytes ", value);
     snprintf(value, sizeof value, "%016" PRIx64, hash);
     put_line("log_hash ", value);
-    step = strtoull(text + find_line("step ", &size) + 5 * (size > 4), NULL,
+    step = strtoull(all + find_line("step ", &size) + 5 * (size > 4), NULL,
                     10);
-    skipped = strtoull(text + find_line("skipped ", &size) + 8 * (size > 7),
+    skipped = strtoull(all + find_line("skipped ", &size) + 8 * (size > 7),
                        NULL, 10);
-    snprintf(value, sizeof value, "%" PRIu64, step - skipped);
+    snprintf(value, sizeof value, "%" PRId64, (int64_t)(step - skipped));
     put_line("optimizer_steps ", value);
     manifest_name(attacked.name, step);
 }
@@ -554,7 +555,7 @@ static uint64_t attack(void)
         const uint64_t what = check_random(8);
 
         if (what < 4)
-            change_line();
+            change_line(any_name());
         else if (what == 4)
             change_sampler();
         else if (what < 7)
@@ -569,7 +570,7 @@ static uint64_t attack(void)
     return changes;
 }
 
-/* --- What is asked ------------------------------------------------------------ */
+/* --- What is asked -------------------------------------------------------- */
 
 static void load(int rank, void *context)
 {
@@ -589,7 +590,8 @@ static void save(int rank, void *context)
     CHECK(*checkpoint_save(r) == 0);
 }
 
-/* By so many processes, that say so on stderr; rank 0's answer. */
+/* By so many processes; rank 0's answer. What they say meanwhile nobody reads:
+   stderr is a variable where there are fuzzers. */
 static const struct process *load_by(int ranks)
 {
     static FILE *quiet;
@@ -671,8 +673,17 @@ static void check_same_manifest(const file *a, const file *b, int any_parts)
     CHECK(x[size] == 0 && y[size] == 0);
 }
 
+/* A run that can go on. */
+static void check_run(const run *r)
+{
+    CHECK(r->scaler.scale > 0 && r->scaler.scale <= 16777216);
+    CHECK(r->scaler.unskipped >= 0 && r->scaler.unskipped < 2000);
+    CHECK(r->skipped <= r->step &&
+          (uint64_t)r->optimizer.steps == r->step - r->skipped);
+}
+
 /* Saved by those who have loaded it, and by as many as had saved it before: the
-   same. */
+   same, under the same name. */
 static void check_taken(const saved *taken)
 {
     static saved again;
@@ -681,6 +692,9 @@ static void check_taken(const saved *taken)
     const struct process *p;
     int i;
 
+    for (i = 0; i < world; i++)
+        check_run(&processes[world][i].now);
+    clear(dir);
     mpi_run(world, save, NULL);
     read_saved(&again, taken->name, world);
     check_same_manifest(&taken->files[0], &again.files[0], world != parts);
@@ -726,7 +740,7 @@ static void fuzz(void)
     } else if (strcmp(p->name, attacked.name) == 0) {
         fuzz_came_to("taken");
         if (changes > 0)
-            fuzz_came_to("changed and taken");
+            fuzz_came_to("changed, and so");
         check_taken(&attacked);
     } else {
         fuzz_came_to("taken");

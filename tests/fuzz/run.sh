@@ -15,6 +15,7 @@ found=0
 TMPDIR=$(files_of_fuzz) || exit 1
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 1' INT TERM HUP
 
 # One that executes nothing has found something, too: in itself.
 row() { # NAME FUZZER EXECUTIONS FINDS SHARES

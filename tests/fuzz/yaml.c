@@ -72,38 +72,45 @@ static void put_odd_number(const struct config_key *key)
     put("%.17g", numbers[check_random(sizeof numbers / sizeof *numbers)]);
 }
 
-/* Its default most often: other keys go with that. */
-static void put_number(const struct config_key *key, char value[8])
+/* What the key takes: its default most often, as other keys go with that. */
+static double any_number(const struct config_key *key)
 {
     const uint64_t how = check_random(16);
-    double real = key->low;
-    int64_t integer;
 
     if (how < 12 && key->most == 0)
-        real = strtod(key->standard ? key->standard : "1", NULL);
-    else if (how == 12 && (key->flags & KEY_BELOW_HIGH) == 0)
-        real = key->high;
-    else if (how == 13 && (key->flags & KEY_MINUS_ONE) != 0)
-        real = -1;
-    else if (key->type == TYPE_INTEGER)
-        real += (double)check_random(8);
-    else if (how == 14 || (key->flags & KEY_ABOVE_LOW) != 0)
-        real += (key->high - key->low) /
-                (double)(2 + check_random((uint64_t)1 << 32));
-    integer = (int64_t)real;
-    memcpy(value, &real, 8);
+        return strtod(key->standard ? key->standard : "1", NULL);
+    if (how == 12 && (key->flags & KEY_BELOW_HIGH) == 0)
+        return key->high;
+    if (how == 13 && (key->flags & KEY_MINUS_ONE) != 0)
+        return -1;
+    if (key->type == TYPE_INTEGER)
+        return key->low + (double)check_random(8);
+    if (how == 14 || (key->flags & KEY_ABOVE_LOW) != 0)
+        return key->low + (key->high - key->low) /
+                              (double)(2 + check_random((uint64_t)1 << 32));
+    return key->low;
+}
+
+static void put_number(const struct config_key *key, char value[8])
+{
+    double real = any_number(key);
+    int64_t integer;
+
     if (key->type == TYPE_INTEGER) {
+        integer = (int64_t)real;
         memcpy(value, &integer, 8);
         put(check_random(4) == 1 && integer >= 0 ? "+%" PRId64 : "%" PRId64,
             integer);
-    } else if (key->words &&
-               (how == 15 || strcmp(key->standard, key->words) == 0)) {
+        return;
+    }
+    if (key->words && (check_random(8) == 1 ||
+                       strcmp(key->standard, key->words) == 0)) {
         real = config_word_value(key->words);
-        memcpy(value, &real, 8);
         put("%s", key->words);
     } else {
         put(check_random(2) ? "%.17g" : "%.17E", real);
     }
+    memcpy(value, &real, 8);
 }
 
 static void put_text(void)
@@ -134,7 +141,7 @@ static void put_scalar(const struct config_key *key)
     int64_t word = 0;
 
     if ((key->type == TYPE_INTEGER || key->type == TYPE_REAL) &&
-        check_random(32) == 1) {
+        check_random(64) == 1) {
         put_odd_number(key);
         return;
     }
@@ -193,7 +200,8 @@ static void put_value(const struct config_key *key)
     else if (check_random(4) == 1)
         put_list(key, key->most);
     else
-        put_list(key, key->least + check_random(key->most - key->least + 1) % 3);
+        put_list(key, key->least +
+                          check_random(key->most - key->least + 1) % 3);
 }
 
 /* --- Schedules ------------------------------------------------------------ */
@@ -283,7 +291,8 @@ static void put_keys(int indent)
     skip = check_random(16);
     for (i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_key_table[i];
-        const int base = strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0;
+        const int base =
+            strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0;
         const int name = strcmp(key->path, "OPTIMIZER.name") == 0;
 
         if (strncmp(key->path, LR ".", sizeof LR) == 0) {
@@ -354,7 +363,8 @@ static void make_text(void)
         put("SEED_VALUE: ");
         put_often('[', check_random(1 << 12));
     }
-    for (changes = how >= 12 ? 1 + check_random(3) : 0; changes > 0; changes--) {
+    changes = how >= 14 ? 1 + check_random(3) : 0;
+    for (; changes > 0; changes--) {
         made.odd = 1;
         change(made.text, &made.size);
     }
@@ -412,14 +422,22 @@ static int went(bool good, const char *name, unsigned long lines)
     return good;
 }
 
+static int in_range(const struct config_key *key, double value)
+{
+    return (value == -1 && (key->flags & KEY_MINUS_ONE) != 0) ||
+           (value >= key->low && value <= key->high &&
+            (value > key->low || (key->flags & KEY_ABOVE_LOW) == 0) &&
+            (value < key->high || (key->flags & KEY_BELOW_HIGH) == 0));
+}
+
 /* An item is what the table says. */
 static void check_item(const struct config_key *key, const char *item)
 {
-    double real;
-    int64_t integer;
+    const char *word;
+    double real = 0;
+    int64_t integer = 0;
 
     memcpy(&integer, item, key->type == TYPE_BOOL ? 1 : 8);
-    memcpy(&real, item, key->type == TYPE_BOOL ? 1 : 8);
     switch (key->type) {
     case TYPE_BOOL:
         CHECK(item[0] == 0 || item[0] == 1);
@@ -428,23 +446,21 @@ static void check_item(const struct config_key *key, const char *item)
         CHECK(item[0] != 0 && strlen(item) < CONFIG_STRING);
         return;
     case TYPE_WORD:
-        for (const char *c = key->words; *c; c++)
-            integer -= *c == '|';
+        for (word = key->words; *word; word++)
+            integer -= *word == '|';
         CHECK(integer <= 0);
         return;
-    case TYPE_CURVES:
-        return;
     case TYPE_INTEGER:
-        real = (double)integer;
-        break;
-    default:
-        if (key->words && real == config_word_value(key->words))
-            return;
+        CHECK(in_range(key, (double)integer));
+        return;
+    case TYPE_REAL:
+        memcpy(&real, item, 8);
+        CHECK((key->words && real == config_word_value(key->words)) ||
+              in_range(key, real));
+        return;
+    case TYPE_CURVES: /* those that are used are printed and read back */
+        return;
     }
-    CHECK((real == -1 && (key->flags & KEY_MINUS_ONE) != 0) ||
-          (real >= key->low && real <= key->high &&
-           (real > key->low || (key->flags & KEY_ABOVE_LOW) == 0) &&
-           (real < key->high || (key->flags & KEY_BELOW_HIGH) == 0)));
 }
 
 static void check_table(void)
@@ -483,7 +499,7 @@ static void check_known(void)
    odd. */
 static int read_text(void)
 {
-    const int raw = check_random(8) == 0;
+    const int raw = check_random(16) == 0;
     char *text;
     size_t size;
     int good;

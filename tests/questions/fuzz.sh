@@ -12,6 +12,7 @@ replayed() { # NAME
 files_in_memory() {
     TMPDIR=$(files_of_fuzz)
     trap 'rm -rf "$TMPDIR"' EXIT
+    trap 'exit 1' INT TERM HUP
 }
 
 # By this computer's compiler, with a main of our own.

@@ -30,7 +30,7 @@ static int world = 1, turn;
 static struct call calls[MPI_RANKS];
 static __thread int me;
 
-/* --- What a call does ------------------------------------------------------ */
+/* --- What a call does ----------------------------------------------------- */
 
 static size_t bytes_of(const struct call *c)
 {
@@ -129,7 +129,7 @@ static void answer(void)
     }
 }
 
-/* --- Turns ------------------------------------------------------------------ */
+/* --- Turns ---------------------------------------------------------------- */
 
 static void wait_for_turn(void)
 {
@@ -193,7 +193,7 @@ void mpi_run(int ranks, void (*work)(int rank, void *context), void *context)
         MUST(pthread_join(threads[rank], NULL) == 0);
 }
 
-/* --- MPI -------------------------------------------------------------------- */
+/* --- MPI ------------------------------------------------------------------ */
 
 int MPI_Init(int *argc, char ***argv)
 {
@@ -250,7 +250,7 @@ int MPI_Allgather(const void *from, int count, MPI_Datatype type, void *to,
     return MPI_Gather(from, count, type, to, to_count, to_type, -1, all);
 }
 
-/* --- Of a step --------------------------------------------------------------- */
+/* --- Of a step ------------------------------------------------------------ */
 
 int MPI_Ireduce(const void *from, void *to, int count, MPI_Datatype type,
                 MPI_Op op, int root, MPI_Comm all, MPI_Request *request)
