@@ -1,7 +1,7 @@
 ; Blocks and windows, in integers: each position of an epoch is one of a block,
-; and each of these is a sample of it; with WINDOW by a permutation of chunks and
-; one of each window's values, whatever these are. With DROP n is num_samples
-; without those that are in no block, so that `longer` is 0.
+; and each of these is a sample of it; with WINDOW by a permutation of chunks
+; and one of each window's values, whatever these are. With DROP n is
+; num_samples without those that are in no block, so that `longer` is 0.
 ; header: uint64_t quota = run->num_samples / blocks;
 ; header: uint64_t longer = run->num_samples - quota * blocks;
 ; header: *start = block * quota + statesampler_priv_min(block, longer);
