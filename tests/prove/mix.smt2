@@ -56,7 +56,7 @@
 ; From a base, `to` is a turn that seek or next comes to.
 (declare-const to Int)
 (push)
-(echo "but with ALL the point of a turn is not ahead of it, so that it is taken")
+(echo "but with ALL the point of a turn is not ahead of it: it is taken")
 (assert (and (not all) (<= base_point base_turn) (<= base_turn to)))
 (assert (not (<= 0 (+ base_point (- to base_turn)) to)))
 (check-sat)

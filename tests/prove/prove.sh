@@ -9,13 +9,14 @@ build=build/prove
 failed=0
 mkdir -p $build
 
-# Why3 finds z3 by this file. A goal about memory takes z3 a tenth of the time
+# Why3 finds z3 by this file. A goal about memory takes z3 a tenth of the work
 # without automatic configuration and guesses of models, a product needs them.
 provers() {
     z3=$(command -v z3)
     cat >$build/z3 <<END
 #!/bin/sh
-answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false -T:4 2>&1)
+answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false \
+    rlimit=5000000 2>&1)
 case \$answer in *unsat*) echo "\$answer" ;; *) exec $z3 "\$@" ;; esac
 END
     chmod +x $build/z3
@@ -165,12 +166,16 @@ smt 'the hash of a narrow half, in two forms' narrow.smt2
 smt "audit_check's closed forms" audit.smt2
 smt "a node of the mix's tree" tree.smt2
 smt "the ranges of a mix's state, and that nothing wraps from there" mix.smt2
+smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
+smt 'every move leaves a sampler where a step begins' sampler.smt2
+smt 'every position is a sample of its block and window' order.smt2
 wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
     +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
-smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
-smt 'every move leaves a sampler where a step begins' sampler.smt2
 wp 'the tail rules' tail.c +run_pads +run_whole +run_end +leg_close \
     +leg_steps +leg_spot +rank_below +rank_count num_steps get_counts
+wp 'what init and load refuse' check.c +shape_check +desc_check_window \
+    +desc_check_carry +desc_check +run_check_blocks +run_served \
+    +run_check_spots
 [ $failed = 0 ]

@@ -49,7 +49,7 @@
 
 ; locate: in a step of B rows of W positions, `in` is row slot, column `to`. The
 ; rank is what all of past leaves in rows of W: past has (above + slot) * W + to
-; = rows * W + rank, with the rows of the steps before above it; beyond is rows -
+; = rows * W + rank, with `above` the rows of the steps before; beyond is rows -
 ; above - slot.
 (declare-const in Int) (declare-const slot Int) (declare-const to Int)
 (declare-const rank Int) (declare-const beyond Int)

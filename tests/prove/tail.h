@@ -50,7 +50,7 @@ static inline uint64_t statesampler_priv_run_whole(
 
 /*@ requires \valid_read(run) && \valid_read(leg);
     requires run->world_size != 0 && leg->blocks != 0;
-    requires run->num_samples <= 1 << 62 && leg->base.position < 1 << 63;
+    requires run->num_samples <= 1 << 62;
     assigns \nothing;
     ensures \result == End(run->tail, run->num_samples, leg->blocks,
                            leg->base.position, run->world_size);

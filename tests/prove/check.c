@@ -1,0 +1,3 @@
+#include "check.h"
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
