@@ -8,8 +8,8 @@
 #define GUARD UINT64_C(0xdeadbeefcafef00d)
 #define LONGEST 1100
 
-/* In place: of values anywhere below n, and of those around the ends of a row of
-   the grid, where a quotient that is off by one would show. */
+/* In place: of values anywhere below n, and of those around the ends of a row
+   of the grid, where a quotient that is off by one would show. */
 static void check_map(const statesampler_perm *perm, size_t count)
 {
     uint64_t out[2 + LONGEST], value[LONGEST];
@@ -35,7 +35,7 @@ static void check_map(const statesampler_perm *perm, size_t count)
 }
 
 /* Of values whose walks all go on: those that the network leads behind n. The
-   permutation of the whole grid, with the same keys, leads there in one step. */
+   permutation of all of the grid, with the same keys, leads there in a step. */
 static void check_walks(const statesampler_perm *perm)
 {
     uint64_t out[LONGEST], value[LONGEST], index;
