@@ -94,7 +94,7 @@ const char *log_cut(run *r)
         return "cannot cut back the log";
     if (r->log_bytes == 0)
         log_line(r, log_begin);
-    return "";
+    return r->log && ferror(r->log) ? "cannot write the log" : "";
 }
 
 void log_line(run *r, const char *line)

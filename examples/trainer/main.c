@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What --keys and the like print must arrive. Returns the exit status. */
+/* What is printed must arrive. Returns the exit status. */
 static int end_print(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -302,8 +302,9 @@ static void resume(run *r)
                 "again: %" PRIu64 " sequences are seen twice\n", again);
 }
 
-/* The memory of each process, and the digest. */
-static void report(run *r)
+/* The memory of each process, and the digest: printed before MPI ends, in which
+   a process may yet be lost. Returns the exit status. */
+static int report(run *r)
 {
     uint64_t mine[MEMORY_KINDS], *all =
         memory_borrow((size_t)r->world, sizeof mine);
@@ -329,11 +330,13 @@ static void report(run *r)
                "\n", r->step, r->skipped, digest);
     }
     free(all);
+    return end_print();
 }
 
 int main(int argc, char **argv)
 {
     static run r;
+    int status;
 
     agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
@@ -343,9 +346,9 @@ int main(int argc, char **argv)
     warn(&r);
     resume(&r);
     train(&r);
-    report(&r);
+    status = report(&r);
     if (r.log)
         fclose(r.log);
     MPI_Finalize();
-    return 0;
+    return status;
 }

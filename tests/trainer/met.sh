@@ -258,6 +258,13 @@ bar() {
     done
     TRAINER_TERMINAL=80 run 1 "$folder/new/error" $overflow >"$folder/said"
     [ "$(tail -c 1 "$folder/said")" = '' ] || fail 'an error is in the line'
+    wrap 'exec >/dev/full'
+    (
+        TRAINER=$folder/wrapped
+        run 1 "$folder/new/full" $short
+    ) && fail 'what is printed is lost, and the run has succeeded'
+    grep -q 'cannot print: No space' "$folder/errors" ||
+        fail 'it does not say that it cannot print'
 }
 overflow=OPTIMIZER.param_schedulers.lr.value=1000000
 
