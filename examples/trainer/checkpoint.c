@@ -3,6 +3,7 @@
 
 #include "checkpoint.h"
 #include "agree.h"
+#include "log.h"
 #include "manifest.h"
 #include "memory.h"
 
@@ -160,8 +161,8 @@ const char *checkpoint_save(run *r)
         remove_folder(folder); /* what a killed run has left */
         if (mkdir(folder, 0777) != 0)
             wrong = cannot("make the folder", folder);
-        if (ferror(r->log) || fsync(fileno(r->log)) != 0)
-            wrong = cannot("write the log in", dir);
+        else
+            wrong = log_flush(r);
     }
     wrong = agree_on(wrong);
     if (!*wrong)

@@ -94,7 +94,7 @@ const char *log_cut(run *r)
         return "cannot cut back the log";
     if (r->log_bytes == 0)
         log_line(r, log_begin);
-    return r->log && ferror(r->log) ? "cannot write the log" : "";
+    return log_flush(r);
 }
 
 void log_line(run *r, const char *line)
@@ -104,8 +104,18 @@ void log_line(run *r, const char *line)
     r->log_hash = text_hash(r->log_hash, line, size);
     r->log_hash = text_hash(r->log_hash, "\n", 1);
     r->log_bytes += size + 1;
-    if (r->log) {
-        fprintf(r->log, "%s\n", line);
-        fflush(r->log);
-    }
+    if (r->log && r->log_errno == 0 &&
+        (fprintf(r->log, "%s\n", line) < 0 || fflush(r->log) != 0))
+        r->log_errno = errno;
+}
+
+const char *log_flush(run *r)
+{
+    if (r->log && r->log_errno == 0 &&
+        (ferror(r->log) || fsync(fileno(r->log)) != 0))
+        r->log_errno = errno;
+    return r->log_errno == 0 ? ""
+                             : complain("cannot write %s/log.txt: %s",
+                                        r->config.checkpoint.dir,
+                                        strerror(r->log_errno));
 }

@@ -16,4 +16,7 @@ const char *log_cut(run *r);
 /* A line for the log and its hash. */
 void log_line(run *r, const char *line);
 
+/* Has all lines reach the disk. Returns "" or why one did not. */
+const char *log_flush(run *r);
+
 #endif

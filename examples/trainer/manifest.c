@@ -139,7 +139,7 @@ static const char *put_log(FILE *to, const run *r)
     return "";
 }
 
-/* What of it is not written is noticed at the next save. */
+/* log_cut, which comes next, sees whether all of it could be written. */
 static void restore_log(const manifest *m, FILE *log)
 {
     const char *line = m->text;

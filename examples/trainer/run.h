@@ -28,6 +28,7 @@ typedef struct run {
     const unsigned char **leaves; /* this process's, of a step */
 
     FILE *log; /* process 0's */
+    int log_errno; /* why the first line that did not get there did not */
     uint64_t log_bytes, log_hash;
 } run;
 
