@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -495,8 +496,10 @@ class Trainer:
 
     def ask(self):
         concerned, trees = self.watch()
-        print(f"{len(concerned)} calls, {len(trees)} states of the disk after "
-              f"a power cut; {self.count} of each kind", flush=True)
+        failures = list(itertools.product(concerned, ERRORS))
+        print(f"{len(failures)} failures and {len(concerned)} kills at calls, "
+              f"{len(trees)} states of the disk after a power cut; at most "
+              f"{self.count} of each kind", flush=True)
         # After each save, also what keeps least of it.
         least = {after: (tree, after) for tree, after in
                  sorted(trees, key=lambda each: -size(each[0]))}
@@ -509,8 +512,7 @@ class Trainer:
             self.run(["-e", f"inject={name}:signal=KILL:when={count}"])
             self.goes_on(f"killed at {name} number {count}")
             self.counts["killed"] += 1
-        for name, count in self.some(concerned):
-            error = self.random.choice(ERRORS)
+        for (name, count), error in self.some(failures):
             what = f"{name} number {count} fails by {error}"
             said = self.fails(name, count, error)
             self.expect(f"digest {self.digest}" in said or "trainer: " in said,
@@ -524,9 +526,15 @@ def main():
     kinds = {"save": 3, "control": 3, "trainer": 4}
     if kinds.get((sys.argv + [""])[1]) != len(sys.argv):
         sys.exit(__doc__)
+    if sys.argv[1] == "trainer" and not re.fullmatch("[1-9][0-9]*",
+                                                     sys.argv[3]):
+        sys.exit("crash: COUNT is a whole number above 0, not " + sys.argv[3])
     if not shutil.which("strace"):
         print("skip crash: strace is not here")
         return
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda got, frame: sys.exit(128 + got))
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1] == "trainer":
             subject = Trainer(sys.argv[2], folder, int(sys.argv[3]))

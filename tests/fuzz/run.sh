@@ -11,7 +11,19 @@ export LC_ALL=C
 . tests/fuzz/harnesses.sh
 
 seconds=${1:-60}
+case $seconds in *[!0-9]* | 0*) # which libFuzzer takes for no end
+    echo "fuzz: SECONDS is a whole number above 0, not $seconds"
+    exit 1
+    ;;
+esac
 found=0
+mkdir -p build/fuzz
+harnesses_here >build/fuzz/list
+{ cut -d ' ' -f 1 build/fuzz/list; echo module; } |
+    grep -Eq "${ONLY:-.}" || {
+    echo "fuzz: no harness matches $ONLY"
+    exit 1
+}
 TMPDIR=$(files_of_fuzz) || exit 1
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
@@ -28,27 +40,23 @@ failed() { # NAME
     found=1
 }
 
-finds() { # NAME
-    ls "build/fuzz/$1/finds" | wc -l | tr -d ' '
-}
-
-# It ends at the first find.
+# It ends at the first find. One that was found before has the file's name of
+# before, so it is the status that says whether there was any.
 libfuzzer() { # NAME LENGTH
-    folder=build/fuzz/$1
-    before=$(finds "$1")
+    folder=build/fuzz/$1 broken=0
     FUZZ_SHARES=1 "$folder/libfuzzer" -max_total_time="$seconds" \
         -max_len="$2" -len_control=0 -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$folder/finds/" \
-        "$folder/corpus" "tests/fuzz/corpus/$1" >"$folder/libfuzzer.log" 2>&1
+        "$folder/corpus" "tests/fuzz/corpus/$1" >"$folder/libfuzzer.log" 2>&1 ||
+        broken=1
     row "$1" libFuzzer "$(sed -n 's/^stat::number_of_executed_units: *//p' \
-        "$folder/libfuzzer.log")" $(($(finds "$1") - before)) \
+        "$folder/libfuzzer.log")" $broken \
         "$(sed -n 's/^shares of [0-9]* inputs: //p' "$folder/libfuzzer.log")"
 }
 
 # What it keeps goes where libFuzzer finds it the next time.
 afl() { # NAME
-    folder=build/fuzz/$1
-    before=$(finds "$1")
+    folder=build/fuzz/$1 broken=0
     rm -rf "$folder/afl"
     AFL_NO_UI=1 AFL_NO_AFFINITY=1 AFL_SKIP_CPUFREQ=1 \
         AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 \
@@ -60,11 +68,13 @@ afl() { # NAME
     done
     for file in "$folder"/afl/default/crashes/id* \
         "$folder"/afl/default/hangs/id*; do
-        [ ! -f "$file" ] || cp "$file" "$folder/finds/afl-$(basename "$file" |
+        [ -f "$file" ] || continue
+        broken=$((broken + 1))
+        cp "$file" "$folder/finds/afl-$(basename "$file" |
             sed 's/[^A-Za-z0-9]/-/g')"
     done
     row "$1" AFL++ "$(sed -n 's/^execs_done *: *//p' \
-        "$folder/afl/default/fuzzer_stats")" $(($(finds "$1") - before)) -
+        "$folder/afl/default/fuzzer_stats")" $broken -
 }
 
 run() { # NAME LENGTH FLAGS
@@ -82,45 +92,49 @@ run() { # NAME LENGTH FLAGS
 
 # The JavaScript module, each time with other inputs.
 module() {
-    end=$(($(date +%s) + seconds)) number=$(date +%s) calls=0 taken=-
+    end=$(($(date +%s) + seconds)) number=$(date +%s) calls=0 taken=- broken=0
     mkdir -p build/fuzz/module/finds
-    before=$(finds module)
     while [ "$(date +%s)" -lt $end ]; do
         number=$((number + 1))
         node tests/fuzz/module.mjs build/web/statesampler.mjs 3000 $number \
             >build/fuzz/module/log 2>&1 || {
             cp build/fuzz/module/log build/fuzz/module/finds/$number
+            broken=1
             break
         }
         calls=$((calls + $(sed 's/ calls.*//' build/fuzz/module/log)))
         taken=$(sed 's/.*, \(.*\) taken/taken \1/' build/fuzz/module/log)
     done
-    row module drawn $calls $(($(finds module) - before)) "$taken;"
+    row module drawn $calls $broken "$taken;"
 }
 
-has_fuzzer build/fuzz clang || {
-    echo "skip fuzz: clang's fuzzer is not here"
-    exit 0
+# Those that clang compiles.
+compiled() {
+    core="$fuzz_flags -O1 $STB_FLAGS ${STB_FLAGS:+-DSTATESAMPLER_STB_DS} -I."
+    clang $core -fsanitize=fuzzer-no-link -c -o build/fuzz/core.o \
+        tests/core.c || exit 1
+    afl=
+    if command -v afl-fuzz >/dev/null; then
+        afl-clang-fast $core -c -o build/fuzz/core-afl.o tests/core.c \
+            >build/fuzz/afl.log 2>&1 && afl=1
+    else
+        echo 'skip fuzz: under AFL++: afl-fuzz is not here'
+    fi
+    while read -r name need length inputs flags; do
+        echo "$name" | grep -Eq "${ONLY:-.}" || continue
+        run "$name" "$length" "$flags" </dev/null
+    done <build/fuzz/list
 }
-core="$fuzz_flags -O1 $STB_FLAGS ${STB_FLAGS:+-DSTATESAMPLER_STB_DS} -I."
-clang $core -fsanitize=fuzzer-no-link -c -o build/fuzz/core.o tests/core.c ||
-    exit 1
-afl=
-if command -v afl-fuzz >/dev/null; then
-    afl-clang-fast $core -c -o build/fuzz/core-afl.o tests/core.c \
-        >build/fuzz/afl.log 2>&1 && afl=1
-else
-    echo 'skip fuzz: under AFL++: afl-fuzz is not here'
-fi
+
 commit=$(git describe --always --dirty --exclude '*' 2>/dev/null || echo -)
 echo '| harness | fuzzer | commit | date | seconds | executions | finds |' \
     'shares |'
 echo '|---|---|---|---|--:|--:|--:|---|'
-harnesses_here >build/fuzz/list
-while read -r name need length inputs flags; do
-    echo "$name" | grep -Eq "${ONLY:-.}" || continue
-    run "$name" "$length" "$flags" </dev/null
-done <build/fuzz/list
+if has_fuzzer build/fuzz clang; then
+    compiled
+else
+    echo "skip fuzz: in C: clang's fuzzer is not here"
+fi
 if echo module | grep -Eq "${ONLY:-.}"; then
     if command -v node >/dev/null && [ -f build/web/statesampler.mjs ]; then
         module

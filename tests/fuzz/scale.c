@@ -2,7 +2,8 @@
 
    An epoch on a million ranks, all of it audited at 2^28 samples and some of it
    at 2^33; how long a rank takes, beside how long it takes where there is one
-   rank only; a mix of 100,000 datasets; seeds and epochs at their ends. Prints a
+   rank only, and what a job that is too large to run would spend, beside a
+   table; a mix of 100,000 datasets; seeds and epochs at their ends. Prints a
    line for each, and a sum. */
 #define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_IMPLEMENTATION
@@ -153,6 +154,52 @@ static double time_of_rank(uint32_t world_size, uint64_t steps)
     return least;
 }
 
+/* Nanoseconds an index of a table's shuffle: Fisher and Yates, random numbers
+   by SplitMix64. */
+static double time_of_table(void)
+{
+    const uint64_t n = UINT64_C(1) << 24;
+    uint64_t *table = malloc((size_t)n * sizeof *table), i, random = 42;
+    static volatile uint64_t used; /* or a compiler may leave out the table */
+    double begin = seconds();
+    if (!table) {
+        must(0, "memory for a table");
+        return 0;
+    }
+    for (i = 0; i < n; i++)
+        table[i] = i;
+    for (i = n; i > 1; i--) {
+        uint64_t mixed = random += UINT64_C(0x9e3779b97f4a7c15), swapped;
+        mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+        mixed = ((mixed ^ mixed >> 31) >> 32) * i >> 32; /* below i */
+        swapped = table[mixed];
+        table[mixed] = table[i - 1];
+        table[i - 1] = swapped;
+    }
+    begin = (seconds() - begin) / (double)n * 1e9;
+    used = table[used % n];
+    free(table);
+    return begin;
+}
+
+/* What a job spends that nobody here can run, from what is measured here: an
+   index's and a shuffle's nanoseconds. */
+static void print_paper(double index, double resume)
+{
+    const double gpus = 1e5, samples = 1e10, table = time_of_table();
+    printf("on paper: 10^5 GPUs, 10^10 samples, batches of %d, each epoch:\n"
+           "    statesampler: %.2f ns an index, %.2g s a GPU, %.2g GPU hours "
+           "in all; %.2g s to resume; %d bytes a process\n"
+           "    a table in each process: %.2f ns an index (at 2^24, where more "
+           "of it is in caches), %.2g s a GPU, %.2g GPU hours in all; as long "
+           "to resume; %.0f GB a process\n",
+           BATCH, index, 1e-9 * index * samples / gpus,
+           1e-9 * index * samples / 3600, 1e-9 * resume,
+           (int)sizeof(statesampler), table, 1e-9 * table * samples,
+           1e-9 * table * samples * gpus / 3600, 8e-9 * samples);
+}
+
 static void ask_time(void)
 {
     const double one = time_of_rank(1, 100);
@@ -163,12 +210,7 @@ static void ask_time(void)
            million / one);
     must(thousand < 1.5 * one && million < 1.5 * one,
          "a rank's time does not depend on how many ranks there are (1.5)");
-    /* On paper, from these figures. */
-    printf("on paper: 10^5 GPUs, steps of %d samples each, a step a second: a "
-           "GPU spends %.1e of its time on sampling and keeps %d bytes; a table "
-           "of 10^12 samples would be 8 TB on each, and a state of it takes "
-           "as long to read\n", BATCH, million / 100 * 1e-9,
-           (int)sizeof(statesampler));
+    print_paper(million / 100 / BATCH, time_of_rank(MILLION, 1));
 }
 
 static void ask_mix(void)

@@ -4,11 +4,13 @@ from the root of the repository; make storm builds what it needs. The kills are
 shared out among the demo's model, the trainer over MPI, PyTorch's processes
 and the page in Chromium. A storm is a run that is killed, at any moment and in
 any of its processes, goes on with another number of ranks, is killed again
-perhaps, and ends: in the digest of a run that was never killed."""
+perhaps, and ends: in the digest of a run that was never killed. Of each kind
+some of those that end must say that they went on from a checkpoint."""
 
 import hashlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -32,9 +34,11 @@ def processes_of(session):
 
 
 class Run:
-    """A command in a session of its own."""
+    """A command in a session of its own. There is one at a time."""
+    last = None
 
     def __init__(self, command, environment):
+        Run.last = self
         self.process = subprocess.Popen(
             command, env=dict(os.environ, **environment),
             start_new_session=True, stdin=subprocess.DEVNULL,
@@ -89,7 +93,7 @@ class Run:
 class Demo:
     """examples/train_text.c, whose ranks are in one process."""
     name, worlds = "demo", (1, 2, 3, 4, 6, 8)
-    program = "build/train_text"
+    program, went_on = "build/train_text", "resumed: step"
 
     def __init__(self, home):
         self.texts = []
@@ -114,7 +118,7 @@ class Demo:
 class Trainer:
     """examples/trainer over MPI, with ZeRO and mixed precision."""
     name, worlds = "trainer", (1, 2, 3, 4, 5, 8)
-    program = "build/trainer/trainer"
+    program, went_on = "build/trainer/trainer", "trainer: goes on from"
     keys = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3 OPTIMIZER.num_epochs=2 "
             "TEST_MODEL=False MODEL.AMP_PARAMS.USE_AMP=True "
             "OPTIMIZER.name=adamw OPTIMIZER.param_schedulers.lr.value=0.003 "
@@ -136,6 +140,7 @@ class Trainer:
 class Torch:
     """tests/fuzz/storm_torch.py: processes joined by gloo, with workers."""
     name, worlds = "torch", (1, 2, 3, 4)
+    went_on = "goes on"
 
     def __init__(self, home):
         self.program = os.environ.get("TORCH_PYTHON", "")
@@ -152,7 +157,7 @@ class Torch:
 class Page:
     """The training of examples/web in Chromium, whose ranks are one."""
     name, worlds = "page", (1,)
-    program = "build/web/index.html"
+    program, went_on = "build/web/index.html", "goes on"
 
     def __init__(self, home):
         pass
@@ -165,14 +170,19 @@ class Page:
 
 
 def storms(subject, kills, moments, home):
-    """Makes so many kills. Returns how many runs have ended, and complaints."""
+    """Makes so many kills, or more, until a run has gone on from a checkpoint.
+    Returns how many, and complaints."""
+    went_on = 0
+
     def run(name, world_size):
         folder = os.path.join(home, name)
         os.makedirs(folder, exist_ok=True)
         return folder, subject.start(folder, world_size, moments)
 
     def ended(folder, run):
+        nonlocal went_on
         said, status = run.end()
+        went_on += subject.went_on in said
         if status != 0:
             return f"status {status}: {said[-2000:]}"
         return subject.digest(folder, said)
@@ -184,7 +194,8 @@ def storms(subject, kills, moments, home):
         return 0, [f"the undisturbed run: {wanted}"]
     made = number = 0
     complaints = []
-    while made < kills and number < 10 * kills and not complaints:
+    while (made < kills or went_on == 0) and number < 10 * kills and \
+            not complaints:
         number += 1
         name, order = f"storm{number}", []
         # One kill in the middle of it, or more; the last run may end itself.
@@ -204,39 +215,65 @@ def storms(subject, kills, moments, home):
         shutil.rmtree(os.path.join(home, name), ignore_errors=True)
     if made < kills and not complaints:
         complaints.append(f"only {made} of {kills} could be killed")
-    print(f"{subject.name}: {made} kills, {number} runs that went on"
+    if went_on == 0 and not complaints:
+        complaints.append(f"{subject.name}: none of {number} runs went on from "
+                          "a checkpoint")
+    print(f"{subject.name}: {made} kills, {number} runs afterwards, {went_on} "
+          "of them from a checkpoint"
           + (", each to the digest " + wanted[:16] if not complaints else ""),
           flush=True)
     return made, complaints
 
 
+def subjects_here(home):
+    found = []
+    for kind in (Demo, Trainer, Torch, Page):
+        subject = kind(home)
+        if subject.program and shutil.which(subject.program) or \
+                os.path.exists(subject.program):
+            found.append(subject)
+        else:
+            print(f"skip {subject.name}: what it needs is not here")
+    return found
+
+
 def main():
-    if len(sys.argv) not in (2, 3) or not sys.argv[1].isdigit():
-        sys.exit(__doc__)
-    kills, seed = int(sys.argv[1]), int((sys.argv + ["0"])[2])
+    words = sys.argv[1:] + ["0"]
+    if len(sys.argv) not in (2, 3) or \
+            not all(re.fullmatch("[0-9]+", word) for word in words) or \
+            int(words[0]) == 0:
+        sys.exit("storm: how many kills is a whole number above 0, and so is a "
+                 f"seed: not {' '.join(sys.argv[1:])}")
+    kills, seed = int(words[0]), int(words[1])
     seed = seed or random.SystemRandom().randrange(1, 2**32)
     moments = random.Random(seed)
     print(f"{kills} kills, seed {seed}", flush=True)
-    made, complaints, subjects = 0, [], []
+    made, passed, complaints = 0, 0, []
     with tempfile.TemporaryDirectory() as home:
-        for kind in (Demo, Trainer, Torch, Page):
-            subject = kind(home)
-            if subject.program and shutil.which(subject.program) or \
-                    os.path.exists(subject.program):
-                subjects.append(subject)
-            else:
-                print(f"skip {subject.name}: what it needs is not here")
-        for number, subject in enumerate(subjects):
-            share = kills * (number + 1) // len(subjects) - \
-                kills * number // len(subjects)
-            inner = os.path.join(home, "of " + subject.name)
-            count, wrong = storms(subject, share, moments, inner)
-            made, complaints = made + count, complaints + wrong
+        subjects = subjects_here(home)
+        try:
+            for number, subject in enumerate(subjects):
+                share = kills * (number + 1) // len(subjects) - \
+                    kills * number // len(subjects)
+                if share == 0:
+                    print(f"skip {subject.name}: so few kills")
+                    continue
+                inner = os.path.join(home, "of " + subject.name)
+                count, wrong = storms(subject, share, moments, inner)
+                made, complaints = made + count, complaints + wrong
+                passed += not wrong
+        finally:
+            if Run.last:    # which Ctrl-C does not reach
+                Run.last.end_all()
     for complaint in complaints:
         print(f"FAIL {complaint}")
     print(f"{made} kills")
-    print(f"{len(subjects) - len(complaints)} passed, {len(complaints)} failed")
-    sys.exit(bool(complaints))
+    print(f"{passed} passed, {len(complaints)} failed")
+    sys.exit(bool(complaints) or passed == 0)
 
 
-main()
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda got, frame: sys.exit(128 + got))
+    main()

@@ -23,6 +23,8 @@ try {
         await page.type(WORDS);
         await page.press("Tab", 9);
         await page.click("#train");
+    } else {
+        console.log("goes on");
     }
     await page.until(`${training} === "done"`, 100);
     console.log("digest " + await page.evaluate(

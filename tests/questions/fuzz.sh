@@ -64,10 +64,24 @@ fuzz_short() {
     echo "note: $inputs inputs"
 }
 
+# What it cannot do is said before anything is compiled: libFuzzer would take
+# 0 seconds for no end.
+fuzz_refuses() {
+    for words in '0 perm' 'abc perm' '-1 perm' '1h perm' '9 nothing'; do
+        ! (cd "$root" && ONLY=${words#* } &&
+            export ONLY && timeout 20 sh tests/fuzz/run.sh ${words% *}) >said
+        grep -q '^fuzz: ' said || {
+            echo "$words: not refused"
+            return 1
+        }
+    done
+}
+
 questions() {
     harnesses_here 2>&1 >/dev/null | sed 's/^skip fuzz/skip the fuzzers/' \
         >>"$run/skipped"
     ask "the fuzzers' corpora, replayed" fuzz_replay
+    ask 'make fuzz refuses what would never end or ask nothing' fuzz_refuses
     if has_fuzzer $run/fuzzer clang; then
         ask 'the fuzzers run, and get in (short)' fuzz_short
     else
