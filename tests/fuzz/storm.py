@@ -75,7 +75,8 @@ class Run:
                 except ProcessLookupError:
                     pass
             time.sleep(.02)
-        self.process.communicate()
+        if not self.process.stdout.closed:  # as it is the second time
+            self.process.communicate()
 
     def end(self):
         """Waits for its end and returns what it said."""
