@@ -101,7 +101,7 @@ class Demo:
         for name in ("statesampler.h", "examples/train_text.c", "Makefile"):
             self.texts.append(os.path.join(home, os.path.basename(name)))
             with open(name, "rb") as text, open(self.texts[-1], "wb") as copy:
-                copy.write(text.read(4000))
+                copy.write(text.read(12000))
 
     def start(self, folder, world_size, moments):
         checkpoint = os.path.join(folder, "checkpoint")
