@@ -106,16 +106,24 @@ wp() { # WHAT FILE FUNCTION...
     fi
 }
 
-# Whether z3 refutes every negation in a file.
-refuted() { # FILE SECONDS
+# What z3 makes of the negations in a file: "proved" if it refutes them all,
+# "example" if one of them holds, else "error" or "no end".
+z3_says() { # FILE SECONDS
     z3 -T:"$2" "$1" >$build/said 2>&1
-    grep -q '^unsat$' $build/said &&
-        ! grep -qE '^(sat|unknown|timeout)$|error' $build/said
+    if ! grep -qE '^(un)?sat$' $build/said || grep -q error $build/said; then
+        echo error
+    elif grep -q '^sat$' $build/said; then
+        echo example
+    elif grep -qE '^(unknown|timeout)$' $build/said; then
+        echo 'no end'
+    else
+        echo proved
+    fi
 }
 
 # WHAT is proved by FILE. Its lines "; header:" stand in the header and its
 # lines "; contract:" in a contract, so that what is proved is what stands
-# there; each of its lines "; fault:" makes it fail.
+# there; with each of its lines "; fault:" z3 must have an example against it.
 smt() { # WHAT FILE
     what=$1 file=$here/$2
     echo "$what" | grep -qE "${ONLY:-.}" || return 0
@@ -134,7 +142,8 @@ smt() { # WHAT FILE
         cat $here/*.h | grep -qF -- "$line" ||
             echo "is in no contract: $line"
     done >>$build/why
-    refuted "$file" 60 || cat $build/said >>$build/why
+    says=$(z3_says "$file" 60)
+    [ "$says" = proved ] || { echo "z3: $says"; cat $build/said; } >>$build/why
     sed -n 's/^; fault: //p' "$file" >$build/faults
     while read -r fault; do
         awk -v old="${fault%% => *}" -v new="${fault##* => }" '
@@ -146,8 +155,9 @@ smt() { # WHAT FILE
               print }
             END { exit !done }' "$file" >$build/broken.smt2 ||
             echo "is not there: $fault" >>$build/why
-        ! refuted $build/broken.smt2 5 ||
-            echo "is proved with the fault $fault" >>$build/why
+        says=$(z3_says $build/broken.smt2 60)
+        [ "$says" = example ] ||
+            echo "with the fault $fault, z3 has no example: $says" >>$build/why
         count=$((count + 1))
     done <$build/faults
     [ $count != 0 ] || echo 'has no fault' >>$build/why
