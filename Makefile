@@ -219,8 +219,7 @@ COUNT ?= 200
 crash: build/fuzz/crash_save
 	@command -v python3 >/dev/null || { \
 	    echo 'skip crash: python3 is not here'; exit 0; }; \
-	    python3 tests/fuzz/crash.py save $<
-	@! command -v python3 >/dev/null || \
+	    python3 tests/fuzz/crash.py save $< || exit; \
 	    ! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
 	    python3 tests/fuzz/crash.py trainer build/trainer/trainer $(COUNT); }

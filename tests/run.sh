@@ -122,6 +122,7 @@ main() {
             $run/list >$run/some
         mv $run/some $run/list
         [ -s $run/list ] || {
+            cat $run/skipped
             echo "no question matches $ONLY"
             exit 1
         }

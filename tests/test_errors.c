@@ -14,7 +14,8 @@
 
 static const uint64_t limit = (uint64_t)1 << 62;
 
-/* Every code, and whether a call here must give it. Bare kinds are for callers who compare; no call gives them. */
+/* Every code, and whether a call here must give it. Bare kinds are for callers
+   who compare; no call gives them. */
 static struct {
     int code, asked, given;
 } codes[] = {
