@@ -19,6 +19,11 @@ import tempfile
 import time
 
 
+# How many seconds a run may take that takes a few alone: others may use the
+# machine, too.
+LONG = 600
+
+
 def processes_of(session):
     """The processes of a session: all that a run has started."""
     found = []
@@ -78,17 +83,15 @@ class Run:
         if not self.process.stdout.closed:  # as it is the second time
             self.process.communicate()
 
-    def end(self):
-        """Waits for its end and returns what it said."""
+    def end(self, seconds):
+        """Waits so long for its end; returns what it said and its status, None
+        if it did not end."""
         try:
-            said, _ = self.process.communicate(timeout=120)
-        finally:
-            self.end_all_if_alive()
-        return said.decode(errors="replace"), self.process.returncode
-
-    def end_all_if_alive(self):
-        if self.process.poll() is None:
+            said, _ = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as late:
             self.end_all()
+            return (late.stdout or b"").decode(errors="replace"), None
+        return said.decode(errors="replace"), self.process.returncode
 
 
 class Demo:
@@ -182,8 +185,10 @@ def storms(subject, kills, moments, home):
 
     def ended(folder, run):
         nonlocal went_on
-        said, status = run.end()
+        said, status = run.end(LONG)
         went_on += subject.went_on in said
+        if status is None:
+            return f"status none after {LONG} s: {said[-2000:]}"
         if status != 0:
             return f"status {status}: {said[-2000:]}"
         return subject.digest(folder, said)
