@@ -1,6 +1,6 @@
 """faults.py - the faults that tests/mutants.py puts into statesampler.h: those
 of the list, and those that are made by a rule. It reads C as far as that
-needs: tokens, functions, statements."""
+needs: tokens, functions, statements, macros that are expressions."""
 
 import re
 from collections import namedtuple
@@ -39,13 +39,12 @@ def matching(words, i, step):
         i += step
 
 
-class Function:
-    """A definition: its name, and what stands between its braces."""
+class Body:
+    """What a name stands for: a function's statements, or a macro's
+    expression."""
 
-    def __init__(self, head, opening, body, closing):
-        self.name = head[matching(head, len(head) - 1, -1) - 1]
-        self.is_void = head[head.index(self.name) - 1] == "void"
-        self.start, self.end = opening.end, closing.start
+    def __init__(self, name, start, body, end):
+        self.name, self.start, self.end = name, start, end
         self.body, self.words = body, [token.text for token in body]
         # How many parentheses each token is in: a semicolon in one is a
         # loop's and ends no statement.
@@ -77,6 +76,63 @@ class Function:
         while last < len(self.words) and not ends(last - 1):
             last += 1
         return first, last
+
+
+class Function(Body):
+    """A definition: its name, and what stands between its braces."""
+
+    def __init__(self, head, opening, body, closing):
+        name = head[matching(head, len(head) - 1, -1) - 1]
+        super().__init__(name, opening.end, body, closing.start)
+        self.is_void = head[head.index(name) - 1] == "void"
+
+    def with_faults(self, text, faults, chosen, new):
+        """The body after a switch that leads to it once more for each fault.
+        The lines of such a body are named after the fault, for the compiler's
+        messages."""
+        leave = "return;" if self.is_void else "abort();"
+        parts = [f"\nswitch ({chosen}) {{\ncase -{self.start}: abort();\n"]
+        for fault in faults:
+            parts.append(
+                f'case {fault.number}: {{\n#line 1 "fault-{fault.number}"\n'
+                f"{text[self.start:fault.start]} {new(fault)} "
+                f"{text[fault.end:self.end]}\n}} {leave}\n")
+        line = text.count("\n", 0, self.start) + 1
+        parts.append(f'}}\n#line {line} "statesampler.h"\n')
+        return "".join(parts) + text[self.start:self.end]
+
+
+class Macro(Body):
+    """A macro with arguments that is an expression."""
+
+    def with_faults(self, text, faults, chosen, new):
+        """A choice between the expression and those with a fault. A compiler
+        tells of no line in it."""
+        parts = [f"({chosen} == -{self.start} ? abort() : (void)0, "]
+        for fault in faults:
+            parts.append(
+                f"{chosen} == {fault.number} ? "
+                f"({text[self.start:fault.start]} {new(fault)} "
+                f"{text[fault.end:self.end]}) : \\\n")
+        return "".join(parts) + f"({text[self.start:self.end]}))"
+
+
+MACRO = re.compile(r"^[ \t]*#define (\w+)\([^)]*\)((?:[^\n\\]|\\.)*)",
+                   re.M | re.S)
+
+
+def macros_of(text):
+    """Every macro with arguments that is an expression, in order: one that
+    calls or computes something, and makes no names of pieces."""
+    found = []
+    for macro in MACRO.finditer(text):
+        start, end = macro.span(2)
+        body = [Token(token.text, token.start + start, token.end + start)
+                for token in tokens_of(macro[2].replace("\\\n", " \n"))]
+        words = {token.text for token in body}
+        if not words & (KEYWORDS | {"#", "void"}):
+            found.append(Macro(macro[1], start, body, end))
+    return found
 
 
 def functions_of(text):
@@ -132,7 +188,7 @@ KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
 # Calls that give the same when their first two arguments are swapped.
 SYMMETRIC = re.compile(
     r"statesampler_priv_(add_mod|derive|gcd|min|run_match)|"
-    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+")
+    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+")
 
 
 def arguments_of(words, opening):
@@ -241,25 +297,16 @@ def fault_of(entry, functions):
 # --- One header with all of them ----------------------------------------------
 
 def with_all(text, faults, chosen, new=lambda fault: fault.new):
-    """The header with every fault: in each function a switch over a global
-    number, `chosen`, leads to the body once more for each fault. The lines of
-    such a body are named after the fault, for the compiler's messages. The
-    number -start of a function ends the program where it is called."""
+    """The header with every fault, of which a global number, `chosen`, says
+    which one is there. The number -start of a function or a macro ends the
+    program where it is used."""
     groups = {}
     for fault in faults:
         groups.setdefault(fault.function.start, []).append(fault)
     parts, at = [f"extern int {chosen};\nvoid abort(void);\n"], 0
     for start, group in sorted(groups.items()):
         function = group[0].function
-        leave = "return;" if function.is_void else "abort();"
-        parts.append(f"{text[at:start]}\nswitch ({chosen}) {{\n"
-                     f"case -{start}: abort();\n")
-        for fault in group:
-            parts.append(
-                f'case {fault.number}: {{\n#line 1 "fault-{fault.number}"\n'
-                f"{text[start:fault.start]} {new(fault)} "
-                f"{text[fault.end:function.end]}\n}} {leave}\n")
-        line = text.count("\n", 0, start) + 1
-        parts.append(f'}}\n#line {line} "statesampler.h"\n')
-        at = start
+        parts.append(text[at:start] +
+                     function.with_faults(text, group, chosen, new))
+        at = function.end
     return "".join(parts) + text[at:]

@@ -118,9 +118,19 @@ def complaints_about(folder, text, faults, command):
 
 
 def without_warning(folder, text, faults):
-    """The faults, but of the strict ones those that no warning names."""
+    """The faults, but of the strict ones those that no warning names, or comes
+    with, if it is of a macro."""
     strict = [fault for fault in faults if fault.strict]
-    _, warned = complaints_about(folder, text, strict, CC + CONVERSIONS)
+    inside = [fault for fault in strict
+              if isinstance(fault.function, lists.Macro)]
+    _, warned = complaints_about(
+        folder, text, [fault for fault in strict if fault not in inside],
+        CC + CONVERSIONS)
+    usual = complaints_about(folder, text, [], CC + CONVERSIONS)[0].stderr
+    for fault in inside:
+        said, _ = complaints_about(folder, text, [fault], CC + CONVERSIONS)
+        if said.stderr != usual:
+            warned.add(fault.number)
     return [fault for fault in faults if fault.number not in warned]
 
 
@@ -302,8 +312,8 @@ def read_faults(text):
             wrong.append((f"{entry.function}: {entry.title}", None, [fault]))
         else:
             faults.append(fault)
-    for function in functions:
-        faults += lists.generated(function)
+    for part in functions + lists.macros_of(text):
+        faults += lists.generated(part)
     for number, fault in enumerate(faults, 1):
         fault.number = number
     keys = {fault.key for fault in faults if not fault.name}
