@@ -266,10 +266,13 @@ full_disk() {
     rm -r $dir
     leave 0
     finds_no_room log.txt
+    rm -r $dir
     leave $((1 + pages / 2))
     finds_no_room .step.tmp/part0
+    rm -r $dir
     leave $((1 + pages + pages - 1))
     finds_no_room .step.tmp/manifest 3
+    rm -r $dir
     leave $((1 + pages + pages))
     finds_no_room .step.tmp/part0 3 6
     rm $dir/log.txt
@@ -291,17 +294,17 @@ leave() { # PAGES
 
 # The same where files may have so many bytes only.
 limited() {
-    dir=$folder/limited problem='File too large' DISK=$folder
+    dir=$folder/limited problem='File too large'
     plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    starved=$folder/wrapped DISK=$folder
     size=$(wc -c <$dir/step-000000000008/part0)
     for limit in 0 $((size - 1)); do
         wrap "export LIMIT=$limit LD_PRELOAD=$folder/opened.so"
-        rm -r $dir/step-000000000008
-        starved=$folder/wrapped
-        finds_no_room .step.tmp/part0 3 6
         rm -r $dir
         finds_no_room .step.tmp/part0
+        rm -r $dir/step-000000000008
+        finds_no_room .step.tmp/part0 3 6
     done
 }
 
@@ -321,7 +324,6 @@ finds_no_room() { # FILE STEP...
     for step; do :; done
     [ $# = 0 ] || grep -q "goes on from step-00000000000$step" \
         "$folder/errors" || fail "it did not go on from step $step"
-    [ $# = 3 ] || rm -r $dir
 }
 
 # What must be as it was is refused by its name; all else may differ, and the
