@@ -214,6 +214,8 @@ unread() {
         unreadable read 'Input/output error'
         [ $path = $dir ] || unreadable stat 'Input/output error'
     done
+    path=$dir/log.txt
+    unreadable read 'Input/output error'
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \

@@ -26,6 +26,8 @@ static int is_refused(const char *path, const char *here)
            strcmp(at ? at : "open", here) == 0;
 }
 
+/* Nothing is mapped where a process's memory begins: reading it is EIO. */
+static const char unreadable[] = "/proc/self/mem";
 static DIR *unread; /* a folder that cannot be read */
 
 DIR *opendir(const char *path)
@@ -63,6 +65,21 @@ int stat(const char *path, struct stat *about)
     return is_refused(path, "stat") ? -1 : real(path, about);
 }
 
+int open(const char *path, int flags, ...)
+{
+    int (*real)(const char *, int, ...);
+    mode_t mode = 0;
+    va_list list;
+
+    if (flags & O_CREAT) {
+        va_start(list, flags);
+        mode = va_arg(list, mode_t);
+        va_end(list);
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "open");
+    return real(is_refused(path, "read") ? unreadable : path, flags, mode);
+}
+
 static void limit_size(const char *path)
 {
     const char *limit = getenv("LIMIT");
@@ -90,8 +107,7 @@ FILE *fopen(const char *path, const char *mode)
     errno = EACCES;
     if (is_refused(path, "open"))
         return NULL;
-    /* Nothing is mapped where a process's memory begins: reading it is EIO. */
-    return real(is_refused(path, "read") ? "/proc/self/mem" : path, mode);
+    return real(is_refused(path, "read") ? unreadable : path, mode);
 }
 
 int fsync(int file)
