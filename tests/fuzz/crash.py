@@ -482,6 +482,9 @@ class Trainer:
         self.begin(start)
         said, calls = self.run([])
         self.digest = re.search(r"^digest (\w+)", said, re.M)[1]
+        there = {os.path.join(at, name) for at, folders, files
+                 in os.walk(self.folder) for name in folders + files}
+        assert there <= set(self.paths()), "nobody asks of all of its files"
         self.begin(start)
         disk, seen = Disk(self.folder), {}
         trees, found, logged = {}, [], 0
