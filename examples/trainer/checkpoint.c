@@ -72,10 +72,10 @@ static int is_missing(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
-/* Reads a whole file, with a 0 after its end. Returns NULL if it is missing, has
-   more than so many bytes, or is a pipe, say, into which nobody would write. One
-   that may be there, but cannot be read, is not a damaged one: *refused says
-   why. */
+/* Reads a whole file, with a 0 after its end. Returns NULL if it is missing,
+   has more than so many bytes, or is a pipe, say, into which nobody would
+   write. One that may be there, but cannot be read, is not a damaged one:
+   *refused says why. */
 static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
                                 const char **refused)
 {

@@ -517,7 +517,8 @@ class Trainer:
         self.counts["cut"] += 1
 
     def kill(self, start, name, count):
-        what = f"from step {self.newest(start)}, killed at {name} number {count}"
+        what = (f"from step {self.newest(start)}, killed at {name} number "
+                f"{count}")
         self.begin(start)
         said, calls = self.run(["-e", f"inject={name}:signal=KILL:"
                                 f"when={count}"])

@@ -201,8 +201,9 @@ alone() {
         fail 'what a link leads to is gone'
 }
 
-# A checkpoint that cannot be read, or of another release, is no damaged one: the
-# run does not go on from an older one, to write over it, or begin from step 1.
+# A checkpoint that cannot be read, or of another release, is no damaged one:
+# the run does not go on from an older one, to write over it, or begin from
+# step 1.
 unread() {
     rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/unread
     run 2 $dir $rule >"$folder/said"
@@ -310,9 +311,9 @@ limited() {
     done
 }
 
-# A save that finds no room ends the run, and takes no more of it: it is what it
-# was with the checkpoints of these steps, from the last of which it goes on when
-# there is room.
+# A save that finds no room ends the run, and leaves nothing of itself. What is
+# there are the checkpoints of these steps; the run goes on from the last of
+# them when there is room.
 finds_no_room() { # FILE STEP...
     rule=$thrice TRAINER=$starved
     refused "cannot write $dir/$1: $problem"
