@@ -64,23 +64,40 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* Reads a whole file of that size. One that is there, but cannot be opened, is
-   not a damaged one: *refused says why. Nobody would write into a pipe. */
-static unsigned char *read_file(const char *path, uint64_t size,
+/* Whether an error says that there is no such file. All others, of which some
+   pass, leave open whether there is a good one: nobody may take an older one's
+   place for that. */
+static int is_missing(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
+/* Reads a whole file, with a 0 after its end. Returns NULL if it is missing,
+   has more than so many bytes, or is a pipe, say, into which nobody would
+   write. One that may be there, but cannot be read, is not a damaged one:
+   *refused says why. */
+static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
                                 const char **refused)
 {
-    unsigned char *bytes = memory_borrow((size_t)size + 1, 1);
+    unsigned char *bytes = NULL;
+    FILE *file = NULL;
     struct stat about;
-    const int pipe = stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
-    FILE *file = pipe ? NULL : fopen(path, "rb");
-    int good = file && fread(bytes, 1, (size_t)size + 1, file) == size;
+    const int known = stat(path, &about) == 0;
 
-    if (!file && !pipe && errno != ENOENT && errno != ENOTDIR)
+    *size = known ? (uint64_t)about.st_size : 0;
+    if (known && (!S_ISREG(about.st_mode) || *size > most))
+        return NULL;
+    if (known && (file = fopen(path, "rb"))) {
+        bytes = memory_borrow((size_t)*size + 1, 1);
+        if (fread(bytes, 1, (size_t)*size, file) == *size) {
+            fclose(file);
+            return bytes;
+        }
+    }
+    if (file ? ferror(file) : !is_missing(errno))
         *refused = cannot("read", path);
     if (file)
         fclose(file);
-    if (good)
-        return bytes; /* with a 0 at the end */
     free(bytes);
     return NULL;
 }
@@ -178,6 +195,8 @@ const char *checkpoint_save(run *r)
         }
         wrong = agree_on(wrong);
     }
+    if (*wrong && r->rank == 0)
+        remove_folder(folder); /* lest it keep a full disk full */
     free(parts);
     free(state);
     return wrong;
@@ -190,11 +209,13 @@ static const char *find_before(const char *dir, const char *before, char *name)
 {
     DIR *folder = opendir(dir);
     const struct dirent *entry;
+    const char *wrong;
 
     if (!folder)
         return cannot("read the folder", dir);
     name[0] = 0;
-    while ((entry = readdir(folder))) {
+    /* Ends: each entry comes once. errno tells a failure from the end. */
+    while ((errno = 0, entry = readdir(folder))) {
         const char *found = entry->d_name;
 
         if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
@@ -203,8 +224,9 @@ static const char *find_before(const char *dir, const char *before, char *name)
             (!before[0] || strcmp(found, before) < 0))
             memcpy(name, found, NAME + 1);
     }
+    wrong = errno != 0 ? cannot("read the folder", dir) : "";
     closedir(folder);
-    return "";
+    return wrong;
 }
 
 /* Process 0 reads the manifest, and all have it. Returns "" or why it is no
@@ -214,18 +236,15 @@ static const char *manifest_share(const run *r, const char *name, manifest *m,
 {
     const char *refused = "";
     char path[PATH_BYTES];
-    struct stat about;
     uint64_t size = 0;
 
     memset(m, 0, sizeof *m);
     if (r->rank == 0) {
         snprintf(path, sizeof path, "%s/%s/manifest", r->config.checkpoint.dir,
                  name);
-        if (stat(path, &about) != 0 || about.st_size >= INT_MAX)
-            about.st_size = 0; /* opening it says why, and it is not whole */
-        m->text = (char *)read_file(path, (uint64_t)about.st_size, &refused);
-        m->size = m->text ? (size_t)about.st_size : 0;
-        size = m->text && manifest_whole(m) ? m->size : 0;
+        m->text = (char *)read_file(path, INT_MAX - 1, &size, &refused);
+        m->size = (size_t)size;
+        size = m->text && manifest_whole(m) ? size : 0;
     }
     refused = agree_on(refused);
     *other = *refused != 0;
@@ -292,16 +311,17 @@ static const char *read_parts(run *r, const char *name, const manifest *m,
     for (part = 0; part < parts && !*wrong; part++) {
         char path[PATH_BYTES];
         manifest_part is;
-        uint64_t size;
+        uint64_t size, found;
         unsigned char *bytes;
 
         if (!needs(r, owner, part, &size))
             continue;
         snprintf(path, sizeof path, "%s/%s/part%d", r->config.checkpoint.dir,
                  name, part);
-        bytes = read_file(path, size, &wrong);
+        bytes = read_file(path, size, &found, &wrong);
         *other = *wrong != 0;
-        if (!bytes || !manifest_part_at(m, part, &is) || is.size != size ||
+        if (!bytes || found != size || !manifest_part_at(m, part, &is) ||
+            is.size != size ||
             text_hash(TEXT_HASH, bytes, (size_t)size) != is.hash)
             wrong = *other ? wrong
                            : complain("part%d is missing, cut or changed",

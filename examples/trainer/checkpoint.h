@@ -10,14 +10,15 @@
 #include "run.h"
 
 /* To be called by all, as is everything here. Returns "" or what is wrong, the
-   same on all processes. */
+   same on all processes; then all older checkpoints are as they were, and of
+   this one nothing is left, where it can be removed. */
 const char *checkpoint_save(run *r);
 
 /* Goes on from the newest whole checkpoint, or the one that
    LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to ""
    where there is none. Damaged ones are passed over and named on stderr. The
    log, which must be open, has what it had. Returns "" or what is wrong: a
-   checkpoint of another run or one that may not be read, none that is whole,
+   checkpoint of another run or one that cannot be read, none that is whole,
    or any without AUTO_RESUME: a later resume could not tell it from those of a
    run that begins now. What is not taken changes nothing, and what is taken is
    saved again as the same bytes, by as many processes. */

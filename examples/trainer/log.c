@@ -1,5 +1,5 @@
 /* log.c - see log.h. */
-#define _POSIX_C_SOURCE 200809L /* fcntl, nanosleep */
+#define _XOPEN_SOURCE 700 /* fcntl, nanosleep, SIGXFSZ */
 
 #include "log.h"
 #include "agree.h"
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h> /* dirname */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +65,8 @@ const char *log_open(run *r)
     char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
     int file, error;
 
+    /* A limit on the size of files is an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
     if (r->rank != 0)
         return "";
     error = make_folders(r->config.checkpoint.dir);
@@ -83,6 +86,8 @@ const char *log_open(run *r)
         strncmp(begin, log_begin, strlen(begin)) != 0)
         return complain("%s is not the trainer's: choose another "
                         "CHECKPOINT.DIR", path);
+    if (ferror(r->log)) /* it may be anybody's */
+        return complain("cannot read %s: %s", path, strerror(errno));
     return "";
 }
 
@@ -91,7 +96,8 @@ const char *log_cut(run *r)
     if (r->rank == 0 &&
         (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
          ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0))
-        return "cannot cut back the log";
+        return complain("cannot write %s/log.txt: %s",
+                        r->config.checkpoint.dir, strerror(errno));
     if (r->log_bytes == 0)
         log_line(r, log_begin);
     return log_flush(r);

@@ -5,6 +5,7 @@
 #include "agree.h"
 #include "memory.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -132,6 +133,9 @@ static const char *put_log(FILE *to, const run *r)
         putc(got, to);
         begins = got == '\n';
     }
+    if (ferror(r->log))
+        return complain("cannot read %s/log.txt: %s", r->config.checkpoint.dir,
+                        strerror(errno));
     if (left != 0 || hash != r->log_hash ||
         fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
         return complain("%s/log.txt was changed during the run",

@@ -61,7 +61,7 @@ def asked_calls(calls):
     return found
 
 
-def is_of_path(name):
+def is_change_of_path(name):
     return re.match("open|creat|mkdir|rmdir|unlink|rename", name)
 
 
@@ -140,14 +140,6 @@ class Disk:
             folder = folder.entries[part]
         return folder, name
 
-    def concerns(self, match, there):
-        """Whether a call, as CALL sees it, is one of this disk."""
-        process, name, arguments, _ = match.groups()
-        number = re.match(r"(\d+)", arguments)
-        return (process, int(number[1]) if number else None) in self.opened or \
-            (is_of_path(name) and
-             any(self.find(path, there)[1] for path in texts(arguments)))
-
     def apply(self, line, there):
         """Takes a line of strace into account, of a program that runs in a
         folder; returns whether it changed anything."""
@@ -157,7 +149,7 @@ class Disk:
         process, name, arguments, result = match.groups()
         result = int(result)
         paths = [self.find(path, there)
-                 for path in texts(arguments) if is_of_path(name)]
+                 for path in texts(arguments) if is_change_of_path(name)]
         number = re.match(r"(\d+)", arguments)
         key = process, int(number[1]) if number else None
         if name in ("open", "openat", "creat"):
@@ -220,7 +212,7 @@ class Disk:
             file.data = (file.data[:at].ljust(at, b"\0") + written +
                          file.data[at + len(written):])
             self.opened[key][1] = at + len(written)
-        return name not in ("close", "lseek", "read")
+        return name in ("fsync", "fdatasync", "ftruncate", "write", "pwrite64")
 
     def folders(self, folder=None):
         """All folders, also those that only a cut would show again."""
@@ -243,6 +235,11 @@ class Disk:
             for bytes_left in (lambda file: file.kept,
                                lambda file: file.data, File.half, File.zeros):
                 yield self.left(self.folder, count, bytes_left)
+
+    def now(self):
+        """What is there without a cut."""
+        count = {id(folder): len(folder.pending) for folder in self.folders()}
+        return self.left(self.folder, count, lambda file: file.data)
 
     def left(self, what, count, bytes_left):
         if isinstance(what, File):
@@ -393,8 +390,10 @@ class Save:
 
 
 class Trainer:
-    """The trainer's checkpoints: whatever fails, is killed or lost, the next
-    run goes on, to the digest of one that was never disturbed."""
+    """The trainer's checkpoints, of runs that begin in an empty folder, and of
+    runs that begin in one as a killed run has left it: whatever fails, is
+    killed or lost, the next run goes on, to the digest of one that was never
+    disturbed, and no checkpoint that was there is another one or gone."""
 
     # Checkpoints after 3, 6 and 8 steps; one process, without mpirun.
     OPTIONS = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3",
@@ -404,10 +403,11 @@ class Trainer:
 
     def __init__(self, program, folder, count):
         self.home = folder
-        self.folder = os.path.join(folder, "disk")
+        self.folder = os.path.join(os.path.realpath(folder), "disk")
+        self.dir = os.path.join(self.folder, "a run")
         self.count = count
         self.command = [program, "tests/trainer/small.yaml", *self.OPTIONS,
-                        f"CHECKPOINT.DIR={self.folder}/a run"]
+                        f"CHECKPOINT.DIR={self.dir}"]
         self.environment = dict(
             os.environ, OPENBLAS_NUM_THREADS="1", OMPI_MCA_pml="ob1",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -416,109 +416,159 @@ class Trainer:
         self.counts = {"failed": 0, "killed": 0, "cut": 0}
         self.random = random.Random(int(os.environ.get("SEED", "1")))
 
-    def begin(self, tree=None):
+    def begin(self, tree):
         shutil.rmtree(self.folder, ignore_errors=True)
-        write_tree(tree or {}, self.folder)
+        write_tree(tree, self.folder)
+
+    def paths(self):
+        """All that a run has to do with on this disk."""
+        yield from (self.folder, self.dir, f"{self.dir}/log.txt")
+        for saved in (".step.tmp", *map("step-{:012}".format, self.SAVED)):
+            yield f"{self.dir}/{saved}"
+            yield from (f"{self.dir}/{saved}/{name}"
+                        for name in ("manifest", "part0"))
 
     def run(self, options=None):
-        """Without strace, or with it: of the thread that writes checkpoints,
-        as MPI's threads and daemon make calls at any time."""
+        """Without strace, or with it, which counts and logs the calls of these
+        paths only, as MPI makes calls at any time, and of the thread that
+        writes checkpoints."""
         if options is not None:
             return strace(["-qq", "-xx", "-s", "1000000", "-e",
-                           f"trace={CHANGES}", *options], self.command,
-                          env=self.environment)
+                           "trace=%file,%desc",
+                           *(f"--trace-path={path}" for path in self.paths()),
+                           *options], self.command, env=self.environment)
         done = subprocess.run(self.command, env=self.environment, timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         return done.stdout.decode(errors="replace")
 
-    def goes_on(self, what, after=0):
-        """Runs to the end, from a step at least."""
-        said = self.run()
-        self.expect(f"digest {self.digest}" in said, what, said)
-        first = re.search(r"^step (\d+) ", said, re.M)
-        self.expect(first is None or int(first[1]) > after,
-                    f"{what}: it began before step {after + 1}", said)
-
     def expect(self, good, what, said):
         if not good:
             self.wrong.append(f"{what}:\n{said}")
 
-    def watch(self):
-        """One undisturbed run: its calls that have to do with checkpoints, and
-        what a power cut may leave after each."""
-        self.begin()
+    def goes_on(self, what, after):
+        """Runs to the end, from a step at least."""
+        said = self.run()
+        self.expect(f"digest {self.digest}" in said, what, said)
+        self.began(said, what, after)
+
+    def began(self, said, what, after):
+        first = re.search(r"^step (\d+) ", said, re.M)
+        self.expect(first is None or int(first[1]) > after,
+                    f"{what}: it began before step {after + 1}", said)
+
+    @staticmethod
+    def checkpoints(tree):
+        """By their steps."""
+        return {int(name[5:]): what
+                for name, what in tree.get("a run", {}).items()
+                if re.fullmatch("step-[0-9]{12}", name)}
+
+    def newest(self, tree):
+        return max(self.checkpoints(tree), default=0)
+
+    def keeps(self, start, what, said):
+        """Whether the checkpoints of its beginning are as they were."""
+        now = self.checkpoints(Disk(self.folder).now())
+        for step, saved in self.checkpoints(start).items():
+            self.expect(now.get(step) == saved,
+                        f"{what}: the checkpoint of step {step} is not what "
+                        "it was", said)
+
+    def watch(self, start):
+        """One undisturbed run: its calls that have to do with checkpoints, what
+        a power cut may leave after each, and what was there before the last
+        checkpoint got its name."""
+        self.begin(start)
         said, calls = self.run([])
         self.digest = re.search(r"^digest (\w+)", said, re.M)[1]
-        self.begin()
+        there = {os.path.join(at, name) for at, folders, files
+                 in os.walk(self.folder) for name in folders + files}
+        assert there <= set(self.paths()), "nobody asks of all of its files"
+        self.begin(start)
         disk, seen = Disk(self.folder), {}
-        trees, concerned, logged = {}, [], 0
+        trees, found, logged = {}, [], 0
         for line in calls:
             match = CALL.match(line)
             if not match:
                 continue
-            key = match[1], match[2]
-            seen[key] = seen.get(key, 0) + 1
-            if disk.concerns(match, os.getcwd()):
-                concerned.append((match[2], seen[key]))
+            name = match[2]
+            seen[name] = seen.get(name, 0) + 1
+            found.append((start, name, seen[name]))
+            if name.startswith("rename"):
+                unnamed = disk.now()
             if not disk.apply(line, os.getcwd()):
                 continue
             steps = [re.search(rb"^step (\d+) ", text)
-                     for text in texts(match[3]) if match[2] == "write"]
+                     for text in texts(match[3]) if name == "write"]
             logged = max([logged] + [int(step[1]) for step in steps if step])
             # What comes after a save has been saved.
-            after = max([at for at in self.SAVED if at < logged], default=0)
+            after = max([at for at in self.SAVED if at < logged],
+                        default=self.newest(start))
             for tree in disk.cuts():
                 trees[frozen(tree)] = tree, after
         for tree in disk.cuts():
             trees[frozen(tree)] = tree, self.SAVED[-1]
-        return concerned, list(trees.values())
+        return found, list(trees.values()), unnamed
 
-    def fails(self, name, count, error):
-        """Has a call of this disk fail, and returns what the run said. MPI
-        makes a call more or less now and then, and is not what is asked: so
-        it is this call or one of the next, or there is nothing to return."""
-        for later in range(10):
-            self.begin()
-            disk = Disk(self.folder)
-            said, calls = self.run(
-                ["-e", f"inject={name}:error={error}:when={count + later}"])
-            for line in calls:
-                match = CALL.match(line)
-                if match and "(INJECTED)" in line and \
-                        disk.concerns(match, os.getcwd()):
-                    return said
-                disk.apply(line, os.getcwd())
-        return ""
+    def cut(self, tree, after):
+        self.begin(tree)
+        self.goes_on(f"power cut, {tree.keys()}", after)
+        self.counts["cut"] += 1
+
+    def kill(self, start, name, count):
+        what = (f"from step {self.newest(start)}, killed at {name} number "
+                f"{count}")
+        self.begin(start)
+        said, calls = self.run(["-e", f"inject={name}:signal=KILL:"
+                                f"when={count}"])
+        self.expect("killed by SIGKILL" in calls[-1], f"{what}: it was not",
+                    said)
+        self.keeps(start, what, said)
+        self.goes_on(what, self.newest(start))
+        self.counts["killed"] += 1
+
+    def fail(self, start, name, count, error):
+        """Lets one call fail: the run ends, or says in a sentence why not. That
+        it goes on from a checkpoint is no such sentence, and it never begins
+        before the newest."""
+        what = (f"from step {self.newest(start)}, {name} number {count} fails "
+                f"by {error}")
+        self.begin(start)
+        said, calls = self.run(["-e", f"inject={name}:error={error}:"
+                                f"when={count}"])
+        self.expect(any("(INJECTED)" in line for line in calls),
+                    f"{what}: it did not", said)
+        self.expect(f"digest {self.digest}" in said or
+                    re.search(r"^trainer: (?!goes on from )", said, re.M),
+                    what, said)
+        self.began(said, what, self.newest(start))
+        self.keeps(start, what, said)
+        self.goes_on(what, self.newest(start))
+        self.counts["failed"] += 1
 
     def some(self, of):
         return self.random.sample(of, min(self.count, len(of)))
 
     def ask(self):
-        concerned, trees = self.watch()
-        failures = list(itertools.product(concerned, ERRORS))
-        print(f"{len(failures)} failures and {len(concerned)} kills at calls, "
-              f"{len(trees)} states of the disk after a power cut; at most "
-              f"{self.count} of each kind", flush=True)
+        found, trees, left = self.watch({})
+        again, cut_again, _ = self.watch(left)
+        print(f"{4 * len(found)} + {4 * len(again)} failures and {len(found)} "
+              f"+ {len(again)} kills at calls, {len(trees)} + "
+              f"{len(cut_again)} states of the disk after a power cut, of a "
+              f"run from nothing and of one from step {self.newest(left)}; at "
+              f"most {self.count} of each kind", flush=True)
+        found += again
+        trees += cut_again
         # After each save, also what keeps least of it.
         least = {after: (tree, after) for tree, after in
                  sorted(trees, key=lambda each: -size(each[0]))}
         for tree, after in self.some(trees) + list(least.values()):
-            self.begin(tree)
-            self.goes_on(f"power cut, {tree.keys()}", after)
-            self.counts["cut"] += 1
-        for name, count in self.some(concerned):
-            self.begin()
-            self.run(["-e", f"inject={name}:signal=KILL:when={count}"])
-            self.goes_on(f"killed at {name} number {count}")
-            self.counts["killed"] += 1
-        for (name, count), error in self.some(failures):
-            what = f"{name} number {count} fails by {error}"
-            said = self.fails(name, count, error)
-            self.expect(f"digest {self.digest}" in said or "trainer: " in said,
-                        what, said)
-            self.goes_on(what)
-            self.counts["failed"] += 1
+            self.cut(tree, after)
+        for moment in self.some(found):
+            self.kill(*moment)
+        for moment, error in self.some(list(itertools.product(found, ERRORS))):
+            self.fail(*moment, error)
         return self.wrong
 
 

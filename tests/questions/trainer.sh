@@ -159,6 +159,17 @@ trainer_runs() { # QUESTION...
             tests/trainer/small.yaml "$@")
 }
 
+# On a disk that is this question's alone: it ends with the process.
+trainer_full_disk() {
+    trainer_make build/trainer/trainer
+    mkdir disk
+    unshare -rm sh -ec "mount -t tmpfs -o size=2m none disk
+        DISK=$PWD/disk; export DISK
+        cd '$root'
+        sh tests/trainer/runs.sh build/trainer/trainer \
+            tests/trainer/small.yaml full_disk"
+}
+
 # The same gradients by torch.
 trainer_torch() { # PYTHON
     trainer_make build/trainer/test/model
@@ -220,8 +231,17 @@ run_questions() {
     ask 'trainer: damaged checkpoints' trainer_runs damaged
     ask 'trainer: a checkpoint goes on without its log, and far from its run' \
         trainer_runs alone
-    ask 'trainer: a checkpoint that may not be read is no damaged one' \
+    ask 'trainer: a checkpoint that cannot be read is no damaged one' \
         trainer_runs unread
+    ask 'trainer: a save that a limit on the size of files ends' \
+        trainer_runs limited
+    what='trainer: a full disk'
+    if unshare -rm mount -t tmpfs none /mnt 2>/dev/null; then
+        ask "$what: the run says so, and goes on when there is room" \
+            trainer_full_disk
+    else
+        skip "$what" 'leave to mount a disk'
+    fi
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign
     ask 'trainer: a process opens the parts with its tensors only' \

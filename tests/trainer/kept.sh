@@ -201,20 +201,23 @@ alone() {
         fail 'what a link leads to is gone'
 }
 
-# A checkpoint that may not be read, or of another release, is no damaged one:
-# the run does not go on from an older one, to write over it.
+# A checkpoint that cannot be read, or of another release, is no damaged one:
+# the run does not go on from an older one, to write over it, or begin from
+# step 1.
 unread() {
     rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/unread
     run 2 $dir $rule >"$folder/said"
+    cp -r $dir "$folder/as_it_was"
     newest=$dir/step-000000000032
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     for path in $dir $newest/manifest $newest/part0; do
-        wrap "export REFUSED=$path LD_PRELOAD=$folder/opened.so"
-        (
-            TRAINER=$folder/wrapped
-            refused "cannot read .*$path: Permission denied"
-        ) || exit 1
+        unreadable open 'Permission denied'
+        unreadable read 'Input/output error'
+        [ $path = $dir ] || unreadable stat 'Input/output error'
     done
+    path=$dir/log.txt
+    unreadable read 'Input/output error'
+    diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
         tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
@@ -234,6 +237,14 @@ unread() {
     passed_over 'part0 is missing'
 }
 
+unreadable() { # AT ERROR
+    wrap "export REFUSED=$path AT=$1 LD_PRELOAD=$folder/opened.so"
+    (
+        TRAINER=$folder/wrapped
+        refused "cannot read .*$path: $2"
+    ) || exit 1
+}
+
 # The newest manifest is another, and says of itself that it is whole.
 forge() { # SED
     sed "$1" "$folder/manifest" | "$folder/rehash" >$newest/manifest
@@ -244,6 +255,78 @@ passed_over() { # SENTENCE
     refused 'no whole checkpoint is left'
     grep -q "step-000000000032 is passed over: $1" "$folder/errors" ||
         fail "it does not say: $1"
+}
+
+# A disk, DISK, that is full when the log is begun, in the middle of the first
+# checkpoint, before the last page of the second, at the beginning of the third,
+# and when the log is made again.
+full_disk() {
+    dir=$DISK/run problem='No space left on device' starved=$trainer
+    plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
+    pages=$(free_pages)
+    rm -r $dir/step-000000000008
+    pages=$(($(free_pages) - pages)) # of each
+    rm -r $dir
+    leave 0
+    finds_no_room log.txt
+    rm -r $dir
+    leave $((1 + pages / 2))
+    finds_no_room .step.tmp/part0
+    rm -r $dir
+    leave $((1 + pages + pages - 1))
+    finds_no_room .step.tmp/manifest 3
+    rm -r $dir
+    leave $((1 + pages + pages))
+    finds_no_room .step.tmp/part0 3 6
+    rm $dir/log.txt
+    leave 0
+    finds_no_room log.txt 3 6 8
+}
+thrice='OPTIMIZER.num_epochs=1 DATA.TRAIN.DATA_LIMIT=32
+    CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3'
+
+free_pages() {
+    stat -f -c %f $DISK
+}
+
+leave() { # PAGES
+    head -c $((($(free_pages) - $1) * $(stat -f -c %S $DISK))) /dev/zero \
+        >$DISK/other
+    [ "$(free_pages)" = $1 ] || fail "$(free_pages) pages are left, not $1"
+}
+
+# The same where files may have so many bytes only.
+limited() {
+    dir=$folder/limited problem='File too large'
+    plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    starved=$folder/wrapped DISK=$folder
+    size=$(wc -c <$dir/step-000000000008/part0)
+    for limit in 0 $((size - 1)); do
+        wrap "export LIMIT=$limit LD_PRELOAD=$folder/opened.so"
+        rm -r $dir
+        finds_no_room .step.tmp/part0
+        rm -r $dir/step-000000000008
+        finds_no_room .step.tmp/part0 3 6
+    done
+}
+
+# A save that finds no room ends the run, and leaves nothing of itself. What is
+# there are the checkpoints of these steps; the run goes on from the last of
+# them when there is room.
+finds_no_room() { # FILE STEP...
+    rule=$thrice TRAINER=$starved
+    refused "cannot write $dir/$1: $problem"
+    TRAINER=$trainer
+    shift
+    got=$(ls -A $dir | sed -n 's/.*step[-.]0*//p')
+    [ "$(echo $got)" = "$*" ] || fail "there are steps $got, not $*"
+    rm -f $DISK/other
+    got=$(run 1 $dir $thrice | sed -n 's/^digest //p')
+    same "$plain" "$got" 'there is room again'
+    for step; do :; done
+    [ $# = 0 ] || grep -q "goes on from step-00000000000$step" \
+        "$folder/errors" || fail "it did not go on from step $step"
 }
 
 # What must be as it was is refused by its name; all else may differ, and the

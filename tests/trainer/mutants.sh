@@ -117,6 +117,18 @@ fault 'a manifest that may not be read is damaged' checkpoint.c unread \
     's/\*other = \*refused != 0;/*other = 0;/'
 fault 'a part that may not be read is damaged' checkpoint.c unread \
     's/\*other = \*wrong != 0;$/*other = 0;/'
+fault 'a folder ends where reading it fails' checkpoint.c unread \
+    's/errno != 0 ? cannot("read the folder", dir)/errno < 0 ? ""/'
+fault 'a file is damaged when reading it fails' checkpoint.c unread \
+    's/if (file ? ferror(file) :/if (file ? 0 :/'
+fault 'a file is missing when nothing can be said of it' checkpoint.c unread \
+    's/ : !is_missing(errno))/ : known \&\& !is_missing(errno))/'
+fault 'a log is the trainer'\''s when reading it fails' log.c unread \
+    's/if (ferror(r->log))/if (0)/'
+fault 'a limit on the size of files kills' log.c limited \
+    's/signal(SIGXFSZ, SIG_IGN);//'
+fault 'a save that fails leaves what it has written' checkpoint.c limited \
+    's/if (\*wrong && r->rank == 0)/if (0)/'
 fault 'another release is not noticed' manifest.c unread \
     's/format 2/a 2/'
 fault 'a log of somebody else is emptied' log.c locked \

@@ -1,6 +1,8 @@
 /* opened.c - a library that notes the files which a program opens, in the file
-   that OPENED names; that refuses the file or folder which REFUSED names; with
-   NO_LOCKS has no locks to give, and with NO_FLUSH cannot flush a folder:
+   that OPENED names; that refuses the file or folder which REFUSED names, when
+   it is opened or at what AT says, "stat" or "read"; with NO_LOCKS has no locks
+   to give; with NO_FLUSH cannot flush a folder; and lets no file of a
+   checkpoint have more bytes than LIMIT, which would be too few for MPI's own:
    LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
@@ -12,23 +14,82 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int is_refused(const char *path)
+static int is_refused(const char *path, const char *here)
 {
-    const char *refused = getenv("REFUSED");
+    const char *refused = getenv("REFUSED"), *at = getenv("AT");
 
-    errno = EACCES;
-    return refused && strcmp(path, refused) == 0;
+    return refused && strcmp(path, refused) == 0 &&
+           strcmp(at ? at : "open", here) == 0;
 }
+
+/* Nothing is mapped where a process's memory begins: reading it is EIO. */
+static const char unreadable[] = "/proc/self/mem";
+static DIR *unread; /* a folder that cannot be read */
 
 DIR *opendir(const char *path)
 {
     DIR *(*real)(const char *);
+    DIR *folder;
 
+    errno = EACCES;
+    if (is_refused(path, "open"))
+        return NULL;
     *(void **)&real = dlsym(RTLD_NEXT, "opendir");
-    return is_refused(path) ? NULL : real(path);
+    folder = real(path);
+    if (is_refused(path, "read"))
+        unread = folder;
+    return folder;
+}
+
+struct dirent *readdir(DIR *folder)
+{
+    struct dirent *(*real)(DIR *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "readdir");
+    if (folder != unread)
+        return real(folder);
+    errno = EIO;
+    return NULL;
+}
+
+int stat(const char *path, struct stat *about)
+{
+    int (*real)(const char *, struct stat *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "stat");
+    errno = EIO;
+    return is_refused(path, "stat") ? -1 : real(path, about);
+}
+
+int open(const char *path, int flags, ...)
+{
+    int (*real)(const char *, int, ...);
+    mode_t mode = 0;
+    va_list list;
+
+    if (flags & O_CREAT) {
+        va_start(list, flags);
+        mode = va_arg(list, mode_t);
+        va_end(list);
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "open");
+    return real(is_refused(path, "read") ? unreadable : path, flags, mode);
+}
+
+static void limit_size(const char *path)
+{
+    const char *limit = getenv("LIMIT");
+    struct rlimit size;
+
+    if (!limit || !strstr(path, "/.step.tmp/"))
+        return;
+    getrlimit(RLIMIT_FSIZE, &size);
+    size.rlim_cur = (rlim_t)atol(limit);
+    setrlimit(RLIMIT_FSIZE, &size);
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -42,7 +103,11 @@ FILE *fopen(const char *path, const char *mode)
         fprintf(notes, "%s\n", path);
         fclose(notes);
     }
-    return is_refused(path) ? NULL : real(path, mode);
+    limit_size(path);
+    errno = EACCES;
+    if (is_refused(path, "open"))
+        return NULL;
+    return real(is_refused(path, "read") ? unreadable : path, mode);
 }
 
 int fsync(int file)
