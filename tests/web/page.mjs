@@ -659,6 +659,81 @@ async function tabs_and_reloads() {
     return first;
 }
 
+/* On any number of ranks that is offered, with another one at every step (also
+   at the end of an epoch), where it is paused, after a reload and in another
+   tab, the weights are those of one rank that was left alone. */
+const WORLD_SIZES = ["1", "2", "3", "4", "6", "8"];
+const ranks = () => served(async (at) => {
+    await know_unbroken();
+    const page = await open(browser, at, CALM);
+    const on = (worldSize) => worldSize === "1" ? "on 1 rank"
+        : `on ${worldSize} ranks`;
+    const ends = async (worldSize) => {
+        await status_has(page, "trainStatus", `Done ${on(worldSize)}: `);
+        assert.equal(await digest_of(page), unbroken, on(worldSize));
+    };
+    const choice = (page) =>
+        page.evaluate("document.getElementById('trainWorldSize').value");
+    assert.deepEqual(await page.evaluate(`Array.from(document.getElementById(
+        "trainWorldSize").options, (one) => one.value)`), WORLD_SIZES);
+    await enter_text(page, "text", WORDS);
+    for (const worldSize of WORLD_SIZES.slice(1)) {
+        await page.choose("#trainWorldSize", worldSize);
+        await page.click("#train");
+        await ends(worldSize);
+        assert.match(await text(page, "trainStatus"), /never interrupted/);
+    }
+    /* Chooses the next number at each step; at one it presses the button. */
+    const pauses_at = (step) => page.evaluate(`{
+        const status = document.getElementById("trainStatus");
+        const choice = document.getElementById("trainWorldSize");
+        window.seen = new Set();
+        const observer = new MutationObserver(() => {
+            seen.add(status.textContent.match(/on . rank/)?.[0]);
+            if (Number(status.dataset.step) >= ${step}) {
+                observer.disconnect();
+                document.getElementById("train").click();
+                return;
+            }
+            choice.selectedIndex = (choice.selectedIndex + 1) % 6;
+            choice.dispatchEvent(new Event("change"));
+        });
+        observer.observe(status, { attributeFilter: ["data-step"] });
+    }`);
+    await pauses_at(60); /* an epoch has 43 */
+    await page.click("#train");
+    await training_is(page, "paused");
+    assert.equal(await page.evaluate("seen.size"), 6);
+    const step = await step_of(page);
+    await page.choose("#trainWorldSize", "8");
+    await status_has(page, "trainStatus", "on 8 ranks, epoch 1");
+    await page.evaluate("document.getElementById('trainWorldSize').focus()");
+    await page.press("ArrowUp", 38);
+    await status_has(page, "trainStatus", "on 6 ranks, epoch 1");
+    assert.equal(await step_of(page), step);
+    await training_is(page, "paused");
+    await page.load();
+    assert.equal(await choice(page), "6");
+    await ends("6");
+    assert.match(await text(page, "trainStatus"), /interrupted once/);
+    /* A paused run that another tab has taken is no longer here to change. */
+    await pauses_at(3);
+    await page.click("#train");
+    await training_is(page, "paused");
+    await page.choose("#trainWorldSize", "3");
+    await status_has(page, "trainStatus", "on 3 ranks");
+    const other = await open(browser, at, CALM);
+    assert.equal(await choice(other), "3");
+    await page.choose("#trainWorldSize", "2");
+    await status_has(page, "trainStatus", "Another tab");
+    await page.choose("#trainWorldSize", "4");
+    await page.click("#train");
+    await ends("4");
+    assert.deepEqual(other.errors, []);
+    await other.close();
+    return page;
+});
+
 /* The module as people have it on a server, in a page and in a page's worker,
    with vectors and without. Where the server lacks a file, it is named. */
 async function module_on_a_server() {
@@ -868,11 +943,7 @@ async function look() {
         /* The longest that is said of a field, and of a mix. */
         for (const id of ["numSamplesText", "seed", "tableSizeText"])
             await enter_text(page, id, "1" + "0".repeat(25));
-        await page.evaluate(`(() => {
-            const stop = document.getElementById("stop");
-            stop.value = "never";
-            stop.dispatchEvent(new Event("change"));
-        })()`);
+        await page.choose("#stop", "never");
         await check();
         assert.deepEqual(page.errors, []);
         await page.close();
@@ -943,7 +1014,7 @@ async function million() {
 const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
                     keys, odd_path, bad_input, bad_field, stays_still, cannot,
                     drops, look, densities, million, storage_full,
-                    storage_fills, long_text, tabs_and_reloads,
+                    storage_fills, long_text, ranks, tabs_and_reloads,
                     storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
