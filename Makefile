@@ -52,8 +52,7 @@ help:
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
 	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time,'
-	@echo 'and so do fuzz, prove and storm; SEED=... is that of a storm before;'
-	@echo 'CC and CFLAGS as usual.'
+	@echo 'and fuzz, prove and storm know ONLY, too; CC and CFLAGS as usual.'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
