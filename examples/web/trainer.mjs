@@ -4,7 +4,7 @@
    The page puts statesampler.mjs before it. A step is: each rank's next batch,
    forward, backward, down the gradient; then weights and state are stored
    together, so that a tab that is closed at any instant goes on at the batch
-   that is next. The ranks are GPUs only in thought: one worker is all of them.
+   that is next. The ranks are simulated: one worker is all of them, in turn.
    Sums are taken in the order of positions: a run that was interrupted, or that
    changed its number of ranks, ends in the weights of one that was not. */
 const CONTEXT = 8, EMBED = 16, HIDDEN = 128, LETTERS = 256;

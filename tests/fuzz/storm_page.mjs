@@ -8,7 +8,8 @@
 import path from "node:path";
 import { launch, open } from "../web/chromium.mjs";
 
-const WORDS = "It was the sample of all samples. ".repeat(60);
+/* Some seconds to learn: else most kills were of a browser that starts. */
+const WORDS = "It was the sample of all samples. ".repeat(100);
 const [folder, worldSize] = process.argv.slice(2);
 const on = `on ${worldSize} rank${worldSize === "1" ? "" : "s"}`;
 const browser = await launch(path.resolve(folder, "profile"));
