@@ -51,8 +51,8 @@ help:
 	@echo 'make sanitize    the tests by more sanitizers, and by valgrind'
 	@echo 'make clean       remove build/'
 	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
-	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time;'
-	@echo 'CC and CFLAGS as usual.'
+	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time,'
+	@echo 'and fuzz, prove and storm know ONLY, too; CC and CFLAGS as usual.'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
@@ -235,7 +235,8 @@ build/fuzz/scale: tests/fuzz/scale.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ $<
 
-# RUNS kills of whole runs, of all kinds for which the tools are here.
+# RUNS kills of whole runs, of all kinds for which the tools are here, or of
+# those that ONLY matches.
 RUNS ?= 1000
 storm: build/train_text web
 	@if sh examples/trainer/here.sh $(MPICC); then \

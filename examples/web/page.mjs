@@ -837,8 +837,9 @@ function start_training() {
     const breaks = (number) => number === 0 ? "never interrupted"
         : number === 1 ? "interrupted once" : `interrupted ${number} times`;
 
-    function sentence({ problem, step, epoch, position, samples, interruptions,
-                        digest }) {
+    function sentence({ problem, step, epoch, position, samples, worldSize,
+                        interruptions, digest }) {
+        const ranks = some(worldSize, "rank");
         if (phase === "elsewhere")
             return "Another tab of this page has the run now. Go on with it " +
                    "here, or forget it.";
@@ -846,14 +847,15 @@ function start_training() {
             return problem ? "" : "Nothing is kept. Train, and close the tab " +
                                   "whenever you like.";
         if (phase !== "done")
-            return `Step ${count(step)} of ${count(steps)}, epoch ${epoch}, ` +
-                   `${breaks(interruptions)}. Next: sample ` +
+            return `Step ${count(step)} of ${count(steps)} on ${ranks}, ` +
+                   `epoch ${epoch}, ${breaks(interruptions)}. Next: sample ` +
                    `${count(position)} of ${count(samples)}.`;
         const same = former === "" ? ""
             : former === digest ? " The run before it ended in the same."
             : ` The run before it ended in ${former}.`;
-        return `Done: ${count(step)} steps, ${breaks(interruptions)}. Digest ` +
-               `of the weights: ${digest}.${same}`;
+        return `Done on ${ranks}: ${count(step)} steps, ` +
+               `${breaks(interruptions)}. Digest of the weights: ` +
+               `${digest}.${same}`;
     }
 
     /* What is said of a file or a press stands for six seconds. */
@@ -892,6 +894,7 @@ function start_training() {
     const ready = new Promise((resolve) => { heard = resolve; });
     ready.then(() => {
         $("train").disabled = $("forget").disabled = false;
+        $("trainWorldSize").disabled = false;
     });
 
     worker.addEventListener("message", ({ data }) => {
@@ -907,6 +910,9 @@ function start_training() {
         }
         if (data.text)
             $("text").value = data.text;
+        /* Of what was kept. Later messages may be older than a choice. */
+        if (data.worldSize && $("trainWorldSize").disabled)
+            $("trainWorldSize").value = data.worldSize;
         document.body.dataset.training = phase;
         $("trainStatus").dataset.step = losses.length;
         $("trainStatus").dataset.digest = data.digest ?? "";
@@ -925,12 +931,16 @@ function start_training() {
         say("trainStatus", "Training does not work here: " +
             `${event.message ?? "the worker does not start"}`, true));
 
+    const chosen = () => Number($("trainWorldSize").value);
     $("train").addEventListener("click", () => {
         const text = new TextEncoder().encode($("text").value);
         const begins = phase === "empty" || phase === "done";
         if (!begins || fits(text.length, "text"))
-            worker.postMessage({ shown: phase, text: begins && text });
+            worker.postMessage({ shown: phase, text: begins && text,
+                                 worldSize: chosen() });
     });
+    $("trainWorldSize").addEventListener("change", () =>
+        worker.postMessage({ reshapes: true, worldSize: chosen() }));
     $("forget").addEventListener("click", () =>
         worker.postMessage({ forgets: true }));
     /* The module itself, but for its tables of numbers. */

@@ -1,13 +1,17 @@
 /* trainer.mjs - the worker that trains, in index.html: the model of
    examples/train_text.c, and a checkpoint in IndexedDB at every step.
 
-   The page puts statesampler.mjs before it. A step is: the sampler's next
-   batch, forward, backward, down the gradient; then weights and state are
-   stored together, so that a tab that is closed at any instant goes on at the
-   batch that is next. Sums are taken in the order of positions: a run that was
-   interrupted ends in the weights of one that was not. */
+   The page puts statesampler.mjs before it. A step is: each rank's next batch,
+   forward, backward, down the gradient; then weights and state are stored
+   together, so that a tab that is closed at any instant goes on at the batch
+   that is next. The ranks are simulated: one worker is all of them, in turn.
+   Sums are taken in the order of positions: a run that was interrupted, or that
+   changed its number of ranks, ends in the weights of one that was not. */
 const CONTEXT = 8, EMBED = 16, HIDDEN = 128, LETTERS = 256;
 const INPUT = CONTEXT * EMBED, BATCH = 48, EPOCHS = 2, RATE = 0.4;
+/* Among so many ranks a batch is shared without a rest; index.html offers
+   them. */
+const WORLD_SIZES = [1, 2, 3, 4, 6, 8];
 const SHAPES = { embed: LETTERS * EMBED, w1: INPUT * HIDDEN, b1: HIDDEN,
                  w2: HIDDEN * LETTERS, b2: LETTERS };
 const WEIGHTS = Object.values(SHAPES).reduce((sum, size) => sum + size);
@@ -180,12 +184,22 @@ const me = `${Date.now()} ${Math.random()}`;
 
 let phase = "empty"; /* running, paused, done; elsewhere: another tab has it */
 let run = null;      /* { text, weights, losses, interruptions, kept } */
-let sampler = null;
+let samplers = [];   /* each rank's */
 const gradient = new Float32Array(WEIGHTS), g = layers(gradient);
 
-function sampler_of(text) {
-    return new Sampler({ numSamples: text.length - CONTEXT, seed: 1,
-                         batchSize: BATCH, tail: "uneven" });
+function samplers_of(text, worldSize) {
+    if (!WORLD_SIZES.includes(worldSize))
+        throw new Error(`${worldSize} ranks do not share ${BATCH} samples`);
+    return Array.from({ length: worldSize }, (_, rank) => new Sampler({
+        numSamples: text.length - CONTEXT, seed: 1, rank, worldSize,
+        batchSize: BATCH / worldSize, tail: "uneven" }));
+}
+
+/* Samplers that go on where a state was saved, by however many ranks. */
+function samplers_at(state, text, worldSize) {
+    const ranks = samplers_of(text, worldSize);
+    ranks.forEach((one) => one.load(state));
+    return ranks;
 }
 
 const steps_of = (one) => EPOCHS * one.numSteps;
@@ -196,17 +210,32 @@ function tell(more) {
         "works, but " + (run?.kept > 0 ? "a reload goes back to step " +
                                          `${run.kept}.`
                                        : "not through a reload.");
+    const [first] = samplers;
     postMessage({ phase, problem, ...(run && {
-        step: run.losses.length, steps: steps_of(sampler),
-        epoch: sampler.epoch, position: sampler.position,
-        samples: sampler.numSamples,
+        step: run.losses.length, steps: steps_of(first),
+        epoch: first.epoch, position: first.position,
+        samples: first.numSamples, worldSize: samplers.length,
         interruptions: run.interruptions }), ...more });
 }
 
+/* What all ranks take in a step, in the order of positions: rank after rank, of
+   each its slot 0, then slot 1 and so on. Where the last step of an epoch is
+   not full, the first ranks have one sample more. */
+function global_batch() {
+    /* null ends an epoch, of all ranks at the same step. */
+    const batches = samplers.map((one) => one.next() ?? one.next());
+    const all = [];
+    for (let slot = 0; slot < batches[0].length; slot++)
+        for (const batch of batches)
+            if (slot < batch.length)
+                all.push(batch[slot]);
+    return all;
+}
+
 function step_down() {
-    const batch = sampler.next() ?? sampler.next(); /* null ends an epoch */
-    const total = EPOCHS * sampler.numSamples, model = layers(run.weights);
-    const so_far = sampler.epoch * sampler.numSamples + sampler.position;
+    const batch = global_batch(), [first] = samplers;
+    const total = EPOCHS * first.numSamples, model = layers(run.weights);
+    const so_far = first.epoch * first.numSamples + first.position;
     const rate = RATE * (1 - 0.98 * so_far / total) / batch.length;
     let loss = 0;
     gradient.fill(0);
@@ -222,54 +251,61 @@ function step_down() {
 /* A loss is stored once: those before run.kept are there. */
 function keep(kept) {
     const { weights, losses, interruptions } = run;
-    kept.put({ weights, interruptions, state: sampler.save() }, "checkpoint");
+    kept.put({ weights, interruptions, state: samplers[0].save() },
+             "checkpoint");
     for (let step = run.kept; step < losses.length; step++)
         kept.put(losses[step], step);
 }
 
-/* Keeps the run; false if another tab has taken it. */
-async function keep_mine(kept) {
-    const mine = await done(kept.get("tab")) === me;
+/* Keeps the run, where there is a store and unless another tab has taken it;
+   returns whether it is kept. */
+async function keep_mine() {
+    const mine = store && await stored(async (kept) => {
+        const still = await done(kept.get("tab")) === me;
+        if (still)
+            keep(kept);
+        return still;
+    });
+    if (mine === false)
+        phase = "elsewhere";
     if (mine)
-        keep(kept);
-    return mine;
+        run.kept = run.losses.length;
+    return mine === true;
 }
 
 /* A step, after which messages are heard. */
 async function train() {
-    if (run.losses.length === steps_of(sampler)) {
+    if (run.losses.length === steps_of(samplers[0])) {
         phase = "done";
         return tell({ digest: digest_of(run.weights) });
     }
     step_down();
-    const mine = store && await stored(keep_mine);
-    if (mine === false) {
-        phase = "elsewhere";
+    const kept = await keep_mine();
+    if (phase === "elsewhere")
         return tell();
-    }
-    if (mine)
-        run.kept = run.losses.length;
-    else
+    if (!kept)
         await new Promise((resolve) => setTimeout(resolve));
     return tell({ loss: run.losses.at(-1) });
 }
 
-/* What is kept: a run and its sampler, or what is wrong with it; null if it is
-   nothing. */
-async function find(kept) {
+/* What is kept: a run and its samplers, of as many ranks as had kept it if no
+   number is given, or what is wrong with it; null if it is nothing. */
+async function find(kept, worldSize) {
     const checkpoint = await done(kept.get("checkpoint"));
     const text = await done(kept.get("text"));
     const losses = await done(kept.getAll(losses_range()));
     if (!checkpoint || !text)
         return null;
     try {
-        const one = sampler_of(text), { weights, state } = checkpoint;
-        one.load(state);
+        const { weights, state } = checkpoint;
+        const ranks = samplers_at(
+            state, text, worldSize ?? describeState(state).worldSize);
+        const [one] = ranks;
         if (weights.length !== WEIGHTS ||
             losses.length !== one.epoch * one.numSteps + one.step)
             throw new Error("its weights are not those of its state");
         return { run: { ...checkpoint, losses, text, kept: losses.length },
-                 sampler: one, ends: losses.length === steps_of(one) };
+                 samplers: ranks, ends: losses.length === steps_of(one) };
     } catch (error) {
         return { wrong: "What this browser has kept is no run of this page: " +
                         `${error.message}.` };
@@ -285,7 +321,7 @@ function clear(kept, text) {
 }
 
 /* Another tab's run gives way only when it is at its end. */
-async function begin(text) {
+async function begin(text, worldSize) {
     run = null;
     const begins = await stored(async (kept) => {
         const found = await find(kept);
@@ -297,7 +333,7 @@ async function begin(text) {
     phase = begins === false ? "elsewhere" : "running";
     if (begins === false)
         return tell();
-    sampler = sampler_of(text);
+    samplers = samplers_of(text, worldSize);
     run = { text, weights: first_weights(), losses: [], interruptions: 0,
             kept: 0 };
     return tell({ losses: [] });
@@ -305,14 +341,14 @@ async function begin(text) {
 
 /* Goes on where a tab was closed. What cannot be used is told, and stays until
    a new run takes its place. */
-async function go_on() {
+async function go_on(worldSize) {
     let found = null;
     run = null;
     await stored(async (kept) => {
-        found = await find(kept);
+        found = await find(kept, worldSize);
         if (!found?.run)
             return;
-        ({ run, sampler } = found);
+        ({ run, samplers } = found);
         run.interruptions += found.ends ? 0 : 1;
         kept.put(me, "tab");
         keep(kept);
@@ -321,6 +357,14 @@ async function go_on() {
     tell({ losses: run?.losses ?? [],
            text: run ? new TextDecoder().decode(run.text) : "",
            ...(found?.wrong && { problem: found.wrong }) });
+}
+
+/* Goes on with so many ranks where the run is, as after a kill: all that the
+   new ranks take over is the state. In a reload they are that many, too. */
+async function reshape(worldSize) {
+    samplers = samplers_at(samplers[0].save(), run.text, worldSize);
+    await keep_mine();
+    return tell();
 }
 
 async function forget() {
@@ -332,16 +376,20 @@ async function forget() {
 
 /* --- buttons -------------------------------------------------------------- */
 
-/* A press means what the button said, and nothing if that is over. */
-async function pressed({ forgets, shown, text }) {
+/* A press means what the button said, and nothing if that is over. A number of
+   ranks is taken by a run that goes on here; any other waits for a press. */
+async function pressed({ forgets, reshapes, shown, text, worldSize }) {
+    const mine = phase === "running" || phase === "paused";
     if (forgets)
         return forget();
+    if (reshapes)
+        return mine ? reshape(worldSize) : undefined;
     if (shown !== phase)
         return undefined;
     if (phase === "elsewhere")
-        return go_on();
+        return go_on(worldSize);
     if (phase === "empty" || phase === "done")
-        return begin(text);
+        return begin(text, worldSize);
     phase = phase === "running" ? "paused" : "running";
     return tell();
 }

@@ -2,10 +2,12 @@
     python3 tests/fuzz/storm.py KILLS [SEED]
 from the root of the repository; make storm builds what it needs. The kills are
 shared out among the demo's model, the trainer over MPI, PyTorch's processes
-and the page in Chromium. A storm is a run that is killed, at any moment and in
-any of its processes, goes on with another number of ranks, is killed again
-perhaps, and ends: in the digest of a run that was never killed. Of each kind
-some of those that end must say that they went on from a checkpoint."""
+and the page in Chromium, or those of these kinds (demo, trainer, torch, page)
+that the pattern ONLY in the environment matches. A storm is a run that is
+killed, at any moment and in any of its processes, goes on with another number
+of ranks, is killed again perhaps, and ends: in the digest of a run that was
+never killed. Of each kind some of those that end must say that they went on
+from a checkpoint."""
 
 import hashlib
 import os
@@ -159,15 +161,16 @@ class Torch:
 
 
 class Page:
-    """The training of examples/web in Chromium, whose ranks are one."""
-    name, worlds = "page", (1,)
+    """The training of examples/web in Chromium, whose ranks are one worker."""
+    name, worlds = "page", (1, 2, 3, 4, 6, 8)
     program, went_on = "build/web/index.html", "goes on"
 
     def __init__(self, home):
         pass
 
     def start(self, folder, world_size, moments):
-        return Run(["node", "tests/fuzz/storm_page.mjs", folder], {})
+        return Run(["node", "tests/fuzz/storm_page.mjs", folder,
+                    str(world_size)], {})
 
     def digest(self, folder, said):
         return said.rpartition("digest ")[2].split()[0]
@@ -231,9 +234,18 @@ def storms(subject, kills, moments, home):
     return made, complaints
 
 
-def subjects_here(home):
+def kinds_asked(only):
+    try:
+        kinds = [kind for kind in (Demo, Trainer, Torch, Page)
+                 if re.search(only, kind.name)]
+    except re.error as error:
+        sys.exit(f"storm: ONLY is a pattern, and {only} is none: {error}")
+    return kinds or sys.exit(f"storm: no kind of run matches {only}")
+
+
+def subjects_here(kinds, home):
     found = []
-    for kind in (Demo, Trainer, Torch, Page):
+    for kind in kinds:
         subject = kind(home)
         if subject.program and shutil.which(subject.program) or \
                 os.path.exists(subject.program):
@@ -251,12 +263,13 @@ def main():
         sys.exit("storm: how many kills is a whole number above 0, and so is a "
                  f"seed: not {' '.join(sys.argv[1:])}")
     kills, seed = int(words[0]), int(words[1])
+    kinds = kinds_asked(os.environ.get("ONLY", ""))
     seed = seed or random.SystemRandom().randrange(1, 2**32)
     moments = random.Random(seed)
     print(f"{kills} kills, seed {seed}", flush=True)
     made, passed, complaints = 0, 0, []
     with tempfile.TemporaryDirectory() as home:
-        subjects = subjects_here(home)
+        subjects = subjects_here(kinds, home)
         try:
             for number, subject in enumerate(subjects):
                 share = kills * (number + 1) // len(subjects) - \

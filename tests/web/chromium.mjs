@@ -135,6 +135,13 @@ export async function open(browser, url, {
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
+    /* What a select has, as who chooses it. */
+    const choose = (selector, value) => evaluate(`{
+        const element = document.querySelector(${JSON.stringify(selector)});
+        element.value = ${JSON.stringify(value)};
+        element.dispatchEvent(new Event("change"));
+    }`);
+
     async function drag(selector, items, files) {
         const data = { items, files, dragOperationsMask: 1 };
         const at = await middle(selector);
@@ -169,7 +176,7 @@ export async function open(browser, url, {
     }
 
     await load();
-    return { send, evaluate, until, frames, click, drop, drop_text, press, type,
-             shoot, load, errors,
+    return { send, evaluate, until, frames, click, choose, drop, drop_text,
+             press, type, shoot, load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

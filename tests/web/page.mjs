@@ -659,6 +659,67 @@ async function tabs_and_reloads() {
     return first;
 }
 
+/* On any number of ranks that is offered, with another one at every step (also
+   at the end of an epoch), where it is paused, after a reload and in another
+   tab, the weights are those of one rank that was left alone. */
+const WORLD_SIZES = ["1", "2", "3", "4", "6", "8"];
+const ranks = () => served(async (at) => {
+    await know_unbroken();
+    const page = await open(browser, at, CALM);
+    const on = (worldSize) => worldSize === "1" ? "on 1 rank"
+        : `on ${worldSize} ranks`;
+    const ends = async (page, worldSize) => {
+        await status_has(page, "trainStatus", `Done ${on(worldSize)}: `);
+        assert.equal(await digest_of(page), unbroken, on(worldSize));
+    };
+    assert.deepEqual(await page.evaluate(`Array.from(document.getElementById(
+        "trainWorldSize").options, (one) => one.value)`), WORLD_SIZES);
+    await enter_text(page, "text", WORDS);
+    for (const worldSize of WORLD_SIZES.slice(1)) {
+        await page.choose("#trainWorldSize", worldSize);
+        await page.click("#train");
+        await ends(page, worldSize);
+        assert.match(await text(page, "trainStatus"), /never interrupted/);
+    }
+    /* After each step the worker hears of another number, and at one of a press.
+       Later puts are none of a loss, so that this ends. */
+    const hears = (message) => `dispatchEvent(new MessageEvent(
+        "message", { data: ${message} }));`;
+    const changing = await open(browser, at, put_does(`
+        if (typeof key === "number") {
+            const worldSize = [${WORLD_SIZES}][key % 6];
+            ${hears("{ reshapes: true, worldSize }")}
+        }
+        if (key === 59)
+            ${hears('{ shown: "running" }')}`));
+    await changing.click("#train");
+    await training_is(changing, "paused");
+    await status_has(changing, "trainStatus",
+                     "Step 60 of 86 on 8 ranks, epoch 1");
+    /* By the keyboard, where it is paused. */
+    await changing.choose("#trainWorldSize", "4");
+    await status_has(changing, "trainStatus", "Step 60 of 86 on 4 ranks");
+    await changing.evaluate(
+        "document.getElementById('trainWorldSize').focus()");
+    await changing.press("ArrowDown", 40);
+    await status_has(changing, "trainStatus", "Step 60 of 86 on 6 ranks");
+    /* What is kept goes on as it was chosen last. */
+    await page.load();
+    assert.equal(await page.evaluate(
+        "document.getElementById('trainWorldSize').value"), "6");
+    await ends(page, "6");
+    assert.match(await text(page, "trainStatus"), /interrupted once/);
+    /* A paused run that another tab has taken is no longer here to change. */
+    await changing.choose("#trainWorldSize", "2");
+    await status_has(changing, "trainStatus", "Another tab");
+    await changing.choose("#trainWorldSize", "3");
+    await changing.click("#train");
+    await ends(changing, "3");
+    assert.deepEqual(changing.errors, []);
+    await changing.close();
+    return page;
+});
+
 /* The module as people have it on a server, in a page and in a page's worker,
    with vectors and without. Where the server lacks a file, it is named. */
 async function module_on_a_server() {
@@ -868,11 +929,7 @@ async function look() {
         /* The longest that is said of a field, and of a mix. */
         for (const id of ["numSamplesText", "seed", "tableSizeText"])
             await enter_text(page, id, "1" + "0".repeat(25));
-        await page.evaluate(`(() => {
-            const stop = document.getElementById("stop");
-            stop.value = "never";
-            stop.dispatchEvent(new Event("change"));
-        })()`);
+        await page.choose("#stop", "never");
         await check();
         assert.deepEqual(page.errors, []);
         await page.close();
@@ -943,7 +1000,7 @@ async function million() {
 const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
                     keys, odd_path, bad_input, bad_field, stays_still, cannot,
                     drops, look, densities, million, storage_full,
-                    storage_fills, long_text, tabs_and_reloads,
+                    storage_fills, long_text, ranks, tabs_and_reloads,
                     storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
