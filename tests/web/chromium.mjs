@@ -53,7 +53,9 @@ export async function launch(folder) {
 
     async function close() {
         await send("Browser.close").catch(() => {});
-        await Promise.race([ended, wait(5000).then(kill)]);
+        const late = setTimeout(kill, 5000);
+        await ended;
+        clearTimeout(late); /* node would wait for it */
     }
 
     return { send, kill, close, hear: (listener) => events.push(listener) };
