@@ -212,7 +212,10 @@ def storms(subject, kills, moments, home):
             world_size = moments.choice(subject.worlds)
             folder, one = run(name, world_size)
             moment = moments.random() * seconds * .8
-            if not one.kill(moment, moments):
+            # The machine may be faster by now, or slower.
+            killed = one.kill(moment, moments)
+            seconds *= 1.05 if killed else .9
+            if not killed:
                 break
             order.append(f"{world_size} ranks killed after {moment:.2f} s")
             made += 1
