@@ -56,7 +56,7 @@ web_types() {
 # All of tests/web/page.mjs, in one Chromium: it prints a line for each.
 pages() {
     (cd "$root" && quietly_web &&
-        TMPDIR=$folder/tmp timeout -k 10 290 node tests/web/page.mjs)
+        TMPDIR=$folder/tmp timeout -k 10 590 node tests/web/page.mjs)
 }
 
 # What people open from disk or send each other.
