@@ -4,9 +4,11 @@
        node tests/fuzz/module.mjs build/web/statesampler.mjs ROUNDS [SEED]
 
    Whatever is asked, it answers, or throws an Error that says why and nothing
-   has changed: the next batch is the one that `at` says, a state restores the
-   same, nothing takes two seconds, and WebAssembly never breaks down. Prints
-   how many calls there were and how many were taken. */
+   has changed: the next batch is the one that `at` says, locate names the place
+   of each sample in it, what was sought is where it is, a fill is `at`, one by
+   one, a state restores the same, nothing takes two seconds, and WebAssembly
+   never breaks down. Prints how many calls there were and how many were taken.
+   A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
 import path from "node:path";
 
@@ -95,17 +97,78 @@ const list = (answer) => answer === null || answer === undefined ? answer
     : Array.from(answer.indices ?? answer, String).join();
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
-/* Calls that may change an object, and do so only where they do not throw. */
+/* Calls that may change an object, and do so only where they do not throw. A
+   call returns what must then be so of the object, by name. */
 function moved(object, changes) {
     const before = hex(object.save());
     const [name, call] = one_of(changes);
-    let refused = true;
-    ask(name, () => {
-        call();
-        refused = false;
-    });
-    if (refused)
+    const now = ask(name, () => call() ?? {});
+    if (!now)
         assert.equal(hex(object.save()), before, `${name} changed something`);
+    for (const [what, wanted] of Object.entries(now ?? {})) {
+        /* A number above 2^53 - 1 cannot be asked for. */
+        const found = ask(what, () => object[what]);
+        if (found !== undefined)
+            assert.equal(String(found), String(wanted), `${what} by ${name}`);
+    }
+}
+
+/* The place of one sample of a batch that comes next: where locate finds it, if
+   the position is of a sample, and none repeats. `start` is where its sampler
+   is: { position, step, ... }. */
+function served(indices, start, { n, rank, worldSize, order }, locate) {
+    if (!indices?.length)
+        return;
+    const slot = random(indices.length);
+    const at = BigInt(start.position) + BigInt(rank) +
+               BigInt(slot) * BigInt(worldSize);
+    const place = ask("locate", () => locate(indices[slot]));
+    if (order === "replacement") {
+        assert.equal(place, undefined, "a sample may come again");
+    } else if (at < BigInt(n)) {
+        assert.ok(place, "a sample that is served is located");
+        for (const [name, wanted] of Object.entries({ ...start, position: at,
+                                                      rank, slot }))
+            assert.equal(String(place[name]), String(wanted), name);
+    }
+}
+
+/* How much of the coming batch of a sampler is past the samples. */
+function padded(sampler, shape, batch, step, position) {
+    let wanted = 0;
+    for (let slot = 0; slot < batch.length; slot++)
+        wanted += BigInt(position) + BigInt(shape.rank) +
+                  BigInt(slot) * BigInt(shape.worldSize) >= BigInt(shape.n);
+    assert.equal(ask("padding", () => sampler.padding(step)),
+                 shape.tail === "carry" ? 0 : wanted, "padding");
+}
+
+/* The batch that comes next, sample by sample. */
+function batch_of(sampler, shape) {
+    const step = ask("step", () => sampler.step);
+    const position = ask("position", () => sampler.position);
+    if (step === undefined || position === undefined)
+        return;
+    const batch = ask("at", () => sampler.at(step));
+    if (!batch)
+        return;
+    served(batch, { step, position }, shape, (index) => sampler.locate(index));
+    if (batch.length < 100)
+        padded(sampler, shape, batch, step, position);
+}
+
+/* The same of a mix. A source that is at its end begins anew first. */
+function turn_of(mix, sources, shape) {
+    const turn = ask("turn", () => mix.turn);
+    const next = ask("at", () => mix.at(turn));
+    if (!next)
+        return;
+    const { numSamples: n, order } = sources[next.source];
+    const now = ask("progress", () => mix.progress(next.source));
+    if (now && now.step < now.numSteps)
+        served(next.indices, { turn, step: now.step, position: now.position },
+               { n, order, ...shape },
+               (index) => mix.locate(next.source, index));
 }
 
 /* Next is what `at` says, of a step or a turn; and the same after a state. */
@@ -134,25 +197,50 @@ function ask_sampler() {
     if (!sampler)
         return;
     const other = new Sampler(desc);
+    const shape = { n: desc.numSamples, order: desc.order, tail: desc.tail,
+                    rank: desc.rank ?? 0, worldSize: desc.worldSize || 1 };
     for (let i = 0; i < 12; i++) {
+        batch_of(sampler, shape);
         goes_on(sampler, ask("step", () => sampler.step), other);
         moved(sampler, [
-            ["seek", () => sampler.seek(odd_or(whole))],
-            ["begin", () => sampler.begin(odd_or(whole))],
-            ["setEpoch", () => sampler.setEpoch(odd_or(whole))],
-            ["skip", () => sampler.skip()],
-            ["reshape", () => sampler.reshape({
-                rank: odd_or(() => desc.rank ?? 0),
-                worldSize: odd_or(() => desc.worldSize ?? 1),
-                batchSize: odd_or(() => desc.batchSize ?? 1) })],
+            ["seek", (step = odd_or(whole)) => {
+                sampler.seek(step);
+                return { step };
+            }],
+            ["begin", (epoch = odd_or(whole)) => {
+                sampler.begin(epoch);
+                return { epoch, step: 0, position: 0 };
+            }],
+            ["setEpoch", (epoch = odd_or(whole)) => {
+                sampler.setEpoch(epoch);
+                return { epoch };
+            }],
+            ["skip", () => {
+                const step = BigInt(sampler.step);
+                return { step: sampler.skip() ? step + 1n : 0 };
+            }],
+            ["reshape", () => {
+                const rank = odd_or(() => desc.rank ?? 0);
+                const worldSize = odd_or(() => desc.worldSize ?? 1);
+                sampler.reshape({ rank, worldSize,
+                                  batchSize: odd_or(() => desc.batchSize ?? 1)
+                });
+                Object.assign(shape, { rank, worldSize: worldSize || 1 });
+            }],
             ["load", () => {
                 const state = sampler.save();
                 state[random(112)] ^= random(2) << random(8);
                 sampler.load(odd_or(() => state));
             }]]);
         ask("at", () => sampler.at(odd_or(whole), odd_or(room)));
+        const step = odd_or(whole);
+        if (ask("at", () => sampler.at(step)) === null)
+            assert.equal(ask("padding", () => sampler.padding(step)), 0);
         ask("padding", () => sampler.padding(odd_or(whole)));
-        ask("counts", () => sampler.counts);
+        const counts = ask("counts", () => sampler.counts);
+        if (counts)
+            assert.equal(BigInt(counts.positions) - BigInt(counts.padded) +
+                         BigInt(counts.dropped), BigInt(desc.numSamples));
         ask("sampleSeed", () => sampler.sampleSeed(odd_or(whole),
                                                    odd_or(whole)));
         const index = odd_or(whole);
@@ -181,11 +269,23 @@ function ask_mix() {
     if (!mix)
         return;
     const other = make();
+    const shape = { rank: options.rank ?? 0,
+                    worldSize: options.worldSize || 1 };
     for (let i = 0; i < 8; i++) {
         const source = odd_or(() => random(sources.length));
+        turn_of(mix, sources, shape);
         goes_on(mix, ask("turn", () => mix.turn), other);
         moved(mix, [
-            ["seek", () => mix.seek(odd_or(whole))],
+            ["seek", (turn = odd_or(whole)) => {
+                mix.seek(turn);
+                return { turn };
+            }],
+            ["reshape", () => {
+                const rank = odd_or(() => random(3));
+                const worldSize = odd_or(() => 1 + random(4));
+                mix.reshape({ rank, worldSize });
+                Object.assign(shape, { rank, worldSize: worldSize || 1 });
+            }],
             ["weigh", () => mix.weigh(odd_or(() => sources.map(() =>
                 odd_or(() => 1 + random(9)))))],
             ["load", () => {
@@ -195,8 +295,21 @@ function ask_mix() {
             }]]);
         ask("at", () => mix.at(odd_or(whole), odd_or(room)));
         ask("progress", () => mix.progress(source));
-        ask("offset", () => mix.offset(source));
+        const offset = ask("offset", () => mix.offset(source));
+        if (offset !== undefined)
+            assert.equal(BigInt(offset), sources.slice(0, source).reduce(
+                (sum, { numSamples }) => sum + BigInt(numSamples), 0n));
         ask("locate", () => mix.locate(source, odd_or(whole)));
+    }
+}
+
+/* So many positions from first on are `at`, one by one. */
+function filled(perm, first, count, stride = 1) {
+    const found = ask("fill", () => perm.fill(first, count, stride));
+    for (let k = 0; k < found?.length; k += 1 + random(1 + (found.length >> 3))) {
+        const at = BigInt(first) + BigInt(stride) * BigInt(k);
+        assert.equal(String(found[k]), String(ask("at", () => perm.at(at))),
+                     "fill is at");
     }
 }
 
@@ -210,9 +323,9 @@ function ask_rest() {
             if (index !== undefined)
                 assert.equal(String(ask("inverse", () => perm.inverse(index))),
                              String(position));
-            ask("fill", () => perm.fill(odd_or(whole), odd_or(() => random(50)),
-                                        odd_or(whole)));
-            ask("fill", () => perm.fill(odd_or(whole), room()));
+            filled(perm, odd_or(whole), odd_or(() => random(50)),
+                   odd_or(whole));
+            filled(perm, odd_or(whole), room(), 1);
         }
         const before = hex(audit.save());
         const added = ask("add", () => audit.add(room()) ?? true);
