@@ -1,5 +1,6 @@
 /* contract.h - what the manual says of any sampler, wherever it stands, asked
-   of it by its public functions alone.
+   of it by its public functions alone; and of a mix, what its coming turn says
+   of locate, offset and seek.
 
    Needs fuzz.h before it. */
 #ifndef STATESAMPLER_TESTS_FUZZ_CONTRACT_H
@@ -231,6 +232,31 @@ static inline void contract_epoch(const statesampler *s, const contract *c)
               (counts.dropped == 0));
 }
 
+/* The seed of a sample is a function of seed, stream, epoch and index alone,
+   and each of them changes it. */
+static inline void contract_sample_seed(const statesampler *s,
+                                        const contract *c, uint64_t index)
+{
+    const uint64_t epoch = c->desc.epoch;
+    const uint64_t seed = statesampler_sample_seed(s, epoch, index);
+    statesampler_desc d = {0};
+    statesampler other;
+    d.num_samples = 1;
+    d.seed = c->desc.seed;
+    d.stream = c->desc.stream;
+    CHECK(statesampler_init(&other, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_sample_seed(&other, epoch, index) == seed);
+    CHECK(statesampler_sample_seed(&other, epoch + 1, index) != seed);
+    CHECK(statesampler_sample_seed(&other, epoch, index + 1) != seed);
+    d.seed++;
+    CHECK(statesampler_init(&other, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_sample_seed(&other, epoch, index) != seed);
+    d.seed--;
+    d.stream++;
+    CHECK(statesampler_init(&other, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_sample_seed(&other, epoch, index) != seed);
+}
+
 /* Refused calls change nothing. */
 static inline void contract_refusals(const statesampler *s, const contract *c)
 {
@@ -273,7 +299,79 @@ static inline void contract_check(const statesampler *s, uint32_t rank)
     contract_locate(s, &c, forged_value(statesampler_position(s)));
     contract_counts(s, &c);
     contract_epoch(s, &c);
+    contract_sample_seed(s, &c, step);
     contract_refusals(s, &c);
+}
+
+/* --- Mixes ---------------------------------------------------------------- */
+
+/* What a sampler is: from its state, and so as rank 0 and without drop_last. */
+static inline statesampler_desc contract_desc(const statesampler *s)
+{
+    unsigned char state[FORGED_BYTES];
+    statesampler_desc d;
+    must_save(s, state);
+    CHECK(statesampler_describe(state, sizeof state, &d, NULL) ==
+          STATESAMPLER_OK);
+    return d;
+}
+
+/* A sample of the batch that the mix serves next, of this source: locate finds
+   it there, if its position is of a sample and none repeats. (A source that is
+   at its end begins anew first.) */
+static inline void contract_mix_locate(const statesampler_mix *mix,
+                                       uint32_t source, uint32_t rank,
+                                       const uint64_t *batch, size_t count)
+{
+    const statesampler *s = &mix->sources[source].sampler;
+    const statesampler_desc d = contract_desc(s);
+    statesampler_place place;
+    uint64_t turn, slot, at;
+    int code;
+    if (count == 0 || statesampler_step(s) >= statesampler_num_steps(s))
+        return;
+    slot = statesampler_mix_turn(mix) % count;
+    at = statesampler_position(s) + rank + slot * d.world_size;
+    if (at >= d.num_samples)
+        return;
+    code = statesampler_mix_locate(mix, source, batch[slot], &turn, &place);
+    if (d.order == STATESAMPLER_ORDER_REPLACEMENT) {
+        CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL);
+        return;
+    }
+    CHECK(code == STATESAMPLER_OK);
+    CHECK(turn == statesampler_mix_turn(mix));
+    CHECK(place.position == at && place.step == statesampler_step(s));
+    CHECK(place.rank == rank && place.slot == slot);
+}
+
+/* The samples of the sources before each. */
+static inline void contract_mix_offset(const statesampler_mix *mix,
+                                       uint32_t num_sources)
+{
+    uint64_t samples = 0;
+    uint32_t i;
+    for (i = 0; i < num_sources; i++) {
+        CHECK(statesampler_mix_offset(mix, i) == samples);
+        samples += contract_desc(&mix->sources[i].sampler).num_samples;
+    }
+    CHECK(statesampler_mix_offset(mix, num_sources) == samples);
+}
+
+/* Seek goes to a turn that `at` serves and to the end, and says of others what
+   `at` says. Returns its code. */
+static inline int contract_mix_seek(statesampler_mix *mix, uint64_t turn)
+{
+    const int there = statesampler_mix_at(mix, turn, NULL, NULL, NULL);
+    const int end = turn == statesampler_mix_num_turns(mix);
+    const int code = statesampler_mix_seek(mix, turn);
+    if (there == 1 || (there == 0 && end)) {
+        CHECK(code == STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(mix) == turn);
+    } else {
+        CHECK(code == (there ? there : STATESAMPLER_ERANGE_END));
+    }
+    return code;
 }
 
 #endif

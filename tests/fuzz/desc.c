@@ -133,15 +133,36 @@ static void call_reshape(statesampler *s, uint32_t *rank)
     CHECK(contract_same(s, &before, sizeof before));
 }
 
+/* Whether the manual has a resize to n samples refused by this rule. */
+static int breaks_resize(const statesampler *s, uint64_t n, int code)
+{
+    const statesampler_desc d = shape_of(s);
+    switch (code) {
+    case STATESAMPLER_EINVAL_RESIZE:
+        return d.order != STATESAMPLER_ORDER_SEQUENTIAL ||
+               d.partition != STATESAMPLER_PARTITION_INTERLEAVED;
+    case STATESAMPLER_EINVAL_NUM_SAMPLES: return n > STATESAMPLER_MAX_SAMPLES;
+    case STATESAMPLER_EINVAL_CARRY_EMPTY:
+        return d.tail == STATESAMPLER_TAIL_CARRY && n == 0;
+    case STATESAMPLER_ERANGE_POSITION:
+        return n < statesampler_position(s) && n != d.num_samples;
+    default: return 0;
+    }
+}
+
 static void call_resize(statesampler *s)
 {
     statesampler_desc d = shape_of(s);
     uint64_t n = forged_value(d.num_samples);
     statesampler before;
+    int code;
     memcpy(&before, s, sizeof before);
-    if (statesampler_resize(s, n) == STATESAMPLER_OK) {
-        CHECK(d.order == STATESAMPLER_ORDER_SEQUENTIAL);
-        CHECK(d.partition == STATESAMPLER_PARTITION_INTERLEAVED);
+    code = statesampler_resize(s, n);
+    if (code == STATESAMPLER_OK) {
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_RESIZE));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_NUM_SAMPLES));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_CARRY_EMPTY));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_ERANGE_POSITION));
         CHECK(shape_of(s).num_samples == n);
         if (d.tail == STATESAMPLER_TAIL_CARRY &&
             n == statesampler_position(&before)) {
@@ -152,6 +173,7 @@ static void call_resize(statesampler *s)
             CHECK(statesampler_position(s) == statesampler_position(&before));
         }
     } else {
+        CHECK(breaks_resize(&before, n, code));
         CHECK(contract_same(s, &before, sizeof before));
     }
 }

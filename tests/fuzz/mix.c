@@ -1,6 +1,7 @@
 /* mix.c - the same as state.c, of a mix's states; and a mix that has loaded one
    keeps the manual's promises wherever calls bring it. */
 #include "fuzz.h"
+#include "contract.h"
 
 /* A copy whose mix has the copied sources. */
 static void copy(forged_party *to, const forged_party *from)
@@ -44,6 +45,73 @@ static void check_locate(const forged_party *p)
     CHECK(whose == source && place.slot < count && out[place.slot] == index);
 }
 
+/* Whether the manual has these weights, in this shape, refused by a rule. */
+static int breaks(const forged_party *p, const uint32_t *weights,
+                  uint32_t world, int code)
+{
+    uint64_t sum = 0;
+    uint32_t i, on = 0, with_steps = 0, large = 0;
+    for (i = 0; i < p->count; i++) {
+        const statesampler_desc *d = &p->desc[i];
+        const uint64_t batch = d->batch_size ? d->batch_size : 1;
+        if (weights[i] == STATESAMPLER_OFF)
+            continue;
+        on++;
+        sum += weights[i] ? weights[i] : 1;
+        with_steps += d->num_samples / world >= batch ||
+                      (d->num_samples > 0 && !d->drop_last &&
+                       d->tail != STATESAMPLER_TAIL_DROP);
+        /* No sequence is too long of fewer: 2^30 * 2^31 is below 2^62. */
+        large += d->num_samples >= (uint64_t)1 << 30;
+    }
+    switch (code) {
+    case STATESAMPLER_EINVAL_ALL_OFF: return on == 0;
+    case STATESAMPLER_EINVAL_WEIGHTS: return sum >> 31 > 0;
+    case STATESAMPLER_EINVAL_SEQUENCE:
+        return large > 0 && (p->stop == STATESAMPLER_STOP_ALL ||
+                             p->stop == STATESAMPLER_STOP_RESTART);
+    case STATESAMPLER_EINVAL_NO_STEPS:
+        return with_steps == 0 && p->stop == STATESAMPLER_STOP_NEVER;
+    default: return 0;
+    }
+}
+
+static int call_weigh(forged_party *p, const uint32_t *weights)
+{
+    const uint32_t world = p->desc[0].world_size;
+    const int code = statesampler_mix_weigh(&p->mix, weights);
+    if (code == STATESAMPLER_OK) {
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_ALL_OFF));
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_WEIGHTS));
+        memcpy(p->weight, weights, sizeof p->weight);
+    } else {
+        CHECK(breaks(p, weights, world, code));
+    }
+    return code;
+}
+
+static int call_reshape(forged_party *p, uint32_t rank, uint32_t world_size)
+{
+    const int code = statesampler_mix_reshape(&p->mix, rank, world_size);
+    uint32_t i, wide = 0;
+    world_size += world_size == 0;
+    for (i = 0; i < p->count; i++)
+        wide += (uint64_t)world_size * p->desc[i].batch_size >=
+                STATESAMPLER_MAX_SAMPLES;
+    if (code == STATESAMPLER_OK) {
+        CHECK(rank < world_size && wide == 0);
+        p->desc[0].rank = rank;
+        p->desc[0].world_size = world_size;
+    } else if (code == STATESAMPLER_EINVAL_RANK) {
+        CHECK(rank >= world_size);
+    } else if (code == STATESAMPLER_EINVAL_GLOBAL_BATCH) {
+        CHECK(wide > 0);
+    } else {
+        CHECK(breaks(p, p->weight, world_size, code));
+    }
+    return code;
+}
+
 /* A call that may be refused, and then changes nothing. */
 static void call(forged_party *p)
 {
@@ -53,19 +121,17 @@ static void call(forged_party *p)
     before = *p;
     switch (check_random(4)) {
     case 0:
-        code = statesampler_mix_seek(
+        code = contract_mix_seek(
             &p->mix, forged_value(statesampler_mix_turn(&p->mix)));
         break;
     case 1:
         for (i = 0; i < p->count; i++)
             weights[i] = (uint32_t)forged_value(p->weight[i]);
-        code = statesampler_mix_weigh(&p->mix, weights);
+        code = call_weigh(p, weights);
         break;
     case 2:
         i = (uint32_t)forged_value(p->desc[0].world_size);
-        code = statesampler_mix_reshape(&p->mix, (uint32_t)check_random(8), i);
-        if (code == STATESAMPLER_OK)
-            p->desc[0].world_size = i ? i : 1;
+        code = call_reshape(p, (uint32_t)check_random(8), i);
         break;
     default:
         for (i = 0; i < 5; i++)
@@ -101,6 +167,7 @@ static void check_mix(const forged_party *p)
     CHECK(memcmp(state, again, size) == 0);
     CHECK(statesampler_mix_save(&b.mix, again, size - 1) ==
           STATESAMPLER_ECAPACITY);
+    contract_mix_offset(&b.mix, p->count);
     for (turns = 0; turns < 12; turns++) {
         size_t count[2] = {SIZE_MAX, SIZE_MAX};
         const uint64_t turn = statesampler_mix_turn(&a.mix);
@@ -109,6 +176,9 @@ static void check_mix(const forged_party *p)
         if (code == STATESAMPLER_ERANGE_FAR)
             return;
         CHECK(code == (turn < statesampler_mix_num_turns(&a.mix)));
+        if (code == 1 && fits)
+            contract_mix_locate(&a.mix, source[0], p->desc[0].rank, out[0],
+                                count[0]);
         CHECK(statesampler_mix_next(&a.mix, fits ? out[1] : NULL, &count[1],
                                     &source[1]) == code);
         CHECK(count[0] == count[1]);

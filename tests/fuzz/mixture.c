@@ -2,6 +2,7 @@
    mixture that has other datasets, or others by the same names. Needs
    stb_ds.h. */
 #include "fuzz.h"
+#include "contract.h"
 
 #define NAMES 5
 #define MOST 4 /* datasets of a mixture */
@@ -119,8 +120,8 @@ static void check_changes(const statesampler_mixture *m)
 }
 
 /* One that has loaded a state goes on: as its own state says, and by turns
-   that `at` knows. */
-static void check_loaded(statesampler_mixture *m)
+   that `at` knows, in which locate finds the samples. */
+static void check_loaded(statesampler_mixture *m, uint32_t rank)
 {
     unsigned char state[STATE], again[STATE];
     uint64_t a[MODEL_BATCH], b[MODEL_BATCH];
@@ -131,12 +132,18 @@ static void check_loaded(statesampler_mixture *m)
                                     STATESAMPLER_REFUSE_CHANGED) ==
           STATESAMPLER_OK);
     CHECK(save(m, again) == size && memcmp(state, again, size) == 0);
+    contract_mix_offset(&m->mix, (uint32_t)arrlen(m->sources));
+    if (check_random(2) == 1)
+        contract_mix_seek(&m->mix,
+                          forged_value(statesampler_mix_turn(&m->mix)));
     for (turns = 0; turns < 20; turns++) {
         int more = statesampler_mix_at(
             &m->mix, statesampler_mix_turn(&m->mix), a, &count, &i);
         if (more == STATESAMPLER_ERANGE_FAR)
             return;
         CHECK(more >= 0);
+        if (more == 1)
+            contract_mix_locate(&m->mix, i, rank, a, count);
         CHECK(statesampler_mix_next(&m->mix, b, &same, &j) == more);
         if (more == 0)
             return;
@@ -146,7 +153,7 @@ static void check_loaded(statesampler_mixture *m)
 
 /* Loads, or refuses and does not move. */
 static void check_load(statesampler_mixture *m, const unsigned char *state,
-                       size_t size)
+                       size_t size, uint32_t rank)
 {
     unsigned char before[STATE], after[STATE];
     const size_t own = save(m, before);
@@ -157,7 +164,7 @@ static void check_load(statesampler_mixture *m, const unsigned char *state,
     if (code == STATESAMPLER_OK) {
         fuzz_came_to("taken");
         check_changes(m);
-        check_loaded(m);
+        check_loaded(m, rank);
         return;
     }
     if (STATESAMPLER_KIND(code) != STATESAMPLER_EINVAL)
@@ -176,7 +183,7 @@ static void check_state(dataset *all, const unsigned char *state, size_t size,
     if (check_random(4) == 1)
         all[check_random(NAMES)].desc.seed++;
     if (build(&m, all, stop))
-        check_load(&m, state, size);
+        check_load(&m, state, size, all[0].desc.rank);
     statesampler_mixture_free(&m);
 }
 

@@ -306,7 +306,8 @@ function ask_mix() {
 /* So many positions from first on are `at`, one by one. */
 function filled(perm, first, count, stride = 1) {
     const found = ask("fill", () => perm.fill(first, count, stride));
-    for (let k = 0; k < found?.length; k += 1 + random(1 + (found.length >> 3))) {
+    const most = 1 + (found?.length >> 3);
+    for (let k = 0; k < found?.length; k += 1 + random(most)) {
         const at = BigInt(first) + BigInt(stride) * BigInt(k);
         assert.equal(String(found[k]), String(ask("at", () => perm.at(at))),
                      "fill is at");
