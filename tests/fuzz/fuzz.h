@@ -14,6 +14,11 @@
 #ifndef STATESAMPLER_TESTS_FUZZ_H
 #define STATESAMPLER_TESTS_FUZZ_H
 
+#ifndef FUZZER
+#include <signal.h>
+#include <unistd.h>
+#endif
+
 #define STATESAMPLER_IMPLEMENTATION
 #ifdef FUZZ_STB_DS
 #define STATESAMPLER_STB_DS
@@ -119,10 +124,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 }
 
 #ifndef FUZZER
+/* Of what takes so long, that it does so is the find; a fuzzer has a limit of
+   its own. */
+#define FUZZ_SECONDS 60
+static const char *fuzz_file;
+
+static void fuzz_late(int number)
+{
+    static const char text[] = ": this input takes a minute\n";
+    (void)number;
+    if (write(STDERR_FILENO, fuzz_file, strlen(fuzz_file)) < 0 ||
+        write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t bytes[1 << 16];
     int i;
+    signal(SIGALRM, fuzz_late);
     for (i = 1; i < argc; i++) {
         size_t size;
         FILE *file = fopen(argv[i], "rb");
@@ -135,8 +156,11 @@ int main(int argc, char **argv)
         /* So that, where it breaks down, it is known by what. */
         if (getenv("FUZZ_VERBOSE"))
             fprintf(stderr, "%s\n", argv[i]);
+        fuzz_file = argv[i];
+        alarm(FUZZ_SECONDS);
         LLVMFuzzerTestOneInput(bytes, size);
     }
+    alarm(0);
     printf("%d inputs\n", argc - 1);
     return check_done(argv[0]);
 }

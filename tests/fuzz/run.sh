@@ -93,11 +93,16 @@ run() { # NAME LENGTH FLAGS
 # The JavaScript module, each time with other inputs.
 module() {
     end=$(($(date +%s) + seconds)) number=$(date +%s) calls=0 taken=- broken=0
+    limit=120 # where 3000 rounds take a few seconds
     mkdir -p build/fuzz/module/finds
     while [ "$(date +%s)" -lt $end ]; do
         number=$((number + 1))
-        node tests/fuzz/module.mjs build/web/statesampler.mjs 3000 $number \
+        # A call that never ends keeps node from saying so.
+        timeout --foreground -k 5 "$limit" node tests/fuzz/module.mjs \
+            build/web/statesampler.mjs 3000 $number \
             >build/fuzz/module/log 2>&1 || {
+            echo "seed $number: status $? (124, 137: a call did not end in" \
+                "$limit seconds)" >>build/fuzz/module/log
             cp build/fuzz/module/log build/fuzz/module/finds/$number
             broken=1
             break

@@ -17,7 +17,9 @@ quietly_web() {
 
 drawn_inputs() {
     (cd "$root" && quietly_web &&
-        node tests/fuzz/module.mjs build/web/statesampler.mjs 3000) >said || {
+        timeout -k 5 120 \
+            node tests/fuzz/module.mjs build/web/statesampler.mjs 3000) >said || {
+        echo "status $? (124: a call does not end)"
         cat said
         return 1
     }
