@@ -75,6 +75,14 @@ fuzz_refuses() {
             return 1
         }
     done
+    for words in CASES=0 CASES=abc CASES=-1 SEED=abc; do
+        ! (cd "$root" && MAKEFLAGS= timeout 20 "$MAKE" -s fuzz-agree \
+            $words) >said 2>/dev/null
+        grep -q '^fuzz-agree: ' said || {
+            echo "$words: not refused"
+            return 1
+        }
+    done
 }
 
 questions() {
