@@ -164,6 +164,7 @@ class Page:
     """The training of examples/web in Chromium, whose ranks are one worker."""
     name, worlds = "page", (1, 2, 3, 4, 6, 8)
     program, went_on = "build/web/index.html", "goes on"
+    tools = ("node", "chromium")
 
     def __init__(self, home):
         pass
@@ -219,6 +220,8 @@ def storms(subject, kills, moments, home):
                 break
             order.append(f"{world_size} ranks killed after {moment:.2f} s")
             made += 1
+            if made % 50 == 0:
+                print(f"{subject.name}: {made} of {kills} kills", flush=True)
         world_size = moments.choice(subject.worlds)
         got = ended(*run(name, world_size))
         if got != wanted:
@@ -250,11 +253,15 @@ def subjects_here(kinds, home):
     found = []
     for kind in kinds:
         subject = kind(home)
-        if subject.program and shutil.which(subject.program) or \
-                os.path.exists(subject.program):
-            found.append(subject)
+        missing = [tool for tool in getattr(kind, "tools", ())
+                   if not shutil.which(tool)]
+        if not shutil.which(subject.program) and \
+                not os.path.exists(subject.program):
+            missing.append(subject.program or "what it needs")
+        if missing:
+            print(f"skip {subject.name}: {missing[0]} is not here")
         else:
-            print(f"skip {subject.name}: what it needs is not here")
+            found.append(subject)
     return found
 
 

@@ -8,6 +8,8 @@
 import path from "node:path";
 import { launch, open } from "../web/chromium.mjs";
 
+/* As many seconds as storm.py gives the whole run. */
+const LONG = 600;
 /* Some seconds to learn: else most kills were of a browser that starts. */
 const WORDS = "It was the sample of all samples. ".repeat(100);
 const [folder, worldSize] = process.argv.slice(2);
@@ -16,7 +18,7 @@ const browser = await launch(path.resolve(folder, "profile"));
 try {
     const page = await open(browser, "file://" +
                             path.resolve("build/web/index.html"),
-                            { calm: true });
+                            { calm: true, patience: LONG });
     const training = "document.body.dataset.training";
     const said = "document.getElementById('trainStatus').textContent";
     const begins = await page.evaluate(`${training} === "empty"`);
@@ -38,7 +40,7 @@ try {
     }
     if (!over)
         await page.click("#train");
-    await page.until(`${training} === "done"`, 100);
+    await page.until(`${training} === "done"`);
     const end = await page.evaluate(said);
     if (!over && !end.startsWith(`Done ${on}: `))
         throw new Error(`chosen: ${worldSize} ranks; the page says: ${end}`);

@@ -65,7 +65,7 @@ export async function launch(folder) {
    is there when it says so, by data-ready. */
 export async function open(browser, url, {
     width = 1280, height = 800, scale = 1, dark = false, phone = false,
-    calm = false, before = "", ready = "yes" } = {}) {
+    calm = false, before = "", ready = "yes", patience = 60 } = {}) {
     const { targetId } = await browser.send("Target.createTarget",
                                             { url: "about:blank" });
     const { sessionId } = await browser.send("Target.attachToTarget",
@@ -104,7 +104,7 @@ export async function open(browser, url, {
     }
 
     /* Until an expression holds; an error if it does not in time. */
-    async function until(expression, seconds = 60) {
+    async function until(expression, seconds = patience) {
         for (let i = 0; i < 10 * seconds; i++) {
             if (await evaluate(expression))
                 return;
