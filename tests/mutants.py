@@ -449,8 +449,13 @@ def ask(folder, pool, everything):
     with open("statesampler.h") as file:
         text = file.read()
     faults, equivalent, wrong = read_faults(text)
-    faults = [fault for fault in faults if re.search(ONLY, fault.question)]
-    answered = [answer for answer in wrong if re.search(ONLY, answer[0])]
+    try:
+        faults = [fault for fault in faults if re.search(ONLY, fault.question)]
+        answered = [answer for answer in wrong if re.search(ONLY, answer[0])]
+        if not (faults or answered or re.search(ONLY, TORCH)):
+            sys.exit(f"mutants: no fault matches {ONLY}")
+    except re.error as error:
+        sys.exit(f"mutants: ONLY is a pattern, and {ONLY} is none: {error}")
     here = present(folder, text, faults)
     for question in sorted({fault.question for fault in faults} -
                            {fault.question for fault in here}):

@@ -70,9 +70,15 @@ wp() { # WHAT FILE FUNCTION...
     start=$(date +%s)
     names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/_+/_priv_/g')
     folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
+    # What an earlier run said must not be read as an answer of this one.
+    rm -rf "$folder"
     mkdir -p $folder/broken
-    python3 $here/header.py "$names" >$folder/statesampler.h &&
-        goals $folder $file "$names" 60 >$folder/said 2>&1
+    python3 $here/header.py "$names" >$folder/statesampler.h 2>$folder/why &&
+        goals $folder $file "$names" 60 >$folder/said 2>&1 || {
+        [ ! -f $folder/said ] || tail -n 20 $folder/said >$folder/why
+        complain "$what" $folder/why
+        return 0
+    }
     # "Proved goals:   41 / 41"
     if ! awk '/Proved goals:/ { all = $4 > 0 && $4 == $6 }
         END { exit !all }' $folder/said; then
@@ -87,8 +93,14 @@ wp() { # WHAT FILE FUNCTION...
     done | sed 's/,$//')
     [ -n "$broken" ] && {
         python3 $here/header.py "$broken" $here/faults.txt \
-            >$folder/broken/statesampler.h &&
-            goals $folder/broken $file "$broken" 3 >$folder/broken/said 2>&1
+            >$folder/broken/statesampler.h 2>$folder/why &&
+            goals $folder/broken $file "$broken" 3 \
+                >$folder/broken/said 2>&1 || {
+            [ ! -f $folder/broken/said ] ||
+                tail -n 20 $folder/broken/said >$folder/why
+            complain "$what, with its faults" $folder/why
+            return 0
+        }
     }
     count=0
     : >$folder/why
@@ -168,6 +180,12 @@ smt() { # WHAT FILE
     fi
 }
 
+# Asks nothing, and says so, if ONLY matches no proof that stands below.
+sed -n "s/^\(wp\|smt\) ['\"]\([^'\"]*\('s [^\"]*\)\{0,1\}\)['\"].*/\2/p" "$0" |
+    grep -qE "${ONLY:-.}" 2>/dev/null || {
+    echo "prove: no proof matches $ONLY, or it is no pattern"
+    exit 1
+}
 ! command -v z3 >/dev/null || provers
 
 smt 'what WP is told of bits' bits.smt2
