@@ -47,20 +47,22 @@ static const char *write_end(FILE *file, const char *path)
 }
 
 /* Removes a checkpoint's folder: files only, no folders in it. Of a link to a
-   folder elsewhere only the link. */
+   folder elsewhere only the link, and nothing if the link must stay. */
 static void remove_folder(const char *path)
 {
-    char file[PATH_BYTES + 260];
-    DIR *folder = unlink(path) == 0 ? NULL : opendir(path);
+    const int inside = unlink(path) == 0
+                           ? -1
+                           : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    DIR *folder = inside >= 0 ? fdopendir(inside) : NULL;
     const struct dirent *entry;
 
-    while (folder && (entry = readdir(folder))) {
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+    while (folder && (entry = readdir(folder)))
         if (entry->d_name[0] != '.')
-            unlink(file);
-    }
+            unlinkat(inside, entry->d_name, 0);
     if (folder)
         closedir(folder);
+    else if (inside >= 0)
+        close(inside);
     rmdir(path);
 }
 

@@ -15,30 +15,42 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Flushes the folder that a folder is in, lest a power cut take it, with all
+   checkpoints, away again. A run that made it may have been killed before it
+   could do so. Returns 0 or the error; those that may not be read, or written,
+   are others' to keep. */
+static int flush_above(const char *path)
+{
+    char above[CONFIG_STRING];
+
+    snprintf(above, sizeof above, "%s", path);
+    if (!*checkpoint_flush(dirname(above)) || errno == EACCES ||
+        errno == EPERM || errno == EROFS)
+        return 0;
+    return errno;
+}
+
 /* Makes a folder and those that it is in, where they are not there. Returns 0
-   if it is there, or the first error of those that kept it from being so. */
+   if it is there to stay, or the first error of those that kept it from being
+   so. */
 static int make_folders(const char *path)
 {
-    char part[CONFIG_STRING] = "", above[CONFIG_STRING];
-    int error = 0;
+    char part[CONFIG_STRING] = "";
+    int error = 0, unkept = 0;
     size_t i;
 
     for (i = 0; path[i]; i++) {
         part[i] = path[i];
         if (path[i + 1] != '/' && path[i + 1])
             continue;
-        if (mkdir(part, 0777) == 0) {
-            /* Lest a power cut take it, with all checkpoints, away again. */
-            memcpy(above, part, sizeof above);
-            checkpoint_flush(dirname(above));
+        if (mkdir(part, 0777) == 0 || errno == EEXIST)
             error = 0;
-        } else if (errno == EEXIST) {
-            error = 0;
-        } else if (error == 0) {
+        else if (error == 0)
             error = errno;
-        }
+        if (error == 0 && unkept == 0)
+            unkept = flush_above(part);
     }
-    return error;
+    return error ? error : unkept;
 }
 
 /* The first line of every log, so that it is known. */

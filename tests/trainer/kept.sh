@@ -199,6 +199,17 @@ alone() {
     cmp $dir/log.txt "$folder/copy/log.txt" || fail 'another log'
     cmp $dir/step-000000000020/manifest "$folder/kept" ||
         fail 'what a link leads to is gone'
+    # A link that may not be removed, either.
+    mkdir "$folder/linked" "$folder/other"
+    ln -s "$folder/other" "$folder/linked/.step.tmp"
+    : >"$folder/other/thesis"
+    wrap "export LD_PRELOAD=$folder/opened.so
+        export REFUSED=$folder/linked/.step.tmp AT=unlink"
+    (
+        TRAINER=$folder/wrapped
+        run 1 "$folder/linked" $rule >/dev/null
+    ) && fail 'a checkpoint in the place of a link that stays'
+    [ -e "$folder/other/thesis" ] || fail 'what a link leads to is emptied'
 }
 
 # A checkpoint that cannot be read, or of another release, is no damaged one:

@@ -109,8 +109,9 @@ fault 'a log that is changed is saved' manifest.c changed \
     's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
 fault 'the log is not restored' manifest.c alone \
     '/^static void restore_log/,/^}/s/strncmp(line, "log ", 4) == 0/line[0] == 0/'
-fault 'what a link leads to is removed' checkpoint.c alone \
-    's/unlink(path) == 0 ? NULL : opendir/opendir/'
+fault 'a link stays' checkpoint.c alone \
+    's/const int inside = unlink(path) == 0/const int inside = 0/'
+fault 'what a link leads to is emptied' checkpoint.c alone 's/ | O_NOFOLLOW//'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
 fault 'a manifest that may not be read is damaged' checkpoint.c unread \

@@ -1,6 +1,6 @@
 /* opened.c - a library that notes the files which a program opens, in the file
    that OPENED names; that refuses the file or folder which REFUSED names, when
-   it is opened or at what AT says, "stat" or "read"; with NO_LOCKS has no locks
+   it is opened or at what AT says, "stat", "read" or "unlink"; with NO_LOCKS has no locks
    to give; with NO_FLUSH cannot flush a folder; and lets no file of a
    checkpoint have more bytes than LIMIT, which would be too few for MPI's own:
    LD_PRELOAD it. */
@@ -78,6 +78,15 @@ int open(const char *path, int flags, ...)
     }
     *(void **)&real = dlsym(RTLD_NEXT, "open");
     return real(is_refused(path, "read") ? unreadable : path, flags, mode);
+}
+
+int unlink(const char *path)
+{
+    int (*real)(const char *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "unlink");
+    errno = EACCES;
+    return is_refused(path, "unlink") ? -1 : real(path);
 }
 
 static void limit_size(const char *path)
