@@ -99,20 +99,9 @@ static statesampler_desc any_desc(void)
 
 /* --- Calls ---------------------------------------------------------------- */
 
-/* The shape that it has, as its state says. */
-static statesampler_desc shape_of(const statesampler *s)
-{
-    unsigned char state[FORGED_BYTES];
-    statesampler_desc d;
-    must_save(s, state);
-    CHECK(statesampler_describe(state, sizeof state, &d, NULL) ==
-          STATESAMPLER_OK);
-    return d;
-}
-
 static void call_reshape(statesampler *s, uint32_t *rank)
 {
-    statesampler_desc d = shape_of(s);
+    statesampler_desc d = contract_desc(s);
     statesampler before;
     int code;
     d.rank = *rank;
@@ -136,7 +125,7 @@ static void call_reshape(statesampler *s, uint32_t *rank)
 /* Whether the manual has a resize to n samples refused by this rule. */
 static int breaks_resize(const statesampler *s, uint64_t n, int code)
 {
-    const statesampler_desc d = shape_of(s);
+    const statesampler_desc d = contract_desc(s);
     switch (code) {
     case STATESAMPLER_EINVAL_RESIZE:
         return d.order != STATESAMPLER_ORDER_SEQUENTIAL ||
@@ -152,7 +141,7 @@ static int breaks_resize(const statesampler *s, uint64_t n, int code)
 
 static void call_resize(statesampler *s)
 {
-    statesampler_desc d = shape_of(s);
+    statesampler_desc d = contract_desc(s);
     uint64_t n = forged_value(d.num_samples);
     statesampler before;
     int code;
@@ -163,7 +152,7 @@ static void call_resize(statesampler *s)
         CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_NUM_SAMPLES));
         CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_CARRY_EMPTY));
         CHECK(!breaks_resize(&before, n, STATESAMPLER_ERANGE_POSITION));
-        CHECK(shape_of(s).num_samples == n);
+        CHECK(contract_desc(s).num_samples == n);
         if (d.tail == STATESAMPLER_TAIL_CARRY &&
             n == statesampler_position(&before)) {
             /* The next sample is the first of the next epoch. */
@@ -181,7 +170,7 @@ static void call_resize(statesampler *s)
 /* Into a sampler of another shape, which goes on at the same position. */
 static void call_load(statesampler *s, uint32_t *rank)
 {
-    statesampler_desc d = shape_of(s);
+    statesampler_desc d = contract_desc(s);
     unsigned char state[FORGED_BYTES];
     statesampler other;
     must_save(s, state);
@@ -200,7 +189,7 @@ static void call_load(statesampler *s, uint32_t *rank)
 /* Epochs count modulo 2^64, and with CARRY any number of them may pass. */
 static void call_next(statesampler *s)
 {
-    const int carry = shape_of(s).tail == STATESAMPLER_TAIL_CARRY;
+    const int carry = contract_desc(s).tail == STATESAMPLER_TAIL_CARRY;
     uint64_t step = statesampler_step(s), epoch = statesampler_epoch(s);
     uint64_t calls = 1 + check_random(6);
     for (; calls > 0; calls--) {
