@@ -10,14 +10,22 @@ failed=0
 mkdir -p $build
 
 # Why3 finds z3 by this file. A goal about memory takes z3 a tenth of the work
-# without automatic configuration and guesses of models, a product needs them.
+# without automatic configuration and guesses of models, a product needs them;
+# so it tries both. It gives up after so much work (the goals of the header as
+# it is take a third), not after some time: what is proved does not depend on
+# how fast the machine is. What was no answer is kept.
 provers() {
-    z3=$(command -v z3)
     cat >$build/z3 <<END
 #!/bin/sh
-answer=\$($z3 "\$@" smt.auto_config=false smt.mbqi=false \
-    rlimit=5000000 2>&1)
-case \$answer in *unsat*) echo "\$answer" ;; *) exec $z3 "\$@" ;; esac
+for way in 'smt.auto_config=false smt.mbqi=false' ''; do
+    answer=\$($(command -v z3) "\$@" \$way rlimit=5000000 2>&1)
+    case \$answer in
+    *unsat*) break ;;
+    *sat* | *unknown*) ;;
+    *) echo "z3 gave no answer: \$answer" >>$PWD/$build/unanswered ;;
+    esac
+done
+echo "\$answer"
 END
     chmod +x $build/z3
     cat >$build/why3.conf <<END
@@ -46,13 +54,40 @@ proved() { # WHAT TOOL START FAULTS
     echo "proved $1 by $2 in $(($(date +%s) - $3)) s ($4 faults shown)"
 }
 
-# Goals for functions, of a C file with contracts, on the header with notes.
-# Plain C, as on a small core: WP knows no vectors.
-goals() { # FOLDER FILE FUNCTIONS SECONDS
-    frama-c -no-autoload-plugins -load-module wp,rtegen -machdep gcc_x86_64 \
-        -cpp-command "gcc -E -C -U__STDC_HOSTED__ -D__STDC_HOSTED__=0 -I$1" \
-        -wp -wp-rte -wp-prover z3 -wp-timeout "$4" -wp-par "${JOBS:-2}" \
-        -wp-fct "$3" $here/"$2"
+# Goals for functions, of a C file with contracts, on the header with notes, and
+# which of them are proved, into FOLDER/said. Plain C, as on a small core: WP
+# knows no vectors.
+goals() { # FOLDER FILE FUNCTIONS [FAULTS]
+    mkdir -p "$1"
+    rm -f $build/unanswered
+    python3 $here/header.py "$3" $4 >"$1/statesampler.h" 2>"$1/said" &&
+        frama-c -no-autoload-plugins -load-module wp,rtegen \
+            -machdep gcc_x86_64 -cpp-command \
+            "gcc -E -C -U__STDC_HOSTED__ -D__STDC_HOSTED__=0 -I$1" \
+            -wp -wp-rte -wp-prover z3 -wp-timeout 600 \
+            -wp-par "${JOBS:-2}" -wp-fct "$3" $here/"$2" >"$1/said" 2>&1 &&
+        ! cat $build/unanswered 2>/dev/null >>"$1/said"
+}
+
+# The names whose fault no goal notices. A goal is of the longest name that it
+# begins with, and notices a fault if it is proved without it, and z3 does not
+# know with it.
+unnoticed() { # NAMES SAID_WITHOUT SAID_WITH
+    awk -v names="$1" '
+        BEGIN { count = split(names, name, ",") }
+        { goal = $0; sub(/.*Goal typed_/, "", goal); sub(/ :.*/, "", goal) }
+        !/ Goal typed_/ { next }
+        FNR == NR { proved[goal] = / : Valid/; next }
+        / : Unknown/ && proved[goal] {
+            owner = ""
+            for (i = 1; i <= count; i++)
+                if (index(goal, name[i] "_") == 1 &&
+                    length(name[i]) > length(owner))
+                    owner = name[i]
+            noticed[owner] = 1
+        }
+        END { for (i = 1; i <= count; i++)
+                  if (!noticed[name[i]]) print name[i] }' "$2" "$3"
 }
 
 # WHAT is proved by the contracts of FILE for functions, by their names after
@@ -72,18 +107,16 @@ wp() { # WHAT FILE FUNCTION...
     folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
     # What an earlier run said must not be read as an answer of this one.
     rm -rf "$folder"
-    mkdir -p $folder/broken
-    python3 $here/header.py "$names" >$folder/statesampler.h 2>$folder/why &&
-        goals $folder $file "$names" 60 >$folder/said 2>&1 || {
-        [ ! -f $folder/said ] || tail -n 20 $folder/said >$folder/why
-        complain "$what" $folder/why
+    goals $folder $file "$names" || {
+        tail -n 20 $folder/said >$build/why
+        complain "$what" $build/why
         return 0
     }
     # "Proved goals:   41 / 41"
     if ! awk '/Proved goals:/ { all = $4 > 0 && $4 == $6 }
         END { exit !all }' $folder/said; then
-        grep -E 'rror|: (Failed|Unknown|Timeout)' $folder/said >$folder/why
-        complain "$what" $folder/why
+        grep -E 'rror|: (Failed|Unknown|Timeout)' $folder/said >$build/why
+        complain "$what" $build/why
         return 0
     fi
     # All faults at once, one in a function: a contract is proved from those of
@@ -91,30 +124,23 @@ wp() { # WHAT FILE FUNCTION...
     broken=$(sed -n 's/^@ //p' $here/faults.txt | while read -r name; do
         case ,$names, in *,$name,*) printf '%s,' "$name" ;; esac
     done | sed 's/,$//')
-    [ -n "$broken" ] && {
-        python3 $here/header.py "$broken" $here/faults.txt \
-            >$folder/broken/statesampler.h 2>$folder/why &&
-            goals $folder/broken $file "$broken" 3 \
-                >$folder/broken/said 2>&1 || {
-            [ ! -f $folder/broken/said ] ||
-                tail -n 20 $folder/broken/said >$folder/why
-            complain "$what, with its faults" $folder/why
-            return 0
-        }
+    [ -n "$broken" ] || {
+        echo 'has no fault' >$build/why
+        complain "$what" $build/why
+        return 0
     }
-    count=0
-    : >$folder/why
-    for name in $(echo "$broken" | tr , ' '); do
-        grep -qE "Goal typed_${name}_.* : (Failed|Unknown|Timeout)" \
-            $folder/broken/said ||
-            echo "is proved with the fault in $name" >>$folder/why
-        count=$((count + 1))
-    done
-    [ $count != 0 ] || echo 'has no fault' >>$folder/why
-    if [ -s $folder/why ]; then
-        complain "$what" $folder/why
+    goals $folder/broken $file "$broken" $here/faults.txt || {
+        tail -n 20 $folder/broken/said >$build/why
+        complain "$what, with its faults" $build/why
+        return 0
+    }
+    unnoticed "$broken" $folder/said $folder/broken/said >$build/why
+    if [ -s $build/why ]; then
+        sed -i 's/^/is proved with the fault in /' $build/why
+        complain "$what" $build/why
     else
-        proved "$what" 'WP and z3' "$start" $count
+        proved "$what" 'WP and z3' "$start" \
+            $(echo "$broken" | tr , '\n' | grep -c .)
     fi
 }
 
