@@ -81,16 +81,17 @@ fuzz: web
 	@sh tests/fuzz/run.sh $(SECONDS)
 
 # The digest of so many cases, drawn from SEED, from every line of tests/ways.sh
-# and from WebAssembly.
+# and from WebAssembly; and as many from a GPU, where there is one.
 fuzz-agree:
-	@for number in '$(or $(CASES),1)' '$(or $(SEED),1)'; do \
+	@for number in "$${CASES:-1}" "$${SEED:-1}"; do \
 	    case $$number in *[!0-9]* | 0* | ??????????*) \
 	        echo 'fuzz-agree: CASES and SEED are whole numbers above 0,' \
 	            "of at most 9 digits, not $$number"; exit 1;; \
 	    esac; \
 	done
-	@ONLY='^the checksum of every part' CASES=$(or $(CASES),1000000) \
-	    SEED=$(or $(SEED),1) MAKEFLAGS= sh tests/run.sh
+	@ONLY='^the checksum of every part|^CUDA: every function' \
+	    CASES="$${CASES:-1000000}" SEED="$${SEED:-1}" MAKEFLAGS= \
+	    sh tests/run.sh
 
 # ONLY=pattern proves what it matches.
 prove: | $(filter deps-prove,$(MAKECMDGOALS))

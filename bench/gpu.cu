@@ -2,9 +2,10 @@
    written at what part of the speed of a memset?
 
    `make gpu` compiles and runs this; `build/gpu 24` fills an epoch of 2^24
-   samples instead of 2^30. Where there is no GPU it checks what the host's
-   half of the compilation made, and says so. Times are the least of many
-   runs, and what was timed is checked against the host, index by index. */
+   samples instead of 2^30, and `build/gpu 24 1000000 7` first compares a
+   million cases, drawn from seed 7. Where there is no GPU it checks what the
+   host's half of the compilation made, and says so. Times are the least of
+   many runs, and what was timed is checked against the host, index by index. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_API __host__ __device__
 #define STATESAMPLER_IMPLEMENTATION
@@ -21,7 +22,7 @@
 /* A thread takes EACH positions of a tile, THREADS apart, so that neighbouring
    threads write neighbouring indices. */
 enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
-enum { CASES = 2048, BATCH = 5, RUNS = 20 };
+enum { CHUNK = 2048, BATCH = 5, SOURCES = 3, RUNS = 20 };
 
 /* A wrong result makes every figure worthless, so it ends the run. */
 static void must(bool good, const char *what)
@@ -172,8 +173,89 @@ __host__ __device__ static void use_sampler(result *r,
     use_questions(r, &s, desc->num_samples);
 }
 
+__host__ __device__ static __noinline__ int make_mix(
+    statesampler_mix *mix, statesampler_source *sources, uint64_t random)
+{
+    statesampler_desc desc = {};
+    desc.num_samples = 1 + random % 300;
+    desc.seed = random;
+    desc.world_size = 1 + (uint32_t)(random >> 9 & 3);
+    desc.rank = desc.world_size - 1;
+    desc.order = random >> 11 & 1;
+    desc.tail = (uint32_t)(random >> 13) % STATESAMPLER_TAIL_CARRY;
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        desc.stream = i;
+        desc.batch_size = BATCH - i;
+        sources[i].weight = 1 + (uint32_t)(random >> (16 + 3 * i) & 7);
+        int code = statesampler_init(&sources[i].sampler, &desc);
+        if (code != STATESAMPLER_OK)
+            return code;
+        desc.num_samples += random >> 32 & 63;
+    }
+    return statesampler_mix_init(mix, sources, SOURCES, random >> 40 & 3);
+}
+
+/* So many turns, each by at and by next. */
+__host__ __device__ static __noinline__ void use_turns(result *r,
+                                                       statesampler_mix *mix,
+                                                       int turns)
+{
+    uint64_t out[BATCH], same[BATCH];
+    size_t count = 0, same_count = 0;
+    uint32_t source = 0, same_source = 0;
+    for (int k = 0; k < turns; k++) {
+        int code = statesampler_mix_at(mix, statesampler_mix_turn(mix), same,
+                                       &same_count, &same_source);
+        expect(r, statesampler_mix_next(mix, out, &count, &source) == code);
+        expect(r, source == same_source && count == same_count);
+        for (size_t i = 0; i < count; i++) {
+            expect(r, out[i] == same[i]);
+            note(r, statesampler_mix_offset(mix, source) + out[i]);
+        }
+        note(r, (uint64_t)code << 32 | source);
+    }
+    note(r, statesampler_mix_turn(mix) + statesampler_mix_num_turns(mix));
+}
+
+/* Turns, a save, a load, other weights, another world, and back. */
+__host__ __device__ static void use_mix(result *r, uint64_t random)
+{
+    unsigned char state[56 + 88 * SOURCES];
+    const uint32_t weights[SOURCES] = {2, 1, 3};
+    statesampler_source sources[SOURCES], others[SOURCES];
+    statesampler_mix mix, other;
+    statesampler_mix_place saved = {};
+    statesampler_place place = {};
+    uint64_t turn = 0;
+    int code = make_mix(&mix, sources, random);
+    note(r, (uint64_t)-code);
+    if (code != STATESAMPLER_OK)
+        return;
+    use_turns(r, &mix, 20);
+    expect(r, statesampler_mix_state_bytes(&mix) == sizeof state);
+    expect(r, statesampler_mix_save(&mix, state, sizeof state) ==
+                  STATESAMPLER_OK);
+    for (size_t i = 0; i < sizeof state; i++)
+        note(r, state[i]);
+    code = statesampler_mix_describe(state, sizeof state, 1, NULL, &saved);
+    expect(r, code == STATESAMPLER_OK);
+    expect(r, saved.turn == statesampler_mix_turn(&mix));
+    expect(r, make_mix(&other, others, random) == STATESAMPLER_OK);
+    expect(r, statesampler_mix_load(&other, state, sizeof state) ==
+                  STATESAMPLER_OK);
+    use_turns(r, &other, 20);
+    note(r, (uint64_t)-statesampler_mix_locate(&other, 1, 0, &turn, &place));
+    note(r, turn + place.position);
+    note(r, (uint64_t)-statesampler_mix_weigh(&other, weights));
+    note(r, (uint64_t)-statesampler_mix_reshape(&other, 0, 3));
+    turn = statesampler_mix_turn(&other);
+    use_turns(r, &other, 5);
+    note(r, (uint64_t)-statesampler_mix_seek(&other, turn));
+    note(r, statesampler_mix_epoch(&other));
+}
+
 /* One case of many: all orders, partitions and tails, sizes of any width. */
-__host__ __device__ static result use_all(uint32_t number)
+__host__ __device__ static result use_all(uint64_t number)
 {
     result r = {number, 0};
     uint64_t random = scramble(number + 1);
@@ -182,7 +264,7 @@ __host__ __device__ static result use_all(uint32_t number)
     desc.seed = random;
     desc.epoch = number;
     desc.stream = number % 5;
-    desc.rank = number % 3;
+    desc.rank = (uint32_t)(number % 3);
     desc.world_size = 3;
     desc.batch_size = BATCH;
     desc.order = number % 4;
@@ -193,14 +275,14 @@ __host__ __device__ static result use_all(uint32_t number)
     desc.window = 3;
     use_perm(&r, desc.num_samples, desc.seed);
     use_sampler(&r, &desc);
+    use_mix(&r, random);
     return r;
 }
 
-__global__ void use_all_kernel(result *results)
+__global__ void use_all_kernel(uint64_t first, result *results)
 {
-    uint32_t number = blockIdx.x * blockDim.x + threadIdx.x;
-    if (number < CASES)
-        results[number] = use_all(number);
+    uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    results[thread] = use_all(first + thread);
 }
 
 /* A sampler comes as an argument; each thread serves a step of its own. */
@@ -212,31 +294,34 @@ __global__ void serve_kernel(statesampler sampler, uint64_t steps,
         statesampler_at(&sampler, step, batches + step * BATCH, counts + step);
 }
 
-static void check_host()
+/* Cases by the host and, where there is a device, by that, too. */
+static void check_every_function(uint64_t cases, uint64_t seed, bool device)
 {
-    uint64_t digest = 0;
-    for (uint32_t i = 0; i < CASES; i++) {
-        result r = use_all(i);
-        must(r.wrong == 0, "the host contradicts itself");
-        digest += r.digest;
+    result *results = NULL;
+    uint64_t digest = 0, begin = (seed - 1) * cases;
+    if (device)
+        must(cudaMallocManaged(&results, CHUNK * sizeof *results));
+    for (uint64_t first = 0; first < cases; first += CHUNK) {
+        if (device) {
+            use_all_kernel<<<CHUNK / 32, 32>>>(begin + first, results);
+            must(cudaDeviceSynchronize());
+        }
+        for (uint64_t i = 0; i < CHUNK && first + i < cases; i++) {
+            result r = use_all(begin + first + i);
+            must(r.wrong == 0, "the host contradicts itself");
+            digest += r.digest;
+            if (device) {
+                must(results[i].wrong == 0, "the device contradicts itself");
+                must(results[i].digest == r.digest, "device and host differ");
+            }
+        }
     }
-    printf("%d cases of every function on the host: consistent, digest "
-           "%016llx\n", CASES, (unsigned long long)digest);
-}
-
-static void check_every_function()
-{
-    result *results;
-    must(cudaMallocManaged(&results, CASES * sizeof *results));
-    use_all_kernel<<<CASES / 32, 32>>>(results);
-    must(cudaDeviceSynchronize());
-    for (uint32_t i = 0; i < CASES; i++) {
-        result r = use_all(i);
-        must(results[i].wrong == 0, "the device contradicts itself");
-        must(results[i].digest == r.digest, "device and host differ");
-    }
-    must(cudaFree(results));
-    printf("%d cases of every function: the device as the host\n", CASES);
+    if (device)
+        must(cudaFree(results));
+    printf("%llu cases of every function: %s, digest %016llx\n",
+           (unsigned long long)cases,
+           device ? "the device as the host" : "the host agrees with itself",
+           (unsigned long long)digest);
 }
 
 static void check_serving()
@@ -484,17 +569,31 @@ static void time_epoch(uint64_t n)
            2 * bar >= ms ? "met" : "MISSED");
 }
 
+/* A whole number, or 0 if there is none between 1 and the most. */
+static uint64_t number_of(const char *word, uint64_t most)
+{
+    char *end;
+    unsigned long long value = strtoull(word, &end, 10);
+    bool whole = word[0] >= '0' && word[0] <= '9' && *end == '\0';
+    return whole && value <= most ? value : 0;
+}
+
 int main(int argc, char **argv)
 {
-    int devices = 0, bits = argc > 1 ? atoi(argv[1]) : 30;
+    int devices = 0;
+    uint64_t bits = argc > 1 ? number_of(argv[1], 40) : 30;
+    uint64_t cases = argc > 2 ? number_of(argv[2], 999999999) : +CHUNK;
+    uint64_t seed = argc > 3 ? number_of(argv[3], 999999999) : 1;
     cudaError_t status = cudaGetDeviceCount(&devices);
+    bool here = status == cudaSuccess && devices > 0;
     cudaDeviceProp device;
-    if (bits < 1 || bits > 40) {
-        printf("usage: gpu [the binary logarithm of the samples, 1 .. 40]\n");
+    if (argc > 4 || bits == 0 || cases == 0 || seed == 0) {
+        printf("usage: gpu [the binary logarithm of the samples, 1 .. 40 "
+               "[cases [seed, both 1 .. 999999999]]]\n");
         return 2;
     }
-    check_host();
-    if (status != cudaSuccess || devices == 0) {
+    check_every_function(cases, seed, here);
+    if (!here) {
         printf("skip the device's half, compiled only: no GPU is here (%s)\n",
                cudaGetErrorString(status));
         return 0;
@@ -505,7 +604,6 @@ int main(int argc, char **argv)
            "compiler: nvcc %d.%d, %s\n\n",
            device.name, device.multiProcessorCount, __CUDACC_VER_MAJOR__,
            __CUDACC_VER_MINOR__, GPU_FLAGS);
-    check_every_function();
     check_serving();
     check_sizes();
     time_epoch((uint64_t)1 << bits);

@@ -9,14 +9,15 @@ cuda() { # OPTION...
         -Xcompiler=-Wcast-qual,-fopenmp -I. -o gpu "$root/bench/gpu.cu"
 }
 
-# Where there is no GPU to run it, the device's code need not be fast.
+# Where there is no GPU to run it, the device's code need not be fast. For make
+# fuzz-agree, CASES cases drawn from SEED.
 gpu() {
     hurry=
     [ -e /dev/nvidia0 ] || ! "$NVCC" --help | grep -q Ofast-compile ||
         hurry=-Ofc=max
     cuda -O3 $hurry
-    quietly ./gpu 24
-    sed -n '/^skip /p' said
+    quietly ./gpu 24 ${CASES:+$CASES ${SEED:-1}}
+    sed -n 's/^[0-9]* cases/note: &/p; /^skip /p' said
 }
 
 # What the examples' README shows of CUDA, by itself.
