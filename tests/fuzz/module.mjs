@@ -1,13 +1,14 @@
-/* module.mjs - the JavaScript module, asked with drawn inputs, of which half are
-   not what is declared:
+/* module.mjs - the JavaScript module, asked with drawn inputs, of which half
+   are not what is declared:
 
        node tests/fuzz/module.mjs build/web/statesampler.mjs ROUNDS [SEED]
 
    Whatever is asked, it answers, or throws an Error that says why and nothing
-   has changed: the next batch is the one that `at` says, locate names the place
-   of each sample in it, what was sought is where it is, a fill is `at`, one by
-   one, a state restores the same, nothing takes two seconds, and WebAssembly
-   never breaks down. Prints how many calls there were and how many were taken.
+   has changed: the next batch is the one that `at` says, locate names the
+   place of each sample in it, what was sought is where it is, a fill is `at`,
+   one by one, a state restores the same, an audit knows what is whole, nothing
+   takes two seconds, and WebAssembly never breaks down. Prints how many calls
+   there were and how many were taken.
    A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -33,8 +34,8 @@ const often = () => random(8) > 0;
 
 const ODD = [undefined, null, NaN, -1, 0.5, -0, Infinity, 2 ** 31, 2 ** 32,
              2 ** 53, 2 ** 62, 2 ** 64, 1e300, -1n, 2n ** 62n, 2n ** 62n + 1n,
-             2n ** 64n - 1n, 2n ** 64n, "", "7", "shuffle", true, false, [], [3],
-             {}, () => 3, Symbol("odd"), new Date(3), new Uint8Array(3),
+             2n ** 64n - 1n, 2n ** 64n, "", "7", "shuffle", true, false, [],
+             [3], {}, () => 3, Symbol("odd"), new Date(3), new Uint8Array(3),
              new Float32Array(4), new DataView(new ArrayBuffer(8)),
              { valueOf() { throw new Error("valueOf"); } }];
 const SIZES = [0, 1, 2, 7, 100, 1000, 65537, 2 ** 32 - 1, 2 ** 32, 2 ** 40,
@@ -196,7 +197,7 @@ function ask_sampler() {
     const sampler = ask("Sampler", () => new Sampler(desc));
     if (!sampler)
         return;
-    const other = new Sampler(desc);
+    let other = new Sampler(desc);
     const shape = { n: desc.numSamples, order: desc.order, tail: desc.tail,
                     rank: desc.rank ?? 0, worldSize: desc.worldSize || 1 };
     for (let i = 0; i < 12; i++) {
@@ -227,6 +228,12 @@ function ask_sampler() {
                 });
                 Object.assign(shape, { rank, worldSize: worldSize || 1 });
             }],
+            ["resize", (n = odd_or(whole), { position } = sampler) => {
+                sampler.resize(n);
+                other = new Sampler({ ...desc, numSamples: n });
+                shape.n = n;
+                return { position };
+            }],
             ["load", () => {
                 const state = sampler.save();
                 state[random(112)] ^= random(2) << random(8);
@@ -240,7 +247,7 @@ function ask_sampler() {
         const counts = ask("counts", () => sampler.counts);
         if (counts)
             assert.equal(BigInt(counts.positions) - BigInt(counts.padded) +
-                         BigInt(counts.dropped), BigInt(desc.numSamples));
+                         BigInt(counts.dropped), BigInt(shape.n), "counts");
         ask("sampleSeed", () => sampler.sampleSeed(odd_or(whole),
                                                    odd_or(whole)));
         const index = odd_or(whole);
@@ -315,7 +322,8 @@ function filled(perm, first, count, stride = 1) {
 }
 
 function ask_rest() {
-    const perm = ask("Perm", () => new Perm(odd_or(whole), odd_or(description)));
+    const perm = ask("Perm", () => new Perm(odd_or(whole),
+                                            odd_or(description)));
     const audit = new Audit();
     for (let i = 0; i < 8; i++) {
         if (perm) {
@@ -338,10 +346,36 @@ function ask_rest() {
     }
 }
 
+/* Each of [0, n) once, in two parts, is whole; with one of them twice, or as
+   another, it is not. */
+function ask_audit() {
+    const n = 2 + random(300), part = random(n), wrong = random(n);
+    const indices = new Perm(n, { seed: random(1000) }).fill(0, n);
+    const kind = one_of([Uint32Array, Float64Array, BigUint64Array]);
+    const audit_of = (some) => {
+        const audit = new Audit();
+        audit.add(kind.from(some, kind === BigUint64Array ? BigInt : Number));
+        return audit;
+    };
+    const audit = audit_of(indices.subarray(0, part));
+    audit.merge(audit_of(indices.subarray(part)));
+    assert.equal(audit.count, n, "an audit's count");
+    assert.equal(ask("check", () => audit.check(n)), true, "all are there");
+    assert.equal(ask("check", () => audit.check(n + 1)), false, "one is not");
+    const twice = new Audit();
+    twice.load(audit.save());
+    assert.equal(ask("check", () => twice.check(n)), true, "all are back");
+    twice.merge(audit_of([indices[wrong]]));
+    assert.equal(ask("check", () => twice.check(n)), false, "one is twice");
+    indices[wrong] = (indices[wrong] + 1 + random(n - 1)) % n;
+    assert.equal(ask("check", () => audit_of(indices).check(n)), false,
+                 "one is another");
+}
+
 for (let i = 0; i < rounds; i++) {
     const begin = x;
     try {
-        one_of([ask_sampler, ask_sampler, ask_mix, ask_rest])();
+        one_of([ask_sampler, ask_sampler, ask_mix, ask_rest, ask_audit])();
     } catch (error) {
         console.log(`round ${i} of seed ${seed}, x = ${begin}: ${error.stack}`);
         process.exit(1);
