@@ -45,6 +45,17 @@ static void check_locate(const forged_party *p)
     CHECK(whose == source && place.slot < count && out[place.slot] == index);
 }
 
+/* Whether an epoch of a source has a step, in this shape. */
+static int has_steps(statesampler_desc d, uint32_t world)
+{
+    statesampler s;
+    d.world_size = world;
+    d.rank = 0;
+    d.epoch = 0;
+    return statesampler_init(&s, &d) == STATESAMPLER_OK &&
+           statesampler_num_steps(&s) > 0;
+}
+
 /* Whether the manual has these weights, in this shape, refused by a rule. */
 static int breaks(const forged_party *p, const uint32_t *weights,
                   uint32_t world, int code)
@@ -53,14 +64,11 @@ static int breaks(const forged_party *p, const uint32_t *weights,
     uint32_t i, on = 0, with_steps = 0, large = 0;
     for (i = 0; i < p->count; i++) {
         const statesampler_desc *d = &p->desc[i];
-        const uint64_t batch = d->batch_size ? d->batch_size : 1;
         if (weights[i] == STATESAMPLER_OFF)
             continue;
         on++;
         sum += weights[i] ? weights[i] : 1;
-        with_steps += d->num_samples / world >= batch ||
-                      (d->num_samples > 0 && !d->drop_last &&
-                       d->tail != STATESAMPLER_TAIL_DROP);
+        with_steps += (uint32_t)has_steps(*d, world);
         /* No sequence is too long of fewer: 2^30 * 2^31 is below 2^62. */
         large += d->num_samples >= (uint64_t)1 << 30;
     }
@@ -83,6 +91,7 @@ static int call_weigh(forged_party *p, const uint32_t *weights)
     if (code == STATESAMPLER_OK) {
         CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_ALL_OFF));
         CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_WEIGHTS));
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_NO_STEPS));
         memcpy(p->weight, weights, sizeof p->weight);
     } else {
         CHECK(breaks(p, weights, world, code));
@@ -100,6 +109,7 @@ static int call_reshape(forged_party *p, uint32_t rank, uint32_t world_size)
                 STATESAMPLER_MAX_SAMPLES;
     if (code == STATESAMPLER_OK) {
         CHECK(rank < world_size && wide == 0);
+        CHECK(!breaks(p, p->weight, world_size, STATESAMPLER_EINVAL_NO_STEPS));
         p->desc[0].rank = rank;
         p->desc[0].world_size = world_size;
     } else if (code == STATESAMPLER_EINVAL_RANK) {
