@@ -1275,8 +1275,7 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 /* The turn and the first place at which a sample is served in its source's
    present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
    source that there is not or that is off, and for a turn that mix_at does not
-   serve. *turn
-   and *place are then unchanged. */
+   serve. *turn and *place are then unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
                                              uint64_t *turn,
