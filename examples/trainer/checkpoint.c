@@ -399,8 +399,8 @@ const char *checkpoint_load(run *r, char name[64])
         if (++found < asked)
             continue;
         wrong = load_one(r, name, &other);
-        if (!*wrong)
-            return "";
+        if (!*wrong) /* who gave it its name was perhaps killed at that */
+            return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)

@@ -127,8 +127,11 @@ class Disk:
         folder.flush()
         return folder
 
-    def find(self, path, there):
-        """The folder of a path and the name in it; a path outside has none."""
+    def find(self, path, key, there):
+        """The folder of a path, which may begin in an open folder, and the name
+        in it; a path outside has none."""
+        if key in self.opened and not path.startswith(b"/"):
+            return self.opened[key][0], os.fsdecode(path)
         path = os.path.normpath(os.path.join(there, os.fsdecode(path)))
         if path == self.root:
             return None, "."
@@ -148,10 +151,10 @@ class Disk:
             return False
         process, name, arguments, result = match.groups()
         result = int(result)
-        paths = [self.find(path, there)
-                 for path in texts(arguments) if is_change_of_path(name)]
         number = re.match(r"(\d+)", arguments)
         key = process, int(number[1]) if number else None
+        paths = [self.find(path, key, there)
+                 for path in texts(arguments) if is_change_of_path(name)]
         if name in ("open", "openat", "creat"):
             return self.open(paths[0], arguments, (process, result))
         if name.startswith("mkdir") and paths[0][0]:
@@ -282,7 +285,7 @@ class Save:
         self.home = folder
         self.folder = os.path.join(folder, "state of a run")
         self.wrong = []
-        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+        self.counts = {"calls failed": 0, "kills": 0, "power cuts": 0}
 
     def run(self, *words, options=None):
         command = [self.program, *words]
@@ -333,7 +336,7 @@ class Save:
         self.expect(len(os.listdir(self.folder)) <= left,
                     f"{what}: there are {os.listdir(self.folder)}")
         self.is_clean(what)
-        self.counts["failed"] += 1
+        self.counts["calls failed"] += 1
 
     def kill(self, name, count):
         self.begin()
@@ -344,7 +347,7 @@ class Save:
         self.expect(self.run("load", "state") in ("1", "2"),
                     f"{what}: the file is {self.run('load', 'state')}")
         self.is_clean(what)
-        self.counts["killed"] += 1
+        self.counts["kills"] += 1
 
     def cut(self):
         """Cuts the power after each change."""
@@ -371,7 +374,7 @@ class Save:
         now = self.run("load", "state")
         self.expect(now in good, f"power cut, {line[:60].strip()}: the file "
                     f"is {now}")
-        self.counts["cut"] += 1
+        self.counts["power cuts"] += 1
 
     def ask(self, cuts_alone=False):
         if cuts_alone:
@@ -413,7 +416,9 @@ class Trainer:
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             TMPDIR=folder)
         self.wrong = []
-        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+        self.counts = {"calls failed": 0, "kills": 0, "power cuts": 0,
+                       "power cuts after a kill and another run": 0}
+        self.cut_later = set()
         self.random = random.Random(int(os.environ.get("SEED", "1")))
 
     def begin(self, tree):
@@ -429,9 +434,9 @@ class Trainer:
                         for name in ("manifest", "part0"))
 
     def run(self, options=None):
-        """Without strace, or with it, which counts and logs the calls of these
-        paths only, as MPI makes calls at any time, and of the thread that
-        writes checkpoints."""
+        """Without strace, which leaves the list of calls empty, or with it,
+        which counts and logs the calls of these paths only, as MPI makes calls
+        at any time, and of the thread that writes checkpoints."""
         if options is not None:
             return strace(["-qq", "-xx", "-s", "1000000", "-e",
                            "trace=%file,%desc",
@@ -440,17 +445,18 @@ class Trainer:
         done = subprocess.run(self.command, env=self.environment, timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
-        return done.stdout.decode(errors="replace")
+        return done.stdout.decode(errors="replace"), []
 
     def expect(self, good, what, said):
         if not good:
             self.wrong.append(f"{what}:\n{said}")
 
-    def goes_on(self, what, after):
+    def goes_on(self, what, after, options=None):
         """Runs to the end, from a step at least."""
-        said = self.run()
+        said, calls = self.run(options)
         self.expect(f"digest {self.digest}" in said, what, said)
         self.began(said, what, after)
+        return calls
 
     def began(self, said, what, after):
         first = re.search(r"^step (\d+) ", said, re.M)
@@ -475,58 +481,89 @@ class Trainer:
                         f"{what}: the checkpoint of step {step} is not what "
                         "it was", said)
 
+    def changes(self, disk, calls, after):
+        """Applies a run's calls to a disk; at each that changes it, the newest
+        checkpoint that has been saved, as what comes after it in the log
+        says."""
+        disk.opened = {}
+        for line in calls:
+            if not disk.apply(line, os.getcwd()):
+                continue
+            for text in texts(line):
+                step = re.match(rb"step (\d+) ", text)
+                after = max([after] + [saved for saved in self.SAVED
+                                       if step and saved < int(step[1])])
+            yield after
+
+    def cuts(self, disk, calls, after):
+        """What a power cut may leave after each change of a run that ends, and
+        the newest checkpoint that must be there."""
+        trees = {}
+        for saved in self.changes(disk, calls, after):
+            for tree in disk.cuts():
+                trees[frozen(tree)] = tree, saved
+        for tree in disk.cuts():
+            trees[frozen(tree)] = tree, self.SAVED[-1]
+        assert disk.now() == Disk(self.folder).now(), "another disk"
+        return list(trees.values())
+
+    @staticmethod
+    def least(trees):
+        """What keeps least of each save that must be there."""
+        return list({after: (tree, after) for tree, after in
+                     sorted(trees, key=lambda each: -size(each[0]))}.values())
+
     def watch(self, start):
-        """One undisturbed run: its calls that have to do with checkpoints, what
-        a power cut may leave after each, and what was there before the last
-        checkpoint got its name."""
+        """One undisturbed run: its calls that have to do with checkpoints, and
+        what a power cut may leave after each."""
         self.begin(start)
+        disk = Disk(self.folder)
         said, calls = self.run([])
         self.digest = re.search(r"^digest (\w+)", said, re.M)[1]
         there = {os.path.join(at, name) for at, folders, files
                  in os.walk(self.folder) for name in folders + files}
         assert there <= set(self.paths()), "nobody asks of all of its files"
-        self.begin(start)
-        disk, seen = Disk(self.folder), {}
-        trees, found, logged = {}, [], 0
-        for line in calls:
-            match = CALL.match(line)
-            if not match:
-                continue
+        seen, found = {}, []
+        for match in filter(None, map(CALL.match, calls)):
             name = match[2]
             seen[name] = seen.get(name, 0) + 1
             found.append((start, name, seen[name]))
-            if name.startswith("rename"):
-                unnamed = disk.now()
-            if not disk.apply(line, os.getcwd()):
-                continue
-            steps = [re.search(rb"^step (\d+) ", text)
-                     for text in texts(match[3]) if name == "write"]
-            logged = max([logged] + [int(step[1]) for step in steps if step])
-            # What comes after a save has been saved.
-            after = max([at for at in self.SAVED if at < logged],
-                        default=self.newest(start))
-            for tree in disk.cuts():
-                trees[frozen(tree)] = tree, after
-        for tree in disk.cuts():
-            trees[frozen(tree)] = tree, self.SAVED[-1]
-        return found, list(trees.values()), unnamed
+        return found, self.cuts(disk, calls, self.newest(start))
 
-    def cut(self, tree, after):
+    def cut(self, what, tree, after):
         self.begin(tree)
-        self.goes_on(f"power cut, {tree.keys()}", after)
-        self.counts["cut"] += 1
+        self.goes_on(f"{what}power cut, {list(self.checkpoints(tree))}", after)
 
-    def kill(self, start, name, count):
+    def killed(self, start, name, count):
+        """What a killed run has made of a disk, and what it has saved."""
         what = (f"from step {self.newest(start)}, killed at {name} number "
                 f"{count}")
         self.begin(start)
+        disk = Disk(self.folder)
         said, calls = self.run(["-e", f"inject={name}:signal=KILL:"
                                 f"when={count}"])
         self.expect("killed by SIGKILL" in calls[-1], f"{what}: it was not",
                     said)
         self.keeps(start, what, said)
-        self.goes_on(what, self.newest(start))
-        self.counts["killed"] += 1
+        after = max(self.changes(disk, calls, self.newest(start)),
+                    default=self.newest(start))
+        assert disk.now() == Disk(self.folder).now(), "another disk"
+        return disk, what, after
+
+    def kill(self, *moment):
+        """The next run goes on from what is there, and ends. A power cut in it
+        or after it also takes what the killed one had not flushed, but nothing
+        that either has saved."""
+        disk, what, after = self.killed(*moment)
+        calls = self.goes_on(what, self.newest(disk.now()), [])
+        self.counts["kills"] += 1
+        trees = self.cuts(disk, calls, after)
+        for tree, saved in self.random.sample(trees, 1) + self.least(trees):
+            if (frozen(tree), saved) not in self.cut_later:
+                self.cut_later.add((frozen(tree), saved))
+                self.cut(f"{what}, and in the next run or after it a ", tree,
+                         saved)
+                self.counts["power cuts after a kill and another run"] += 1
 
     def fail(self, start, name, count, error):
         """Lets one call fail: the run ends, or says in a sentence why not. That
@@ -550,27 +587,30 @@ class Trainer:
         self.keeps(start, what, said)
         # What a run without a complaint has saved is whole.
         self.goes_on(what, self.SAVED[-1] if ended else self.newest(start))
-        self.counts["failed"] += 1
+        self.counts["calls failed"] += 1
 
     def some(self, of):
         return self.random.sample(of, min(self.count, len(of)))
 
     def ask(self):
-        found, trees, left = self.watch({})
-        again, cut_again, _ = self.watch(left)
+        found, trees = self.watch({})
+        *_, last = [moment for moment in found if moment[1][:6] == "rename"]
+        unnamed = self.killed(*last)[0].now()
+        again, cut_again = self.watch(unnamed)
         print(f"{4 * len(found)} + {4 * len(again)} failures and {len(found)} "
               f"+ {len(again)} kills at calls, {len(trees)} + "
               f"{len(cut_again)} states of the disk after a power cut, of a "
-              f"run from nothing and of one from step {self.newest(left)}; at "
-              f"most {self.count} of each kind", flush=True)
+              f"run from nothing and of one from step {self.newest(unnamed)}; "
+              f"at most {self.count} of each kind", flush=True)
         found += again
         trees += cut_again
-        # After each save, also what keeps least of it.
-        least = {after: (tree, after) for tree, after in
-                 sorted(trees, key=lambda each: -size(each[0]))}
-        for tree, after in self.some(trees) + list(least.values()):
-            self.cut(tree, after)
-        for moment in self.some(found):
+        for tree, after in self.some(trees) + self.least(trees):
+            self.cut("", tree, after)
+            self.counts["power cuts"] += 1
+        # Also when a folder is there or has its name, and that is not flushed.
+        made = [after for before, after in zip(found, found[1:])
+                if re.match("mkdir|rename", before[1])]
+        for moment in self.some(found) + made:
             self.kill(*moment)
         for moment, error in self.some(list(itertools.product(found, ERRORS))):
             self.fail(*moment, error)
@@ -603,8 +643,8 @@ def main():
     if sys.argv[1] == "control":
         print(f"note: {len(wrong)} complaints of a broken save")
         sys.exit(not wrong)
-    print(f"note: {counts['failed']} calls failed, {counts['killed']} killed, "
-          f"{counts['cut']} power cuts")
+    print("note: " + ", ".join(f"{count} {what}"
+                               for what, count in counts.items()))
     sys.exit(bool(wrong) or min(counts.values()) == 0)
 
 

@@ -228,6 +228,12 @@ unread() {
     done
     path=$dir/log.txt
     unreadable read 'Input/output error'
+    # A killed run may have given the newest its name and not flushed that.
+    wrap "export REFUSED=$dir AT=flush LD_PRELOAD=$folder/opened.so"
+    (
+        TRAINER=$folder/wrapped
+        refused "cannot flush $dir: Input/output error"
+    ) || exit 1
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
