@@ -7,6 +7,7 @@ at each of its writes:
 from the root of the repository. strace fails and kills; what may be left on a
 disk after a power cut is computed from the list of calls, by class Disk."""
 
+import collections
 import itertools
 import os
 import random
@@ -28,7 +29,7 @@ CHANGES = ("open,openat,creat,read,write,pwrite64,lseek,fsync,fdatasync,close,"
            "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
            "ftruncate")
 
-CALL = re.compile(r"^(?:(\d+) +)?(\w+)\((.*)\) += (-?\d+|\?)")
+CALL = re.compile(r"^(\w+)\((.*)\) += (-?\d+|\?)")
 TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 
 
@@ -54,20 +55,22 @@ def strace(options, command, **more):
             return done.stdout.decode(errors="replace").strip(), list(calls)
 
 
+def numbered(calls):
+    """Each call as its name and how many of this name there were up to it."""
+    seen = collections.Counter()
+    for match in filter(None, map(CALL.match, calls)):
+        seen[match[1]] += 1
+        yield match[1], seen[match[1]]
+
+
 def asked_calls(calls):
-    """The calls between the two of getppid, each as a name and how many of
-    this name there were before it in the whole list."""
-    seen, inside, found = {}, False, []
-    for line in calls:
-        match = CALL.match(line)
-        if not match:
-            continue
-        name = match[2]
-        seen[name] = seen.get(name, 0) + 1
+    """Those between the two of getppid, numbered in the whole list."""
+    inside, found = False, []
+    for name, count in numbered(calls):
         if name == "getppid":
             inside = not inside
         elif inside and name not in NO_FAILURES:
-            found.append((name, seen[name]))
+            found.append((name, count))
     return found
 
 
@@ -137,12 +140,13 @@ class Disk:
         folder.flush()
         return folder
 
-    def find(self, path, key, there):
+    def find(self, path, opened):
         """The folder of a path, which may begin in an open folder, and the name
         in it; a path outside has none."""
-        if key in self.opened and not path.startswith(b"/"):
-            return self.opened[key][0], os.fsdecode(path)
-        path = os.path.normpath(os.path.join(there, os.fsdecode(path)))
+        path = os.fsdecode(path)
+        if opened in self.opened and not os.path.isabs(path):
+            return self.opened[opened][0], path
+        path = os.path.normpath(os.path.join(self.root, path))
         if path == self.root:
             return None, "."
         if not path.startswith(self.root + os.sep):
@@ -153,20 +157,19 @@ class Disk:
             folder = folder.entries[part]
         return folder, name
 
-    def apply(self, line, there):
-        """Takes a line of strace into account, of a program that runs in a
-        folder; returns whether it changed anything."""
+    def apply(self, line):
+        """Takes a line of strace into account, of a program that runs in this
+        folder or names paths in full; returns whether it changed anything."""
         match = CALL.match(line)
-        if not match or match[4] == "?" or int(match[4]) < 0:
+        if not match or match[3] == "?" or int(match[3]) < 0:
             return False
-        process, name, arguments, result = match.groups()
-        result = int(result)
-        number = re.match(r"(\d+)", arguments)
-        key = process, int(number[1]) if number else None
-        paths = [self.find(path, key, there)
+        name, arguments, result = match[1], match[2], int(match[3])
+        number = re.match(r"\d+", arguments)
+        key = int(number[0]) if number else None
+        paths = [self.find(path, key)
                  for path in texts(arguments) if is_change_of_path(name)]
         if name in ("open", "openat", "creat"):
-            return self.open(paths[0], arguments, (process, result))
+            return self.open(paths[0], arguments, result)
         if name.startswith("mkdir") and paths[0][0]:
             paths[0][0].change((paths[0][1], Folder()))
         elif name[:6] in ("unlink", "rmdir") and paths[0][0]:
@@ -189,13 +192,14 @@ class Disk:
         if folder is None:
             self.opened.pop(key, None)
             return False
-        file = folder.entries.get(name)
-        changed = file is None or "O_TRUNC" in arguments
+        file, changed = folder.entries.get(name), True
         if file is None:
             file = File()
             folder.change((name, file))
         elif "O_TRUNC" in arguments:
             file.data = b""
+        else:
+            changed = False
         self.opened[key] = [file, 0, "O_APPEND" in arguments]
         return changed
 
@@ -222,9 +226,11 @@ class Disk:
                 at = int(arguments.split(",")[-1])
             elif append:
                 at = len(file.data)
+            end = at + len(written)
             file.data = (file.data[:at].ljust(at, b"\0") + written +
-                         file.data[at + len(written):])
-            self.opened[key][1] = at + len(written)
+                         file.data[end:])
+            if name == "write":
+                self.opened[key][1] = end
         return name in ("fsync", "fdatasync", "ftruncate", "write", "pwrite64")
 
     def folders(self, folder=None):
@@ -292,7 +298,6 @@ class Save:
 
     def __init__(self, program, folder):
         self.program = os.path.abspath(program)
-        self.home = folder
         self.folder = os.path.join(folder, "state of a run")
         self.wrong = []
         self.counts = {"calls failed": 0, "kills": 0, "power cuts": 0}
@@ -362,18 +367,16 @@ class Save:
     def cut(self):
         """Cuts the power after each change."""
         self.begin()
+        disk, seen = Disk(self.folder), set()
         _, calls = self.run("save", "state", "2", options=[
             "-xx", "-s", "100000", "-e", f"trace={CHANGES}"])
-        self.begin()
-        disk = Disk(self.folder)
-        seen, here = set(), self.folder
+        saved = Disk(self.folder).now()
         for line in calls:
-            if not disk.apply(line, here):
-                continue
-            for tree in disk.cuts():
+            for tree in disk.cuts() if disk.apply(line) else ():
                 if frozen(tree) not in seen:
                     seen.add(frozen(tree))
                     self.load_tree(tree, ("1", "2"), line)
+        assert disk.now() == saved, "another disk"
         # It has returned: from now on the number is the new one.
         for tree in disk.cuts():
             self.load_tree(tree, ("2",), "after all")
@@ -415,7 +418,6 @@ class Trainer:
     SAVED = (3, 6, 8)
 
     def __init__(self, program, folder, count):
-        self.home = folder
         self.folder = os.path.join(os.path.realpath(folder), "disk")
         self.dir = os.path.join(self.folder, "a run")
         self.count = count
@@ -497,7 +499,7 @@ class Trainer:
         says."""
         disk.opened = {}
         for line in calls:
-            if not disk.apply(line, os.getcwd()):
+            if not disk.apply(line):
                 continue
             for text in texts(line):
                 step = re.match(rb"step (\d+) ", text)
@@ -533,11 +535,7 @@ class Trainer:
         there = {os.path.join(at, name) for at, folders, files
                  in os.walk(self.folder) for name in folders + files}
         assert there <= set(self.paths()), "nobody asks of all of its files"
-        seen, found = {}, []
-        for match in filter(None, map(CALL.match, calls)):
-            name = match[2]
-            seen[name] = seen.get(name, 0) + 1
-            found.append((start, name, seen[name]))
+        found = [(start, *call) for call in numbered(calls)]
         return found, self.cuts(disk, calls, self.newest(start))
 
     def cut(self, what, tree, after):
