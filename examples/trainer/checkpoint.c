@@ -396,6 +396,13 @@ static const char *load_one(run *r, const char *name, int *other)
     return wrong;
 }
 
+/* A run that gave a checkpoint its name was perhaps killed at that. */
+static const char *flush_names(const run *r)
+{
+    return agree_on(
+        r->rank == 0 ? checkpoint_flush(r->config.checkpoint.dir) : "");
+}
+
 const char *checkpoint_load(run *r, char name[64])
 {
     const int64_t asked =
@@ -420,8 +427,8 @@ const char *checkpoint_load(run *r, char name[64])
         if (++found < asked)
             continue;
         wrong = load_one(r, name, &other);
-        if (!*wrong) /* who gave it its name was perhaps killed at that */
-            return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
+        if (!*wrong)
+            return flush_names(r);
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)

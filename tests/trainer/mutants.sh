@@ -114,7 +114,7 @@ fault 'a link stays' checkpoint.c alone \
 fault 'what a link leads to is emptied' checkpoint.c alone \
     's/ | O_NOFOLLOW//; s/lstat(path/stat(path/'
 fault 'a name that a killed run gave is not flushed' checkpoint.c unread \
-    's/checkpoint_flush(dir) : "")/"" : "")/'
+    's/return flush_names(r);/return "";/'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
 fault 'a manifest that may not be read is damaged' checkpoint.c unread \
