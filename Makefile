@@ -226,6 +226,9 @@ COUNT ?= 200
 crash: build/fuzz/crash_save
 	@command -v python3 >/dev/null || { \
 	    echo 'skip crash: python3 is not here'; exit 0; }; \
+	    missing=$$(python3 tests/fuzz/crash.py missing) || exit; \
+	    [ -z "$$missing" ] || { \
+	    echo "skip crash: $$missing is not here"; exit 0; }; \
 	    python3 tests/fuzz/crash.py save $< || exit; \
 	    ! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \

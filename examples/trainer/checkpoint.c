@@ -46,24 +46,44 @@ static const char *write_end(FILE *file, const char *path)
     return good ? "" : cannot("write", path);
 }
 
-/* Removes a checkpoint's folder: files only, no folders in it. Of a link to a
-   folder elsewhere only the link, and nothing if the link must stay. */
-static void remove_folder(const char *path)
+/* Removes the files of a folder. Returns 0 or the first error; that folders are
+   still in it is none. */
+static int empty_folder(const char *path)
 {
-    const int inside = unlink(path) == 0
-                           ? -1
-                           : open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const int inside = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     DIR *folder = inside >= 0 ? fdopendir(inside) : NULL;
+    int error = folder ? 0 : errno;
     const struct dirent *entry;
 
     while (folder && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.')
-            unlinkat(inside, entry->d_name, 0);
+        if (entry->d_name[0] != '.' &&
+            unlinkat(inside, entry->d_name, 0) != 0 && errno != EISDIR &&
+            error == 0)
+            error = errno;
     if (folder)
         closedir(folder);
     else if (inside >= 0)
         close(inside);
-    rmdir(path);
+    return error;
+}
+
+/* Removes a checkpoint's folder, or whatever has its place: of a link to a
+   folder elsewhere only the link. Returns whether it is gone; otherwise errno
+   says why not. */
+static int remove_folder(const char *path)
+{
+    struct stat about;
+    int error;
+
+    if (lstat(path, &about) != 0)
+        return errno == ENOENT;
+    if (!S_ISDIR(about.st_mode))
+        return unlink(path) == 0;
+    error = empty_folder(path);
+    if (rmdir(path) == 0)
+        return 1;
+    errno = error != 0 ? error : errno; /* what came first */
+    return 0;
 }
 
 /* Whether an error says that there is no such file. All others, of which some
@@ -156,11 +176,11 @@ static const char *commit(const run *r, const char *folder, const char *name)
 {
     const char *wrong = checkpoint_flush(folder);
 
-    if (!*wrong) {
-        remove_folder(name); /* a damaged one, or an earlier run's */
-        if (rename(folder, name) != 0)
-            wrong = cannot("rename", folder);
-    }
+    /* A damaged one may have the name, or an earlier run's. */
+    if (!*wrong && !remove_folder(name))
+        wrong = cannot("remove", name);
+    if (!*wrong && rename(folder, name) != 0)
+        wrong = cannot("rename", folder);
     return *wrong ? wrong : checkpoint_flush(r->config.checkpoint.dir);
 }
 
@@ -177,8 +197,9 @@ const char *checkpoint_save(run *r)
     snprintf(name, sizeof name, "%s/%s", dir, step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
     if (r->rank == 0 && !*wrong) {
-        remove_folder(folder); /* what a killed run has left */
-        if (mkdir(folder, 0777) != 0)
+        if (!remove_folder(folder)) /* what a killed run has left */
+            wrong = cannot("remove", folder);
+        else if (mkdir(folder, 0777) != 0)
             wrong = cannot("make the folder", folder);
         else
             wrong = log_flush(r);
@@ -375,6 +396,13 @@ static const char *load_one(run *r, const char *name, int *other)
     return wrong;
 }
 
+/* A run that gave a checkpoint its name was perhaps killed at that. */
+static const char *flush_names(const run *r)
+{
+    return agree_on(
+        r->rank == 0 ? checkpoint_flush(r->config.checkpoint.dir) : "");
+}
+
 const char *checkpoint_load(run *r, char name[64])
 {
     const int64_t asked =
@@ -400,7 +428,7 @@ const char *checkpoint_load(run *r, char name[64])
             continue;
         wrong = load_one(r, name, &other);
         if (!*wrong)
-            return "";
+            return flush_names(r);
         if (other)
             return complain("cannot go on from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)

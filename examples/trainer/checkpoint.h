@@ -17,11 +17,13 @@ const char *checkpoint_save(run *r);
 /* Goes on from the newest whole checkpoint, or the one that
    LATEST_CHECKPOINT_RESUME_FILE_NUM says: sets *name to its name, or to ""
    where there is none. Damaged ones are passed over and named on stderr. The
-   log, which must be open, has what it had. Returns "" or what is wrong: a
-   checkpoint of another run or one that cannot be read, none that is whole,
-   or any without AUTO_RESUME: a later resume could not tell it from those of a
-   run that begins now. What is not taken changes nothing, and what is taken is
-   saved again as the same bytes, by as many processes. */
+   log, which must be open, has what it had. What is taken is on the disk to
+   stay, even if the run that saved it was killed before it could flush DIR.
+   Returns "" or what is wrong: a checkpoint of another run or one that cannot
+   be read, none that is whole, or any without AUTO_RESUME: a later resume could
+   not tell it from those of a run that begins now. What is not taken changes
+   nothing, and what is taken is saved again as the same bytes, by as many
+   processes. */
 const char *checkpoint_load(run *r, char name[64]);
 
 /* By any process: what was made, renamed and removed in a folder is on the disk

@@ -3,9 +3,11 @@ at each of its writes:
     python3 tests/fuzz/crash.py save PROGRAM    one made from crash_save.c
     python3 tests/fuzz/crash.py control PROGRAM    one that flushes nothing
     python3 tests/fuzz/crash.py trainer PROGRAM COUNT    some of each kind
+    python3 tests/fuzz/crash.py missing    prints what it lacks here, if it does
 from the root of the repository. strace fails and kills; what may be left on a
 disk after a power cut is computed from the list of calls, by class Disk."""
 
+import collections
 import itertools
 import os
 import random
@@ -27,8 +29,17 @@ CHANGES = ("open,openat,creat,read,write,pwrite64,lseek,fsync,fdatasync,close,"
            "rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
            "ftruncate")
 
-CALL = re.compile(r"^(?:(\d+) +)?(\w+)\((.*)\) += (-?\d+|\?)")
+CALL = re.compile(r"^(\w+)\((.*)\) += (-?\d+|\?)")
 TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
+
+
+def missing():
+    """What strace lacks here: some containers let no program trace another."""
+    if not shutil.which("strace"):
+        return "strace"
+    done = subprocess.run(["strace", "-o", os.devnull, "true"], timeout=60,
+                          stderr=subprocess.DEVNULL)
+    return "leave to trace a program" if done.returncode else ""
 
 
 def strace(options, command, **more):
@@ -44,20 +55,22 @@ def strace(options, command, **more):
             return done.stdout.decode(errors="replace").strip(), list(calls)
 
 
+def numbered(calls):
+    """Each call as its name and how many of this name there were up to it."""
+    seen = collections.Counter()
+    for match in filter(None, map(CALL.match, calls)):
+        seen[match[1]] += 1
+        yield match[1], seen[match[1]]
+
+
 def asked_calls(calls):
-    """The calls between the two of getppid, each as a name and how many of
-    this name there were before it in the whole list."""
-    seen, inside, found = {}, False, []
-    for line in calls:
-        match = CALL.match(line)
-        if not match:
-            continue
-        name = match[2]
-        seen[name] = seen.get(name, 0) + 1
+    """Those between the two of getppid, numbered in the whole list."""
+    inside, found = False, []
+    for name, count in numbered(calls):
         if name == "getppid":
             inside = not inside
         elif inside and name not in NO_FAILURES:
-            found.append((name, seen[name]))
+            found.append((name, count))
     return found
 
 
@@ -127,9 +140,13 @@ class Disk:
         folder.flush()
         return folder
 
-    def find(self, path, there):
-        """The folder of a path and the name in it; a path outside has none."""
-        path = os.path.normpath(os.path.join(there, os.fsdecode(path)))
+    def find(self, path, opened):
+        """The folder of a path, which may begin in an open folder, and the name
+        in it; a path outside has none."""
+        path = os.fsdecode(path)
+        if opened in self.opened and not os.path.isabs(path):
+            return self.opened[opened][0], path
+        path = os.path.normpath(os.path.join(self.root, path))
         if path == self.root:
             return None, "."
         if not path.startswith(self.root + os.sep):
@@ -140,20 +157,19 @@ class Disk:
             folder = folder.entries[part]
         return folder, name
 
-    def apply(self, line, there):
-        """Takes a line of strace into account, of a program that runs in a
-        folder; returns whether it changed anything."""
+    def apply(self, line):
+        """Takes a line of strace into account, of a program that runs in this
+        folder or names paths in full; returns whether it changed anything."""
         match = CALL.match(line)
-        if not match or match[4] == "?" or int(match[4]) < 0:
+        if not match or match[3] == "?" or int(match[3]) < 0:
             return False
-        process, name, arguments, result = match.groups()
-        result = int(result)
-        paths = [self.find(path, there)
+        name, arguments, result = match[1], match[2], int(match[3])
+        number = re.match(r"\d+", arguments)
+        key = int(number[0]) if number else None
+        paths = [self.find(path, key)
                  for path in texts(arguments) if is_change_of_path(name)]
-        number = re.match(r"(\d+)", arguments)
-        key = process, int(number[1]) if number else None
         if name in ("open", "openat", "creat"):
-            return self.open(paths[0], arguments, (process, result))
+            return self.open(paths[0], arguments, result)
         if name.startswith("mkdir") and paths[0][0]:
             paths[0][0].change((paths[0][1], Folder()))
         elif name[:6] in ("unlink", "rmdir") and paths[0][0]:
@@ -176,13 +192,14 @@ class Disk:
         if folder is None:
             self.opened.pop(key, None)
             return False
-        file = folder.entries.get(name)
-        changed = file is None or "O_TRUNC" in arguments
+        file, changed = folder.entries.get(name), True
         if file is None:
             file = File()
             folder.change((name, file))
         elif "O_TRUNC" in arguments:
             file.data = b""
+        else:
+            changed = False
         self.opened[key] = [file, 0, "O_APPEND" in arguments]
         return changed
 
@@ -209,9 +226,11 @@ class Disk:
                 at = int(arguments.split(",")[-1])
             elif append:
                 at = len(file.data)
+            end = at + len(written)
             file.data = (file.data[:at].ljust(at, b"\0") + written +
-                         file.data[at + len(written):])
-            self.opened[key][1] = at + len(written)
+                         file.data[end:])
+            if name == "write":
+                self.opened[key][1] = end
         return name in ("fsync", "fdatasync", "ftruncate", "write", "pwrite64")
 
     def folders(self, folder=None):
@@ -279,10 +298,9 @@ class Save:
 
     def __init__(self, program, folder):
         self.program = os.path.abspath(program)
-        self.home = folder
         self.folder = os.path.join(folder, "state of a run")
         self.wrong = []
-        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+        self.counts = {"calls failed": 0, "kills": 0, "power cuts": 0}
 
     def run(self, *words, options=None):
         command = [self.program, *words]
@@ -333,7 +351,7 @@ class Save:
         self.expect(len(os.listdir(self.folder)) <= left,
                     f"{what}: there are {os.listdir(self.folder)}")
         self.is_clean(what)
-        self.counts["failed"] += 1
+        self.counts["calls failed"] += 1
 
     def kill(self, name, count):
         self.begin()
@@ -344,23 +362,21 @@ class Save:
         self.expect(self.run("load", "state") in ("1", "2"),
                     f"{what}: the file is {self.run('load', 'state')}")
         self.is_clean(what)
-        self.counts["killed"] += 1
+        self.counts["kills"] += 1
 
     def cut(self):
         """Cuts the power after each change."""
         self.begin()
+        disk, seen = Disk(self.folder), set()
         _, calls = self.run("save", "state", "2", options=[
             "-xx", "-s", "100000", "-e", f"trace={CHANGES}"])
-        self.begin()
-        disk = Disk(self.folder)
-        seen, here = set(), self.folder
+        saved = Disk(self.folder).now()
         for line in calls:
-            if not disk.apply(line, here):
-                continue
-            for tree in disk.cuts():
+            for tree in disk.cuts() if disk.apply(line) else ():
                 if frozen(tree) not in seen:
                     seen.add(frozen(tree))
                     self.load_tree(tree, ("1", "2"), line)
+        assert disk.now() == saved, "another disk"
         # It has returned: from now on the number is the new one.
         for tree in disk.cuts():
             self.load_tree(tree, ("2",), "after all")
@@ -371,7 +387,7 @@ class Save:
         now = self.run("load", "state")
         self.expect(now in good, f"power cut, {line[:60].strip()}: the file "
                     f"is {now}")
-        self.counts["cut"] += 1
+        self.counts["power cuts"] += 1
 
     def ask(self, cuts_alone=False):
         if cuts_alone:
@@ -402,7 +418,6 @@ class Trainer:
     SAVED = (3, 6, 8)
 
     def __init__(self, program, folder, count):
-        self.home = folder
         self.folder = os.path.join(os.path.realpath(folder), "disk")
         self.dir = os.path.join(self.folder, "a run")
         self.count = count
@@ -413,7 +428,9 @@ class Trainer:
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             TMPDIR=folder)
         self.wrong = []
-        self.counts = {"failed": 0, "killed": 0, "cut": 0}
+        self.counts = {"calls failed": 0, "kills": 0, "power cuts": 0,
+                       "power cuts after a kill and another run": 0}
+        self.cut_later = set()
         self.random = random.Random(int(os.environ.get("SEED", "1")))
 
     def begin(self, tree):
@@ -429,9 +446,9 @@ class Trainer:
                         for name in ("manifest", "part0"))
 
     def run(self, options=None):
-        """Without strace, or with it, which counts and logs the calls of these
-        paths only, as MPI makes calls at any time, and of the thread that
-        writes checkpoints."""
+        """Without strace, which leaves the list of calls empty, or with it,
+        which counts and logs the calls of these paths only, as MPI makes calls
+        at any time, and of the thread that writes checkpoints."""
         if options is not None:
             return strace(["-qq", "-xx", "-s", "1000000", "-e",
                            "trace=%file,%desc",
@@ -440,17 +457,18 @@ class Trainer:
         done = subprocess.run(self.command, env=self.environment, timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
-        return done.stdout.decode(errors="replace")
+        return done.stdout.decode(errors="replace"), []
 
     def expect(self, good, what, said):
         if not good:
             self.wrong.append(f"{what}:\n{said}")
 
-    def goes_on(self, what, after):
+    def goes_on(self, what, after, options=None):
         """Runs to the end, from a step at least."""
-        said = self.run()
+        said, calls = self.run(options)
         self.expect(f"digest {self.digest}" in said, what, said)
         self.began(said, what, after)
+        return calls
 
     def began(self, said, what, after):
         first = re.search(r"^step (\d+) ", said, re.M)
@@ -475,58 +493,85 @@ class Trainer:
                         f"{what}: the checkpoint of step {step} is not what "
                         "it was", said)
 
+    def changes(self, disk, calls, after):
+        """Applies a run's calls to a disk; at each that changes it, the newest
+        checkpoint that has been saved, as what comes after it in the log
+        says."""
+        disk.opened = {}
+        for line in calls:
+            if not disk.apply(line):
+                continue
+            for text in texts(line):
+                step = re.match(rb"step (\d+) ", text)
+                after = max([after] + [saved for saved in self.SAVED
+                                       if step and saved < int(step[1])])
+            yield after
+
+    def cuts(self, disk, calls, after):
+        """What a power cut may leave after each change of a run that ends, and
+        the newest checkpoint that must be there."""
+        trees = {}
+        for saved in self.changes(disk, calls, after):
+            for tree in disk.cuts():
+                trees[frozen(tree)] = tree, saved
+        for tree in disk.cuts():
+            trees[frozen(tree)] = tree, self.SAVED[-1]
+        assert disk.now() == Disk(self.folder).now(), "another disk"
+        return list(trees.values())
+
+    @staticmethod
+    def least(trees):
+        """What keeps least of each save that must be there."""
+        return list({after: (tree, after) for tree, after in
+                     sorted(trees, key=lambda each: -size(each[0]))}.values())
+
     def watch(self, start):
-        """One undisturbed run: its calls that have to do with checkpoints, what
-        a power cut may leave after each, and what was there before the last
-        checkpoint got its name."""
+        """One undisturbed run: its calls that have to do with checkpoints, and
+        what a power cut may leave after each."""
         self.begin(start)
+        disk = Disk(self.folder)
         said, calls = self.run([])
         self.digest = re.search(r"^digest (\w+)", said, re.M)[1]
         there = {os.path.join(at, name) for at, folders, files
                  in os.walk(self.folder) for name in folders + files}
         assert there <= set(self.paths()), "nobody asks of all of its files"
-        self.begin(start)
-        disk, seen = Disk(self.folder), {}
-        trees, found, logged = {}, [], 0
-        for line in calls:
-            match = CALL.match(line)
-            if not match:
-                continue
-            name = match[2]
-            seen[name] = seen.get(name, 0) + 1
-            found.append((start, name, seen[name]))
-            if name.startswith("rename"):
-                unnamed = disk.now()
-            if not disk.apply(line, os.getcwd()):
-                continue
-            steps = [re.search(rb"^step (\d+) ", text)
-                     for text in texts(match[3]) if name == "write"]
-            logged = max([logged] + [int(step[1]) for step in steps if step])
-            # What comes after a save has been saved.
-            after = max([at for at in self.SAVED if at < logged],
-                        default=self.newest(start))
-            for tree in disk.cuts():
-                trees[frozen(tree)] = tree, after
-        for tree in disk.cuts():
-            trees[frozen(tree)] = tree, self.SAVED[-1]
-        return found, list(trees.values()), unnamed
+        found = [(start, *call) for call in numbered(calls)]
+        return found, self.cuts(disk, calls, self.newest(start))
 
-    def cut(self, tree, after):
+    def cut(self, what, tree, after):
         self.begin(tree)
-        self.goes_on(f"power cut, {tree.keys()}", after)
-        self.counts["cut"] += 1
+        self.goes_on(f"{what}power cut, {list(self.checkpoints(tree))}", after)
 
-    def kill(self, start, name, count):
+    def killed(self, start, name, count):
+        """What a killed run has made of a disk, and what it has saved."""
         what = (f"from step {self.newest(start)}, killed at {name} number "
                 f"{count}")
         self.begin(start)
+        disk = Disk(self.folder)
         said, calls = self.run(["-e", f"inject={name}:signal=KILL:"
                                 f"when={count}"])
         self.expect("killed by SIGKILL" in calls[-1], f"{what}: it was not",
                     said)
         self.keeps(start, what, said)
-        self.goes_on(what, self.newest(start))
-        self.counts["killed"] += 1
+        after = max(self.changes(disk, calls, self.newest(start)),
+                    default=self.newest(start))
+        assert disk.now() == Disk(self.folder).now(), "another disk"
+        return disk, what, after
+
+    def kill(self, *moment):
+        """The next run goes on from what is there, and ends. A power cut in it
+        or after it also takes what the killed one had not flushed, but nothing
+        that either has saved."""
+        disk, what, after = self.killed(*moment)
+        calls = self.goes_on(what, self.newest(disk.now()), [])
+        self.counts["kills"] += 1
+        trees = self.cuts(disk, calls, after)
+        for tree, saved in self.random.sample(trees, 1) + self.least(trees):
+            if (frozen(tree), saved) not in self.cut_later:
+                self.cut_later.add((frozen(tree), saved))
+                self.cut(f"{what}, and in the next run or after it a ", tree,
+                         saved)
+                self.counts["power cuts after a kill and another run"] += 1
 
     def fail(self, start, name, count, error):
         """Lets one call fail: the run ends, or says in a sentence why not. That
@@ -550,27 +595,30 @@ class Trainer:
         self.keeps(start, what, said)
         # What a run without a complaint has saved is whole.
         self.goes_on(what, self.SAVED[-1] if ended else self.newest(start))
-        self.counts["failed"] += 1
+        self.counts["calls failed"] += 1
 
     def some(self, of):
         return self.random.sample(of, min(self.count, len(of)))
 
     def ask(self):
-        found, trees, left = self.watch({})
-        again, cut_again, _ = self.watch(left)
+        found, trees = self.watch({})
+        *_, last = [moment for moment in found if moment[1][:6] == "rename"]
+        unnamed = self.killed(*last)[0].now()
+        again, cut_again = self.watch(unnamed)
         print(f"{4 * len(found)} + {4 * len(again)} failures and {len(found)} "
               f"+ {len(again)} kills at calls, {len(trees)} + "
               f"{len(cut_again)} states of the disk after a power cut, of a "
-              f"run from nothing and of one from step {self.newest(left)}; at "
-              f"most {self.count} of each kind", flush=True)
+              f"run from nothing and of one from step {self.newest(unnamed)}; "
+              f"at most {self.count} of each kind", flush=True)
         found += again
         trees += cut_again
-        # After each save, also what keeps least of it.
-        least = {after: (tree, after) for tree, after in
-                 sorted(trees, key=lambda each: -size(each[0]))}
-        for tree, after in self.some(trees) + list(least.values()):
-            self.cut(tree, after)
-        for moment in self.some(found):
+        for tree, after in self.some(trees) + self.least(trees):
+            self.cut("", tree, after)
+            self.counts["power cuts"] += 1
+        # Also when a folder is there or has its name, and that is not flushed.
+        made = [after for before, after in zip(found, found[1:])
+                if re.match("mkdir|rename", before[1])]
+        for moment in self.some(found) + made:
             self.kill(*moment)
         for moment, error in self.some(list(itertools.product(found, ERRORS))):
             self.fail(*moment, error)
@@ -578,15 +626,18 @@ class Trainer:
 
 
 def main():
-    kinds = {"save": 3, "control": 3, "trainer": 4}
+    kinds = {"save": 3, "control": 3, "trainer": 4, "missing": 2}
     if kinds.get((sys.argv + [""])[1]) != len(sys.argv):
         sys.exit(__doc__)
     if sys.argv[1] == "trainer" and not re.fullmatch("[1-9][0-9]*",
                                                      sys.argv[3]):
         sys.exit("crash: COUNT is a whole number above 0, not " + sys.argv[3])
-    if not shutil.which("strace"):
-        print("skip crash: strace is not here")
+    lacking = missing()
+    if sys.argv[1] == "missing":
+        print(lacking)
         return
+    if lacking:
+        sys.exit(f"crash: {lacking} is not here")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda got, frame: sys.exit(128 + got))
@@ -603,8 +654,8 @@ def main():
     if sys.argv[1] == "control":
         print(f"note: {len(wrong)} complaints of a broken save")
         sys.exit(not wrong)
-    print(f"note: {counts['failed']} calls failed, {counts['killed']} killed, "
-          f"{counts['cut']} power cuts")
+    print("note: " + ", ".join(f"{count} {what}"
+                               for what, count in counts.items()))
     sys.exit(bool(wrong) or min(counts.values()) == 0)
 
 

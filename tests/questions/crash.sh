@@ -57,10 +57,10 @@ questions() {
         ask "$what: the old file is whole, and nothing is left" full_disks
     fi
     what='crashes of a save'
-    tool strace "$what" && tool python3 "$what" || return 0
-    # Some containers let no program trace another.
-    if ! strace -o /dev/null true 2>/dev/null; then
-        skip "$what" 'leave to trace a program'
+    tool python3 "$what" || return 0
+    missing=$(python3 tests/fuzz/crash.py missing)
+    if [ -n "$missing" ]; then
+        skip "$what" "$missing"
     else
         ask 'a save at each of its system calls: failed, killed, power cut' \
             save_crashes

@@ -205,10 +205,11 @@ alone() {
     : >"$folder/other/thesis"
     wrap "export LD_PRELOAD=$folder/opened.so
         export REFUSED=$folder/linked/.step.tmp AT=unlink"
+    dir=$folder/linked
     (
         TRAINER=$folder/wrapped
-        run 1 "$folder/linked" $rule >/dev/null
-    ) && fail 'a checkpoint in the place of a link that stays'
+        refused "cannot remove $dir/.step.tmp: Permission denied"
+    ) || exit 1
     [ -e "$folder/other/thesis" ] || fail 'what a link leads to is emptied'
 }
 
@@ -228,6 +229,12 @@ unread() {
     done
     path=$dir/log.txt
     unreadable read 'Input/output error'
+    # A killed run may have given the newest its name and not flushed that.
+    wrap "export REFUSED=$dir AT=flush LD_PRELOAD=$folder/opened.so"
+    (
+        TRAINER=$folder/wrapped
+        refused "cannot flush $dir: Input/output error"
+    ) || exit 1
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \

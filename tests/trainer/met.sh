@@ -102,7 +102,7 @@ errors() {
     says 1 3 'a_file/log.txt: Not a directory'
     dir=$folder/in_the_way
     mkdir -p $dir/.step.tmp/folder
-    says 1 3 'cannot make the folder .*/.step.tmp: File exists'
+    says 1 3 'cannot remove .*/.step.tmp: Directory not empty'
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is no regular file' \
         DATA.TRAIN.DATA_PATHS="[\"$folder/pipe\"]"

@@ -110,8 +110,11 @@ fault 'a log that is changed is saved' manifest.c changed \
 fault 'the log is not restored' manifest.c alone \
     '/^static void restore_log/,/^}/s/strncmp(line, "log ", 4) == 0/line[0] == 0/'
 fault 'a link stays' checkpoint.c alone \
-    's/const int inside = unlink(path) == 0/const int inside = 0/'
-fault 'what a link leads to is emptied' checkpoint.c alone 's/ | O_NOFOLLOW//'
+    's/return unlink(path) == 0;/return 1;/'
+fault 'what a link leads to is emptied' checkpoint.c alone \
+    's/ | O_NOFOLLOW//; s/lstat(path/stat(path/'
+fault 'a name that a killed run gave is not flushed' checkpoint.c unread \
+    's/return flush_names(r);/return "";/'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
 fault 'a manifest that may not be read is damaged' checkpoint.c unread \

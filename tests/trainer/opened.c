@@ -1,9 +1,9 @@
 /* opened.c - a library that notes the files which a program opens, in the file
    that OPENED names; that refuses the file or folder which REFUSED names, when
-   it is opened or at what AT says, "stat", "read" or "unlink"; with NO_LOCKS
-   has no locks to give; with NO_FLUSH cannot flush a folder; and lets no file
-   of a checkpoint have more bytes than LIMIT, which would be too few for MPI's
-   own: LD_PRELOAD it. */
+   it is opened or at what AT says, "stat", "read", "flush" or "unlink"; with
+   NO_LOCKS has no locks to give; with NO_FLUSH cannot flush a folder; and lets
+   no file of a checkpoint have more bytes than LIMIT, which would be too few
+   for MPI's own: LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dirent.h>
@@ -121,9 +121,15 @@ FILE *fopen(const char *path, const char *mode)
 
 int fsync(int file)
 {
+    const char *path = getenv("REFUSED");
     int (*real)(int);
-    struct stat about;
+    struct stat about, other;
 
+    errno = EIO;
+    if (path && is_refused(path, "flush") && stat(path, &other) == 0 &&
+        fstat(file, &about) == 0 && about.st_dev == other.st_dev &&
+        about.st_ino == other.st_ino)
+        return -1;
     errno = EINVAL;
     *(void **)&real = dlsym(RTLD_NEXT, "fsync");
     return getenv("NO_FLUSH") && fstat(file, &about) == 0 &&
