@@ -185,10 +185,13 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "--": "++"}
 KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
             "if", "return", "sizeof", "static", "switch", "while"}
-# Calls that give the same when their first two arguments are swapped.
+# Calls that give the same when their first two arguments are swapped, or their
+# last two.
 SYMMETRIC = re.compile(
-    r"statesampler_priv_(add_mod|derive|gcd|min|run_match)|"
-    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+")
+    r"statesampler_priv_(add_mod|derive|gcd|min|run_match|bulk_high\d+)|"
+    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+|"
+    r"v(addq|minq|mull|mulq|orr|orrq)_u\d+")
+FACTORS_LAST = re.compile(r"v(mlal|mlsq)_u\d+")
 
 
 def arguments_of(words, opening):
@@ -240,6 +243,8 @@ def generated(function):
             arguments = arguments_of(words, i + 1)
             if SYMMETRIC.fullmatch(word):
                 arguments = arguments[1:]
+            if FACTORS_LAST.fullmatch(word):
+                arguments = arguments[:-1]
             for (first, comma), (second, last) in zip(arguments, arguments[1:]):
                 if words[first:comma] != words[second:last]:
                     swapped = words[second:last] + [","] + words[first:comma]
