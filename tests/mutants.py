@@ -354,15 +354,15 @@ def ask_torch(python, everything):
 def read_faults(text):
     """The faults of the list and the generated ones, numbered; the equivalent
     ones; and answers about what is wrong in the lists."""
-    functions = lists.functions_of(text)
+    parts = lists.functions_of(text) + lists.macros_of(text)
     faults, wrong = [], []
     for entry in lists.entries_of("tests/mutants.txt"):
-        fault = lists.fault_of(entry, functions)
+        fault = lists.fault_of(entry, parts)
         if isinstance(fault, str):
             wrong.append((f"{entry.function}: {entry.title}", None, [fault]))
         else:
             faults.append(fault)
-    for part in functions + lists.macros_of(text):
+    for part in parts:
         faults += lists.generated(part)
     for number, fault in enumerate(faults, 1):
         fault.number = number
