@@ -248,7 +248,8 @@ class Test:
             env={**os.environ, "TMPDIR": scratch, "FAULT": str(number),
                  "FAULT_US": str(limit)})
         try:
-            return process.wait(120)
+            # Others may use the machine, too, and an emulator takes its time.
+            return process.wait(120 + 20 * self.seconds)
         except subprocess.TimeoutExpired:
             return -signal.SIGPROF
         finally:  # whatever it has started ends, too
@@ -494,12 +495,15 @@ def start_torch(pool, everything, answers):
     return []
 
 
-def possible_ways(answers):
+def possible_ways(everything, answers):
+    """The ways that can be asked here. A sample has no time for emulators."""
     ways = []
     for way in map(Way, WAYS):
         missing = way.missing()
         if missing:
             answers.skip(f"skip {way.name}: {missing} is not here")
+        elif way.runner and not everything:
+            answers.skip(f"skip {way.name}: make mutants-all asks it")
         else:
             ways.append(way)
     return ways
@@ -534,7 +538,8 @@ def ask(folder, pool, everything):
             sys.exit(f"mutants: no fault matches {ONLY}")
     except re.error as error:
         sys.exit(f"mutants: ONLY is a pattern, and {ONLY} is none: {error}")
-    here, elsewhere = in_ways(possible_ways(answers), folder, text, faults)
+    ways = possible_ways(everything, answers)
+    here, elsewhere = in_ways(ways, folder, text, faults)
     for question in sorted({fault.question for fault in elsewhere} -
                            {fault.question for fault in flat(here)}):
         answers.skip(f"skip {question}: not compiled here")
