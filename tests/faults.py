@@ -130,7 +130,7 @@ def macros_of(text):
         body = [Token(token.text, token.start + start, token.end + start)
                 for token in tokens_of(macro[2].replace("\\\n", " \n"))]
         words = {token.text for token in body}
-        if not words & (KEYWORDS | {"#", "void"}):
+        if not words & (KEYWORDS - {"const"} | {"#", "void"}):
             found.append(Macro(macro[1], start, body, end))
     return found
 
@@ -185,10 +185,13 @@ SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
          "--": "++"}
 KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
             "if", "return", "sizeof", "static", "switch", "while"}
-# Calls that give the same when their first two arguments are swapped.
+# Calls that give the same when their first two arguments are swapped, or their
+# last two.
 SYMMETRIC = re.compile(
-    r"statesampler_priv_(add_mod|derive|gcd|min|run_match)|"
-    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+")
+    r"statesampler_priv_(add_mod|derive|gcd|min|run_match|bulk_high\d+)|"
+    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+|"
+    r"v(addq|minq|mull|mulq|orr|orrq)_u\d+")
+FACTORS_LAST = re.compile(r"v(mlal|mlsq)_u\d+")
 
 
 def arguments_of(words, opening):
@@ -240,6 +243,8 @@ def generated(function):
             arguments = arguments_of(words, i + 1)
             if SYMMETRIC.fullmatch(word):
                 arguments = arguments[1:]
+            if FACTORS_LAST.fullmatch(word):
+                arguments = arguments[:-1]
             for (first, comma), (second, last) in zip(arguments, arguments[1:]):
                 if words[first:comma] != words[second:last]:
                     swapped = words[second:last] + [","] + words[first:comma]
@@ -278,20 +283,19 @@ def key_of(entry):
             " ".join(words_of(entry.new)))
 
 
-def fault_of(entry, functions):
+def fault_of(entry, parts):
     """The fault that an entry describes, or what is wrong with it: its words
-    must stand in the function exactly once, else it would prove nothing."""
+    must stand in the part exactly once, else it would prove nothing."""
     old = words_of(entry.old)
-    named = [function for function in functions
-             if function.name == entry.function]
-    places = [(function, first) for function in named if old
-              for first in function.find(old)]
+    named = [part for part in parts if part.name == entry.function]
+    places = [(part, first) for part in named if old
+              for first in part.find(old)]
     if not named:
-        return "no function of the header has this name"
+        return "no function or macro of the header has this name"
     if len(places) != 1:
-        return f"{len(places)} times in this function: {entry.old}"
-    function, first = places[0]
-    return Fault(function, first, first + len(old), entry.new, entry.title)
+        return f"{len(places)} times there: {entry.old}"
+    part, first = places[0]
+    return Fault(part, first, first + len(old), entry.new, entry.title)
 
 
 # --- One header with all of them ----------------------------------------------

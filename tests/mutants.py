@@ -9,7 +9,8 @@
 Generated faults that change nothing that anybody could notice stand in
 tests/equivalent.txt, each with its reason.
 
-Each test is compiled once, with a header that holds all faults; a number in the
+Each fault is asked in the first of WAYS that compiles it. There each test is
+compiled once, with a header that holds all its faults; a number in the
 environment chooses one. A fault is shown to one test after the other: first to
 the test that noticed the last fault of the same function, then to those that
 have noticed most for their time. Those that no test notices are shown to the
@@ -23,6 +24,7 @@ import os
 import re
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,9 +33,9 @@ import tempfile
 import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
-CC = shlex.split(os.environ.get("CC") or "cc") + ["-std=c99"] + STB_FLAGS
-QUIET = CC + ["-w"]
-CONVERSIONS = ["-Wconversion", "-Wsign-conversion"]
+# The ways of tests/ways.sh in which faults are asked: the usual one, then those
+# of other tables of vectors, and mips, which has 32 bits and no table.
+WAYS = ["cc", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64", "mips"]
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
@@ -71,6 +73,55 @@ __attribute__((constructor)) static void choose(void)
 }
 """
 
+# --- Ways ---------------------------------------------------------------------
+
+
+def ask_ways(*question):
+    return subprocess.run(["sh", "tests/ways.sh", *question], text=True,
+                          stdout=subprocess.PIPE)
+
+
+class Way:
+    """A way of tests/ways.sh: its compiler, and what it needs."""
+
+    def __init__(self, name):
+        line = ask_ways("line", name).stdout.split()
+        self.name, self.amount, self.need = name, *line[:2]
+        if self.amount == "sum":  # no test, else
+            self.amount = "bulk"
+        # The same warnings count in all ways.
+        command = [word for word in line[2:] if not word.startswith("-W")]
+        command += STB_FLAGS
+        self.compiler = command[0]
+        self.quiet = command + ["-w"]
+        self.strict = command + ["-Wconversion", "-Wsign-conversion",
+                                 "-fsyntax-only"]
+        self.runner = [self.need] if self.need.startswith("qemu-") else []
+        self.place = "" if name == WAYS[0] else f", {name}"
+
+    def missing(self):
+        """What is not here and this way needs, or None."""
+        for tool in [self.compiler] + self.runner:
+            if not shutil.which(tool):
+                return tool
+        feature = re.match("cpu=(.*)|", self.need)[1]
+        if feature and subprocess.run(
+                ["grep", "-qsw", feature, "/proc/cpuinfo"]).returncode != 0:
+            return f"a processor with {feature}"
+        return None
+
+    def tests(self):
+        """The sources of the tests that it asks."""
+        found = []
+        for path in sorted(glob.glob("tests/test_*.c")):
+            with open(path) as file:
+                usable = STB_FLAGS or "stb_ds.h" not in file.read()
+            name = os.path.basename(path)[:-2]
+            if usable and ask_ways("asked", name, self.amount).returncode == 0:
+                found.append(path)
+        return found
+
+
 # --- Compiling ----------------------------------------------------------------
 
 
@@ -97,12 +148,13 @@ def compile_header(folder, text, command):
         stderr=subprocess.PIPE)
 
 
-def present(folder, text, faults):
-    """The faults that the preprocessor leaves in: a name in the place of each
-    shows it."""
+def present(way, folder, text, faults):
+    """The faults that the preprocessor leaves in: a name before each shows
+    it."""
+    def named(fault):
+        return f"statesampler_fault_{fault.number} {fault.new}"
     seen = compile_header(folder, lists.with_all(
-        text, faults, "statesampler_fault",
-        lambda fault: f"statesampler_fault_{fault.number}"), QUIET + ["-E"])
+        text, faults, "statesampler_fault", named), way.quiet + ["-E"])
     numbers = {int(number) for number in
                re.findall(r"statesampler_fault_(\d+)", seen.stdout)}
     return [fault for fault in faults if fault.number in numbers]
@@ -111,13 +163,12 @@ def present(folder, text, faults):
 def complaints_about(folder, text, faults, command):
     """What a compiler says to these faults, and the numbers that it names."""
     result = compile_header(
-        folder, lists.with_all(text, faults, "statesampler_fault"),
-        command + ["-fsyntax-only"])
-    named = re.findall(r"^fault-(\d+):\d", result.stderr, re.M)
+        folder, lists.with_all(text, faults, "statesampler_fault"), command)
+    named = re.findall(r"(?:^| at )fault-(\d+):\d", result.stderr, re.M)
     return result, {int(number) for number in named}
 
 
-def without_warning(folder, text, faults):
+def without_warning(way, folder, text, faults):
     """The faults, but of the strict ones those that no warning names, or comes
     with, if it is of a macro."""
     strict = [fault for fault in faults if fault.strict]
@@ -125,23 +176,25 @@ def without_warning(folder, text, faults):
               if isinstance(fault.function, lists.Macro)]
     _, warned = complaints_about(
         folder, text, [fault for fault in strict if fault not in inside],
-        CC + CONVERSIONS)
-    usual = complaints_about(folder, text, [], CC + CONVERSIONS)[0].stderr
+        way.strict)
+    usual = complaints_about(folder, text, [], way.strict)[0].stderr
     for fault in inside:
-        said, _ = complaints_about(folder, text, [fault], CC + CONVERSIONS)
+        said, _ = complaints_about(folder, text, [fault], way.strict)
         if said.stderr != usual:
             warned.add(fault.number)
     return [fault for fault in faults if fault.number not in warned]
 
 
-def compiling(folder, text, faults):
-    """The faults that compile, and the numbers of those that do not."""
+def compiling(way, folder, text, faults):
+    """The faults that compile. Some constants have a range that is known only
+    when code is made."""
     broken = set()
     while True:
         kept = [fault for fault in faults if fault.number not in broken]
-        result, named = complaints_about(folder, text, kept, QUIET)
+        result, named = complaints_about(folder, text, kept,
+                                         way.quiet + ["-S", "-o", os.devnull])
         if result.returncode == 0:
-            return kept, broken
+            return kept
         if not named:
             sys.exit("the header does not compile:\n" + result.stderr[:2000])
         broken |= named
@@ -150,19 +203,19 @@ def compiling(folder, text, faults):
 class Test:
     """A test, compiled with all faults in its header."""
 
-    def __init__(self, path, flags):
+    def __init__(self, way, path, flags):
         self.path, self.name = path, os.path.basename(path)[:-2]
-        self.flags = flags
+        self.way, self.flags = way, flags
         self.seconds = 60.0  # of the processor, without a fault
         self.shown = self.noticed = 0  # how many faults
 
     def compile(self, folder, made):
         self.program = os.path.abspath(f"{made}/{self.name}")
-        own = subprocess.run(["sh", "tests/ways.sh", "own", self.path])
-        core = [] if own.returncode == 0 else [
+        own = ask_ways("own", self.path).returncode == 0
+        core = [] if own else [
             "-O1", f"{made}/core.o",
             "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
-        run(QUIET + self.flags + core +
+        run(self.way.quiet + self.flags + core +
             [f"-I{folder}", "-I.", self.path, f"{made}/choice.o", "-o",
              self.program, "-lm"])
 
@@ -189,12 +242,14 @@ class Test:
     def ask(self, number, scratch, said):
         limit = int((3 * self.seconds + 0.3) * 1e6)
         process = subprocess.Popen(
-            [self.program, "reduced"], cwd=scratch, stdin=subprocess.DEVNULL,
-            stdout=said, stderr=said, start_new_session=True,
+            [*self.way.runner, self.program, "reduced"], cwd=scratch,
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            start_new_session=True,
             env={**os.environ, "TMPDIR": scratch, "FAULT": str(number),
                  "FAULT_US": str(limit)})
         try:
-            return process.wait(120)
+            # Others may use the machine, too, and an emulator takes its time.
+            return process.wait(120 + 20 * self.seconds)
         except subprocess.TimeoutExpired:
             return -signal.SIGPROF
         finally:  # whatever it has started ends, too
@@ -205,7 +260,7 @@ class Test:
             process.wait()
 
 
-def compile_tests(folder, flags):
+def compile_tests(way, folder, flags):
     """The tests. Without a fault they must notice nothing, or what they notice
     with one would prove nothing."""
     made = tempfile.mkdtemp()
@@ -213,13 +268,9 @@ def compile_tests(folder, flags):
         file.write(CHOICE)
     for source in f"{made}/choice.c", "tests/core.c":
         name = os.path.basename(source)[:-2]
-        run(QUIET + flags + CORE +
+        run(way.quiet + flags + CORE +
             [f"-I{folder}", "-c", source, "-o", f"{made}/{name}.o"])
-    tests = []
-    for path in sorted(glob.glob("tests/test_*.c")):
-        with open(path) as file:
-            if STB_FLAGS or "stb_ds.h" not in file.read():
-                tests.append(Test(path, flags))
+    tests = [Test(way, path, flags) for path in way.tests()]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         for _ in pool.map(lambda test: test.compile(folder, made), tests):
             pass
@@ -227,7 +278,7 @@ def compile_tests(folder, flags):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         said = test.notices(0)
         if said:
-            sys.exit(f"the header as it is: {said}")
+            sys.exit(f"the header as it is{way.place}: {said}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         test.seconds = after.ru_utime - before.ru_utime
     return tests
@@ -268,14 +319,14 @@ def as_entry(key, title):
     return [f"@ {key[0]}", f"= {title}", f"- {key[1]}", f"+ {key[2]}"]
 
 
-def answers_about(faults, said, equivalent):
+def answers_about(way, faults, said, equivalent):
     """The answers about one function's faults: each is a question, a note and
     a list of complaints. The generated ones are one question."""
     answers, complaints, count = [], [], 0
     for fault in faults:
         note = said[fault.number]
         if fault.name:
-            answers.append((fault.question, note,
+            answers.append((fault.question + way.place, note,
                             [] if note else ["no test noticed"]))
             continue
         count += 1
@@ -286,8 +337,8 @@ def answers_about(faults, said, equivalent):
         elif reason is None and not note:
             complaints += as_entry(fault.key, "no test noticed")
     if count:
-        answers.append((f"{faults[0].function.name}: {count} generated", None,
-                        complaints))
+        answers.append((f"{faults[0].function.name}: {count} generated"
+                        f"{way.place}", None, complaints))
     return answers
 
 
@@ -304,15 +355,15 @@ def ask_torch(python, everything):
 def read_faults(text):
     """The faults of the list and the generated ones, numbered; the equivalent
     ones; and answers about what is wrong in the lists."""
-    functions = lists.functions_of(text)
+    parts = lists.functions_of(text) + lists.macros_of(text)
     faults, wrong = [], []
     for entry in lists.entries_of("tests/mutants.txt"):
-        fault = lists.fault_of(entry, functions)
+        fault = lists.fault_of(entry, parts)
         if isinstance(fault, str):
             wrong.append((f"{entry.function}: {entry.title}", None, [fault]))
         else:
             faults.append(fault)
-    for part in functions + lists.macros_of(text):
+    for part in parts:
         faults += lists.generated(part)
     for number, fault in enumerate(faults, 1):
         fault.number = number
@@ -389,46 +440,46 @@ def write_header(folder, text, faults):
         file.write(lists.with_all(text, faults, "statesampler_fault"))
 
 
-def ask_all(folder, pool, text, faults, equivalent, answers):
-    """Gives the answers about all faults, and returns the numbers of those that
-    were noticed. A function's answers wait until all that no test noticed have
-    been shown to the tests with sanitizers, too."""
+def ask_way(way, folder, pool, text, faults, equivalent, answers):
+    """Gives the answers about all faults of a way, and returns the numbers of
+    those that were noticed. A function's answers wait until all that no test
+    noticed have been shown to the tests with sanitizers, too, if no emulator
+    runs them."""
     write_header(folder, text, faults)
-    tests = compile_tests(folder, PLAIN)
-    answers.give("the header as it is", "no test notices anything", [])
+    tests = compile_tests(way, folder, PLAIN)
+    answers.give(f"the header as it is{way.place}", "no test notices anything",
+                 [])
     groups, said, waiting = by_function(faults), {}, []
     for group, future in [(group, pool.submit(ask_function, group, tests))
                           for group in groups]:
         said.update(future.result())
         left = [fault for fault in group
                 if not said[fault.number] and fault.key not in equivalent]
-        if left:
+        if left and not way.runner:
             waiting.append((group, left))
         else:
-            answers.give_all(answers_about(group, said, equivalent))
+            answers.give_all(answers_about(way, group, said, equivalent))
     if waiting:
         write_header(folder, text,
                      [fault for _, left in waiting for fault in left])
-        tests = compile_tests(folder, SANITIZED)
+        tests = compile_tests(way, folder, SANITIZED)
     for group, future in [(group, pool.submit(ask_callers, left, tests))
                           for group, left in waiting]:
         said.update(future.result())
-        answers.give_all(answers_about(group, said, equivalent))
+        answers.give_all(answers_about(way, group, said, equivalent))
     return {number for number, note in said.items() if note}
 
 
-def print_share(faults, equivalent, noticed, elsewhere):
+def print_share(faults, equivalent, noticed):
     """How many faults were noticed of those that are not listed as equivalent.
-    The share is rounded down. (What is not compiled here is counted as it was
-    made: no compiler has looked at it.)"""
+    The share is rounded down."""
     counted = [fault for fault in faults
                if fault.name or fault.key not in equivalent]
     seen = sum(fault.number in noticed for fault in counted)
     share = 1000 * seen // max(len(counted), 1) / 10
     print(f"{seen:,} of {len(counted):,} faults that are not listed as "
           f"equivalent noticed ({share:.1f} %); "
-          f"{len(faults) - len(counted):,} are listed, "
-          f"{elsewhere:,} are in code that is not compiled here")
+          f"{len(faults) - len(counted):,} are listed")
 
 
 def start_torch(pool, everything, answers):
@@ -444,6 +495,37 @@ def start_torch(pool, everything, answers):
     return []
 
 
+def possible_ways(everything, answers):
+    """The ways that can be asked here. A sample has no time for emulators."""
+    ways = []
+    for way in map(Way, WAYS):
+        missing = way.missing()
+        if missing:
+            answers.skip(f"skip {way.name}: {missing} is not here")
+        elif way.runner and not everything:
+            answers.skip(f"skip {way.name}: make mutants-all asks it")
+        else:
+            ways.append(way)
+    return ways
+
+
+def in_ways(ways, folder, text, faults):
+    """Ways, each with the faults that it is the first to compile, and those
+    that none does."""
+    here = []
+    for way in ways:
+        group = present(way, folder, text, faults)
+        taken = {fault.number for fault in group}
+        faults = [fault for fault in faults if fault.number not in taken]
+        if group:
+            here.append((way, group))
+    return here, faults
+
+
+def flat(groups):
+    return [fault for _, group in groups for fault in group]
+
+
 def ask(folder, pool, everything):
     answers = Answers()
     with open("statesampler.h") as file:
@@ -456,28 +538,39 @@ def ask(folder, pool, everything):
             sys.exit(f"mutants: no fault matches {ONLY}")
     except re.error as error:
         sys.exit(f"mutants: ONLY is a pattern, and {ONLY} is none: {error}")
-    here = present(folder, text, faults)
-    for question in sorted({fault.question for fault in faults} -
-                           {fault.question for fault in here}):
+    ways = possible_ways(everything, answers)
+    here, elsewhere = in_ways(ways, folder, text, faults)
+    for question in sorted({fault.question for fault in elsewhere} -
+                           {fault.question for fault in flat(here)}):
         answers.skip(f"skip {question}: not compiled here")
-    valid = without_warning(folder, text, here)
-    drawn = valid if everything else draw(valid, equivalent)
-    kept, broken = compiling(folder, text, drawn)
+    valid = [(way, without_warning(way, folder, text, group))
+             for way, group in here]
+    drawn = valid if everything else [(way, draw(group, equivalent))
+                                      for way, group in valid]
+    kept = [(way, compiling(way, folder, text, group)) for way, group in drawn]
+    numbers = {fault.number for fault in flat(kept)}
     answered += [(fault.question, None, ["does not compile"])
-                 for fault in drawn if fault.name and fault.number in broken]
+                 for fault in flat(drawn)
+                 if fault.name and fault.number not in numbers]
     if not everything:
-        print(f"{len(kept)} faults of {len(valid)}: all of tests/mutants.txt, "
-              f"and QUOTA={QUOTA} generated ones for each function by "
-              f"SEED={SEED}", flush=True)
+        print(f"{len(flat(kept))} faults of {len(flat(valid))}: all of "
+              f"tests/mutants.txt, and QUOTA={QUOTA} generated ones for each "
+              f"function by SEED={SEED}", flush=True)
     torch = start_torch(pool, everything, answers)
-    answers.total = 1 + len(answered) + len(torch) + sum(
-        len({fault.question for fault in group})
-        for group in by_function(kept))
+    answers.total = len(answered) + len(torch) + len(kept) + sum(
+        len({fault.question for fault in function})
+        for _, group in kept for function in by_function(group))
     answers.give_all(answered)
-    noticed = ask_all(folder, pool, text, kept, equivalent, answers)
+    noticed = set()
+    for way, group in kept:
+        noticed |= ask_way(way, folder, pool, text, group, equivalent, answers)
     for future in torch:
         answers.give_all(future.result())
-    print_share(kept, equivalent, noticed, len(faults) - len(here))
+    print_share(flat(kept), equivalent, noticed)
+    print(f"Not asked: {len(flat(here)) - len(flat(valid)):,} swapped "
+          f"arguments of which a compiler warns, "
+          f"{len(flat(drawn)) - len(flat(kept)):,} that do not compile, "
+          f"{len(elsewhere):,} in code that is not compiled here")
     return answers.sum()
 
 

@@ -98,8 +98,26 @@ static void sweep_maps(int reduced)
     }
 }
 
+/* The positions that a vector holds, and nothing behind them. */
+static void check_ramp(uint64_t first, uint64_t stride)
+{
+#ifdef STATESAMPLER_PRIV_VECTORS
+    uint64_t out[STATESAMPLER_PRIV_ROOM + 1];
+    size_t i;
+    out[STATESAMPLER_PRIV_ROOM] = GUARD;
+    statesampler_priv_bulk_ramp(out, first, stride);
+    for (i = 0; i < STATESAMPLER_PRIV_ROOM; i++)
+        CHECK(out[i] == first + i * stride);
+    CHECK(out[STATESAMPLER_PRIV_ROOM] == GUARD);
+#else
+    (void)first, (void)stride;
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    check_ramp(3, 1);
+    check_ramp(0, UINT64_C(0x123456789));
     sweep_maps(check_reduced(argc, argv));
     return check_done("test_perm_map");
 }

@@ -101,12 +101,17 @@ own() { # SOURCE
     grep -Eq '^#define (STATESAMPLER_(STATIC|ASSERT)|write )' "$1"
 }
 
+# A way's line, without its name.
+line() { # WAY
+    ways | awk -v way="$1" '
+        $1 == way { $1 = ""; print }'
+}
+
 # Compiles tests/core.c to an object, or a test to a program, with the core of
 # its folder if it may share one. What surrounds the code that is asked is
 # compiled at -O1, in a third of the time; nvcc takes one -O only.
 compile_by_way() { # WAY SOURCE TARGET
-    compiler=$(ways | awk -v way="$1" '
-        $1 == way { $1 = $2 = $3 = ""; print }')
+    compiler=$(line $1 | awk '{ $1 = $2 = ""; print }')
     [ -n "$compiler" ] || {
         echo "tests/ways.sh has no way $1"
         return 1
@@ -136,5 +141,10 @@ compile_by_way() { # WAY SOURCE TARGET
 }
 
 case $0 in
-*ways.sh) if [ "$1" = own ]; then own "$2"; else compile_by_way "$@"; fi ;;
+*ways.sh)
+    case $1 in
+    line | asked | own) "$@" ;; # as tests/mutants.py asks
+    *) compile_by_way "$@" ;;
+    esac
+    ;;
 esac
