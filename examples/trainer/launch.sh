@@ -39,10 +39,12 @@ if [ -t 1 ]; then
     TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
-# mpirun leaves a folder behind when it is killed.
+# mpirun leaves a folder behind when it is killed, and each of its processes a
+# file in memory, through which messages go.
 TMPDIR=$(mktemp -d) || exit 1
-export TMPDIR
-trap 'rm -rf "$TMPDIR"' EXIT
+memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null) || memory=$TMPDIR
+export TMPDIR OMPI_MCA_btl_vader_backing_directory="$memory"
+trap 'rm -rf "$TMPDIR" "$memory"' EXIT
 
 # A signal to this script is one to mpirun, which ends its processes.
 stopped=

@@ -72,6 +72,13 @@ static int lock(int file)
     return 1;
 }
 
+static int is_regular(int file)
+{
+    struct stat about;
+
+    return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 const char *log_open(run *r)
 {
     char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
@@ -86,7 +93,10 @@ const char *log_open(run *r)
         return complain("cannot make the folder %s: %s",
                         r->config.checkpoint.dir, strerror(error));
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    /* A pipe would keep us waiting for its writer. */
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file >= 0 && !is_regular(file))
+        return complain("cannot write %s: it is no regular file", path);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,

@@ -9,6 +9,7 @@ of ranks, is killed again perhaps, and ends: in the digest of a run that was
 never killed. Of each kind some of those that end must say that they went on
 from a checkpoint."""
 
+import glob
 import hashlib
 import os
 import random
@@ -84,6 +85,9 @@ class Run:
             time.sleep(.02)
         if not self.process.stdout.closed:  # as it is the second time
             self.process.communicate()
+        # What examples/trainer/launch.sh removes, if it is not killed itself.
+        for left in glob.glob(f"/dev/shm/trainer.{self.process.pid}.*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def end(self, seconds):
         """Waits so long for its end; returns what it said and its status, None

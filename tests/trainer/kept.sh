@@ -45,13 +45,13 @@ manifests() { # DIR
 # SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
 # mpirun itself, and every second time as soon as a checkpoint is being written;
 # each time another number of processes goes on. The log that is compared has
-# every epoch's audit.
+# every epoch's audit. The files in memory of those that were killed are gone.
 kills() {
     epochs=$((2 * ${KILLS:=6}))
     rule="$adamw $o1 OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
     plain=$(digest 1 $rule)
     rule="$rule $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7"
-    dir=$folder/killed killed=0 saving=0 try=0
+    dir=$folder/killed killed=0 saving=0 memory= try=0
     while [ $try -lt $KILLS ]; do
         try=$((try + 1))
         w=$(((try * 5) % 4 + 1))
@@ -72,6 +72,10 @@ kills() {
     [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
     [ "$(grep -c 'done: .* each exactly once' $dir/log.txt)" = $epochs ] ||
         fail 'an audit is missing'
+    [ -n "$memory" ] || [ ! -w /dev/shm ] || fail 'nobody had a file in memory'
+    for file in $memory; do
+        [ ! -e "$file" ] || fail "$file is left in memory"
+    done
     note "$killed kills, $saving of them in mid-save: the same digest"
 }
 
@@ -99,6 +103,11 @@ kill_one() {
     while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
         kill -0 "$victim" 2>/dev/null || return
     done
+    memory="$memory $(for process in $(
+        pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir "
+    ); do
+        grep -o '/dev/shm/.*' /proc/$process/maps 2>/dev/null
+    done | sort -u)"
     if kill -KILL "$victim" 2>/dev/null; then
         killed=$((killed + 1))
     fi

@@ -100,6 +100,10 @@ errors() {
     dir=$folder/a_file
     : >$dir
     says 1 3 'a_file/log.txt: Not a directory'
+    dir=$folder/a_pipe
+    mkdir $dir
+    mkfifo $dir/log.txt
+    says 1 3 'a_pipe/log.txt: it is no regular file'
     dir=$folder/in_the_way
     mkdir -p $dir/.step.tmp/folder
     says 1 3 'cannot remove .*/.step.tmp: Directory not empty'
