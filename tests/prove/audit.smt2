@@ -2,8 +2,8 @@
 ; and one sample more, of index n, adds n, n^2 and n^3. So by induction they are
 ; the sums over [0, n), for every n.
 ; header: sum1 = n / 2 * ((n - 1) | 1);
-; header: sum2 = sum1 * (2 * n - 1) *
-; header: STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
+;     sum2 = sum1 * (2 * n - 1) *
+;     STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
 ; header: audit->sum3 == sum1 * sum1;
 ; fault: #xaaaaaaaaaaaaaaab => #xaaaaaaaaaaaaaaad
 ; fault: (bvmul k (bvsub (even k) one)) => (bvmul k (even k))

@@ -4,17 +4,21 @@
 ; header: const uint64_t most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
 ; header: if (head->turn > most || head->base_turn > head->turn) {
 ; header: if (head->base_point <= head->base_turn &&
-; header: head->stop != STATESAMPLER_STOP_ALL) {
+;     head->stop != STATESAMPLER_STOP_ALL) {
 ; header: head->base_point > STATESAMPLER_MAX_SAMPLES / 4 * 5 ||
-; header: (head->base_turn == 0 && head->base_point != 0)
+;     (head->base_turn == 0 && head->base_point != 0)
 ; header: if (entry.weight == 0 || weights >> 31) {
 ; header: uint64_t goal = mix->base_point + (turn - mix->base_turn);
 ; header: uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
 ; header: turns = (turns * weight + half) / weights[level]; /* below 2^62 */
 ; header: return rounds < STATESAMPLER_PRIV_TOO_FAR / mix->weight
-; header: ? rounds * mix->weight + turns
+;     ? rounds * mix->weight + turns
 ; header: : mix->turn + (tally.reach - mix->point);
-; header: source->base_turns + source->left);
+; header: statesampler_priv_mix_turns_of(mix, seat, point),
+;     source->base_turns + source->left);
+; header: over = statesampler_priv_mix_point_of(mix, seat,
+;     source->base_turns + source->left);
+; header: statesampler_priv_min(turns, source->base_turns + source->left);
 ; header: STATESAMPLER_MAX_SAMPLES / weights) {
 ; header: statesampler_priv_source_most_steps(&sources[i].sampler) /
 ; header: mix->end += tally.first - mix->point;

@@ -2,9 +2,9 @@
 ; they are the same, and below the span. x is the half, mixed with the key, and
 ; y the high half of x times the key, whatever these are.
 ; header: x *= (x * (key >> 16)) & 0xffff0000u;
-; header: return (uint32_t)(((uint64_t)x * span) >> 32);
+;     return (uint32_t)(((uint64_t)x * span) >> 32);
 ; header: x *= (x * (key >> 16)) >> 16;
-; header: return ((x & 0xffffu) * span) >> 16;
+;     return ((x & 0xffffu) * span) >> 16;
 ; fault: (bvlshr product #x00000010) => (bvlshr product #x0000000f)
 ; fault: (bvand low #x0000ffff) => low
 (set-logic QF_BV)

@@ -3,22 +3,24 @@
 ; and one of each window's values, whatever these are. With DROP n is
 ; num_samples without those that are in no block, so that `longer` is 0.
 ; header: uint64_t quota = run->num_samples / blocks;
-; header: uint64_t longer = run->num_samples - quota * blocks;
+;     uint64_t longer = run->num_samples - quota * blocks;
 ; header: *start = block * quota + statesampler_priv_min(block, longer);
-; header: *size = quota + (block < longer);
+;     *size = quota + (block < longer);
+; header: uint64_t quota = run->num_samples / blocks;
+;     uint64_t longer = run->num_samples % blocks, block;
 ; header: block = index < longer * (quota + 1) ? index / (quota + 1)
-; header: : (index - longer) / quota;
+;     : (index - longer) / quota;
 ; header: block = (uint32_t)(first % blocks);
-; header: first /= blocks;
-; header: stride /= blocks;
+;     first /= blocks;
+;     stride /= blocks;
 ; header: uint64_t window = first / span, inside = first - window * span;
 ; header: uint64_t size = statesampler_priv_min(span, order->size - window * span);
 ; header: chunks[i] += first;
-; header: if (chunks[i] == full) {
+;     if (chunks[i] == full) {
 ; header: slot = sample / run->chunk_size;
 ; header: if (slot < order->perm.n) {
 ; header: window = slot / run->window;
-; header: sample += (slot - window * run->window) * run->chunk_size;
+;     sample += (slot - window * run->window) * run->chunk_size;
 ; header: const uint32_t inverse = STATESAMPLER_PRIV_MAX32 / narrow;
 ; header: uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
 ; header: uint32_t over = rest >= narrow;

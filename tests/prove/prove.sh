@@ -159,8 +159,35 @@ z3_says() { # FILE SECONDS
     fi
 }
 
-# WHAT is proved by FILE. Its lines "; header:" stand in the header and its
-# lines "; contract:" in a contract, so that what is proved is what stands
+# The texts of a file after "; KIND:" that do not stand in others exactly once,
+# white space aside: what is proved of one place would be said of another. A
+# text goes on in lines that are indented.
+not_once() { # KIND FILE OTHER...
+    kind=$1 texts=$2
+    shift 2
+    cat "$@" | tr -s ' \n' ' ' >$build/words
+    awk -v kind="; $kind: " '
+        index($0, kind) == 1 {
+            if (text != "") print text
+            text = substr($0, length(kind) + 1)
+            next
+        }
+        text != "" && sub(/^;  +/, "") { text = text " " $0; next }
+        text != "" { print text; text = "" }
+        END { if (text != "") print text }' "$texts" |
+        while read -r text; do
+            TEXT=$text awk '{
+                text = ENVIRON["TEXT"]
+                for (; at = index($0, text); count++)
+                    $0 = substr($0, at + length(text))
+            }
+            END { if (count != 1) print count + 0, "times there:", text }' \
+                $build/words
+        done
+}
+
+# WHAT is proved by FILE. Its texts "; header:" stand in the header and its
+# texts "; contract:" in a contract, so that what is proved is what stands
 # there; with each of its lines "; fault:" z3 must have an example against it.
 smt() { # WHAT FILE
     what=$1 file=$here/$2
@@ -172,14 +199,8 @@ smt() { # WHAT FILE
     start=$(date +%s)
     count=0
     : >$build/why
-    sed -n 's/^; header: //p' "$file" | while read -r line; do
-        grep -qF -- "$line" statesampler.h ||
-            echo "is not in the header: $line"
-    done >>$build/why
-    sed -n 's/^; contract: //p' "$file" | while read -r line; do
-        cat $here/*.h | grep -qF -- "$line" ||
-            echo "is in no contract: $line"
-    done >>$build/why
+    not_once header "$file" statesampler.h >>$build/why
+    not_once contract "$file" $here/*.h >>$build/why
     says=$(z3_says "$file" 60)
     [ "$says" = proved ] || { echo "z3: $says"; cat $build/said; } >>$build/why
     sed -n 's/^; fault: //p' "$file" >$build/faults

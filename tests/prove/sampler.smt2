@@ -12,18 +12,18 @@
 ; header: most += STATESAMPLER_PRIV_MAX32 - 1;
 ; header: if (base->position > most || base->step > base->position) {
 ; header: return run->now.epoch != base->epoch || served > end - base->position ||
-; header: (run->now.position != end &&
+;     (run->now.position != end &&
 ; header: if (base->step == 0 && base->position != 0) {
 ; header: s->run.now.position > s->run.leg.end) {
 ; header: now->epoch += now->position / run->num_samples;
-; header: now->position %= run->num_samples;
+;     now->position %= run->num_samples;
 ; header: if ((now->step - run->leg.base.step) * s->global_batch >=
 ; header: epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
-; header: served > STATESAMPLER_MAX_SAMPLES ||
+;     served > STATESAMPLER_MAX_SAMPLES ||
 ; header: past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples +
 ; header: place->step = leg->base.step + past / s->global_batch;
-; header: place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
-; header: place->rank = (uint32_t)(past % s->run.world_size);
+;     place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
+;     place->rank = (uint32_t)(past % s->run.world_size);
 ; contract: spot->position == \min(leg->end,
 ; contract: (\result - 1) * s->global_batch < leg->end - leg->base.position;
 ; contract: \result * s->global_batch <= 1 << 62;

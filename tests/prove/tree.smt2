@@ -5,7 +5,7 @@
 ; header: uint64_t share = product / weight;
 ; header: if (product - share * weight + left >= weight) {
 ; header: uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
-; header: turns = (turns * weight + half) / weights[level];
+;     turns = (turns * weight + half) / weights[level];
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
 ; fault: (= h1 (div (- w 1) 2)) => (= h1 h)
