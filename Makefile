@@ -72,8 +72,11 @@ mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 
 # Every test by the sanitizers that make test has no time for, and valgrind.
 sanitize:
+	@[ -z "$$ONLY" ] || { \
+	    echo 'sanitize: all of it is asked: ONLY names parts of make test'; \
+	    exit 1; }
 	@SANITIZE=1 ONLY='^test_.*: (clang-(memory|thread|implicit)|valgrind),' \
-	    $(MAKE) --no-print-directory test
+	    MAKEFLAGS= sh tests/run.sh
 
 # Each harness for so long, under each fuzzer; what it finds is in build/fuzz.
 SECONDS ?= 60

@@ -11,8 +11,9 @@ export LC_ALL=C
 . tests/fuzz/harnesses.sh
 
 seconds=${1:-60}
-case $seconds in *[!0-9]* | 0*) # which libFuzzer takes for no end
-    echo "fuzz: SECONDS is a whole number above 0, not $seconds"
+case $seconds in *[!0-9]* | 0* | ??????????*) # libFuzzer takes 0 for no end
+    echo "fuzz: SECONDS is a whole number above 0, of at most 9 digits, not" \
+        "$seconds"
     exit 1
     ;;
 esac

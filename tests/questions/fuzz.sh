@@ -67,7 +67,8 @@ fuzz_short() {
 # What it cannot do is said before anything is compiled: libFuzzer would take
 # 0 seconds for no end.
 fuzz_refuses() {
-    for words in '0 perm' 'abc perm' '-1 perm' '1h perm' '9 nothing'; do
+    for words in '0 perm' 'abc perm' '-1 perm' '1h perm' '4294967296 perm' \
+        '9 nothing'; do
         ! (cd "$root" && ONLY=${words#* } &&
             export ONLY && timeout 20 sh tests/fuzz/run.sh ${words% *}) >said
         grep -q '^fuzz: ' said || {
@@ -75,9 +76,9 @@ fuzz_refuses() {
             return 1
         }
     done
-    for words in CASES=0 CASES=abc CASES=-1 SEED=abc; do
+    for words in CASES=0 CASES=abc CASES=-1 SEED=abc "SEED=a'b"; do
         ! (cd "$root" && MAKEFLAGS= timeout 20 "$MAKE" -s fuzz-agree \
-            $words) >said 2>/dev/null
+            "$words") >said 2>/dev/null
         grep -q '^fuzz-agree: ' said || {
             echo "$words: not refused"
             return 1
