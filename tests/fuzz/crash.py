@@ -18,7 +18,17 @@ import subprocess
 import sys
 import tempfile
 
-ERRORS = ("EIO", "ENOSPC", "EINTR", "EACCES")
+# The errors, and what statesampler_error says of each.
+ERRORS = {
+    "EIO": "the system reports an input or output error",
+    "ENOSPC": "no space is left, or a quota or size limit is reached",
+    "EINTR": "the system reports an input or output error",
+    "EACCES": "no permission"}
+
+FLUSHES = ("fsync", "fdatasync")
+
+# Calls that a save or a load makes again, or may pass over, after EINTR.
+AGAIN = ("open", "openat", "creat", "read", "write", "close", *FLUSHES)
 
 # A failure of brk is no number below 0, as strace makes it.
 NO_FAILURES = ("brk",)
@@ -72,6 +82,18 @@ def asked_calls(calls):
         elif inside and name not in NO_FAILURES:
             found.append((name, count))
     return found
+
+
+def until_failure(calls):
+    return list(itertools.takewhile(lambda line: "(INJECTED)" not in line,
+                                    calls))
+
+
+def made_again(calls):
+    """Whether the next call after the one that failed is the same one."""
+    tried = [match and match.group(1, 2) for match in
+             map(CALL.match, calls[len(until_failure(calls)):][:2])]
+    return len(tried) == 2 and tried[0] == tried[1]
 
 
 def is_change_of_path(name):
@@ -331,6 +353,20 @@ class Save:
                     self.run("load", "state") == "3",
                     f"{what}: the next save says {said}, and there are {files}")
 
+    @staticmethod
+    def answers(good, name, error, calls):
+        """What may be said after a call has failed: nothing is wrong, as many
+        calls do not matter, or the sentence of its error. A flush or a close
+        of the new file, which stand between its bytes and its rename, may
+        tell what of the bytes was lost, so they do matter."""
+        if error == "EINTR" and name in AGAIN:
+            return [good]
+        before = [call for call, _ in numbered(until_failure(calls))]
+        if (name in ("close", *FLUSHES) and "write" in before and
+                not any(call.startswith("rename") for call in before)):
+            return [ERRORS[error]]
+        return [good, ERRORS[error]]
+
     def fail(self, verb, name, count, error):
         """Lets one call fail; what is asked must say so, or succeed."""
         self.begin()
@@ -344,8 +380,10 @@ class Save:
         now = self.run("load", "state")
         self.expect(now == ("2" if said == "no error" else "1"),
                     f"{what}: it says {said}, and the file is {now}")
-        self.expect(said == good or " " in said,
+        self.expect(said in self.answers(good, name, error, calls),
                     f"{what}: it says {said}")
+        self.expect(name not in FLUSHES or error != "EINTR" or
+                    made_again(calls), f"{what}: it is not made again")
         # Its own temporary file, if even removing fails or came too late.
         left = 2 if name in ("unlink", "unlinkat") else 1
         self.expect(len(os.listdir(self.folder)) <= left,
