@@ -225,7 +225,6 @@ build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 
 # A save, and COUNT of the calls and the power cuts of the trainer's
 # checkpoints.
-COUNT ?= 200
 crash: build/fuzz/crash_save
 	@command -v python3 >/dev/null || { \
 	    echo 'skip crash: python3 is not here'; exit 0; }; \
@@ -235,7 +234,8 @@ crash: build/fuzz/crash_save
 	    python3 tests/fuzz/crash.py save $< || exit; \
 	    ! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    python3 tests/fuzz/crash.py trainer build/trainer/trainer $(COUNT); }
+	    python3 tests/fuzz/crash.py trainer build/trainer/trainer \
+        $(or $(COUNT),200); }
 build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
