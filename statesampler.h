@@ -5611,7 +5611,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_ranks(
         code = statesampler_priv_shape_check(
             rank, world_size, mix->sources[i].sampler.run.batch_size);
     }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK || world_size == own) {
         return code;
     }
     /* The rules look at the sources: they have that shape for so long. */
