@@ -114,8 +114,11 @@ function make(thing, size, init) {
     inside = thing;
 }
 
-/* "Uint32Array" and so on, also of another frame of a page. */
-const kindName = (array) => array?.[Symbol.toStringTag];
+/* "Uint32Array" and so on, also of another frame of a page; undefined for what
+   is no such array, whatever it calls itself. */
+const tag = Object.getOwnPropertyDescriptor(
+    Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
+const kindName = (array) => tag.get.call(array);
 
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
@@ -160,11 +163,13 @@ function big(name, value) {
     return number;
 }
 
+/* One of 32 bits, as a number. */
 function half(name, value) {
-    if (!Number.isInteger(value) || value < 0 || value >= 2 ** 32)
+    const number = typeof value === "bigint" ? Number(value) : value;
+    if (!Number.isInteger(number) || number < 0 || number >= 2 ** 32)
         throw new RangeError(`${name} is no whole number from 0 to 2^32 - 1: ` +
                              String(value));
-    return value;
+    return number;
 }
 
 function word(name, value, list) {
@@ -257,8 +262,9 @@ export const PARTITIONS = ["interleaved", "blocked"];
 export const TAILS = ["pad", "drop", "uneven", "carry"];
 export const STOPS = ["first", "all", "restart", "never"];
 
-/* A name that is not known is an error, and no field that is left out; those
-   that a class has are names as well. */
+/* The fields of these names, of which each is read once. A name that is not
+   known is an error, and no field that is left out; those that a class has are
+   names as well. */
 function known(fields, names) {
     if (typeof fields !== "object" || fields === null)
         throw new TypeError("a description is an object with named fields");
@@ -267,7 +273,9 @@ function known(fields, names) {
         for (const name of Object.getOwnPropertyNames(one))
             if (name !== "constructor")
                 word("a field", name, names);
-    word("bigint", fields.bigint ?? false, [false, true]);
+    const read = Object.fromEntries(names.map((name) => [name, fields[name]]));
+    word("bigint", read.bigint ?? false, [false, true]);
+    return read;
 }
 
 const RANK = ["rank", "worldSize"];
@@ -302,8 +310,8 @@ function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
 
 export class Perm {
     constructor(numSamples, options = {}) {
-        known(options, ["seed", "epoch", "stream", "bigint"]);
-        const { seed = 0, epoch = 0, stream = 0, bigint = false } = options;
+        const { seed = 0, epoch = 0, stream = 0, bigint = false } =
+            known(options, ["seed", "epoch", "stream", "bigint"]);
         const n = numSamplesOf(numSamples, bigint);
         const numbers = [big("seed", seed), big("epoch", epoch),
                          big("stream", stream)];
@@ -359,12 +367,12 @@ export class Sampler {
     #batchSize;
 
     constructor(desc) {
-        known(desc, [...FIELDS, ...RANK, "bigint"]);
-        const numbers = describe(desc, desc);
+        const fields = known(desc, [...FIELDS, ...RANK, "bigint"]);
+        const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.bigint = desc.bigint ?? false;
+        this.bigint = fields.bigint ?? false;
         this.#n = numbers[0];
-        this.#batchSize = desc.batchSize || 1;
+        this.#batchSize = numbers[8] || 1;
     }
 
     /* The next batch; null once at the end of an epoch. */
@@ -463,13 +471,13 @@ export class Sampler {
     }
 
     reshape(shape) {
-        known(shape, [...RANK, "batchSize"]);
-        const { rank, worldSize, batchSize = this.#batchSize } = shape;
+        const { rank, worldSize, batchSize = this.#batchSize } =
+            known(shape, [...RANK, "batchSize"]);
         const numbers = [half("rank", rank), half("worldSize", worldSize),
                          half("batchSize", batchSize)];
         enter(this);
         check(c.reshape(...numbers));
-        this.#batchSize = batchSize || 1;
+        this.#batchSize = numbers[2] || 1;
     }
 
     resize(numSamples) {
@@ -519,13 +527,13 @@ export class Mix {
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
     constructor(sources, options = {}) {
-        known(options, ["stop", ...RANK, "bigint"]);
-        const { stop = "first", bigint = false } = options;
+        const shape = known(options, ["stop", ...RANK, "bigint"]);
+        const { stop = "first", bigint = false } = shape;
         const rule = word("stop", stop, STOPS);
         const list = Array.from(sources, (source) => {
-            known(source, [...FIELDS, "weight"]);
-            const { weight = 1 } = source;
-            return [weightOf(weight), ...describe(source, options)];
+            const fields = known(source, [...FIELDS, "weight"]);
+            const { weight = 1 } = fields;
+            return [weightOf(weight), ...describe(fields, shape)];
         });
         const size = c.mix_bytes(list.length) >>> 0;
         if (size === 0)
@@ -541,11 +549,12 @@ export class Mix {
             (most, numbers) => Math.max(most, numbers[9]), 1);
     }
 
-    #source(source) {
-        if (!Number.isInteger(source) || source < 0 || source >= this.#count)
+    #source(source, count = this.#count) {
+        const number = typeof source === "bigint" ? Number(source) : source;
+        if (!Number.isInteger(number) || number < 0 || number >= count)
             throw new RangeError(`there is no source ${String(source)}: they ` +
                                  `are 0 to ${this.#count - 1}`);
-        return source;
+        return number;
     }
 
     #turn(into, serve) {
@@ -593,8 +602,7 @@ export class Mix {
     }
 
     reshape(shape) {
-        known(shape, RANK);
-        const { rank, worldSize } = shape;
+        const { rank, worldSize } = known(shape, RANK);
         const numbers = [half("rank", rank), half("worldSize", worldSize)];
         enter(this);
         check(c.mix_reshape(...numbers));
@@ -618,25 +626,23 @@ export class Mix {
 
     /* How many samples the sources before this one have. */
     offset(source) {
-        if (source !== this.#count)
-            this.#source(source);
+        const number = this.#source(source, this.#count + 1);
         enter(this);
-        return give(this, c.mix_offset(source));
+        return give(this, c.mix_offset(number));
     }
 
     /* Where the sampler of a source is. */
     progress(source) {
-        this.#source(source);
+        const number = this.#source(source);
         enter(this);
-        c.mix_progress(source);
+        c.mix_progress(number);
         return answers(this, "epoch", "step", "numSteps", "position");
     }
 
     locate(source, index) {
-        const number = big("index", index);
-        half("source", source);
+        const numbers = [half("source", source), big("index", index)];
         enter(this);
-        check(c.mix_locate(source, number));
+        check(c.mix_locate(...numbers));
         return answers(this, "position", "step", "rank", "slot", "turn");
     }
 
