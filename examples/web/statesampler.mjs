@@ -116,9 +116,8 @@ function make(thing, size, init) {
 
 /* "Uint32Array" and so on, also of another frame of a page; undefined for what
    is no such array, whatever it calls itself. */
-const tag = Object.getOwnPropertyDescriptor(
-    Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
-const kindName = (array) => tag.get.call(array);
+const kindName = (array) =>
+    Reflect.get(Uint8Array.prototype, Symbol.toStringTag, array);
 
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
@@ -153,22 +152,24 @@ function check(code) {
 
 /* --- numbers that go in and come out -------------------------------------- */
 
-/* A whole number of 64 bits, as a bigint. */
-function big(name, value) {
+/* A whole number of so many bits, as a bigint. */
+function big(name, value, bits = 64n) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
     const number = whole ? BigInt(value) : -1n;
-    if (number < 0n || number >> 64n)
-        throw new RangeError(`${name} is no whole number from 0 to 2^64 - 1 (` +
-                             `above 2^53 a bigint): ${String(value)}`);
+    if (number < 0n || number >> bits)
+        throw new RangeError(`${name} is no whole number from 0 to 2^${bits} ` +
+                             `- 1 (above 2^53 a bigint): ${String(value)}`);
     return number;
 }
 
 /* One of 32 bits, as a number. */
-function half(name, value) {
-    const number = typeof value === "bigint" ? Number(value) : value;
-    if (!Number.isInteger(number) || number < 0 || number >= 2 ** 32)
-        throw new RangeError(`${name} is no whole number from 0 to 2^32 - 1: ` +
-                             String(value));
+const half = (name, value) => Number(big(name, value, 32n));
+
+/* One below n, as a bigint. */
+function below(name, value, n) {
+    const number = big(name, value);
+    if (number >= n)
+        throw new RangeError(`${name} is ${number}: it must be below ${n}`);
     return number;
 }
 
@@ -320,22 +321,14 @@ export class Perm {
         this.numSamples = give(this, n);
     }
 
-    #below(name, value) {
-        const number = big(name, value);
-        if (number >= BigInt(this.numSamples))
-            throw new RangeError(`${name} is ${number}: it must be below ` +
-                                 `${this.numSamples}`);
-        return number;
-    }
-
     at(position) {
-        const number = this.#below("position", position);
+        const number = below("position", position, this.numSamples);
         enter(this);
         return give(this, c.perm_at(number));
     }
 
     inverse(index) {
-        const number = this.#below("index", index);
+        const number = below("index", index, this.numSamples);
         enter(this);
         return give(this, c.perm_inverse(number));
     }
@@ -346,9 +339,9 @@ export class Perm {
         const n = BigInt(this.numSamples), by = big("stride", stride);
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
-        const start = total > 0 ? this.#below("first", first) : 0n;
+        const start = total > 0 ? below("first", first, n) : 0n;
         if (total > 0)
-            this.#below("the last position", start + by * BigInt(total - 1));
+            below("the last position", start + by * BigInt(total - 1), n);
         const all = into ?? new kind(total);
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
@@ -549,14 +542,6 @@ export class Mix {
             (most, numbers) => Math.max(most, numbers[9]), 1);
     }
 
-    #source(source, count = this.#count) {
-        const number = typeof source === "bigint" ? Number(source) : source;
-        if (!Number.isInteger(number) || number < 0 || number >= count)
-            throw new RangeError(`there is no source ${String(source)}: they ` +
-                                 `are 0 to ${this.#count - 1}`);
-        return number;
-    }
-
     #turn(into, serve) {
         const indices = batchOf(this, this.#n, this.#most, into, serve);
         return indices && { source: Number(words[1]), indices };
@@ -626,14 +611,14 @@ export class Mix {
 
     /* How many samples the sources before this one have. */
     offset(source) {
-        const number = this.#source(source, this.#count + 1);
+        const number = Number(below("source", source, this.#count + 1));
         enter(this);
         return give(this, c.mix_offset(number));
     }
 
     /* Where the sampler of a source is. */
     progress(source) {
-        const number = this.#source(source);
+        const number = Number(below("source", source, this.#count));
         enter(this);
         c.mix_progress(number);
         return answers(this, "epoch", "step", "numSteps", "position");

@@ -451,7 +451,7 @@ function errors() {
     for (const weight of [-1n, 2n ** 32n])
         refuses(mix, () => mix.weigh([weight, 1, 1]), /^RangeError: weight/);
     for (const source of [-1n, 3n, 2n ** 32n])
-        refuses(mix, () => mix.progress(source), /^RangeError: there is no/);
+        refuses(mix, () => mix.progress(source), /^RangeError: .*source/);
     for (const fields of [{ world_size: 3 }, { batchSize: 3 }])
         refuses(mix, () => mix.reshape(fields), /a field is/);
     refuses(mix, () => mix.reshape({}), /^RangeError: rank/);
