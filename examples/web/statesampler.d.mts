@@ -14,7 +14,7 @@ export const STOPS: readonly Stop[];
 /** Whether indices are computed with vectors here. */
 export const simd: boolean;
 
-/** A whole number that goes in, of 64 bits: above 2^53 a bigint. */
+/** A whole number that goes in: above 2^53 a bigint. */
 export type Whole = number | bigint;
 
 /** An array for indices. */
@@ -42,16 +42,16 @@ export interface Dataset {
     partition?: Partition;
     tail?: Tail;
     dropLast?: boolean;
-    batchSize?: number;
+    batchSize?: Whole;
 }
 
 export interface Rank {
-    rank?: number;
-    worldSize?: number;
+    rank?: Whole;
+    worldSize?: Whole;
 }
 
 export interface Shape extends Rank {
-    batchSize?: number;
+    batchSize?: Whole;
 }
 
 export interface Counts<T> {
@@ -93,7 +93,7 @@ export interface Perm<T extends number | bigint = number> {
     inverse(index: Whole): T;
     /** The indices at first, first + stride, ...: so many, or as many as an
         array holds. */
-    fill(first: Whole, count: number, stride?: Whole): Indices<T>;
+    fill(first: Whole, count: Whole, stride?: Whole): Indices<T>;
     fill<A extends IndexArray>(first: Whole, into: A, stride?: Whole): A;
 }
 
@@ -163,7 +163,7 @@ export function describeState(state: Uint8Array): {
 
 export interface Source extends Dataset {
     /** "off": it takes no turns. */
-    weight?: number | "off";
+    weight?: Whole | "off";
 }
 
 export interface Turn<A> {
@@ -186,14 +186,14 @@ export interface Mix<T extends number | bigint = number>
     at<A extends IndexArray>(turn: Whole, into: A): Turn<A> | null;
     seek(turn: Whole): void;
     /** From this turn on with these weights, one for each source. */
-    weigh(weights: Iterable<number | "off">): void;
+    weigh(weights: Iterable<Whole | "off">): void;
     reshape(shape: Required<Rank>): void;
     /** How many samples the sources before this one have. */
-    offset(source: number): T;
+    offset(source: Whole): T;
     /** Where the sampler of a source is. */
-    progress(source: number): {
+    progress(source: Whole): {
         epoch: T; step: T; numSteps: T | number; position: T };
-    locate(source: number, index: Whole): Place<T> & { turn: T };
+    locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** 56 bytes and 88 for each source. */
     save(): Uint8Array;
     load(state: Uint8Array): void;

@@ -114,8 +114,10 @@ function make(thing, size, init) {
     inside = thing;
 }
 
-/* "Uint32Array" and so on, also of another frame of a page. */
-const kindName = (array) => array?.[Symbol.toStringTag];
+/* "Uint32Array" and so on, also of another frame of a page; undefined for what
+   is no such array, whatever it calls itself. */
+const kindName = (array) =>
+    Reflect.get(Uint8Array.prototype, Symbol.toStringTag, array);
 
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
@@ -150,21 +152,25 @@ function check(code) {
 
 /* --- numbers that go in and come out -------------------------------------- */
 
-/* A whole number of 64 bits, as a bigint. */
-function big(name, value) {
+/* A whole number of so many bits, as a bigint. */
+function big(name, value, bits = 64n) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
     const number = whole ? BigInt(value) : -1n;
-    if (number < 0n || number >> 64n)
-        throw new RangeError(`${name} is no whole number from 0 to 2^64 - 1 (` +
-                             `above 2^53 a bigint): ${String(value)}`);
+    if (number < 0n || number >> bits)
+        throw new RangeError(`${name} is no whole number from 0 to 2^${bits} ` +
+                             `- 1 (above 2^53 a bigint): ${String(value)}`);
     return number;
 }
 
-function half(name, value) {
-    if (!Number.isInteger(value) || value < 0 || value >= 2 ** 32)
-        throw new RangeError(`${name} is no whole number from 0 to 2^32 - 1: ` +
-                             String(value));
-    return value;
+/* One of 32 bits, as a number. */
+const half = (name, value) => Number(big(name, value, 32n));
+
+/* One below n, as a bigint. */
+function below(name, value, n) {
+    const number = big(name, value);
+    if (number >= n)
+        throw new RangeError(`${name} is ${number}: it must be below ${n}`);
+    return number;
 }
 
 function word(name, value, list) {
@@ -257,8 +263,9 @@ export const PARTITIONS = ["interleaved", "blocked"];
 export const TAILS = ["pad", "drop", "uneven", "carry"];
 export const STOPS = ["first", "all", "restart", "never"];
 
-/* A name that is not known is an error, and no field that is left out; those
-   that a class has are names as well. */
+/* The fields of these names, of which each is read once. A name that is not
+   known is an error, and no field that is left out; those that a class has are
+   names as well. */
 function known(fields, names) {
     if (typeof fields !== "object" || fields === null)
         throw new TypeError("a description is an object with named fields");
@@ -267,7 +274,9 @@ function known(fields, names) {
         for (const name of Object.getOwnPropertyNames(one))
             if (name !== "constructor")
                 word("a field", name, names);
-    word("bigint", fields.bigint ?? false, [false, true]);
+    const read = Object.fromEntries(names.map((name) => [name, fields[name]]));
+    word("bigint", read.bigint ?? false, [false, true]);
+    return read;
 }
 
 const RANK = ["rank", "worldSize"];
@@ -302,8 +311,8 @@ function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
 
 export class Perm {
     constructor(numSamples, options = {}) {
-        known(options, ["seed", "epoch", "stream", "bigint"]);
-        const { seed = 0, epoch = 0, stream = 0, bigint = false } = options;
+        const { seed = 0, epoch = 0, stream = 0, bigint = false } =
+            known(options, ["seed", "epoch", "stream", "bigint"]);
         const n = numSamplesOf(numSamples, bigint);
         const numbers = [big("seed", seed), big("epoch", epoch),
                          big("stream", stream)];
@@ -312,22 +321,14 @@ export class Perm {
         this.numSamples = give(this, n);
     }
 
-    #below(name, value) {
-        const number = big(name, value);
-        if (number >= BigInt(this.numSamples))
-            throw new RangeError(`${name} is ${number}: it must be below ` +
-                                 `${this.numSamples}`);
-        return number;
-    }
-
     at(position) {
-        const number = this.#below("position", position);
+        const number = below("position", position, this.numSamples);
         enter(this);
         return give(this, c.perm_at(number));
     }
 
     inverse(index) {
-        const number = this.#below("index", index);
+        const number = below("index", index, this.numSamples);
         enter(this);
         return give(this, c.perm_inverse(number));
     }
@@ -338,9 +339,9 @@ export class Perm {
         const n = BigInt(this.numSamples), by = big("stride", stride);
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
-        const start = total > 0 ? this.#below("first", first) : 0n;
+        const start = total > 0 ? below("first", first, n) : 0n;
         if (total > 0)
-            this.#below("the last position", start + by * BigInt(total - 1));
+            below("the last position", start + by * BigInt(total - 1), n);
         const all = into ?? new kind(total);
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
@@ -359,12 +360,12 @@ export class Sampler {
     #batchSize;
 
     constructor(desc) {
-        known(desc, [...FIELDS, ...RANK, "bigint"]);
-        const numbers = describe(desc, desc);
+        const fields = known(desc, [...FIELDS, ...RANK, "bigint"]);
+        const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.bigint = desc.bigint ?? false;
+        this.bigint = fields.bigint ?? false;
         this.#n = numbers[0];
-        this.#batchSize = desc.batchSize || 1;
+        this.#batchSize = numbers[8] || 1;
     }
 
     /* The next batch; null once at the end of an epoch. */
@@ -463,13 +464,13 @@ export class Sampler {
     }
 
     reshape(shape) {
-        known(shape, [...RANK, "batchSize"]);
-        const { rank, worldSize, batchSize = this.#batchSize } = shape;
+        const { rank, worldSize, batchSize = this.#batchSize } =
+            known(shape, [...RANK, "batchSize"]);
         const numbers = [half("rank", rank), half("worldSize", worldSize),
                          half("batchSize", batchSize)];
         enter(this);
         check(c.reshape(...numbers));
-        this.#batchSize = batchSize || 1;
+        this.#batchSize = numbers[2] || 1;
     }
 
     resize(numSamples) {
@@ -519,13 +520,13 @@ export class Mix {
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
     constructor(sources, options = {}) {
-        known(options, ["stop", ...RANK, "bigint"]);
-        const { stop = "first", bigint = false } = options;
+        const shape = known(options, ["stop", ...RANK, "bigint"]);
+        const { stop = "first", bigint = false } = shape;
         const rule = word("stop", stop, STOPS);
         const list = Array.from(sources, (source) => {
-            known(source, [...FIELDS, "weight"]);
-            const { weight = 1 } = source;
-            return [weightOf(weight), ...describe(source, options)];
+            const fields = known(source, [...FIELDS, "weight"]);
+            const { weight = 1 } = fields;
+            return [weightOf(weight), ...describe(fields, shape)];
         });
         const size = c.mix_bytes(list.length) >>> 0;
         if (size === 0)
@@ -539,13 +540,6 @@ export class Mix {
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
         this.#most = list.reduce(
             (most, numbers) => Math.max(most, numbers[9]), 1);
-    }
-
-    #source(source) {
-        if (!Number.isInteger(source) || source < 0 || source >= this.#count)
-            throw new RangeError(`there is no source ${String(source)}: they ` +
-                                 `are 0 to ${this.#count - 1}`);
-        return source;
     }
 
     #turn(into, serve) {
@@ -593,8 +587,7 @@ export class Mix {
     }
 
     reshape(shape) {
-        known(shape, RANK);
-        const { rank, worldSize } = shape;
+        const { rank, worldSize } = known(shape, RANK);
         const numbers = [half("rank", rank), half("worldSize", worldSize)];
         enter(this);
         check(c.mix_reshape(...numbers));
@@ -618,25 +611,23 @@ export class Mix {
 
     /* How many samples the sources before this one have. */
     offset(source) {
-        if (source !== this.#count)
-            this.#source(source);
+        const number = Number(below("source", source, this.#count + 1));
         enter(this);
-        return give(this, c.mix_offset(source));
+        return give(this, c.mix_offset(number));
     }
 
     /* Where the sampler of a source is. */
     progress(source) {
-        this.#source(source);
+        const number = Number(below("source", source, this.#count));
         enter(this);
-        c.mix_progress(source);
+        c.mix_progress(number);
         return answers(this, "epoch", "step", "numSteps", "position");
     }
 
     locate(source, index) {
-        const number = big("index", index);
-        half("source", source);
+        const numbers = [half("source", source), big("index", index)];
         enter(this);
-        check(c.mix_locate(source, number));
+        check(c.mix_locate(...numbers));
         return answers(this, "position", "step", "rank", "slot", "turn");
     }
 

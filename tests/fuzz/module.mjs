@@ -6,9 +6,10 @@
    Whatever is asked, it answers, or throws an Error that says why and nothing
    has changed: the next batch is the one that `at` says, locate names the
    place of each sample in it, what was sought is where it is, a fill is `at`,
-   one by one, a state restores the same, an audit knows what is whole, nothing
-   takes two seconds, and WebAssembly never breaks down. Prints how many calls
-   there were and how many were taken.
+   one by one, a state restores the same and describes its run, the iterator
+   serves the steps that are left, an audit knows what is whole, what was given
+   stays as it is, nothing takes two seconds, and WebAssembly never breaks down.
+   Prints how many calls there were and how many were taken.
    A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -37,12 +38,16 @@ const ODD = [undefined, null, NaN, -1, 0.5, -0, Infinity, 2 ** 31, 2 ** 32,
              2n ** 64n - 1n, 2n ** 64n, "", "7", "shuffle", true, false, [],
              [3], {}, () => 3, Symbol("odd"), new Date(3), new Uint8Array(3),
              new Float32Array(4), new DataView(new ArrayBuffer(8)),
+             { [Symbol.toStringTag]: "Uint32Array", length: 4000 },
              { valueOf() { throw new Error("valueOf"); } }];
 const SIZES = [0, 1, 2, 7, 100, 1000, 65537, 2 ** 32 - 1, 2 ** 32, 2 ** 40,
                2 ** 53 - 1, 2n ** 61n];
 const whole = () => one_of([random(10), random(5000), BigInt(random(5000)),
                             one_of(SIZES)]);
 const odd_or = (good) => often() ? good() : one_of(ODD);
+/* Small numbers may be bigints as well. */
+const small = (bound, least = 0) =>
+    one_of([Number, BigInt])(least + random(bound));
 const word_of = (list) => odd_or(() => one_of(list));
 
 function room() {
@@ -55,8 +60,8 @@ function description() {
     const desc = { numSamples: odd_or(whole) };
     for (const [name, value] of Object.entries({
         seed: whole, epoch: whole, stream: whole, bigint: () => random(2) > 0,
-        rank: () => random(3), worldSize: () => 1 + random(4),
-        batchSize: () => 1 + random(40), order: () => one_of(ORDERS),
+        rank: () => small(3), worldSize: () => small(4, 1),
+        batchSize: () => small(40, 1), order: () => one_of(ORDERS),
         partition: () => one_of(PARTITIONS), tail: () => one_of(TAILS),
         dropLast: () => random(2) > 0 }))
         if (random(2) > 0)
@@ -97,6 +102,14 @@ function ask(what, call) {
 const list = (answer) => answer === null || answer === undefined ? answer
     : Array.from(answer.indices ?? answer, String).join();
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
+
+/* An answer is one's own: what was given before this one is as it was. */
+let kept = null, kept_text = null;
+function keep(answer) {
+    assert.equal(list(kept), kept_text, "an answer is one's own");
+    kept = answer;
+    kept_text = list(answer);
+}
 
 /* Calls that may change an object, and do so only where they do not throw. A
    call returns what must then be so of the object, by name. */
@@ -175,7 +188,8 @@ function turn_of(mix, sources, shape) {
 /* Next is what `at` says, of a step or a turn; and the same after a state. */
 function goes_on(object, at, other) {
     const into = room();
-    const before = hex(object.save());
+    const state = object.save(), before = hex(state);
+    keep(state);
     const wanted = list(ask("at", () => object.at(at)));
     const found = ask("next", () => into === undefined ? object.next()
                                                        : object.next(into));
@@ -183,6 +197,7 @@ function goes_on(object, at, other) {
         assert.equal(hex(object.save()), before, "next changed something");
         return;
     }
+    keep(found);
     if (wanted !== undefined && found !== null)
         assert.equal(list(found), wanted, "next is at");
     /* It keeps its own shape, and is at the same place. */
@@ -192,6 +207,33 @@ function goes_on(object, at, other) {
                      ask(name, () => object[name]), "a state restores");
 }
 
+/* What a state holds is the run's description, and where it is. */
+function described(sampler, desc, { n, worldSize, batchSize }) {
+    const { rank, bigint, dropLast, weight, ...fields } = desc;
+    const wanted = { seed: 0, stream: 0, chunkSize: 0, window: 0,
+                     order: "shuffle", partition: "interleaved", tail: "pad",
+                     ...fields, numSamples: n, worldSize, batchSize };
+    for (const name of ["epoch", "step", "position"])
+        wanted[name] = ask(name, () => sampler[name]);
+    const found = describeState(sampler.save());
+    for (const [name, value] of Object.entries(wanted))
+        if (value !== undefined)
+            assert.equal(String(found[name]), String(value), `state: ${name}`);
+}
+
+/* The iterator serves each step that is left, also an empty one, and then the
+   next epoch has begun. */
+function rest_of(sampler) {
+    const epoch_now = () => describeState(sampler.save()).epoch;
+    const next = BigInt.asUintN(64, epoch_now() + 1n);
+    const left = ask("step", () => sampler.numSteps - sampler.step);
+    const batches = left < 50 && ask("iterator", () => [...sampler]);
+    if (batches) {
+        assert.equal(batches.length, Number(left), "the batches that are left");
+        assert.equal(epoch_now(), next, "the iterator ends an epoch");
+    }
+}
+
 function ask_sampler() {
     const desc = description();
     const sampler = ask("Sampler", () => new Sampler(desc));
@@ -199,7 +241,8 @@ function ask_sampler() {
         return;
     let other = new Sampler(desc);
     const shape = { n: desc.numSamples, order: desc.order, tail: desc.tail,
-                    rank: desc.rank ?? 0, worldSize: desc.worldSize || 1 };
+                    rank: desc.rank ?? 0, worldSize: desc.worldSize || 1,
+                    batchSize: desc.batchSize || 1 };
     for (let i = 0; i < 12; i++) {
         batch_of(sampler, shape);
         goes_on(sampler, ask("step", () => sampler.step), other);
@@ -223,16 +266,19 @@ function ask_sampler() {
             ["reshape", () => {
                 const rank = odd_or(() => desc.rank ?? 0);
                 const worldSize = odd_or(() => desc.worldSize ?? 1);
-                sampler.reshape({ rank, worldSize,
-                                  batchSize: odd_or(() => desc.batchSize ?? 1)
-                });
+                const batchSize = odd_or(() => desc.batchSize ?? 1);
+                sampler.reshape({ rank, worldSize, batchSize });
                 Object.assign(shape, { rank, worldSize: worldSize || 1 });
+                if (batchSize !== undefined)
+                    shape.batchSize = batchSize || 1;
             }],
             ["resize", (n = odd_or(whole), { position } = sampler) => {
                 sampler.resize(n);
                 other = new Sampler({ ...desc, numSamples: n });
                 shape.n = n;
-                return { position };
+                /* With the tail carry an epoch that has served all is over. */
+                return { position: desc.tail === "carry" && position == n
+                    ? 0 : position };
             }],
             ["load", () => {
                 const state = sampler.save();
@@ -245,9 +291,11 @@ function ask_sampler() {
             assert.equal(ask("padding", () => sampler.padding(step)), 0);
         ask("padding", () => sampler.padding(odd_or(whole)));
         const counts = ask("counts", () => sampler.counts);
-        if (counts)
+        if (counts) {
             assert.equal(BigInt(counts.positions) - BigInt(counts.padded) +
                          BigInt(counts.dropped), BigInt(shape.n), "counts");
+            assert.equal(counts.steps, sampler.numSteps, "steps");
+        }
         ask("sampleSeed", () => sampler.sampleSeed(odd_or(whole),
                                                    odd_or(whole)));
         const index = odd_or(whole);
@@ -258,6 +306,9 @@ function ask_sampler() {
                 assert.equal(String(there[Number(place.slot)]), String(index));
         }
         ask("describeState", () => describeState(odd_or(() => sampler.save())));
+        described(sampler, desc, shape);
+        if (random(4) === 0)
+            rest_of(sampler);
     }
 }
 
@@ -265,21 +316,25 @@ function ask_mix() {
     const sources = Array.from({ length: random(5) }, () => {
         const { rank, worldSize, bigint, ...source } = description();
         return random(2) > 0 ? source
-            : { ...source, weight: odd_or(() => 1 + random(5)) };
+            : { ...source, weight: odd_or(() => small(5, 1)) };
     });
     const options = { stop: word_of(STOPS), bigint: random(2) > 0 };
     if (random(2) > 0)
-        Object.assign(options, { rank: odd_or(() => random(3)),
-                                 worldSize: odd_or(() => 1 + random(4)) });
+        Object.assign(options, { rank: odd_or(() => small(3)),
+                                 worldSize: odd_or(() => small(4, 1)) });
     const make = () => new Mix(sources, options);
     const mix = ask("Mix", make);
     if (!mix)
         return;
     const other = make();
+    sources.forEach(({ epoch }, source) => {
+        const now = ask("progress", () => mix.progress(source));
+        assert.equal(String(now?.epoch ?? epoch), String(epoch ?? 0), "epoch");
+    });
     const shape = { rank: options.rank ?? 0,
                     worldSize: options.worldSize || 1 };
     for (let i = 0; i < 8; i++) {
-        const source = odd_or(() => random(sources.length));
+        const source = odd_or(() => small(sources.length));
         turn_of(mix, sources, shape);
         goes_on(mix, ask("turn", () => mix.turn), other);
         moved(mix, [
@@ -304,8 +359,9 @@ function ask_mix() {
         ask("progress", () => mix.progress(source));
         const offset = ask("offset", () => mix.offset(source));
         if (offset !== undefined)
-            assert.equal(BigInt(offset), sources.slice(0, source).reduce(
-                (sum, { numSamples }) => sum + BigInt(numSamples), 0n));
+            assert.equal(
+                BigInt(offset), sources.slice(0, Number(source)).reduce(
+                    (sum, { numSamples }) => sum + BigInt(numSamples), 0n));
         ask("locate", () => mix.locate(source, odd_or(whole)));
     }
 }
@@ -324,6 +380,8 @@ function filled(perm, first, count, stride = 1) {
 function ask_rest() {
     const perm = ask("Perm", () => new Perm(odd_or(whole),
                                             odd_or(description)));
+    if (perm) /* in more than one part */
+        filled(perm, random(9), 20000, 1 + random(3));
     const audit = new Audit();
     for (let i = 0; i < 8; i++) {
         if (perm) {
@@ -362,11 +420,14 @@ function ask_audit() {
     assert.equal(audit.count, n, "an audit's count");
     assert.equal(ask("check", () => audit.check(n)), true, "all are there");
     assert.equal(ask("check", () => audit.check(n + 1)), false, "one is not");
-    const twice = new Audit();
-    twice.load(audit.save());
+    const state = audit.save(), twice = audit_of([indices[wrong]]);
+    twice.load(state);
+    state.fill(255);
     assert.equal(ask("check", () => twice.check(n)), true, "all are back");
     twice.merge(audit_of([indices[wrong]]));
     assert.equal(ask("check", () => twice.check(n)), false, "one is twice");
+    twice.merge(twice);
+    assert.equal(twice.count, 2 * n + 2, "an audit with itself");
     indices[wrong] = (indices[wrong] + 1 + random(n - 1)) % n;
     assert.equal(ask("check", () => audit_of(indices).check(n)), false,
                  "one is another");

@@ -256,7 +256,26 @@ function kinds() {
     const endless = new Sampler({ numSamples: 5, tail: "carry", batchSize: 3 });
     same(endless.numSteps, Infinity);
     same([endless.skip(), endless.skip(), endless.epoch], [true, true, 1]);
+    /* A number may be a bigint, small ones as well. */
+    const small = { rank: 1, worldSize: 2, batchSize: 3 };
+    const large = { rank: 1n, worldSize: 2n, batchSize: 3n };
+    const both = [small, large].map((fields) =>
+        new Sampler({ ...fields, numSamples: 20 }));
+    same(both[1].next(), both[0].next());
+    both.forEach((one, i) => one.reshape({ ...[small, large][i], rank: 0n }));
+    same([...both[1]], [...both[0]]);
+    const mix = new Mix([{ numSamples: 9n, batchSize: 2n, weight: 2n },
+                         { numSamples: 8n, weight: 1n }],
+                        { rank: 0n, worldSize: 1n });
+    same(mix.at(0).indices.length, 2);
+    mix.weigh([1n, 3n]);
+    mix.reshape({ rank: 0n, worldSize: 1n });
+    same(mix.next().source, 1);
+    same([mix.offset(1n), mix.offset(2n), mix.progress(0n)],
+         [9, 17, mix.progress(0)]);
+    same(mix.locate(1n, 5n), mix.locate(1, 5));
     const perm = new Perm(50000, { seed: 1, epoch: 2, stream: 3 });
+    same(perm.fill(4n, 6n, 2n), perm.fill(4, 6, 2));
     const inverse = perm.fill(0, 50000).map((index) => perm.inverse(index));
     same(inverse, Uint32Array.from({ length: 50000 }, (_, i) => i));
     const audit = new Audit();
@@ -427,8 +446,12 @@ function errors() {
     /* What is wrong is named, also behind much that is right. */
     for (const fields of [null, undefined, 3, { world_size: 3 }, { bigint: 1 }])
         refuses(s, () => s.reshape(fields), TypeError);
-    for (const rank of [-1, 0.5, NaN, 2 ** 32, 1n, "0", null])
+    for (const rank of [-1, 0.5, NaN, 2 ** 32, -1n, 2n ** 32n, "0", null])
         refuses(s, () => s.reshape({ rank }), /^RangeError: rank/);
+    for (const weight of [-1n, 2n ** 32n])
+        refuses(mix, () => mix.weigh([weight, 1, 1]), /^RangeError: weight/);
+    for (const source of [-1n, 3n, 2n ** 32n])
+        refuses(mix, () => mix.progress(source), /^RangeError: .*source/);
     for (const fields of [{ world_size: 3 }, { batchSize: 3 }])
         refuses(mix, () => mix.reshape(fields), /a field is/);
     refuses(mix, () => mix.reshape({}), /^RangeError: rank/);
@@ -448,6 +471,26 @@ function errors() {
         refuses(audit, () => audit.merge(other), TypeError);
     for (const call of [() => audit.add([1, 2]), () => s.next([])])
         refuses(s, call, /^TypeError: an array of indices is a Uint32Array/);
+    /* What an array calls itself does not make it one. */
+    const tag = (value) => ({ [Symbol.toStringTag]: { value } });
+    for (const into of [Object.defineProperties({ length: 8 },
+                                                tag("Uint32Array")),
+                        Object.defineProperties(new Uint16Array(8),
+                                                tag("Uint32Array"))])
+        refuses(s, () => s.next(into), /^TypeError: an array of indices/);
+    refuses(s, () => s.load(Object.defineProperties({ length: 112 },
+                                                    tag("Uint8Array"))),
+            /^TypeError: a state/);
+    /* A field is read once: what was checked is what is used. */
+    let reads = 0;
+    const fickle = { numSamples: 1e5,
+                     get batchSize() { return reads++ ? 1 : 9000; } };
+    same(new Sampler(fickle).next().length, 9000);
+    same(reads, 1);
+    const ranks = { worldSize: 4, get rank() { return reads++; } };
+    same(new Mix(three, ranks).locate(2, 1).rank,
+         new Mix(three, { rank: 1, worldSize: 4 }).locate(2, 1).rank);
+    same(reads, 2);
     /* Fields may be a class's, and are seen there as well. */
     class Fields {
         get numSamples() { return 10; }

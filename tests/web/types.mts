@@ -26,6 +26,14 @@ for (const { source, indices } of mix)
     sum += source + indices[0];
 mix.weigh([1, "off"]);
 
+/* Every number that goes in may be a bigint. */
+new Sampler({ numSamples: 9n, rank: 0n, worldSize: 2n, batchSize: 4n })
+    .reshape({ rank: 1n, worldSize: 2n, batchSize: 3n });
+const small = new Mix([{ numSamples: 9n, weight: 2n }], { worldSize: 1n });
+small.weigh([3n]);
+sum += small.offset(1n) + small.progress(0n).epoch +
+       small.locate(0n, 5n).turn + new Perm(9n).fill(0n, 3n, 2n).length;
+
 const perm = new Perm(1000, { seed: 1 });
 const filled: Uint32Array = perm.fill(0, new Uint32Array(10));
 const audit = new Audit();
