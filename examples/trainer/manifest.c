@@ -334,7 +334,7 @@ static void free_values(values *v)
 }
 
 /* Whether these are lines of the configuration and of a log, of so many bytes
-   and that hash. */
+   and that hash. A text has no zeros. */
 static int is_rest(const char *line, const char *end, const values *v)
 {
     uint64_t bytes = 0, hash = TEXT_HASH;
@@ -342,7 +342,7 @@ static int is_rest(const char *line, const char *end, const values *v)
 
     for (; line < end; line = next) { /* ends: each round is a line on */
         next = memchr(line, '\n', (size_t)(end - line));
-        if (!next)
+        if (!next || memchr(line, 0, (size_t)(next - line)))
             return 0;
         next++;
         if (strncmp(line, "log ", 4) == 0) {

@@ -300,7 +300,7 @@ function ask_sampler() {
                                                    odd_or(whole)));
         const index = odd_or(whole);
         const place = ask("locate", () => sampler.locate(index));
-        if (place && place.rank == (desc.rank ?? 0)) {
+        if (place && place.rank == shape.rank) {
             const there = ask("at", () => sampler.at(place.step));
             if (there)
                 assert.equal(String(there[Number(place.slot)]), String(index));
@@ -366,8 +366,11 @@ function ask_mix() {
     }
 }
 
-/* So many positions from first on are `at`, one by one. */
+/* So many positions from first on are `at`, one by one. (More would be filled,
+   for minutes.) */
 function filled(perm, first, count, stride = 1) {
+    if (["number", "bigint"].includes(typeof count) && count > 1e6)
+        return;
     const found = ask("fill", () => perm.fill(first, count, stride));
     const most = 1 + (found?.length >> 3);
     for (let k = 0; k < found?.length; k += 1 + random(most)) {
@@ -378,8 +381,8 @@ function filled(perm, first, count, stride = 1) {
 }
 
 function ask_rest() {
-    const perm = ask("Perm", () => new Perm(odd_or(whole),
-                                            odd_or(description)));
+    const perm = ask("Perm", () => new Perm(odd_or(whole), odd_or(() => ({
+        seed: odd_or(whole), epoch: odd_or(whole), bigint: random(2) > 0 }))));
     if (perm) /* in more than one part */
         filled(perm, random(9), 20000, 1 + random(3));
     const audit = new Audit();

@@ -289,6 +289,10 @@ function kinds() {
          [50001, false, true]);
     const epochs = new Sampler({ numSamples: 10, batchSize: 4 });
     same([[...epochs].length, [...epochs].length, epochs.epoch], [3, 3, 2]);
+    const uneven = new Sampler({ numSamples: 5, tail: "uneven", rank: 1,
+                                 worldSize: 2 });
+    same([[...uneven].map((batch) => batch.length), uneven.epoch],
+         [[1, 1, 0], 1]);
 }
 
 /* Room is for what a step has, however large batch_size is: in memory, and in
