@@ -72,7 +72,8 @@ kills() {
     [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
     [ "$(grep -c 'done: .* each exactly once' $dir/log.txt)" = $epochs ] ||
         fail 'an audit is missing'
-    [ -n "$memory" ] || [ ! -w /dev/shm ] || fail 'nobody had a file in memory'
+    [ -n "$(echo $memory)" ] || [ ! -w /dev/shm ] ||
+        fail 'nobody had a file in memory'
     for file in $memory; do
         [ ! -e "$file" ] || fail "$file is left in memory"
     done
