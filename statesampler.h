@@ -1371,8 +1371,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    The bytes go to a new file .statesampler-HOST-PROCESS-NUMBER.tmp in the same
    folder, which is flushed to disk and renamed over path; then the folder is
    flushed. A crash may leave it behind: the next save in the folder removes
-   those of processes of this host that are gone, and any other after an hour
-   (Windows: a later save takes its name over).
+   those of processes of this host that are gone after ten minutes, and any
+   other after an hour (Windows: each after ten minutes).
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
    to nothing is replaced by the file. Windows: path is UTF-8, of any length
@@ -6388,9 +6388,8 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
    renames it over path. No two calls ever write to one file, so none has to
    keep another out. Whoever removes a temporary file, and when, tears nothing:
    if its writer lives, the rename fails and the save begins again. Nor does it
-   rename another's half-written file: on POSIX that has the same name with a
-   chance of 2^-32, on Windows an open file can be neither renamed nor
-   removed. */
+   rename another's half-written file, which has the same name with a chance of
+   2^-32. */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -6414,6 +6413,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #endif
 #ifdef _WIN32
 #include <io.h>
+#include <process.h>
 #include <share.h>
 #include <wchar.h>
 #ifdef __cplusplus
@@ -6760,8 +6760,22 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 
 #ifdef _WIN32
 
+/* Whether the rename that has just failed may succeed once another program has
+   closed one of the two; otherwise errno says why not. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_open(
+    const wchar_t *to, const wchar_t *from)
+{
+    if (errno == EEXIST || errno == EACCES) {
+        return _waccess(to, 2) == 0 || errno != EACCES; /* read-only */
+    }
+    if (errno == ENOENT && _waccess(from, 0) == 0) {
+        errno = EINVAL; /* the name is not one */
+    }
+    return 0;
+}
+
 /* Renames over what is there, in a second at most: while another program has
-   the file open, even to read it, that fails, and most are soon done. */
+   one of the two open, even to read it, that fails, and most are soon done. */
 STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
                                                           const char *from)
 {
@@ -6778,14 +6792,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
             _wrename(wide_from, wide_to) == 0) {
             return 0;
         }
-        if (_waccess(wide_to, 0) != 0) {
-            if (errno == ENOENT && _waccess(wide_from, 0) == 0) {
-                errno = EINVAL; /* the name is not one */
-            }
-            return -1;
-        }
-        if (_waccess(wide_to, 2) != 0) {
-            errno = EACCES;
+        if (!statesampler_priv_wide_is_open(wide_to, wide_from)) {
             return -1;
         }
     }
@@ -6803,18 +6810,19 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
 
 #endif
 
-#ifndef _WIN32
-
 /* Hosts that share a file system have different names. */
 STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
 {
-    struct utsname names;
-    uint64_t hash = 0;
     const char *c;
-    if (uname(&names) >= 0) {
-        for (c = names.nodename; *c != 0; c++) {
-            hash = statesampler_priv_derive(hash, (unsigned char)*c);
-        }
+    uint64_t hash = 0;
+#ifdef _WIN32
+    c = getenv("COMPUTERNAME");
+#else
+    struct utsname names;
+    c = uname(&names) >= 0 ? names.nodename : NULL;
+#endif
+    for (; c && *c != 0; c++) {
+        hash = statesampler_priv_derive(hash, (unsigned char)*c);
     }
     return (unsigned)(hash & STATESAMPLER_PRIV_MAX32);
 }
@@ -6823,34 +6831,72 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
    ten minutes, of a process of this host that is gone; for containers may have
    their host's name, but processes that others cannot see. Where that cannot be
    told, because it is another host's, or another process has that number by
-   now, one of an hour ago. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *path,
-                                                            const char *name)
+   now, one of an hour ago. On Windows ten minutes will do: a file that somebody
+   writes to cannot be removed. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *name,
+                                                            int64_t written)
 {
     unsigned host, process, number;
-    struct stat info;
-    time_t seconds = 3600;
+    int64_t seconds = 600;
     int length = 0;
     if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
                &length) != 3 ||
         length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
         return 0;
     }
+#ifndef _WIN32
     /* Any process may ask for any other's priority; -1 is also one. */
     errno = 0;
-    if (host == statesampler_priv_file_hash_host() &&
-        getpriority(PRIO_PROCESS, (id_t)process) == -1 && errno == ESRCH) {
-        seconds = 600;
+    if (host != statesampler_priv_file_hash_host() ||
+        getpriority(PRIO_PROCESS, (id_t)process) != -1 || errno != ESRCH) {
+        seconds = 3600;
     }
-    return stat(path, &info) == 0 && info.st_mtime < time(NULL) - seconds;
+#endif
+    return written < (int64_t)time(NULL) - seconds;
 }
 
 /* Removes what crashes have left in the folder of path, if that may be read. */
+#ifdef _WIN32
+
+STATESAMPLER_PRIV_ALONE void statesampler_priv_file_sweep(const char *path,
+                                                          size_t folder)
+{
+    char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    struct _wfinddata64_t entry;
+    intptr_t entries = -1;
+    size_t k;
+    memcpy(left, path, folder);
+    strcpy(left + folder, ".statesampler-*");
+    if (statesampler_priv_wide_path(wide, left) == 0) {
+        entries = _wfindfirst64(wide, &entry);
+    }
+    if (entries == -1) {
+        return;
+    }
+    do { /* ends with the folder */
+        if (wcslen(entry.name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
+            for (k = 0; k < STATESAMPLER_PRIV_NAME_SIZE; k++) {
+                wchar_t c = entry.name[k];
+                left[folder + k] = (char)(c < 128 ? c : '?');
+            }
+            if (statesampler_priv_file_is_left(left + folder,
+                                               entry.time_write)) {
+                statesampler_priv_file_remove(left);
+            }
+        }
+    } while (_wfindnext64(entries, &entry) == 0);
+    (void)_findclose(entries);
+}
+
+#else
+
 STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
                                                            size_t folder)
 {
     char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
     const struct dirent *entry;
+    struct stat info;
     DIR *entries;
     memcpy(left, path, folder);
     left[folder] = 0;
@@ -6861,7 +6907,8 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
     while ((entry = readdir(entries)) != NULL) { /* ends with the folder */
         if (strlen(entry->d_name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
             memcpy(left + folder, entry->d_name, STATESAMPLER_PRIV_NAME_SIZE);
-            if (statesampler_priv_file_is_left(left, left + folder)) {
+            if (stat(left, &info) == 0 &&
+                statesampler_priv_file_is_left(left + folder, info.st_mtime)) {
                 (void)unlink(left);
             }
         }
@@ -6892,30 +6939,17 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
                                                            size_t folder,
                                                            unsigned attempt)
 {
-    int file;
-#ifdef _WIN32
-    unsigned host = 0, process = 0, number = attempt;
-#else
     /* Two threads differ in where their stacks are, and two processes that
        have one number, in containers with one name, in that or in the time. */
     unsigned host = statesampler_priv_file_hash_host();
-    unsigned process = (unsigned)getpid(), number;
+    unsigned process = (unsigned)STATESAMPLER_PRIV_OS(getpid)(), number;
     uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
     mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
     mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
     number = (unsigned)(mixed & STATESAMPLER_PRIV_MAX32);
-#endif
     (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
                    STATESAMPLER_PRIV_NAME, host, process, number);
-    file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
-#ifdef _WIN32
-    /* What a crash left; a living writer's cannot be removed. */
-    if (file < 0 && errno == EEXIST) {
-        statesampler_priv_file_remove(path);
-        errno = EEXIST;
-    }
-#endif
-    return file;
+    return statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
 }
 
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
@@ -6984,9 +7018,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
         return code;
     }
-#ifndef _WIN32
     statesampler_priv_file_sweep(path, folder);
-#endif
     for (attempt = 0; attempt < 100; attempt++) {
         code = statesampler_priv_file_save_once(
             path, folder, (const char *)bytes, size, attempt);

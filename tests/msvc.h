@@ -55,14 +55,26 @@ struct _stat64 {
     __time64_t st_atime, st_mtime, st_ctime;
 };
 
+struct _wfinddata64_t {
+    unsigned attrib;
+    __time64_t time_create, time_access, time_write;
+    int64_t size;
+    wchar_t name[260];
+};
+
 int *_errno(void);
 void *malloc(size_t size);
 void free(void *memory);
 void *_aligned_malloc(size_t size, size_t alignment);
 void _aligned_free(void *memory);
 char *getenv(const char *name);
+int _getpid(void);
+__time64_t time(__time64_t *seconds);
+long clock(void);
+int sscanf(const char *text, const char *format, ...);
 int snprintf(char *out, size_t size, const char *format, ...);
 void *memcpy(void *to, const void *from, size_t size);
+char *strcpy(char *to, const char *text);
 size_t strlen(const char *text);
 #ifdef __cplusplus
 const char *strchr(const char *text, int c);
@@ -76,6 +88,9 @@ int _fstat64(int file, struct _stat64 *info);
 int _waccess(const wchar_t *path, int mode);
 int _wrename(const wchar_t *from, const wchar_t *to);
 int _wremove(const wchar_t *path);
+intptr_t _wfindfirst64(const wchar_t *path, struct _wfinddata64_t *entry);
+int _wfindnext64(intptr_t entries, struct _wfinddata64_t *entry);
+int _findclose(intptr_t entries);
 int _wsopen(const wchar_t *path, int flags, int share, ...);
 int _commit(int file);
 int _close(int file);

@@ -1662,37 +1662,99 @@ int main(int argc, char **argv)
 /* Before windows.h, whose names are its own affair. */
 #include <process.h>
 #include <sys/stat.h>
+#include <sys/utime.h>
+#include <time.h>
 #include <windows.h>
 
-static void put_file(const char *path)
+/* A file that was written to so many seconds ago. */
+static void put_file(const char *path, time_t seconds)
 {
     FILE *f = fopen(path, "wb");
+    struct _utimbuf times;
     CHECK(f != NULL && fclose(f) == 0);
+    times.actime = times.modtime = time(NULL) - seconds;
+    CHECK(_utime(path, &times) == 0);
 }
 
-/* Windows: an open file stays, and a leftover is what nobody has open. */
+static int is_there(const char *path)
+{
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+/* How many temporary files there are; each is from now on, where seconds is
+   not 0, as of so many seconds ago. */
+static unsigned count_temporary(time_t seconds)
+{
+    WIN32_FIND_DATAA entry;
+    HANDLE entries = FindFirstFileA(".statesampler-*", &entry);
+    unsigned count = 0;
+    if (entries == INVALID_HANDLE_VALUE)
+        return 0;
+    do { /* ends with the folder */
+        if (seconds != 0)
+            put_file(entry.cFileName, seconds);
+        count++;
+    } while (FindNextFileA(entries, &entry));
+    CHECK(FindClose(entries));
+    return count;
+}
+
+/* Names that are similar are not what saves make. */
+static void check_leftovers(void)
+{
+    static const char *const similar[] = {
+        ".statesampler-00000001-7fffffff-0000001.tmp",
+        ".statesampler-00000001-7fffffff-000000011.tmp",
+        ".statesampler-00000001-7fffffff-00000001.tm_",
+        ".statesampler-00000001-7fffffff-0000000x.tmp",
+        ".statesampler-00000001_7fffffff-00000001.tmp",
+        "_statesampler-00000001-7fffffff-00000001.tmp"
+    };
+    static const char *const left[] = {
+        ".statesampler-00000001-7fffffff-00000001.tmp",
+        ".statesampler-00000000-00000000-00000000.tmp",
+        "below/.statesampler-00000001-7fffffff-00000002.tmp"
+    };
+    const char *path = "test_hosted.bin";
+    unsigned k, count = sizeof similar / sizeof similar[0];
+    FILE *f;
+    CHECK(CreateDirectoryA("below", NULL));
+    for (k = 0; k < count; k++)
+        put_file(similar[k], 4000);
+    for (k = 0; k < 3; k++)
+        put_file(left[k], 590);
+    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
+    CHECK(is_there(left[0]) && is_there(left[1]) && is_there(left[2]));
+    for (k = 0; k < 3; k++)
+        put_file(left[k], 610);
+    /* What somebody has open stays. */
+    f = fopen(left[1], "rb");
+    CHECK(f != NULL);
+    CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
+    CHECK(!is_there(left[0]) && is_there(left[1]) && is_there(left[2]));
+    CHECK(fclose(f) == 0);
+    CHECK(statesampler_save_file("below/file", "two", 3) == STATESAMPLER_OK);
+    CHECK(is_there(left[1]) && !is_there(left[2]));
+    CHECK(statesampler_save_file(path, "six", 3) == STATESAMPLER_OK);
+    CHECK(!is_there(left[1]));
+    for (k = 0; k < count; k++)
+        CHECK(remove(similar[k]) == 0);
+    CHECK(remove("below/file") == 0 && RemoveDirectoryA("below"));
+    CHECK(remove(path) == 0 && count_temporary(0) == 0);
+}
+
 static void check_windows(void)
 {
-    static const char left[] =
-        ".statesampler-00000000-00000000-00000000.tmp";
     const char *path = "test_hosted.bin";
     char back[4];
     size_t got;
     int code;
     FILE *f;
-    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
-    put_file(left);
-    CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
-    CHECK(fopen(left, "rb") == NULL);
-    f = fopen(left, "wb");
-    CHECK(f != NULL);
     CHECK(statesampler_save_file(path, "six", 3) == STATESAMPLER_OK);
-    CHECK(fclose(f) == 0 && remove(left) == 0);
     f = fopen(path, "rb");
     CHECK(f != NULL);
     CHECK(statesampler_save_file(path, "ten", 3) == STATESAMPLER_EIO_BUSY);
-    CHECK(GetFileAttributesA(left) == INVALID_FILE_ATTRIBUTES);
-    CHECK(fclose(f) == 0);
+    CHECK(count_temporary(0) == 0 && fclose(f) == 0);
     CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
     CHECK(got == 3 && memcmp(back, "six", 3) == 0);
     /* A file that is read-only: Windows keeps it, wine does not. */
@@ -1706,7 +1768,7 @@ static void check_windows(void)
     check_refused("NUL", STATESAMPLER_EIO_NOT_REGULAR,
                   STATESAMPLER_EIO_NOT_REGULAR);
     CHECK(statesampler_save_file("a?b", "one", 3) == STATESAMPLER_EIO_NAME);
-    CHECK(fopen(left, "rb") == NULL);
+    CHECK(count_temporary(0) == 0);
 }
 
 static unsigned __stdcall close_soon(void *file)
@@ -1758,6 +1820,80 @@ static void check_busy(void)
     CHECK(got == 7 && CloseHandle(file) && remove(path) == 0);
 }
 
+static unsigned __stdcall save_two(void *unused)
+{
+    (void)unused;
+    return (unsigned)statesampler_save_file("test_hosted.bin", "two", 3);
+}
+
+/* Saves that wait for one reader do not disturb each other: neither's file is
+   taken for what a crash has left. */
+static void check_waiting(void)
+{
+    const char *path = "test_hosted.bin";
+    char back[4];
+    size_t got = 0;
+    HANDLE reader, other;
+    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
+    reader = open_for_a_moment(path, FILE_SHARE_READ | FILE_SHARE_WRITE);
+    other = (HANDLE)_beginthreadex(NULL, 0, save_two, NULL, 0, NULL);
+    CHECK(other != NULL);
+    while (count_temporary(0) == 0) /* ends with the other's save */
+        Sleep(1);
+    Sleep(50); /* it is closed by now */
+    CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
+    check_closed(reader);
+    check_closed(other);
+    CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
+    CHECK(got == 3 && memcmp(back, "two", 3) == 0);
+    CHECK(remove(path) == 0 && count_temporary(0) == 0);
+}
+
+static volatile LONG looked;
+
+/* As programs do that read every new file, to index it or for viruses. */
+static unsigned __stdcall look_at_temporary(void *unused)
+{
+    const DWORD begin = GetTickCount();
+    WIN32_FIND_DATAA entry;
+    HANDLE entries, file = INVALID_HANDLE_VALUE;
+    (void)unused;
+    while (file == INVALID_HANDLE_VALUE && GetTickCount() - begin < 60000) {
+        entries = FindFirstFileA(".statesampler-*", &entry);
+        if (entries != INVALID_HANDLE_VALUE) {
+            FindClose(entries);
+            file = CreateFileA(entry.cFileName, GENERIC_READ,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                               OPEN_EXISTING, 0, NULL);
+        }
+    }
+    InterlockedExchange(&looked, 1);
+    return file == INVALID_HANDLE_VALUE || close_soon(file);
+}
+
+/* Who looks at a temporary file for a moment keeps no save out, be there a file
+   at path or not. */
+static void check_looked_at(void)
+{
+    static unsigned char bytes[MEGABYTE];
+    const char *path = "test_hosted.bin";
+    unsigned k;
+    HANDLE other;
+    for (k = 0; k < 2; k++) {
+        InterlockedExchange(&looked, 0);
+        other =
+            (HANDLE)_beginthreadex(NULL, 0, look_at_temporary, NULL, 0, NULL);
+        CHECK(other != NULL);
+        do { /* ends after a minute */
+            CHECK(k == 1 || !is_there(path) || remove(path) == 0);
+            CHECK(statesampler_save_file(path, bytes, sizeof bytes) ==
+                  STATESAMPLER_OK);
+        } while (!looked);
+        check_closed(other);
+    }
+    CHECK(remove(path) == 0 && count_temporary(0) == 0);
+}
+
 /* Names that no code page has are those that other programs see. */
 static void check_unicode(void)
 {
@@ -1807,6 +1943,12 @@ static void check_long(void)
 
 static const char *const victim = "test_hosted_victim.bin";
 
+/* What save number has; a byte of it is in each. */
+static size_t size_of_save(unsigned number)
+{
+    return 1000 + number * 997 % 99000;
+}
+
 /* A program that saves until it is killed, and each time another size; where
    nobody is left to kill it, it ends after a minute. */
 static int save_for_ever(void)
@@ -1818,8 +1960,8 @@ static int save_for_ever(void)
     do {
         number++;
         memset(bytes, (int)(number & 0xff), sizeof bytes);
-        code = statesampler_save_file(victim, bytes,
-                                      1000 + number * 997 % 99000);
+        memcpy(bytes, &number, sizeof number);
+        code = statesampler_save_file(victim, bytes, size_of_save(number));
     } while ((code == STATESAMPLER_OK || code == STATESAMPLER_EIO_BUSY) &&
              GetTickCount() - begin < 60000);
     return 1;
@@ -1845,12 +1987,18 @@ static size_t check_whole(void)
 {
     static unsigned char bytes[100000];
     size_t size, k;
+    unsigned number = 0;
     int code = statesampler_load_file(victim, bytes, sizeof bytes, &size);
-    CHECK(code == STATESAMPLER_OK);
-    for (k = 1; k < size; k++)
-        if (bytes[k] != bytes[0])
+    CHECK(code == STATESAMPLER_OK && size > 0);
+    if (size == 1) { /* the first */
+        CHECK(bytes[0] == 1);
+        return size;
+    }
+    memcpy(&number, bytes, sizeof number);
+    for (k = sizeof number; k < size; k++)
+        if (bytes[k] != (number & 0xff))
             break;
-    CHECK(k == size && (size > 1 || bytes[0] == 1));
+    CHECK(k == size && size == size_of_save(number));
     return size;
 }
 
@@ -1894,10 +2042,10 @@ static void check_kills(const char *program, unsigned kills)
     CHECK(check_whole() > 1 && others > 0);
     printf("test_hosted: %u kills, %u reads, %u of them of a save\n", kills,
            reads, others);
+    /* What was killed has left nothing for long. */
+    (void)count_temporary(610);
     CHECK(statesampler_save_file(victim, "one", 3) == STATESAMPLER_OK);
-    CHECK(remove(victim) == 0);
-    CHECK(GetFileAttributesA(".statesampler-00000000-00000000-00000000.tmp") ==
-          INVALID_FILE_ATTRIBUTES);
+    CHECK(remove(victim) == 0 && count_temporary(0) == 0);
 }
 
 int main(int argc, char **argv)
@@ -1908,8 +2056,11 @@ int main(int argc, char **argv)
     check_environment();
     check_round_trip("test_hosted.bin");
     check_paths();
+    check_leftovers();
     check_windows();
     check_busy();
+    check_waiting();
+    check_looked_at();
     check_unicode();
     check_long();
     check_kills(argv[0], check_reduced(argc, argv) ? 5 : 50);
