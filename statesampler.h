@@ -6517,8 +6517,10 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_path(wchar_t *wide,
         errno = EILSEQ;
         return -1;
     }
-    return wcslen(wide) < STATESAMPLER_PRIV_LONG ||
-                   statesampler_priv_wide_is_long(wide)
+    /* However short a path is, the present folder may make it long. */
+    return statesampler_priv_wide_is_long(wide) ||
+                   GetFullPathNameW(wide, 0, NULL, NULL) <
+                       STATESAMPLER_PRIV_LONG
                ? 0
                : statesampler_priv_wide_extend(wide);
 }

@@ -34,8 +34,10 @@ import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 # The ways of tests/ways.sh in which faults are asked: the usual one, then those
-# of other tables of vectors, and mips, which has 32 bits and no table.
-WAYS = ["cc", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64", "mips"]
+# of other tables of vectors, mips, which has 32 bits and no table, and Windows'
+# files.
+WAYS = ["cc", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64", "mips",
+        "windows"]
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
@@ -51,24 +53,47 @@ TORCH = "PyTorch: every fault in its samplers is noticed"
 # Sets the number of the fault, and ends what does not end: by the processor's
 # time, as others may use the machine, too.
 CHOICE = """#include <stdlib.h>
+int statesampler_fault;
+#ifdef _WIN32
+#include <windows.h>
+static unsigned long most; /* microseconds */
+static DWORD WINAPI watch(void *unused)
+{
+    FILETIME begin, end, kernel, user;
+    do { /* ends with the process */
+        Sleep(100);
+        GetProcessTimes(GetCurrentProcess(), &begin, &end, &kernel, &user);
+    } while (user.dwHighDateTime == 0 && user.dwLowDateTime / 10 < most);
+    return !TerminateProcess(GetCurrentProcess(), 99);
+}
+static void limit_time(const char *limit)
+{
+    most = strtoul(limit, NULL, 10);
+    CreateThread(NULL, 0, watch, NULL, 0, NULL);
+}
+#else
 #include <sys/resource.h>
 #include <sys/time.h>
-int statesampler_fault;
+static void limit_time(const char *limit)
+{
+    struct itimerval timer = {{0, 0}, {0, 0}};
+    struct rlimit memory = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+    timer.it_value.tv_sec = atol(limit) / 1000000;
+    timer.it_value.tv_usec = atol(limit) % 1000000;
+    setitimer(ITIMER_PROF, &timer, 0);
+#ifndef __SANITIZE_ADDRESS__
+    setrlimit(RLIMIT_AS, &memory);
+#else
+    (void)memory;
+#endif
+}
+#endif
 __attribute__((constructor)) static void choose(void)
 {
-    const char *number = getenv("FAULT"), *limit = getenv("FAULT_US");
-    if (number && limit) {
-        struct itimerval timer = {{0, 0}, {0, 0}};
-        struct rlimit memory = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+    const char *number = getenv("FAULT");
+    if (number && getenv("FAULT_US")) {
         statesampler_fault = atoi(number);
-        timer.it_value.tv_sec = atol(limit) / 1000000;
-        timer.it_value.tv_usec = atol(limit) % 1000000;
-        setitimer(ITIMER_PROF, &timer, 0);
-#ifndef __SANITIZE_ADDRESS__
-        setrlimit(RLIMIT_AS, &memory);
-#else
-        (void)memory;
-#endif
+        limit_time(getenv("FAULT_US"));
     }
 }
 """
@@ -87,8 +112,9 @@ class Way:
     def __init__(self, name):
         line = ask_ways("line", name).stdout.split()
         self.name, self.amount, self.need = name, *line[:2]
-        if self.amount == "sum":  # no test, else
-            self.amount = "bulk"
+        # What is to be asked there, and only there.
+        self.amount = {"sum": "bulk", "apart": "files"}.get(self.amount,
+                                                            self.amount)
         # The same warnings count in all ways.
         command = [word for word in line[2:] if not word.startswith("-W")]
         command += STB_FLAGS
@@ -96,7 +122,8 @@ class Way:
         self.quiet = command + ["-w"]
         self.strict = command + ["-Wconversion", "-Wsign-conversion",
                                  "-fsyntax-only"]
-        self.runner = [self.need] if self.need.startswith("qemu-") else []
+        self.runner = ([self.need] if re.match("qemu-|wine$", self.need)
+                       else [])
         self.place = "" if name == WAYS[0] else f", {name}"
 
     def missing(self):
@@ -109,6 +136,20 @@ class Way:
                 ["grep", "-qsw", feature, "/proc/cpuinfo"]).returncode != 0:
             return f"a processor with {feature}"
         return None
+
+    def begin(self, folder):
+        """A Windows of its own, where it needs one."""
+        if self.need == "wine":
+            os.environ.update(WINEDEBUG="-all", WINEPREFIX=f"{folder}/wine",
+                              LC_ALL="C.UTF-8")
+            subprocess.run(["wineboot", "-i"], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+
+    def end(self):
+        if self.need == "wine":
+            subprocess.run(["wineserver", "-k"])
+            subprocess.run(["wineserver", "-w"])
 
     def tests(self):
         """The sources of the tests that it asks."""
@@ -210,7 +251,7 @@ class Test:
         self.shown = self.noticed = 0  # how many faults
 
     def compile(self, folder, made):
-        self.program = os.path.abspath(f"{made}/{self.name}")
+        self.program = os.path.abspath(f"{made}/{self.name}.exe")
         own = ask_ways("own", self.path).returncode == 0
         core = [] if own else [
             "-O1", f"{made}/core.o",
@@ -563,7 +604,12 @@ def ask(folder, pool, everything):
     answers.give_all(answered)
     noticed = set()
     for way, group in kept:
-        noticed |= ask_way(way, folder, pool, text, group, equivalent, answers)
+        way.begin(os.path.abspath(folder))
+        try:
+            noticed |= ask_way(way, folder, pool, text, group, equivalent,
+                               answers)
+        finally:
+            way.end()
     for future in torch:
         answers.give_all(future.result())
     print_share(flat(kept), equivalent, noticed)

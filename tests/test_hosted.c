@@ -1933,6 +1933,12 @@ static void check_long(void)
     wcscat(wide[2], L"\\file");
     CHECK(DeleteFileW(wide[2]));
     check_absent(path);
+    /* A path may have the prefix already. */
+    CHECK(GetFullPathNameA("long", 1000, path + 4, NULL) != 0);
+    memcpy(path, "\\\\?\\", 4);
+    check_sizes(strcat(path, "\\file"));
+    CHECK(DeleteFileA("long\\file"));
+    check_absent(path);
     wide[2][wcslen(wide[2]) - 5] = 0;
     /* Each is empty: nothing is left of the saves. */
     for (i = 3; i-- > 0;)
