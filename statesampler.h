@@ -6491,20 +6491,19 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_long(
 STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
 {
     wchar_t full[STATESAMPLER_PRIV_WIDE];
-    const wchar_t *prefix = L"\\\\?\\", *rest = full;
     unsigned long length =
         GetFullPathNameW(wide, STATESAMPLER_PRIV_WIDE, full, NULL);
-    if (length != 0 && wcsncmp(full, L"\\\\", 2) == 0) {
-        prefix = L"\\\\?\\UNC\\"; /* \\server\share */
-        rest = full + 2;
-    }
-    if (length == 0 ||
-        length + wcslen(prefix) >= STATESAMPLER_PRIV_WIDE) {
+    if (length == 0 || length + 8 >= STATESAMPLER_PRIV_WIDE) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    memcpy(wide, prefix, (wcslen(prefix) + 1) * sizeof *wide);
-    memcpy(wide + wcslen(wide), rest, (wcslen(rest) + 1) * sizeof *wide);
+    if (wcsncmp(full, L"\\\\", 2) == 0) {
+        wcscpy(wide, L"\\\\?\\UNC"); /* and \server\share without the first */
+        wcscat(wide, full + 1);
+    } else {
+        wcscpy(wide, L"\\\\?\\");
+        wcscat(wide, full);
+    }
     return 0;
 }
 

@@ -83,6 +83,10 @@ begin_windows() {
     trap 'wineserver -k || :; wineserver -w; rm -rf wine' EXIT
     trap 'exit 1' INT TERM HUP
     wineboot -i >/dev/null 2>&1 </dev/null
+    # Drive Z as a folder that is shared.
+    export SHARE='\\localhost\z$'
+    mkdir -p wine/dosdevices/unc/localhost
+    ln -s / 'wine/dosdevices/unc/localhost/z$'
 }
 
 # --- Compiling the header by itself -------------------------------------------

@@ -82,6 +82,8 @@ const char *strchr(const char *text, int c);
 char *strchr(const char *text, int c);
 #endif
 size_t wcslen(const wchar_t *text);
+wchar_t *wcscpy(wchar_t *to, const wchar_t *text);
+wchar_t *wcscat(wchar_t *to, const wchar_t *text);
 int wcsncmp(const wchar_t *a, const wchar_t *b, size_t size);
 int _wstat64(const wchar_t *path, struct _stat64 *info);
 int _fstat64(int file, struct _stat64 *info);

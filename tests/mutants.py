@@ -138,18 +138,24 @@ class Way:
         return None
 
     def begin(self, folder):
-        """A Windows of its own, where it needs one."""
-        if self.need == "wine":
-            os.environ.update(WINEDEBUG="-all", WINEPREFIX=f"{folder}/wine",
-                              LC_ALL="C.UTF-8")
-            subprocess.run(["wineboot", "-i"], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+        """A Windows of its own, where it needs one, as begin_windows of
+        tests/common.sh."""
+        if self.need != "wine":
+            return
+        self.prefix = f"{folder}/wine"
+        os.environ.update(WINEDEBUG="-all", WINEPREFIX=self.prefix,
+                          LC_ALL="C.UTF-8", SHARE=r"\\localhost\z$")
+        subprocess.run(["wineboot", "-i"], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        shares = f"{self.prefix}/dosdevices/unc/localhost"
+        os.makedirs(shares)
+        os.symlink("/", f"{shares}/z$")
 
     def end(self):
         if self.need == "wine":
             subprocess.run(["wineserver", "-k"])
             subprocess.run(["wineserver", "-w"])
+            shutil.rmtree(self.prefix, ignore_errors=True)
 
     def tests(self):
         """The sources of the tests that it asks."""

@@ -1699,6 +1699,15 @@ static unsigned count_temporary(time_t seconds)
     return count;
 }
 
+static void remove_temporary(void)
+{
+    WIN32_FIND_DATAA entry;
+    HANDLE entries = FindFirstFileA(".statesampler-*", &entry);
+    CHECK(entries != INVALID_HANDLE_VALUE);
+    CHECK(remove(entry.cFileName) == 0);
+    CHECK(!FindNextFileA(entries, &entry) && FindClose(entries));
+}
+
 /* Names that are similar are not what saves make. */
 static void check_leftovers(void)
 {
@@ -1827,26 +1836,32 @@ static unsigned __stdcall save_two(void *unused)
 }
 
 /* Saves that wait for one reader do not disturb each other: neither's file is
-   taken for what a crash has left. */
+   taken for what a crash has left. One whose file is removed makes another. */
 static void check_waiting(void)
 {
     const char *path = "test_hosted.bin";
     char back[4];
     size_t got = 0;
+    unsigned k;
     HANDLE reader, other;
-    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
-    reader = open_for_a_moment(path, FILE_SHARE_READ | FILE_SHARE_WRITE);
-    other = (HANDLE)_beginthreadex(NULL, 0, save_two, NULL, 0, NULL);
-    CHECK(other != NULL);
-    while (count_temporary(0) == 0) /* ends with the other's save */
-        Sleep(1);
-    Sleep(50); /* it is closed by now */
-    CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
-    check_closed(reader);
-    check_closed(other);
-    CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
-    CHECK(got == 3 && memcmp(back, "two", 3) == 0);
-    CHECK(remove(path) == 0 && count_temporary(0) == 0);
+    for (k = 0; k < 2; k++) {
+        CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
+        reader = open_for_a_moment(path, FILE_SHARE_READ | FILE_SHARE_WRITE);
+        other = (HANDLE)_beginthreadex(NULL, 0, save_two, NULL, 0, NULL);
+        CHECK(other != NULL);
+        while (count_temporary(0) == 0) /* ends with the other's save */
+            Sleep(1);
+        Sleep(50); /* it is closed by now */
+        if (k == 0)
+            CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
+        else
+            remove_temporary();
+        check_closed(reader);
+        check_closed(other);
+        CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
+        CHECK(got == 3 && memcmp(back, "two", 3) == 0);
+        CHECK(remove(path) == 0 && count_temporary(0) == 0);
+    }
 }
 
 static volatile LONG looked;
@@ -1906,12 +1921,30 @@ static void check_unicode(void)
     check_refused("\xc3", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
 }
 
+/* What no system takes: a name that is too long, and a path that is, once it
+   begins at its drive. */
+static void check_too_long(void)
+{
+    static char path[4096];
+    unsigned k;
+    memset(path, 'n', 300);
+    check_refused(path, STATESAMPLER_EIO_NAME, STATESAMPLER_ENOFILE);
+    for (k = 0; k < sizeof path - 1; k++)
+        path[k] = k % 2 == 0 ? 'n' : '/';
+    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_EIO_NAME);
+    CHECK(count_temporary(0) == 0);
+}
+
 /* Folders in folders, until a path is too long for most of Windows' calls. */
 static void check_long(void)
 {
     static wchar_t wide[3][2000];
     static char path[2000];
-    char name[200];
+    static char full[1000];
+    /* The root of this drive as a folder that is shared, \\server\share. */
+    const char *const share = getenv("SHARE");
+    char name[200], back[4];
+    size_t got = 0;
     unsigned i;
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
@@ -1931,14 +1964,26 @@ static void check_long(void)
     strcat(strcat(path, name), "/file");
     check_sizes(path);
     wcscat(wide[2], L"\\file");
+    CHECK(statesampler_save_file(path, "six", 3) == STATESAMPLER_OK);
+    CHECK(SetFileAttributesW(wide[2], FILE_ATTRIBUTE_READONLY));
+    CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
+    CHECK(got == 3 && memcmp(back, "six", 3) == 0);
+    CHECK(SetFileAttributesW(wide[2], FILE_ATTRIBUTE_NORMAL));
     CHECK(DeleteFileW(wide[2]));
     check_absent(path);
-    /* A path may have the prefix already. */
-    CHECK(GetFullPathNameA("long", 1000, path + 4, NULL) != 0);
-    memcpy(path, "\\\\?\\", 4);
-    check_sizes(strcat(path, "\\file"));
-    CHECK(DeleteFileA("long\\file"));
-    check_absent(path);
+    /* A path may have the prefix already, or a share. */
+    for (i = 0; i < 2; i++) {
+        CHECK(GetFullPathNameA("long", 1000, full, NULL) != 0);
+        if (i == 1 && !share) {
+            printf("test_hosted: skip shares: SHARE names none\n");
+            break;
+        }
+        sprintf(path, "%s%s\\%s\\%s\\file", i == 0 ? "\\\\?\\" : share,
+                full + (i == 0 ? 0 : 2), name, name);
+        check_sizes(path);
+        CHECK(DeleteFileW(wide[2]));
+        check_absent(path);
+    }
     wide[2][wcslen(wide[2]) - 5] = 0;
     /* Each is empty: nothing is left of the saves. */
     for (i = 3; i-- > 0;)
@@ -2068,6 +2113,7 @@ int main(int argc, char **argv)
     check_waiting();
     check_looked_at();
     check_unicode();
+    check_too_long();
     check_long();
     check_kills(argv[0], check_reduced(argc, argv) ? 5 : 50);
     return check_done("test_hosted");
