@@ -528,9 +528,9 @@ MIXES
    - samplers that differ in rank or world_size;
    - all weights STATESAMPLER_OFF, or the others summing to 2^31 or more;
    - num_samples that sum to 2^62 or more;
-   - stop RESTART or ALL, if for some source n_i / weight, rounded down, is
-     2^62 / (sum of the weights) or more, in this epoch or a later one: the
-     sequence would be too long;
+   - stop RESTART or ALL, if for some source the steps of a whole epoch /
+     weight, rounded down, are 2^62 / (sum of the weights) or more: the sequence
+     would be too long;
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
@@ -4650,19 +4650,22 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
 
 /* The same for the other tails. A base is where another shape stopped: at most
    its padding, which is less than its world size, after the last sample. And
-   a step serves one position or more. */
+   a step serves one position or more; the first of an epoch, one of each block,
+   so that no more than all samples are left from a base on. */
 STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
     const statesampler_priv_run *run)
 {
     const statesampler_priv_spot *base = &run->leg.base;
     uint64_t served = run->now.position - base->position;
     uint64_t end = statesampler_priv_run_end(run, &run->leg);
-    uint64_t most = statesampler_priv_run_whole(run, run->num_samples,
-                                                run->leg.blocks);
+    uint64_t all = statesampler_priv_run_whole(run, run->num_samples,
+                                               run->leg.blocks);
+    uint64_t most = all;
     if (statesampler_priv_run_pads(run)) {
         most += STATESAMPLER_PRIV_MAX32 - 1;
     }
-    if (base->position > most || base->step > base->position) {
+    if (base->position > most || base->step > base->position ||
+        (base->position != 0 && base->position + run->num_samples < all)) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
     return run->now.epoch != base->epoch || served > end - base->position ||
@@ -5154,15 +5157,14 @@ STATESAMPLER_PRIV void statesampler_priv_mix_rebase(statesampler_mix *mix)
 
 /* --- mix: its rules */
 
-/* Steps of a source in its present epoch or, if there are more, in others. */
+/* Steps of a whole epoch of a source. From any base on there are fewer: so what
+   a mix may do does not depend on where it stands. */
 STATESAMPLER_PRIV uint64_t statesampler_priv_source_most_steps(
     const statesampler *s)
 {
     statesampler_priv_leg leg;
-    uint64_t present = statesampler_num_steps(s), steps;
     statesampler_priv_leg_begin(&leg, s, 0);
-    steps = statesampler_priv_leg_steps(&leg, s);
-    return steps > present ? steps : present;
+    return statesampler_priv_leg_steps(&leg, s);
 }
 
 /* OK if a sampler may be in a mix with the first one. */
@@ -5611,7 +5613,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_ranks(
         code = statesampler_priv_shape_check(
             rank, world_size, mix->sources[i].sampler.run.batch_size);
     }
-    if (code != STATESAMPLER_OK || world_size == own) {
+    if (code != STATESAMPLER_OK) {
         return code;
     }
     /* The rules look at the sources: they have that shape for so long. */

@@ -681,6 +681,32 @@ static void check_fields(void)
     }
 }
 
+/* A base behind a step has a position of every block before it: of 10 samples,
+   after 4 positions, there are no more than 14. */
+static void check_blocks_left(void)
+{
+    unsigned char state[BYTES];
+    statesampler_desc d;
+    statesampler s;
+    memset(&d, 0, sizeof d);
+    d.num_samples = 10;
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    d.world_size = 4;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_OK);
+    CHECK(statesampler_reshape(&s, 0, 2, 1) == STATESAMPLER_OK);
+    d.world_size = 2;
+    must_save(&s, state);
+    forge_put(state, FORGE_BLOCKS, 14);
+    forge_seal(state, BYTES);
+    CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&s) == 1 + 5);
+    forge_put(state, FORGE_BLOCKS, 15);
+    forge_seal(state, BYTES);
+    unloaded(&d, state, BYTES, STATESAMPLER_ECORRUPT_BASE);
+    undescribed(state, BYTES, STATESAMPLER_ECORRUPT_BASE);
+}
+
 /* What is asked before the fields, and in which order. */
 static void check_wholeness(void)
 {
@@ -1560,6 +1586,7 @@ int main(int argc, char **argv)
     check_capacity();
     check_zero();
     check_fields();
+    check_blocks_left();
     check_wholeness();
     check_mismatch();
     check_mixes();

@@ -1065,6 +1065,48 @@ static void test_next_epochs(void)
     }
 }
 
+/* What a mix may do does not depend on where it stands: after 2^31 small steps
+   on one rank it goes on in great steps, in which all has its place; and then
+   the small ones are no part of the sequence. */
+static void test_past_steps(void)
+{
+    static const uint32_t heavy[2] = {1, 0x7ffffffe};
+    static party p, other;
+    const uint64_t past = ((uint64_t)1 << 31) - ((uint64_t)1 << 20);
+    unsigned char state[STATE];
+    uint32_t k;
+    size_t size;
+    plain(&p, 2, STATESAMPLER_STOP_ALL);
+    p.desc[0].num_samples = past + 8192 * (((uint64_t)1 << 20) - 10);
+    p.desc[1].num_samples = 5;
+    p.desc[0].tail = p.desc[1].tail = STATESAMPLER_TAIL_UNEVEN;
+    p.weight[0] = p.weight[1] = 1;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&p.mix, past + 5) == STATESAMPLER_OK);
+    size = save(&p, state);
+    reshape(&p, 2, 4096, 1, 0);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_weigh(&p.mix, heavy) == STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&p.source[0].sampler) > past);
+    size = save(&p, state);
+    CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+    other = p;
+    reshape(&other, 1, 4096, 0, 0);
+    other.weight[1] = heavy[1];
+    CHECK(start(&other) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&other.mix, state, size) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_reshape(&p.mix, 0, 1) == STATESAMPLER_OK);
+    for (k = 0; k < 9; k++) {
+        size = save(&p, state);
+        CHECK(statesampler_mix_load(&other.mix, state, size) ==
+              STATESAMPLER_OK);
+        check_same(&p, &other);
+        CHECK(statesampler_mix_seek(&p.mix, statesampler_mix_turn(&p.mix) +
+                                                1) == STATESAMPLER_OK);
+    }
+}
+
 /* Whether a turn can be reached: at, seek and, for what the turn serves,
    locate must say the same. */
 static void check_reach(party *p, uint64_t turn)
@@ -1214,6 +1256,7 @@ int main(int argc, char **argv)
     test_idle();
     test_far_point();
     test_next_epochs();
+    test_past_steps();
     test_reach();
     test_limits();
     shown = NULL;

@@ -86,7 +86,10 @@ static inline uint64_t statesampler_priv_run_served(
       run->leg.base.position <=
         Whole(run->tail, run->num_samples, run->leg.blocks) +
           (run->tail == 0 ? 4294967294 : 0) &&
-      run->leg.base.step <= run->leg.base.position;
+      run->leg.base.step <= run->leg.base.position &&
+      (run->leg.base.position == 0 ||
+       Whole(run->tail, run->num_samples, run->leg.blocks) -
+         run->leg.base.position <= run->num_samples);
     ensures now: \result == 0 ==>
       run->now.epoch == run->leg.base.epoch &&
       run->leg.base.position <= run->now.position <=
