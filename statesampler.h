@@ -1376,11 +1376,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
    to nothing is replaced by the file. Windows: path is UTF-8, of any length
-   that is allowed here; while another program has the file at path open, a
-   save tries for a second. After an error what was at path is as it
-   was and nothing is left behind:
+   that is allowed here; while another program has the file at path open, or the
+   new one, a save tries for a second. After an error what was at path is as it
+   was and nothing is left behind but what somebody keeps from being removed,
+   until a later save removes it:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
-       EIO_PERMISSION   the folder may not be written to
+       EIO_PERMISSION   the folder may not be written to; Windows: or the file
+                        at path is read-only
        EIO_SPACE        the disk or a quota is full, or (in a process that
                         ignores SIGXFSZ) the file is above a limit on sizes
        EIO_READ_ONLY    the file system is read-only
@@ -1391,8 +1393,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                         bytes beside it
        EIO_OPEN_FILES   the process or the system has too many files open
        EIO_BUSY         a file system is mounted at path; Windows: another
-                        program has had it open for a second; or 100 attempts
-                        were disturbed
+                        program has had it, or the new file, open for a second;
+                        or 100 attempts were disturbed
        EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
@@ -6433,6 +6435,7 @@ __declspec(dllimport) unsigned long __stdcall GetFullPathNameW(
     wchar_t **name);
 __declspec(dllimport) unsigned long __stdcall GetFileAttributesW(
     const wchar_t *path);
+__declspec(dllimport) unsigned long __stdcall GetLastError(void);
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
 #ifdef __cplusplus
 }
@@ -6648,23 +6651,32 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
 
 /* stat, of which only st_mode is used: 0 where it is no file and no folder.
    C's own knows no path with the prefix, at which no device can be, and the
-   older ones know no device. */
+   older ones know no device. What is there without being known may also have
+   been made just now: so it is asked again, often enough. */
 STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_stat(
     const char *path, struct STATESAMPLER_PRIV_STAT *info)
 {
     wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    int attempt;
     if (statesampler_priv_wide_path(wide, path) != 0) {
         return -1;
     }
-    if (statesampler_priv_wide_is_long(wide)) {
-        info->st_mode = GetFileAttributesW(wide) & 0x10 ? _S_IFDIR : _S_IFREG;
-        return _waccess(wide, 0);
-    }
-    if (_wstat64(wide, info) == 0) {
-        return 0;
+    for (attempt = 0; attempt < 50; attempt++) {
+        if (statesampler_priv_wide_is_long(wide)) {
+            unsigned long attributes = GetFileAttributesW(wide);
+            info->st_mode = attributes & 0x10 ? _S_IFDIR : _S_IFREG;
+            if (attributes != 0xffffffff) {
+                return 0;
+            }
+        } else if (_wstat64(wide, info) == 0) {
+            return 0;
+        }
+        if (_waccess(wide, 0) != 0) {
+            return -1;
+        }
     }
     info->st_mode = 0;
-    return _waccess(wide, 0);
+    return 0;
 }
 
 #endif
@@ -6783,6 +6795,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
                                                           const char *from)
 {
     wchar_t wide_to[STATESAMPLER_PRIV_WIDE], wide_from[STATESAMPLER_PRIV_WIDE];
+    unsigned long error = 0;
     int attempt;
     if (statesampler_priv_wide_path(wide_to, to) != 0 ||
         statesampler_priv_wide_path(wide_from, from) != 0) {
@@ -6791,15 +6804,19 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
     for (attempt = 0; attempt < 50; attempt++, Sleep(20)) {
         /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that
            fails, rename says in errno why, or that a file is there. */
-        if (MoveFileExW(wide_from, wide_to, 1 | 8) ||
-            _wrename(wide_from, wide_to) == 0) {
+        if (MoveFileExW(wide_from, wide_to, 1 | 8)) {
+            return 0;
+        }
+        error = GetLastError();
+        if (_wrename(wide_from, wide_to) == 0) {
             return 0;
         }
         if (!statesampler_priv_wide_is_open(wide_to, wide_from)) {
             return -1;
         }
     }
-    errno = EBUSY;
+    /* ERROR_SHARING_VIOLATION, or the like; or the folder forbids it. */
+    errno = error == 32 || _waccess(wide_to, 0) == 0 ? EBUSY : EACCES;
     return -1;
 }
 
@@ -6955,6 +6972,17 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
     return statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
 }
 
+/* The code for errno after a call that has no path to complain about. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write_error(void)
+{
+    int code = statesampler_priv_file_error();
+    return code == STATESAMPLER_EIO_SPACE ||
+                   code == STATESAMPLER_EIO_PERMISSION ||
+                   code == STATESAMPLER_EIO_READ_ONLY
+               ? code
+               : STATESAMPLER_EIO;
+}
+
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
                                                           const char *from,
                                                           size_t size)
@@ -6967,12 +6995,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
             size -= (size_t)wrote;
         } else if (wrote == 0 || errno != EINTR) {
             return wrote == 0 ? STATESAMPLER_EIO
-                              : statesampler_priv_file_error();
+                              : statesampler_priv_file_write_error();
         }
     }
     return statesampler_priv_file_flush(file) == 0
                ? STATESAMPLER_OK
-               : statesampler_priv_file_error();
+               : statesampler_priv_file_write_error();
 }
 
 /* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
@@ -6993,7 +7021,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
     code = statesampler_priv_file_write(file, bytes, size);
     if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
         code == STATESAMPLER_OK) {
-        code = statesampler_priv_file_error();
+        code = statesampler_priv_file_write_error();
     }
     if (code == STATESAMPLER_OK &&
         statesampler_priv_file_rename(path, temporary) != 0) {

@@ -943,6 +943,13 @@ static void check_answers(void)
     check_answer(&failing.write, EDQUOT, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EFBIG, STATESAMPLER_EIO_SPACE);
     check_answer(&failing.write, EIO, STATESAMPLER_EIO);
+    check_answer(&failing.write, EPERM, STATESAMPLER_EIO_PERMISSION);
+    check_answer(&failing.write, EROFS, STATESAMPLER_EIO_READ_ONLY);
+    /* These speak of no path, and of nobody who has it. */
+    check_answer(&failing.write, EINVAL, STATESAMPLER_EIO);
+    check_answer(&failing.write, EAGAIN, STATESAMPLER_EIO);
+    check_answer(&failing.fsync, EISDIR, STATESAMPLER_EIO);
+    check_answer(&failing.close, ENOENT, STATESAMPLER_EIO);
     check_answer(&full_without_error, EINTR, STATESAMPLER_EIO);
     check_answer(&full_without_error, ENOSPC, STATESAMPLER_EIO);
     check_answer(&failing.fsync, ENOSPC, STATESAMPLER_EIO_SPACE);
@@ -1782,19 +1789,29 @@ static void check_windows(void)
 
 static unsigned __stdcall close_soon(void *file)
 {
-    Sleep(300);
+    Sleep(200);
     return !CloseHandle((HANDLE)file);
+}
+
+static HANDLE begin_thread(unsigned(__stdcall *call)(void *), void *with)
+{
+    HANDLE thread = (HANDLE)_beginthreadex(NULL, 0, call, with, 0, NULL);
+    CHECK(thread != NULL);
+    return thread;
+}
+
+static HANDLE open_shared(const char *path, DWORD share)
+{
+    HANDLE file = CreateFileA(path, GENERIC_READ, share, NULL, OPEN_EXISTING,
+                              0, NULL);
+    CHECK(file != INVALID_HANDLE_VALUE);
+    return file;
 }
 
 /* A file that another thread closes soon. */
 static HANDLE open_for_a_moment(const char *path, DWORD share)
 {
-    HANDLE thread, file = CreateFileA(path, GENERIC_READ, share, NULL,
-                                      OPEN_EXISTING, 0, NULL);
-    CHECK(file != INVALID_HANDLE_VALUE);
-    thread = (HANDLE)_beginthreadex(NULL, 0, close_soon, file, 0, NULL);
-    CHECK(thread != NULL);
-    return thread;
+    return begin_thread(close_soon, open_shared(path, share));
 }
 
 static void check_closed(HANDLE thread)
@@ -1821,8 +1838,7 @@ static void check_busy(void)
     CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
     CHECK(got == 3 && memcmp(back, "two", 3) == 0);
     check_closed(thread);
-    file = CreateFileA(path, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
-    CHECK(file != INVALID_HANDLE_VALUE);
+    file = open_shared(path, 0);
     got = 7;
     CHECK(statesampler_load_file(path, back, 4, &got) ==
           STATESAMPLER_EIO_PERMISSION);
@@ -1843,15 +1859,15 @@ static void check_waiting(void)
     char back[4];
     size_t got = 0;
     unsigned k;
-    HANDLE reader, other;
+    HANDLE file, reader, other;
     for (k = 0; k < 2; k++) {
         CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_OK);
-        reader = open_for_a_moment(path, FILE_SHARE_READ | FILE_SHARE_WRITE);
-        other = (HANDLE)_beginthreadex(NULL, 0, save_two, NULL, 0, NULL);
-        CHECK(other != NULL);
+        file = open_shared(path, FILE_SHARE_READ | FILE_SHARE_WRITE);
+        other = begin_thread(save_two, NULL);
         while (count_temporary(0) == 0) /* ends with the other's save */
-            Sleep(1);
+            CHECK(WaitForSingleObject(other, 1) == WAIT_TIMEOUT);
         Sleep(50); /* it is closed by now */
+        reader = begin_thread(close_soon, file);
         if (k == 0)
             CHECK(statesampler_save_file(path, "two", 3) == STATESAMPLER_OK);
         else
@@ -1896,9 +1912,7 @@ static void check_looked_at(void)
     HANDLE other;
     for (k = 0; k < 2; k++) {
         InterlockedExchange(&looked, 0);
-        other =
-            (HANDLE)_beginthreadex(NULL, 0, look_at_temporary, NULL, 0, NULL);
-        CHECK(other != NULL);
+        other = begin_thread(look_at_temporary, NULL);
         do { /* ends after a minute */
             CHECK(k == 1 || !is_there(path) || remove(path) == 0);
             CHECK(statesampler_save_file(path, bytes, sizeof bytes) ==
@@ -1907,6 +1921,39 @@ static void check_looked_at(void)
         check_closed(other);
     }
     CHECK(remove(path) == 0 && count_temporary(0) == 0);
+}
+
+/* Waits for the first save, as those do that another process is to begin. */
+static unsigned __stdcall await_first(void *path)
+{
+    const DWORD begin = GetTickCount();
+    char back[4];
+    size_t got;
+    int code;
+    do
+        code = statesampler_load_file((const char *)path, back, 4, &got);
+    while (code == STATESAMPLER_ENOFILE && GetTickCount() - begin < 60000);
+    return code != STATESAMPLER_OK;
+}
+
+/* A file that appears just now is a file. */
+static void check_first(void)
+{
+    static char full[600];
+    char *paths[2];
+    HANDLE other;
+    unsigned k;
+    paths[0] = full + 4;
+    paths[1] = full;
+    memcpy(full, "\\\\?\\", 4);
+    CHECK(GetFullPathNameA("test_hosted.bin", 500, full + 4, NULL) != 0);
+    for (k = 0; k < 60; k++) {
+        other = begin_thread(await_first, paths[k % 2]);
+        Sleep(k % 3);
+        CHECK(statesampler_save_file(paths[0], "one", 3) == STATESAMPLER_OK);
+        check_closed(other);
+        CHECK(remove(paths[0]) == 0);
+    }
 }
 
 /* Names that no code page has are those that other programs see. */
@@ -2112,6 +2159,7 @@ int main(int argc, char **argv)
     check_busy();
     check_waiting();
     check_looked_at();
+    check_first();
     check_unicode();
     check_too_long();
     check_long();
