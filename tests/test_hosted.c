@@ -1883,12 +1883,11 @@ static void check_waiting(void)
 static volatile LONG looked;
 
 /* As programs do that read every new file, to index it or for viruses. */
-static unsigned __stdcall look_at_temporary(void *unused)
+static unsigned __stdcall look_at_temporary(void *at_length)
 {
     const DWORD begin = GetTickCount();
     WIN32_FIND_DATAA entry;
     HANDLE entries, file = INVALID_HANDLE_VALUE;
-    (void)unused;
     while (file == INVALID_HANDLE_VALUE && GetTickCount() - begin < 60000) {
         entries = FindFirstFileA(".statesampler-*", &entry);
         if (entries != INVALID_HANDLE_VALUE) {
@@ -1899,27 +1898,33 @@ static unsigned __stdcall look_at_temporary(void *unused)
         }
     }
     InterlockedExchange(&looked, 1);
+    if (at_length)
+        Sleep(2000);
     return file == INVALID_HANDLE_VALUE || close_soon(file);
 }
 
 /* Who looks at a temporary file for a moment keeps no save out, be there a file
-   at path or not. */
+   at path or not. Who looks for longer does, and what he has open stays. */
 static void check_looked_at(void)
 {
     static unsigned char bytes[MEGABYTE];
     const char *path = "test_hosted.bin";
     unsigned k;
     HANDLE other;
-    for (k = 0; k < 2; k++) {
+    int code;
+    for (k = 0; k < 3; k++) {
         InterlockedExchange(&looked, 0);
-        other = begin_thread(look_at_temporary, NULL);
+        other = begin_thread(look_at_temporary, k == 2 ? bytes : NULL);
         do { /* ends after a minute */
             CHECK(k == 1 || !is_there(path) || remove(path) == 0);
-            CHECK(statesampler_save_file(path, bytes, sizeof bytes) ==
-                  STATESAMPLER_OK);
+            code = statesampler_save_file(path, bytes, sizeof bytes);
+            CHECK(code == STATESAMPLER_OK || (k == 2 && looked));
         } while (!looked);
+        CHECK(code == (k == 2 ? STATESAMPLER_EIO_BUSY : STATESAMPLER_OK));
         check_closed(other);
     }
+    CHECK(!is_there(path) && count_temporary(610) == 1);
+    CHECK(statesampler_save_file(path, bytes, 3) == STATESAMPLER_OK);
     CHECK(remove(path) == 0 && count_temporary(0) == 0);
 }
 
