@@ -42,9 +42,16 @@ fi
 # mpirun leaves a folder behind when it is killed, and each of its processes a
 # file in memory, through which messages go.
 TMPDIR=$(mktemp -d) || exit 1
-memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null) || memory=$TMPDIR
-export TMPDIR OMPI_MCA_btl_vader_backing_directory="$memory"
+export TMPDIR
+memory=
 trap 'rm -rf "$TMPDIR" "$memory"' EXIT
+# That file goes into a folder that this script removes, unless the caller has
+# chosen one. Other machines have no such folder: their processes, which must
+# not be told of it, put theirs where Open MPI does.
+[ -n "$OMPI_MCA_btl_vader_backing_directory" ] ||
+    memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null)
+begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
+exec "$@"'
 
 # A signal to this script is one to mpirun, which ends its processes.
 stopped=
@@ -63,7 +70,8 @@ esac
 
 on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@" $on <"$input" &
+    mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" $on \
+        <"$input" &
     [ -z "$stopped" ] || kill -TERM $! # it came just before
     wait $!
     status=$?

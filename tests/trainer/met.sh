@@ -34,6 +34,44 @@ stopped() {
     done
 }
 
+# Another machine, which has a name and a /dev/shm of its own: its processes
+# send each other messages through memory, too. The caller's own choice of a
+# folder is kept.
+machines() {
+    cat >"$folder/agent" <<'END'
+#!/bin/sh
+host=$1
+shift
+exec unshare -rmu sh -c 'hostname "$0" && mount -t tmpfs none /dev/shm &&
+    eval "$*"' "$host" "$@"
+END
+    chmod +x "$folder/agent"
+    echo 'another slots=2' >"$folder/hosts"
+    mkdir "$folder/own"
+    plain=$(digest 1 $short)
+    wrap "hostname >$folder/host.\$rank
+        echo \$OMPI_MCA_btl_vader_backing_directory >>$folder/backing"
+    export OMPI_MCA_btl=vader,self
+    got=$(
+        TRAINER=$folder/wrapped
+        export OMPI_MCA_plm_rsh_agent="$folder/agent"
+        export OMPI_MCA_orte_default_hostfile="$folder/hosts"
+        digest 2 $short
+    )
+    same "$plain" "$got" 'on another machine'
+    [ "$(cat "$folder/host.1")" = another ] || fail 'it was not there'
+    rm "$folder/backing"
+    got=$(
+        TRAINER=$folder/wrapped
+        export OMPI_MCA_btl_vader_backing_directory="$folder/own"
+        digest 2 $short
+    )
+    same "$plain" "$got" "in the caller's folder"
+    [ "$(sort -u "$folder/backing")" = "$folder/own" ] ||
+        fail 'the caller chose another folder'
+    unset OMPI_MCA_btl
+}
+
 # What launch.sh refuses before it starts anything.
 unlaunched() {
     starts_nothing '.* is no number of processes: .*'
