@@ -1,10 +1,11 @@
 # met.sh - questions of runs.sh: what a person meets.
 
-# SIGTERM to launch.sh ends the processes as well, as does a SIGQUIT: nobody
-# trains on unseen, no folder stays, and there is no other start.
+# SIGTERM to launch.sh ends the processes as well, as do a SIGQUIT and those of
+# a batch system, here SIGUSR1: nobody trains on unseen, no folder stays, and
+# there is no other start.
 stopped() {
     mkdir "$folder/tmp"
-    for signal in 15 3; do
+    for signal in 15 3 10; do
         dir=$folder/stopped$signal
         # What runs behind a script would not see a SIGQUIT.
         RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
@@ -32,6 +33,14 @@ stopped() {
         [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
         ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
     done
+    # A process dies, and nobody reads any longer that one does.
+    wrap "touch $folder/began
+        sleep 1
+        kill -KILL \$\$"
+    TRAINER=$folder/wrapped RESTARTS=3 TMPDIR=$folder/tmp \
+        sh examples/trainer/launch.sh 1 "$yaml" 2>&1 >/dev/null | :
+    [ -e "$folder/began" ] || fail 'it did not begin'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays without a reader'
 }
 
 # Another machine, which has a name and a /dev/shm of its own: its processes
