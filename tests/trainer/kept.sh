@@ -44,19 +44,24 @@ manifests() { # DIR
 
 # SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
 # mpirun itself, and every second time as soon as a checkpoint is being written;
-# each time another number of processes goes on. The log that is compared has
-# every epoch's audit. The files in memory of those that were killed are gone.
+# each time another number of processes goes on. Where the save was done before
+# the kill all of these times, there are up to six more. The log that is
+# compared has every epoch's audit. The files in memory of those that were
+# killed are gone.
 kills() {
-    epochs=$((2 * ${KILLS:=6}))
+    # Processes of a mpirun that is killed come hundreds of steps further.
+    epochs=$((6 * ${KILLS:=6} + 6))
     rule="$adamw $o1 OPTIMIZER.num_epochs=$epochs TEST_MODEL=False"
     plain=$(digest 1 $rule)
     rule="$rule $sdp CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=7"
     dir=$folder/killed killed=0 saving=0 memory= try=0
-    while [ $try -lt $KILLS ]; do
+    while [ $try -lt $KILLS ] ||
+        { [ $saving = 0 ] && [ $try -lt $((KILLS + 6)) ]; }; do
         try=$((try + 1))
         w=$(((try * 5) % 4 + 1))
         goal=$(awk -v n=$try -v had=$(steps_logged) \
-            'BEGIN { srand(n); print had + int(24 * rand()) }')
+            -v most=$([ $try -gt $KILLS ] || echo 24) \
+            'BEGIN { srand(n); print had + int(most * rand()) }')
         run $w $dir $rule >"$folder/said" &
         job=$!
         kill_one
@@ -70,6 +75,7 @@ kills() {
     got=$(run 2 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" "after $killed kills"
     [ $killed -ge $((try / 2)) ] || fail "only $killed of $try runs were killed"
+    [ $saving -gt 0 ] || fail "none of $killed kills was in mid-save"
     [ "$(grep -c 'done: .* each exactly once' $dir/log.txt)" = $epochs ] ||
         fail 'an audit is missing'
     [ -n "$(echo $memory)" ] || [ ! -w /dev/shm ] ||
@@ -101,14 +107,16 @@ kill_one() {
         kill -0 "$victim" 2>/dev/null || return
         sleep 0.02
     done
-    while [ $((try % 2)) = 0 ] && [ ! -d $dir/.step.tmp ]; do
-        kill -0 "$victim" 2>/dev/null || return
-    done
     memory="$memory $(for process in $(
         pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir "
     ); do
         grep -o '/dev/shm/.*' /proc/$process/maps 2>/dev/null
     done | sort -u)"
+    [ $try -gt $KILLS ] || [ $((try % 2)) = 0 ] && in_save=1 || in_save=
+    # A save takes milliseconds: nothing may come between it and the kill.
+    while [ -n "$in_save" ] && [ ! -d $dir/.step.tmp ]; do
+        kill -0 "$victim" 2>/dev/null || return
+    done
     if kill -KILL "$victim" 2>/dev/null; then
         killed=$((killed + 1))
     fi
