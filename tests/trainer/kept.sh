@@ -208,12 +208,14 @@ alone() {
     cp $dir/step-000000000020/manifest "$folder/kept"
     # There may be a file system that has no way to flush a folder.
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    wrap "export NO_FLUSH=1 LD_PRELOAD=$folder/opened.so"
-    got=$(
-        TRAINER=$folder/wrapped
-        run 1 "$folder/copy" $rule | sed -n 's/^digest //p'
-    )
-    same "$plain" "$got" 'a folder alone'
+    for error in EINVAL ENOSYS; do
+        wrap "export NO_FLUSH=$error LD_PRELOAD=$folder/opened.so"
+        got=$(
+            TRAINER=$folder/wrapped
+            run 1 "$folder/copy" $rule | sed -n 's/^digest //p'
+        )
+        same "$plain" "$got" 'a folder alone'
+    done
     cmp $dir/log.txt "$folder/copy/log.txt" || fail 'another log'
     cmp $dir/step-000000000020/manifest "$folder/kept" ||
         fail 'what a link leads to is gone'
@@ -253,6 +255,23 @@ unread() {
         TRAINER=$folder/wrapped
         refused "cannot flush $dir: Input/output error"
     ) || exit 1
+    # One that was killed may have made folders above, but none on a device that
+    # is not DIR's.
+    wrap "export REFUSED=$folder AT=flush LD_PRELOAD=$folder/opened.so"
+    (
+        TRAINER=$folder/wrapped
+        refused "cannot flush $folder: Input/output error"
+    ) || exit 1
+    wrap "export REFUSED=/dev AT=flush LD_PRELOAD=$folder/opened.so"
+    [ ! -w /dev/shm ] ||
+        [ "$(stat -c %d /dev/shm)" = "$(stat -c %d /dev)" ] || (
+            shm=$(mktemp -d /dev/shm/runs.XXXXXX)
+            TRAINER=$folder/wrapped
+            run 1 $shm/new/folder $rule $short >"$folder/said"
+            got=$?
+            rm -r $shm
+            [ $got = 0 ] || fail "another device's folder matters"
+        ) || exit 1
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \

@@ -1,9 +1,9 @@
 /* opened.c - a library that notes the files which a program opens, in the file
    that OPENED names; that refuses the file or folder which REFUSED names, when
    it is opened or at what AT says, "stat", "read", "flush" or "unlink"; with
-   NO_LOCKS has no locks to give; with NO_FLUSH cannot flush a folder; and lets
-   no file of a checkpoint have more bytes than LIMIT, which would be too few
-   for MPI's own: LD_PRELOAD it. */
+   NO_LOCKS has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL
+   or ENOSYS there says; and lets no file of a checkpoint have more bytes than
+   LIMIT, which would be too few for MPI's own: LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dirent.h>
@@ -121,7 +121,7 @@ FILE *fopen(const char *path, const char *mode)
 
 int fsync(int file)
 {
-    const char *path = getenv("REFUSED");
+    const char *path = getenv("REFUSED"), *none = getenv("NO_FLUSH");
     int (*real)(int);
     struct stat about, other;
 
@@ -130,10 +130,10 @@ int fsync(int file)
         fstat(file, &about) == 0 && about.st_dev == other.st_dev &&
         about.st_ino == other.st_ino)
         return -1;
-    errno = EINVAL;
     *(void **)&real = dlsym(RTLD_NEXT, "fsync");
-    return getenv("NO_FLUSH") && fstat(file, &about) == 0 &&
-                   S_ISDIR(about.st_mode) ? -1 : real(file);
+    errno = none && strcmp(none, "ENOSYS") == 0 ? ENOSYS : EINVAL;
+    return none && fstat(file, &about) == 0 && S_ISDIR(about.st_mode)
+               ? -1 : real(file);
 }
 
 int fcntl(int file, int command, ...)
