@@ -113,8 +113,7 @@ const char *log_open(run *r)
     if (*wrong)
         return wrong;
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    /* A pipe would keep us waiting for its writer. */
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+    file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && !is_regular(file))
         return complain("cannot write %s: it is no regular file", path);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
