@@ -2,9 +2,9 @@
    that OPENED names; that refuses the file or folder which REFUSED names, when
    it is opened or at what AT says, "stat", "read", "flush", "unlink" or "lent",
    which is as a file server does that has lent it to somebody; with NO_LOCKS
-   has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL or ENOSYS
-   there says; and lets no file of a checkpoint have more bytes than LIMIT, which
-   would be too few for MPI's own: LD_PRELOAD it. */
+   has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL or
+   ENOSYS there says; and lets no file of a checkpoint have more bytes than
+   LIMIT, which would be too few for MPI's own: LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dirent.h>
