@@ -122,48 +122,6 @@ kill_one() {
     fi
 }
 
-# After a death launch.sh goes on from the newest checkpoint, also where the
-# first start was told not to, and with the configuration that this one read,
-# from a file that was changed since or from its input. The first start is
-# killed after step 10.
-again() {
-    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
-    plain=$(digest 1 $rule)
-    cp "$yaml" "$folder/again.yaml"
-    goes_again "$folder/again.yaml"
-    cp "$yaml" "$folder/again.yaml"
-    rm -rf $dir "$folder/saved"
-    goes_again /dev/stdin <"$folder/again.yaml"
-}
-
-goes_again() { # FILE
-    cat >"$folder/dies" <<END
-#!/bin/sh
-[ ! -e $folder/saved ] || exec $trainer "\$@"
-exec 3<&0
-$trainer "\$@" <&3 &
-# Ends: the step comes, or the trainer ends.
-while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
-    sleep 0.02
-done
-kill -KILL \$!
-wait
-ls $dir | grep ^step >$folder/saved
-echo 'LOG_FREQUENCY: 3' >$folder/again.yaml
-kill -KILL \$\$
-END
-    chmod +x "$folder/dies"
-    got=$(
-        RESTARTS=1 TRAINER=$folder/dies yaml=$1
-        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
-            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
-            sed -n 's/^digest //p'
-    )
-    same "$plain" "$got" 'after a death'
-    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
-        fail 'it did not go on from the newest checkpoint'
-}
-
 # A damaged checkpoint is named and the one before is taken; with none left
 # there is no fresh start.
 damaged() {
