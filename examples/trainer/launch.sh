@@ -39,16 +39,25 @@ if [ -t 1 ]; then
     TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
+# A signal to this script is one to mpirun, which ends its processes. Slurm
+# sends the last four; SIGPIPE says that nobody reads what is said here.
+stopped=
+trap 'stopped=1; kill -TERM $! 2>/dev/null' \
+    TERM INT HUP QUIT PIPE ALRM USR1 USR2 XCPU
+
 # mpirun leaves a folder behind when it is killed, and each of its processes a
 # file in memory, through which messages go.
 TMPDIR=$(mktemp -d) || exit 1
-memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null) || memory=$TMPDIR
-export TMPDIR OMPI_MCA_btl_vader_backing_directory="$memory"
+export TMPDIR
+memory=
 trap 'rm -rf "$TMPDIR" "$memory"' EXIT
-
-# A signal to this script is one to mpirun, which ends its processes.
-stopped=
-trap 'stopped=1; kill -TERM $! 2>/dev/null' TERM INT HUP QUIT
+# That file goes into a folder that this script removes, unless the caller has
+# chosen one. Other machines have no such folder: their processes, which must
+# not be told of it, put theirs where Open MPI does.
+[ -n "$OMPI_MCA_btl_vader_backing_directory" ] ||
+    memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null)
+begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
+exec "$@"'
 
 # Another start reads what the first one has read, whatever the file has become.
 # What the caller's standard input holds is its own, unless it is the file.
@@ -63,7 +72,8 @@ esac
 
 on=
 while :; do
-    mpirun -q -np "$processes" "$trainer" "$@" $on <"$input" &
+    mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" $on \
+        <"$input" &
     [ -z "$stopped" ] || kill -TERM $! # it came just before
     wait $!
     status=$?
@@ -84,4 +94,5 @@ while :; do
         set -- "$copy" "$@"
     fi
     echo "launch.sh: a process died (status $status): on with $processes" >&2
+    [ -z "$stopped" ] || exit $status # SIGPIPE
 done

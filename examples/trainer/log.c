@@ -15,42 +15,62 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Flushes the folder that a folder is in, lest a power cut take it, with all
-   checkpoints, away again. A run that made it may have been killed before it
-   could do so. Returns 0 or the error; those that may not be read, or written,
-   are others' to keep. */
-static int flush_above(const char *path)
+/* Flushes the folder that a folder is in, if it is on a device. Those that may
+   not be read, or written, are others' to keep. */
+static const char *flush_above(const char *path, dev_t device)
 {
-    char above[CONFIG_STRING];
+    char part[CONFIG_STRING];
+    const char *above, *wrong;
+    struct stat about;
 
-    snprintf(above, sizeof above, "%s", path);
-    if (!*checkpoint_flush(dirname(above)) || errno == EACCES ||
-        errno == EPERM || errno == EROFS)
-        return 0;
-    return errno;
+    snprintf(part, sizeof part, "%s", path);
+    above = dirname(part);
+    if (stat(above, &about) == 0 && about.st_dev != device)
+        return "";
+    wrong = checkpoint_flush(above);
+    return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
 }
 
-/* Makes a folder and those that it is in, where they are not there. Returns 0
-   if it is there to stay, or the first error of those that kept it from being
-   so. */
-static int make_folders(const char *path)
+/* Makes part, a beginning of a path, longer by a folder. Returns whether there
+   was one. */
+static int next_folder(char *part, const char *path)
+{
+    size_t size = strlen(part);
+
+    if (!path[size])
+        return 0;
+    do {
+        part[size] = path[size];
+        size++;
+    } while (path[size] && path[size] != '/');
+    part[size] = 0;
+    return 1;
+}
+
+/* Makes a folder and those that it is in, where they are not there, and flushes
+   what each is in, lest a power cut take it, with all checkpoints, away again.
+   A run that made some may have been killed before it could do so. A folder
+   that is made is on the device of the one above: those of others are old. */
+static const char *make_folders(const char *path)
 {
     char part[CONFIG_STRING] = "";
-    int error = 0, unkept = 0;
-    size_t i;
+    const char *wrong = "";
+    struct stat about;
+    int error = 0;
 
-    for (i = 0; path[i]; i++) {
-        part[i] = path[i];
-        if (path[i + 1] != '/' && path[i + 1])
-            continue;
+    while (next_folder(part, path)) {
         if (mkdir(part, 0777) == 0 || errno == EEXIST)
             error = 0;
         else if (error == 0)
             error = errno;
-        if (error == 0 && unkept == 0)
-            unkept = flush_above(part);
     }
-    return error ? error : unkept;
+    if (error != 0)
+        return complain("cannot make the folder %s: %s", path, strerror(error));
+    if (stat(path, &about) != 0)
+        return complain("cannot read the folder %s: %s", path, strerror(errno));
+    for (part[0] = 0; !*wrong && next_folder(part, path);)
+        wrong = flush_above(part, about.st_dev);
+    return wrong;
 }
 
 /* The first line of every log, so that it is known. */
@@ -82,19 +102,18 @@ static int is_regular(int file)
 const char *log_open(run *r)
 {
     char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
-    int file, error;
+    const char *wrong;
+    int file;
 
     /* A limit on the size of files is an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     if (r->rank != 0)
         return "";
-    error = make_folders(r->config.checkpoint.dir);
-    if (error != 0)
-        return complain("cannot make the folder %s: %s",
-                        r->config.checkpoint.dir, strerror(error));
+    wrong = make_folders(r->config.checkpoint.dir);
+    if (*wrong)
+        return wrong;
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    /* A pipe would keep us waiting for its writer. */
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+    file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && !is_regular(file))
         return complain("cannot write %s: it is no regular file", path);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");

@@ -26,10 +26,16 @@ uint64_t text_hash(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
+int text_open_file(const char *path, int flags)
+{
+    const int file = open(path, flags | O_NONBLOCK, 0666);
+
+    return file >= 0 || errno != EAGAIN ? file : open(path, flags, 0666);
+}
+
 static const char *file_map(text_file *f, const char *path)
 {
-    /* A pipe would keep us waiting for its writer, to be refused then. */
-    const int descriptor = open(path, O_RDONLY | O_NONBLOCK);
+    const int descriptor = text_open_file(path, O_RDONLY);
     const char *wrong = "";
     struct stat about;
 

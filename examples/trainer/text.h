@@ -36,6 +36,11 @@ const unsigned char *text_train(const text *t, uint32_t file, uint64_t i);
 /* Held-out sequence i of all files: i < held. */
 const unsigned char *text_held(const text *t, uint64_t i);
 
+/* Opens a file as open does. A pipe would keep us waiting for its writer, to be
+   refused then, and does not; a file that a file server has lent to somebody
+   is waited for until it is given back. */
+int text_open_file(const char *path, int flags);
+
 /* FNV-1a, to go on from the hash of what stands before. */
 #define TEXT_HASH 0xcbf29ce484222325u
 uint64_t text_hash(uint64_t hash, const void *bytes, size_t size);

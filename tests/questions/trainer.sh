@@ -212,6 +212,12 @@ run_questions() {
         trainer_runs again
     ask 'trainer: SIGTERM to launch.sh ends all of it; what it refuses' \
         trainer_runs stopped unlaunched
+    what='trainer: processes on another machine'
+    if unshare -rmu mount -t tmpfs none /dev/shm 2>/dev/null; then
+        ask "$what send messages through its memory" trainer_runs machines
+    else
+        skip "$what" 'leave to act as one'
+    fi
     ask 'trainer: without the stateful sampler an epoch begins again' \
         trainer_runs twice
     ask 'trainer: errors: one sentence, the right status, all leave' \

@@ -1,10 +1,11 @@
 # met.sh - questions of runs.sh: what a person meets.
 
-# SIGTERM to launch.sh ends the processes as well, as does a SIGQUIT: nobody
-# trains on unseen, no folder stays, and there is no other start.
+# SIGTERM to launch.sh ends the processes as well, as do a SIGQUIT and those of
+# a batch system, here SIGUSR1: nobody trains on unseen, no folder stays, and
+# there is no other start.
 stopped() {
     mkdir "$folder/tmp"
-    for signal in 15 3; do
+    for signal in 15 3 10; do
         dir=$folder/stopped$signal
         # What runs behind a script would not see a SIGQUIT.
         RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
@@ -32,6 +33,94 @@ stopped() {
         [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
         ! grep -q 'on with' "$folder/errors" || fail 'it starts again'
     done
+    # A process dies, and nobody reads any longer that one does.
+    wrap "touch $folder/began
+        sleep 1
+        kill -KILL \$\$"
+    TRAINER=$folder/wrapped RESTARTS=3 TMPDIR=$folder/tmp \
+        sh examples/trainer/launch.sh 1 "$yaml" 2>&1 >/dev/null | :
+    [ -e "$folder/began" ] || fail 'it did not begin'
+    [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays without a reader'
+}
+
+# After a death launch.sh goes on from the newest checkpoint, also where the
+# first start was told not to, and with the configuration that this one read,
+# from a file that was changed since or from its input. The first start is
+# killed after step 10.
+again() {
+    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
+    plain=$(digest 1 $rule)
+    cp "$yaml" "$folder/again.yaml"
+    goes_again "$folder/again.yaml"
+    cp "$yaml" "$folder/again.yaml"
+    rm -rf $dir "$folder/saved"
+    goes_again /dev/stdin <"$folder/again.yaml"
+}
+
+goes_again() { # FILE
+    cat >"$folder/dies" <<END
+#!/bin/sh
+[ ! -e $folder/saved ] || exec $trainer "\$@"
+exec 3<&0
+$trainer "\$@" <&3 &
+# Ends: the step comes, or the trainer ends.
+while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+    sleep 0.02
+done
+kill -KILL \$!
+wait
+ls $dir | grep ^step >$folder/saved
+echo 'LOG_FREQUENCY: 3' >$folder/again.yaml
+kill -KILL \$\$
+END
+    chmod +x "$folder/dies"
+    got=$(
+        RESTARTS=1 TRAINER=$folder/dies yaml=$1
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
+            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
+            sed -n 's/^digest //p'
+    )
+    same "$plain" "$got" 'after a death'
+    grep -q "goes on from $(tail -n 1 "$folder/saved")" "$folder/errors" ||
+        fail 'it did not go on from the newest checkpoint'
+}
+
+# Another machine, which has a name and a /dev/shm of its own: its processes
+# send each other messages through memory, too. The caller's own choice of a
+# folder is kept.
+machines() {
+    cat >"$folder/agent" <<'END'
+#!/bin/sh
+host=$1
+shift
+exec unshare -rmu sh -c 'hostname "$0" && mount -t tmpfs none /dev/shm &&
+    eval "$*"' "$host" "$@"
+END
+    chmod +x "$folder/agent"
+    echo 'another slots=2' >"$folder/hosts"
+    mkdir "$folder/own"
+    plain=$(digest 1 $short)
+    wrap "hostname >$folder/host.\$rank
+        echo \$OMPI_MCA_btl_vader_backing_directory >>$folder/backing"
+    export OMPI_MCA_btl=vader,self
+    got=$(
+        TRAINER=$folder/wrapped
+        export OMPI_MCA_plm_rsh_agent="$folder/agent"
+        export OMPI_MCA_orte_default_hostfile="$folder/hosts"
+        digest 2 $short
+    )
+    same "$plain" "$got" 'on another machine'
+    [ "$(cat "$folder/host.1")" = another ] || fail 'it was not there'
+    rm "$folder/backing"
+    got=$(
+        TRAINER=$folder/wrapped
+        export OMPI_MCA_btl_vader_backing_directory="$folder/own"
+        digest 2 $short
+    )
+    same "$plain" "$got" "in the caller's folder"
+    [ "$(sort -u "$folder/backing")" = "$folder/own" ] ||
+        fail 'the caller chose another folder'
+    unset OMPI_MCA_btl
 }
 
 # What launch.sh refuses before it starts anything.
@@ -127,6 +216,12 @@ errors() {
     wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
     TRAINER=$folder/wrapped
     says 1 1 'log.txt: No locks available'
+    # A file server gets back what it has lent, and we wait for that.
+    dir=$folder/lent
+    for path in $dir/log.txt README.md; do
+        wrap "export REFUSED=$path AT=lent LD_PRELOAD=$folder/opened.so"
+        run 1 $dir $short >"$folder/said" || fail "$path is lent: refused"
+    done
     TRAINER=$trainer
     note "$sentences errors"
 }

@@ -162,6 +162,12 @@ fault 'a file overrules keys before it' main.c errors \
 fault 'a file with a = is a key' main.c input \
     's/ \&\& strcspn(argument, "\/") > path)/)/'
 fault 'a full disk is no error of --keys' main.c input 's/!ferror(stdout)/1/; s/fflush(stdout) == 0 \&\&/1 ||/'
-fault 'a pipe is waited for' text.c errors 's/O_RDONLY | O_NONBLOCK/O_RDONLY/'
+fault 'a pipe is waited for' text.c errors 's/flags | O_NONBLOCK/flags/'
+fault 'what a file server has lent is refused' text.c errors \
+    's/errno != EAGAIN/1/'
+fault 'another device'\''s folders matter' log.c unread \
+    's/about.st_dev != device/0/'
+fault 'folders that a killed run made are not flushed' log.c unread \
+    's/about.st_dev != device/1/'
 echo "$noticed noticed, $missed missed"
 [ $missed = 0 ]

@@ -1,9 +1,10 @@
 /* opened.c - a library that notes the files which a program opens, in the file
    that OPENED names; that refuses the file or folder which REFUSED names, when
-   it is opened or at what AT says, "stat", "read", "flush" or "unlink"; with
-   NO_LOCKS has no locks to give; with NO_FLUSH cannot flush a folder; and lets
-   no file of a checkpoint have more bytes than LIMIT, which would be too few
-   for MPI's own: LD_PRELOAD it. */
+   it is opened or at what AT says, "stat", "read", "flush", "unlink" or "lent",
+   which is as a file server does that has lent it to somebody; with NO_LOCKS
+   has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL or
+   ENOSYS there says; and lets no file of a checkpoint have more bytes than
+   LIMIT, which would be too few for MPI's own: LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
 #include <dirent.h>
@@ -77,6 +78,9 @@ int open(const char *path, int flags, ...)
         va_end(list);
     }
     *(void **)&real = dlsym(RTLD_NEXT, "open");
+    errno = EAGAIN;
+    if (is_refused(path, "lent") && (flags & O_NONBLOCK))
+        return -1;
     return real(is_refused(path, "read") ? unreadable : path, flags, mode);
 }
 
@@ -121,7 +125,7 @@ FILE *fopen(const char *path, const char *mode)
 
 int fsync(int file)
 {
-    const char *path = getenv("REFUSED");
+    const char *path = getenv("REFUSED"), *none = getenv("NO_FLUSH");
     int (*real)(int);
     struct stat about, other;
 
@@ -130,10 +134,10 @@ int fsync(int file)
         fstat(file, &about) == 0 && about.st_dev == other.st_dev &&
         about.st_ino == other.st_ino)
         return -1;
-    errno = EINVAL;
     *(void **)&real = dlsym(RTLD_NEXT, "fsync");
-    return getenv("NO_FLUSH") && fstat(file, &about) == 0 &&
-                   S_ISDIR(about.st_mode) ? -1 : real(file);
+    errno = none && strcmp(none, "ENOSYS") == 0 ? ENOSYS : EINVAL;
+    return none && fstat(file, &about) == 0 && S_ISDIR(about.st_mode)
+               ? -1 : real(file);
 }
 
 int fcntl(int file, int command, ...)
