@@ -698,6 +698,7 @@ export class Audit {
         if (kindName(state) !== "Uint8Array" || state.length !== AUDIT)
             throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
         leave();
-        this[BYTES] = state.slice();
+        /* Not slice: that of node's Buffer gives the same bytes. */
+        this[BYTES] = new Uint8Array(state);
     }
 }

@@ -287,6 +287,18 @@ function kinds() {
     copy.add(new Uint32Array(1));
     same([copy.count, copy.check(50000), audit.check(50000)],
          [50001, false, true]);
+    /* What node reads from a file is a Buffer: it stays as it is, and so does
+       what was saved. */
+    const file = Buffer.from(audit.save()), was = hex(file);
+    const two = [new Audit(), new Audit()];
+    two.forEach((one) => one.load(file));
+    const saved = two.map((one) => one.save());
+    for (const one of two)
+        one.add(new Uint32Array(1));
+    same(two.map((one) => one.count), [50001, 50001]);
+    same([file, ...saved].map(hex), [was, was, was], "an array is one's own");
+    file.fill(0);
+    same(two.map((one) => one.count), [50001, 50001]);
     const epochs = new Sampler({ numSamples: 10, batchSize: 4 });
     same([[...epochs].length, [...epochs].length, epochs.epoch], [3, 3, 2]);
     const uneven = new Sampler({ numSamples: 5, tail: "uneven", rank: 1,
