@@ -208,9 +208,10 @@ const answers = (thing, ...names) =>
 
 const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
-/* The array for indices below n, or of the kind of one that is given. */
+/* The array for indices below n, or of the kind of one that is given: of any
+   that is not undefined. */
 function kindOf(n, bigint, into) {
-    const number = into
+    const number = into !== undefined
         ? KINDS.findIndex(({ name }) => name === kindName(into))
         : bigint ? 2 : n > 2n ** 32n ? 1 : 0;
     const kind = KINDS[number];
@@ -230,7 +231,7 @@ function indicesOf(kind, count, into) {
     else if (kind === Float64Array)
         c.give_float64(count);
     const found = new kind(c.memory.buffer, out, count);
-    if (!into)
+    if (into === undefined)
         return found.slice();
     into.set(found);
     return count === into.length ? into : into.subarray(0, count);
@@ -335,7 +336,7 @@ export class Perm {
 
     /* The indices at first, first + stride, ...: so many, or an array full. */
     fill(first, count, stride = 1) {
-        const into = typeof count === "object" ? count : null;
+        const into = typeof count === "object" ? count : undefined;
         const n = BigInt(this.numSamples), by = big("stride", stride);
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
@@ -654,7 +655,7 @@ export class Audit {
     }
 
     add(indices) {
-        const kind = kindOf(0n, false, indices ?? []);
+        const kind = kindOf(0n, false, indices ?? null);
         if (kind === Float64Array)
             indices.forEach((index) => big("an index", index));
         for (let done = 0; done < indices.length; done += CHUNK) {

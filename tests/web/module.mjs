@@ -432,6 +432,16 @@ function errors() {
     refuses(s, () => s.next(new Uint32Array(7)), RangeError);
     refuses(s, () => s.next([]), TypeError);
     refuses(s, () => s.next(new Uint16Array(8)), TypeError);
+    /* Only undefined is no array: what else is false, is one that is wrong. */
+    for (const wrong of [0, -0, 0n, NaN, false, "", null]) {
+        const mix = new Mix(three), all = new Audit();
+        refuses(s, () => s.next(wrong), /^TypeError: an array of indices/);
+        refuses(s, () => s.at(1, wrong), /^TypeError: an array of indices/);
+        refuses(mix, () => mix.next(wrong), /^TypeError: an array of indices/);
+        refuses(mix, () => mix.at(1, wrong), /^TypeError: an array of indices/);
+        refuses(all, () => all.add(wrong), /^TypeError: an array of indices/);
+    }
+    same(s.at(1, undefined), s.at(1));
     refuses(s, () => s.load(new Uint8Array(111)), { code: -302 });
     refuses(s, () => s.load(s.save().subarray(0, 111)), { code: -301 });
     refuses(s, () => s.load("state"), TypeError);
