@@ -259,10 +259,14 @@ function batchOf(thing, n, most, into, serve) {
 
 /* --- descriptions --------------------------------------------------------- */
 
-export const ORDERS = ["shuffle", "sequential", "window", "replacement"];
-export const PARTITIONS = ["interleaved", "blocked"];
-export const TAILS = ["pad", "drop", "uneven", "carry"];
-export const STOPS = ["first", "all", "restart", "never"];
+/* Where a word stands is what it means: no list is sorted by others. */
+const words_of = (...list) => Object.freeze(list);
+
+export const ORDERS = words_of("shuffle", "sequential", "window",
+                               "replacement");
+export const PARTITIONS = words_of("interleaved", "blocked");
+export const TAILS = words_of("pad", "drop", "uneven", "carry");
+export const STOPS = words_of("first", "all", "restart", "never");
 
 /* The fields of these names, of which each is read once. A name that is not
    known is an error, and no field that is left out; those that a class has are
@@ -276,7 +280,8 @@ function known(fields, names) {
             if (name !== "constructor")
                 word("a field", name, names);
     const read = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    word("bigint", read.bigint ?? false, [false, true]);
+    const { bigint = false } = read;
+    word("bigint", bigint, [false, true]);
     return read;
 }
 
@@ -311,6 +316,9 @@ function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
 /* --- perm ----------------------------------------------------------------- */
 
 export class Perm {
+    #n;
+    #bigint;
+
     constructor(numSamples, options = {}) {
         const { seed = 0, epoch = 0, stream = 0, bigint = false } =
             known(options, ["seed", "epoch", "stream", "bigint"]);
@@ -318,18 +326,26 @@ export class Perm {
         const numbers = [big("seed", seed), big("epoch", epoch),
                          big("stream", stream)];
         make(this, PERM, () => c.perm_init(n, ...numbers));
-        this.bigint = bigint;
-        this.numSamples = give(this, n);
+        this.#bigint = bigint;
+        this.#n = n;
+    }
+
+    get bigint() {
+        return this.#bigint;
+    }
+
+    get numSamples() {
+        return give(this, this.#n);
     }
 
     at(position) {
-        const number = below("position", position, this.numSamples);
+        const number = below("position", position, this.#n);
         enter(this);
         return give(this, c.perm_at(number));
     }
 
     inverse(index) {
-        const number = below("index", index, this.numSamples);
+        const number = below("index", index, this.#n);
         enter(this);
         return give(this, c.perm_inverse(number));
     }
@@ -337,12 +353,14 @@ export class Perm {
     /* The indices at first, first + stride, ...: so many, or an array full. */
     fill(first, count, stride = 1) {
         const into = typeof count === "object" ? count : undefined;
-        const n = BigInt(this.numSamples), by = big("stride", stride);
+        const n = this.#n, by = big("stride", stride);
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
-        const start = total > 0 ? below("first", first, n) : 0n;
-        if (total > 0)
+        const start = big("first", first);
+        if (total > 0) {
+            below("first", start, n);
             below("the last position", start + by * BigInt(total - 1), n);
+        }
         const all = into ?? new kind(total);
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
@@ -359,14 +377,19 @@ export class Perm {
 export class Sampler {
     #n;
     #batchSize;
+    #bigint;
 
     constructor(desc) {
         const fields = known(desc, [...FIELDS, ...RANK, "bigint"]);
         const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.bigint = fields.bigint ?? false;
+        this.#bigint = fields.bigint ?? false;
         this.#n = numbers[0];
         this.#batchSize = numbers[8] || 1;
+    }
+
+    get bigint() {
+        return this.#bigint;
     }
 
     /* The next batch; null once at the end of an epoch. */
@@ -517,6 +540,7 @@ export class Mix {
     #n;
     #most;
     #count;
+    #bigint;
 
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
@@ -536,11 +560,15 @@ export class Mix {
             list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
             return c.mix_init(list.length, rule);
         });
-        this.bigint = bigint;
+        this.#bigint = bigint;
         this.#count = list.length;
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
         this.#most = list.reduce(
             (most, numbers) => Math.max(most, numbers[9]), 1);
+    }
+
+    get bigint() {
+        return this.#bigint;
     }
 
     #turn(into, serve) {

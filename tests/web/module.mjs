@@ -467,8 +467,34 @@ function errors() {
     refuses(mix, () => mix.load(s.save()), { code: -302 });
     const perm = new Perm(10);
     for (const call of [() => perm.at(10), () => perm.inverse(10),
-                        () => perm.fill(5, 6), () => perm.at(-1)])
+                        () => perm.fill(5, 6), () => perm.at(-1),
+                        () => perm.fill("x", 0), () => perm.fill(-1, 0),
+                        () => perm.fill(null, new Uint32Array(0))])
         refuses(null, call, RangeError);
+    refuses(null, () => perm.fill(0, null), TypeError);
+    same(perm.fill(10, 0).length, 0);
+    /* What an object says of itself can only be read, and so can the words. */
+    for (const [thing, name, value] of [
+        [perm, "numSamples", 1000], [s, "numSamples", 1000],
+        [perm, "bigint", true], [s, "bigint", true], [mix, "bigint", true],
+        [ORDERS, 0, "sequential"], [PARTITIONS, 0, "blocked"],
+        [TAILS, 0, "carry"], [STOPS, 0, "all"]]) {
+        const was = thing[name];
+        refuses(null, () => { thing[name] = value; }, TypeError);
+        same(thing[name], was);
+    }
+    refuses(null, () => perm.at(10), RangeError);
+    /* Nothing stands for false but false, and no field that is left out. */
+    for (const bigint of [null, 0, 0n, "", NaN]) {
+        refuses(null, () => new Perm(3, { bigint }), /bigint is/);
+        refuses(null, () => new Mix(three, { bigint }), /bigint is/);
+        refuses(null, () => new Sampler({ numSamples: 3, bigint }),
+                /bigint is/);
+    }
+    for (const bigint of [undefined, false, true])
+        same([new Perm(3, { bigint }), new Mix(three, { bigint }),
+              new Sampler({ numSamples: 3, bigint })].map((one) => one.bigint),
+             new Array(3).fill(bigint ?? false));
     /* What is wrong is named, also behind much that is right. */
     for (const fields of [null, undefined, 3, { world_size: 3 }, { bigint: 1 }])
         refuses(s, () => s.reshape(fields), TypeError);
