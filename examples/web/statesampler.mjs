@@ -26,12 +26,13 @@
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
+const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
 /* A function that does nothing with a vector: is it known here? */
-const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
-               10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+const PROBE = "AGFzbQEAAAABBQFgAAF7AwIBAAoKAQgAQQD9D/1iCw==";
 
 /* Whether indices are computed with vectors. */
-export const simd = WebAssembly.validate(new Uint8Array(PROBE));
+export const simd = WebAssembly.validate(decode(PROBE));
 
 /* The bytes of the module with vectors and of the one without, in base64, where
    somebody has put them here; otherwise they lie beside this file. */
@@ -41,7 +42,7 @@ const inlined = {};
    node's module when it bundles for pages. */
 async function read() {
     if (inlined[simd])
-        return Uint8Array.from(atob(inlined[simd]), (c) => c.charCodeAt(0));
+        return decode(inlined[simd]);
     const url = simd ? new URL("./statesampler-simd.wasm", import.meta.url)
         : new URL("./statesampler.wasm", import.meta.url);
     const { process } = globalThis, node = process?.release?.name;
@@ -259,14 +260,12 @@ function batchOf(thing, n, most, into, serve) {
 
 /* --- descriptions --------------------------------------------------------- */
 
-/* Where a word stands is what it means: no list is sorted by others. */
-const words_of = (...list) => Object.freeze(list);
-
-export const ORDERS = words_of("shuffle", "sequential", "window",
-                               "replacement");
-export const PARTITIONS = words_of("interleaved", "blocked");
-export const TAILS = words_of("pad", "drop", "uneven", "carry");
-export const STOPS = words_of("first", "all", "restart", "never");
+/* Where a word stands is what it means: nobody sorts these. */
+export const ORDERS = Object.freeze(["shuffle", "sequential", "window",
+                                     "replacement"]);
+export const PARTITIONS = Object.freeze(["interleaved", "blocked"]);
+export const TAILS = Object.freeze(["pad", "drop", "uneven", "carry"]);
+export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
 
 /* The fields of these names, of which each is read once. A name that is not
    known is an error, and no field that is left out; those that a class has are
@@ -291,9 +290,7 @@ const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
-    if (!bigint && n >> 53n)
-        throw new RangeError("numSamples is 2^53 or more, and numbers do not " +
-                             "hold such indices: ask for bigint: true");
+    give({ bigint }, n); /* or there are indices that no number holds */
     return n;
 }
 
@@ -357,10 +354,8 @@ export class Perm {
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
         const start = big("first", first);
-        if (total > 0) {
-            below("first", start, n);
+        if (total > 0)
             below("the last position", start + by * BigInt(total - 1), n);
-        }
         const all = into ?? new kind(total);
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
