@@ -26,12 +26,13 @@
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
+const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
 /* A function that does nothing with a vector: is it known here? */
-const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
-               10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
+const PROBE = "AGFzbQEAAAABBQFgAAF7AwIBAAoKAQgAQQD9D/1iCw==";
 
 /* Whether indices are computed with vectors. */
-export const simd = WebAssembly.validate(new Uint8Array(PROBE));
+export const simd = WebAssembly.validate(decode(PROBE));
 
 /* The bytes of the module with vectors and of the one without, in base64, where
    somebody has put them here; otherwise they lie beside this file. */
@@ -41,7 +42,7 @@ const inlined = {};
    node's module when it bundles for pages. */
 async function read() {
     if (inlined[simd])
-        return Uint8Array.from(atob(inlined[simd]), (c) => c.charCodeAt(0));
+        return decode(inlined[simd]);
     const url = simd ? new URL("./statesampler-simd.wasm", import.meta.url)
         : new URL("./statesampler.wasm", import.meta.url);
     const { process } = globalThis, node = process?.release?.name;
@@ -208,9 +209,10 @@ const answers = (thing, ...names) =>
 
 const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
-/* The array for indices below n, or of the kind of one that is given. */
+/* The array for indices below n, or of the kind of one that is given: of any
+   that is not undefined. */
 function kindOf(n, bigint, into) {
-    const number = into
+    const number = into !== undefined
         ? KINDS.findIndex(({ name }) => name === kindName(into))
         : bigint ? 2 : n > 2n ** 32n ? 1 : 0;
     const kind = KINDS[number];
@@ -230,7 +232,7 @@ function indicesOf(kind, count, into) {
     else if (kind === Float64Array)
         c.give_float64(count);
     const found = new kind(c.memory.buffer, out, count);
-    if (!into)
+    if (into === undefined)
         return found.slice();
     into.set(found);
     return count === into.length ? into : into.subarray(0, count);
@@ -258,10 +260,12 @@ function batchOf(thing, n, most, into, serve) {
 
 /* --- descriptions --------------------------------------------------------- */
 
-export const ORDERS = ["shuffle", "sequential", "window", "replacement"];
-export const PARTITIONS = ["interleaved", "blocked"];
-export const TAILS = ["pad", "drop", "uneven", "carry"];
-export const STOPS = ["first", "all", "restart", "never"];
+/* Where a word stands is what it means: nobody sorts these. */
+export const ORDERS = Object.freeze(["shuffle", "sequential", "window",
+                                     "replacement"]);
+export const PARTITIONS = Object.freeze(["interleaved", "blocked"]);
+export const TAILS = Object.freeze(["pad", "drop", "uneven", "carry"]);
+export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
 
 /* The fields of these names, of which each is read once. A name that is not
    known is an error, and no field that is left out; those that a class has are
@@ -275,7 +279,8 @@ function known(fields, names) {
             if (name !== "constructor")
                 word("a field", name, names);
     const read = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    word("bigint", read.bigint ?? false, [false, true]);
+    const { bigint = false } = read;
+    word("bigint", bigint, [false, true]);
     return read;
 }
 
@@ -285,9 +290,7 @@ const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
-    if (!bigint && n >> 53n)
-        throw new RangeError("numSamples is 2^53 or more, and numbers do not " +
-                             "hold such indices: ask for bigint: true");
+    give({ bigint }, n); /* or there are indices that no number holds */
     return n;
 }
 
@@ -310,6 +313,9 @@ function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
 /* --- perm ----------------------------------------------------------------- */
 
 export class Perm {
+    #n;
+    #bigint;
+
     constructor(numSamples, options = {}) {
         const { seed = 0, epoch = 0, stream = 0, bigint = false } =
             known(options, ["seed", "epoch", "stream", "bigint"]);
@@ -317,29 +323,37 @@ export class Perm {
         const numbers = [big("seed", seed), big("epoch", epoch),
                          big("stream", stream)];
         make(this, PERM, () => c.perm_init(n, ...numbers));
-        this.bigint = bigint;
-        this.numSamples = give(this, n);
+        this.#bigint = bigint;
+        this.#n = n;
+    }
+
+    get bigint() {
+        return this.#bigint;
+    }
+
+    get numSamples() {
+        return give(this, this.#n);
     }
 
     at(position) {
-        const number = below("position", position, this.numSamples);
+        const number = below("position", position, this.#n);
         enter(this);
         return give(this, c.perm_at(number));
     }
 
     inverse(index) {
-        const number = below("index", index, this.numSamples);
+        const number = below("index", index, this.#n);
         enter(this);
         return give(this, c.perm_inverse(number));
     }
 
     /* The indices at first, first + stride, ...: so many, or an array full. */
     fill(first, count, stride = 1) {
-        const into = typeof count === "object" ? count : null;
-        const n = BigInt(this.numSamples), by = big("stride", stride);
+        const into = typeof count === "object" ? count : undefined;
+        const n = this.#n, by = big("stride", stride);
         const kind = kindOf(n, this.bigint, into);
         const total = into ? into.length : half("count", count);
-        const start = total > 0 ? below("first", first, n) : 0n;
+        const start = big("first", first);
         if (total > 0)
             below("the last position", start + by * BigInt(total - 1), n);
         const all = into ?? new kind(total);
@@ -358,14 +372,19 @@ export class Perm {
 export class Sampler {
     #n;
     #batchSize;
+    #bigint;
 
     constructor(desc) {
         const fields = known(desc, [...FIELDS, ...RANK, "bigint"]);
         const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.bigint = fields.bigint ?? false;
+        this.#bigint = fields.bigint ?? false;
         this.#n = numbers[0];
         this.#batchSize = numbers[8] || 1;
+    }
+
+    get bigint() {
+        return this.#bigint;
     }
 
     /* The next batch; null once at the end of an epoch. */
@@ -516,6 +535,7 @@ export class Mix {
     #n;
     #most;
     #count;
+    #bigint;
 
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
@@ -535,11 +555,15 @@ export class Mix {
             list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
             return c.mix_init(list.length, rule);
         });
-        this.bigint = bigint;
+        this.#bigint = bigint;
         this.#count = list.length;
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
         this.#most = list.reduce(
             (most, numbers) => Math.max(most, numbers[9]), 1);
+    }
+
+    get bigint() {
+        return this.#bigint;
     }
 
     #turn(into, serve) {
@@ -654,7 +678,7 @@ export class Audit {
     }
 
     add(indices) {
-        const kind = kindOf(0n, false, indices ?? []);
+        const kind = kindOf(0n, false, indices ?? null);
         if (kind === Float64Array)
             indices.forEach((index) => big("an index", index));
         for (let done = 0; done < indices.length; done += CHUNK) {
@@ -698,6 +722,7 @@ export class Audit {
         if (kindName(state) !== "Uint8Array" || state.length !== AUDIT)
             throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
         leave();
-        this[BYTES] = state.slice();
+        /* Not slice: that of node's Buffer gives the same bytes. */
+        this[BYTES] = new Uint8Array(state);
     }
 }

@@ -6,9 +6,10 @@
    Whatever is asked, it answers, or throws an Error that says why and nothing
    has changed: the next batch is the one that `at` says, locate names the
    place of each sample in it, what was sought is where it is, a fill is `at`,
-   one by one, a state restores the same and describes its run, the iterator
-   serves the steps that are left, an audit knows what is whole, what was given
-   stays as it is, nothing takes two seconds, and WebAssembly never breaks down.
+   one by one, a state restores the same and describes its run, counts are what
+   the steps sum up to, the iterator serves the steps that are left, an audit
+   knows what is whole, what was given, either way, stays as it is, nothing
+   takes two seconds, and WebAssembly never breaks down.
    Prints how many calls there were and how many were taken.
    A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
@@ -35,7 +36,7 @@ const often = () => random(8) > 0;
 
 const ODD = [undefined, null, NaN, -1, 0.5, -0, Infinity, 2 ** 31, 2 ** 32,
              2 ** 53, 2 ** 62, 2 ** 64, 1e300, -1n, 2n ** 62n, 2n ** 62n + 1n,
-             2n ** 64n - 1n, 2n ** 64n, "", "7", "shuffle", true, false, [],
+             2n ** 64n - 1n, 2n ** 64n, 0n, "", "7", "shuffle", true, false, [],
              [3], {}, () => 3, Symbol("odd"), new Date(3), new Uint8Array(3),
              new Float32Array(4), new DataView(new ArrayBuffer(8)),
              { [Symbol.toStringTag]: "Uint32Array", length: 4000 },
@@ -55,6 +56,13 @@ function room() {
                    new Float64Array(random(40)), new BigUint64Array(random(40)),
                    new Uint32Array(4000), one_of(ODD)]);
 }
+
+/* What writes and reads indices: nothing else is one, whatever it is. */
+const is_room = (what) => [Uint32Array, Float64Array, BigUint64Array]
+    .some((kind) => what instanceof kind);
+
+/* A state, as it is saved or as node reads it from a file. */
+const read = (state) => random(2) ? state : Buffer.from(state);
 
 function description() {
     const desc = { numSamples: odd_or(whole) };
@@ -103,22 +111,41 @@ const list = (answer) => answer === null || answer === undefined ? answer
     : Array.from(answer.indices ?? answer, String).join();
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
-/* An answer is one's own: what was given before this one is as it was. */
-let kept = null, kept_text = null;
-function keep(answer) {
-    assert.equal(list(kept), kept_text, "an answer is one's own");
-    kept = answer;
-    kept_text = list(answer);
+/* An answer is one's own, and so is what was given: the last ones before this
+   one are as they were. */
+const kept = [];
+function keep(array) {
+    for (const [one, text] of kept)
+        assert.equal(list(one), text, "an array is one's own");
+    kept.push([array, list(array)]);
+    if (kept.length > 4)
+        kept.shift();
+    return array;
+}
+
+/* All that an object answers where it stands. */
+function answers_of(object) {
+    const found = ["bigint", "numSamples", "epoch", "step", "turn", "numSteps",
+                   "numTurns", "position"]
+        .map((name) => ask(name, () => object[name]));
+    const next = ask("at", () => object.at(object.step ?? object.turn));
+    const counts = ask("counts", () => object.counts);
+    return [hex(object.save()), list(next), ...found,
+            ...Object.values(counts ?? {})].map(String).join(" ");
 }
 
 /* Calls that may change an object, and do so only where they do not throw. A
-   call returns what must then be so of the object, by name. */
-function moved(object, changes) {
-    const before = hex(object.save());
+   call returns what must then be so of the object, by name. What an object
+   keeps and does not answer is the batchSize of a reshape without one. */
+function moved(object, { rank, worldSize }, changes) {
+    const before = answers_of(object);
     const [name, call] = one_of(changes);
     const now = ask(name, () => call() ?? {});
-    if (!now)
-        assert.equal(hex(object.save()), before, `${name} changed something`);
+    if (!now) {
+        assert.equal(answers_of(object), before, `${name} changed something`);
+        object.reshape({ rank, worldSize });
+        assert.equal(answers_of(object), before, `${name} changed the shape`);
+    }
     for (const [what, wanted] of Object.entries(now ?? {})) {
         /* A number above 2^53 - 1 cannot be asked for. */
         const found = ask(what, () => object[what]);
@@ -188,15 +215,16 @@ function turn_of(mix, sources, shape) {
 /* Next is what `at` says, of a step or a turn; and the same after a state. */
 function goes_on(object, at, other, other_shape = false) {
     const into = room();
-    const state = object.save(), before = hex(state);
-    keep(state);
+    const before = answers_of(object);
+    keep(object.save());
     const wanted = list(ask("at", () => object.at(at)));
     const found = ask("next", () => into === undefined ? object.next()
                                                        : object.next(into));
     if (found === undefined) {
-        assert.equal(hex(object.save()), before, "next changed something");
+        assert.equal(answers_of(object), before, "next changed something");
         return;
     }
+    assert.ok(into === undefined || is_room(into), "next takes what is wrong");
     keep(found);
     if (wanted !== undefined && found !== null)
         assert.equal(list(found), wanted, "next is at");
@@ -227,6 +255,23 @@ function described(sampler, desc, { n, worldSize, batchSize }) {
             assert.equal(String(found[name]), String(value), `state: ${name}`);
 }
 
+/* A whole epoch in this shape, where it is short, is what is counted. */
+function counted(sampler) {
+    const counts = ask("counts", () => sampler.counts);
+    let samples = 0, batches = 0;
+    if (!(counts?.steps < 50))
+        return;
+    for (let step = 0; step < counts.steps; step++) {
+        const batch = ask("at", () => sampler.at(step));
+        if (!batch)
+            return;
+        samples += batch.length;
+        batches += batch.length > 0;
+    }
+    assert.equal(String([counts.rankSamples, counts.rankBatches]),
+                 String([samples, batches]), "counts of a rank");
+}
+
 /* The iterator serves each step that is left, also an empty one, and then the
    next epoch has begun. */
 function rest_of(sampler) {
@@ -245,6 +290,7 @@ function ask_sampler() {
     const sampler = ask("Sampler", () => new Sampler(desc));
     if (!sampler)
         return;
+    counted(sampler);
     let other = new Sampler(desc);
     const shape = { n: desc.numSamples, order: desc.order, tail: desc.tail,
                     rank: desc.rank ?? 0, worldSize: desc.worldSize || 1,
@@ -252,7 +298,7 @@ function ask_sampler() {
     for (let i = 0; i < 12; i++) {
         batch_of(sampler, shape);
         goes_on(sampler, ask("step", () => sampler.step), other);
-        moved(sampler, [
+        moved(sampler, shape, [
             ["seek", (step = odd_or(whole)) => {
                 sampler.seek(step);
                 return { step };
@@ -261,22 +307,26 @@ function ask_sampler() {
                 sampler.begin(epoch);
                 return { epoch, step: 0, position: 0 };
             }],
-            ["setEpoch", (epoch = odd_or(whole)) => {
+            ["setEpoch", ({ epoch: old, step, position } = sampler,
+                          epoch = odd_or(() => one_of([old, whole()]))) => {
                 sampler.setEpoch(epoch);
-                return { epoch };
+                return BigInt(epoch) === BigInt(old) ? { epoch, step, position }
+                    : { epoch, step: 0, position: 0 };
             }],
             ["skip", () => {
                 const step = BigInt(sampler.step);
                 return { step: sampler.skip() ? step + 1n : 0 };
             }],
-            ["reshape", () => {
-                const rank = odd_or(() => desc.rank ?? 0);
-                const worldSize = odd_or(() => desc.worldSize ?? 1);
-                const batchSize = odd_or(() => desc.batchSize ?? 1);
+            ["reshape", ({ epoch, position } = sampler) => {
+                const rank = odd_or(() => small(3));
+                const worldSize = odd_or(() => small(4, 1));
+                const batchSize = odd_or(() => one_of([undefined,
+                                                       small(60, 1)]));
                 sampler.reshape({ rank, worldSize, batchSize });
                 Object.assign(shape, { rank, worldSize: worldSize || 1 });
                 if (batchSize !== undefined)
                     shape.batchSize = batchSize || 1;
+                return { epoch, position };
             }],
             ["resize", (n = odd_or(whole), { position } = sampler) => {
                 sampler.resize(n);
@@ -289,7 +339,7 @@ function ask_sampler() {
             ["load", () => {
                 const state = sampler.save();
                 state[random(112)] ^= random(2) << random(8);
-                sampler.load(odd_or(() => state));
+                sampler.load(odd_or(() => keep(read(state))));
             }]]);
         ask("at", () => sampler.at(odd_or(whole), odd_or(room)));
         const step = odd_or(whole);
@@ -344,7 +394,7 @@ function ask_mix() {
         turn_of(mix, sources, shape);
         goes_on(mix, ask("turn", () => mix.turn), other,
                 shape.worldSize != (options.worldSize || 1));
-        moved(mix, [
+        moved(mix, shape, [
             ["seek", (turn = odd_or(whole)) => {
                 mix.seek(turn);
                 return { turn };
@@ -360,7 +410,7 @@ function ask_mix() {
             ["load", () => {
                 const state = mix.save();
                 state[random(state.length)] ^= random(2) << random(8);
-                mix.load(odd_or(() => state));
+                mix.load(odd_or(() => keep(read(state))));
             }]]);
         ask("at", () => mix.at(odd_or(whole), odd_or(room)));
         ask("progress", () => mix.progress(source));
@@ -404,13 +454,16 @@ function ask_rest() {
                    odd_or(whole));
             filled(perm, odd_or(whole), room(), 1);
         }
-        const before = hex(audit.save());
-        const added = ask("add", () => audit.add(room()) ?? true);
+        const before = keep(audit.save()), indices = room();
+        const added = ask("add", () => audit.add(indices) ?? true);
         if (added === undefined)
-            assert.equal(hex(audit.save()), before, "add changed something");
+            assert.equal(hex(audit.save()), hex(before),
+                         "add changed something");
+        else
+            assert.ok(is_room(indices), "add takes what is wrong");
         ask("merge", () => audit.merge(one_of([audit, ...ODD])));
         ask("check", () => audit.check(odd_or(whole)));
-        ask("load", () => audit.load(odd_or(() => audit.save())));
+        ask("load", () => audit.load(odd_or(() => keep(read(audit.save())))));
     }
 }
 
@@ -430,9 +483,8 @@ function ask_audit() {
     assert.equal(audit.count, n, "an audit's count");
     assert.equal(ask("check", () => audit.check(n)), true, "all are there");
     assert.equal(ask("check", () => audit.check(n + 1)), false, "one is not");
-    const state = audit.save(), twice = audit_of([indices[wrong]]);
-    twice.load(state);
-    state.fill(255);
+    const state = read(audit.save()), twice = audit_of([indices[wrong]]);
+    twice.load(keep(state));
     assert.equal(ask("check", () => twice.check(n)), true, "all are back");
     twice.merge(audit_of([indices[wrong]]));
     assert.equal(ask("check", () => twice.check(n)), false, "one is twice");

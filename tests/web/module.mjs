@@ -287,6 +287,18 @@ function kinds() {
     copy.add(new Uint32Array(1));
     same([copy.count, copy.check(50000), audit.check(50000)],
          [50001, false, true]);
+    /* What node reads from a file is a Buffer: it stays as it is, and so does
+       what was saved. */
+    const file = Buffer.from(audit.save()), was = hex(file);
+    const two = [new Audit(), new Audit()];
+    two.forEach((one) => one.load(file));
+    const saved = two.map((one) => one.save());
+    for (const one of two)
+        one.add(new Uint32Array(1));
+    same(two.map((one) => one.count), [50001, 50001]);
+    same([file, ...saved].map(hex), [was, was, was], "an array is one's own");
+    file.fill(0);
+    same(two.map((one) => one.count), [50001, 50001]);
     const epochs = new Sampler({ numSamples: 10, batchSize: 4 });
     same([[...epochs].length, [...epochs].length, epochs.epoch], [3, 3, 2]);
     const uneven = new Sampler({ numSamples: 5, tail: "uneven", rank: 1,
@@ -420,6 +432,16 @@ function errors() {
     refuses(s, () => s.next(new Uint32Array(7)), RangeError);
     refuses(s, () => s.next([]), TypeError);
     refuses(s, () => s.next(new Uint16Array(8)), TypeError);
+    /* Only undefined is no array: what else is false, is one that is wrong. */
+    for (const wrong of [0, -0, 0n, NaN, false, "", null]) {
+        const mix = new Mix(three), all = new Audit();
+        refuses(s, () => s.next(wrong), /^TypeError: an array of indices/);
+        refuses(s, () => s.at(1, wrong), /^TypeError: an array of indices/);
+        refuses(mix, () => mix.next(wrong), /^TypeError: an array of indices/);
+        refuses(mix, () => mix.at(1, wrong), /^TypeError: an array of indices/);
+        refuses(all, () => all.add(wrong), /^TypeError: an array of indices/);
+    }
+    same(s.at(1, undefined), s.at(1));
     refuses(s, () => s.load(new Uint8Array(111)), { code: -302 });
     refuses(s, () => s.load(s.save().subarray(0, 111)), { code: -301 });
     refuses(s, () => s.load("state"), TypeError);
@@ -445,8 +467,34 @@ function errors() {
     refuses(mix, () => mix.load(s.save()), { code: -302 });
     const perm = new Perm(10);
     for (const call of [() => perm.at(10), () => perm.inverse(10),
-                        () => perm.fill(5, 6), () => perm.at(-1)])
+                        () => perm.fill(5, 6), () => perm.at(-1),
+                        () => perm.fill("x", 0), () => perm.fill(-1, 0),
+                        () => perm.fill(null, new Uint32Array(0))])
         refuses(null, call, RangeError);
+    refuses(null, () => perm.fill(0, null), TypeError);
+    same(perm.fill(10, 0).length, 0);
+    /* What an object says of itself can only be read, and so can the words. */
+    for (const [thing, name, value] of [
+        [perm, "numSamples", 1000], [s, "numSamples", 1000],
+        [perm, "bigint", true], [s, "bigint", true], [mix, "bigint", true],
+        [ORDERS, 0, "sequential"], [PARTITIONS, 0, "blocked"],
+        [TAILS, 0, "carry"], [STOPS, 0, "all"]]) {
+        const was = thing[name];
+        refuses(null, () => { thing[name] = value; }, TypeError);
+        same(thing[name], was);
+    }
+    refuses(null, () => perm.at(10), RangeError);
+    /* Nothing stands for false but false, and no field that is left out. */
+    for (const bigint of [null, 0, 0n, "", NaN]) {
+        refuses(null, () => new Perm(3, { bigint }), /bigint is/);
+        refuses(null, () => new Mix(three, { bigint }), /bigint is/);
+        refuses(null, () => new Sampler({ numSamples: 3, bigint }),
+                /bigint is/);
+    }
+    for (const bigint of [undefined, false, true])
+        same([new Perm(3, { bigint }), new Mix(three, { bigint }),
+              new Sampler({ numSamples: 3, bigint })].map((one) => one.bigint),
+             new Array(3).fill(bigint ?? false));
     /* What is wrong is named, also behind much that is right. */
     for (const fields of [null, undefined, 3, { world_size: 3 }, { bigint: 1 }])
         refuses(s, () => s.reshape(fields), TypeError);
