@@ -10,9 +10,11 @@
 ; header: spot->position = statesampler_priv_min(position, leg->end);
 ; header: leg->end -= (leg->end - leg->base.position) % s->global_batch;
 ; header: most += STATESAMPLER_PRIV_MAX32 - 1;
-; header: if (base->position > most || base->step > base->position) {
+; header: if (base->position > most || base->step > base->position ||
+;     (base->position != 0 && base->position + run->num_samples < all)) {
 ; header: return run->now.epoch != base->epoch || served > end - base->position ||
 ;     (run->now.position != end &&
+; header: (run->leg.base.position != 0 || blocks == run->world_size);
 ; header: if (base->step == 0 && base->position != 0) {
 ; header: s->run.now.position > s->run.leg.end) {
 ; header: now->epoch += now->position / run->num_samples;
@@ -37,6 +39,7 @@
 ; fault: (<= (* k G) top) => (< (* k G) top)
 ; fault: (=> (< (* (+ k 1) G) top) => (=> true
 ; fault: (< slot B) => (< slot (- B 1))
+; fault: (< D (+ n W)) => (< D (+ n W 2))
 (set-logic ALL)
 (define-fun top () Int 4611686018427387904)
 (define-fun word () Int 18446744073709551616)
@@ -80,11 +83,13 @@
 (define-fun rising ((x Int) (y Int)) Bool
   (=> (< x y) (<= (* (+ x 1) G) (* y G))))
 
-; The most that a base may be, and what is Good but with CARRY: c and E as
-; leg_close leaves them, and p where k steps from c end.
+; The most that a base may be, that no more than all samples are left from it
+; on, and what is Good but with CARRY: c and E as leg_close leaves them, and p
+; where k steps from c end.
 (define-fun most () Int (+ D (ite pads 4294967294 0)))
+(define-fun left ((c Int)) Bool (or (= c 0) (<= D (+ c n))))
 (define-fun leg ((c Int) (b Int) (E Int)) Bool
-  (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (<= c E most)))
+  (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (left c) (<= c E most)))
 (define-fun spot ((c Int) (E Int) (p Int) (k Int)) Bool
   (and (<= 0 k) (or (= k 0) (< (* (- k 1) G) (- E c)))
        (= p (least E (+ c (* k G))))))
@@ -114,6 +119,13 @@
 (declare-const E1 Int)
 (push)
 (assert (or (= E1 p) (and (< p D) (<= p E1 (+ D (ite pads (- W 1) 0))))))
+; At the start of an epoch there are W blocks, and E is D or more but with
+; drop_last, where it is steps.
+(declare-const whole Int)
+(assert (=> (= c 0) (< D (+ n W))))
+(assert (or (<= D E) (= (- E c) (* whole G))))
+(assert (and (<= W G) (=> (< 0 whole) (<= G (* whole G)))
+  (=> (<= whole 0) (<= (* whole G) 0)) (=> (< 0 k) (<= G (* k G)))))
 (assert (not (and (leg p (+ b k) E1) (spot p E1 p 0))))
 (check-sat)
 (pop)
@@ -137,7 +149,8 @@
 (declare-const p1 Int) (declare-const t1 Int) (declare-const t2 Int)
 (push)
 (echo "load: what it takes is Good where it was saved")
-(assert (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (<= c E1 most)))
+(assert (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (left c)
+  (<= c E1 most)))
 (assert (and (<= 0 (- p1 c) (- E1 c))
   (or (= p1 E1) (= (- p1 c) (* t1 G)))))
 (assert (and (<= 0 t2) (<= (- p1 c) (* t2 G)) (< (* (- t2 1) G) (- p1 c))))
