@@ -234,8 +234,7 @@ crash: build/fuzz/crash_save
 	    python3 tests/fuzz/crash.py save $< || exit; \
 	    ! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    python3 tests/fuzz/crash.py trainer build/trainer/trainer \
-	        $(or $(COUNT),200); }
+	    python3 tests/fuzz/crash.py trainer build/trainer/trainer; }
 build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \

@@ -44,9 +44,19 @@ CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 PLAIN = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
 SANITIZED = PLAIN + ["-fsanitize=address,undefined",
                      "-fno-sanitize-recover=all"]
-JOBS = int(os.environ.get("JOBS") or 2)
+
+
+def number(name, default):
+    """A whole number above 0 from the environment."""
+    text = os.environ.get(name) or default
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        sys.exit(f"mutants: {name} is a whole number above 0, not {text}")
+    return int(text)
+
+
+JOBS = number("JOBS", "2")
 SEED = os.environ.get("SEED") or "1"
-QUOTA = int(os.environ.get("QUOTA") or 3)
+QUOTA = number("QUOTA", "3")
 ONLY = os.environ.get("ONLY") or ""
 TORCH = "PyTorch: every fault in its samplers is noticed"
 
