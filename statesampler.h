@@ -4632,14 +4632,14 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
 }
 
 /* OK if positions and base are such as a run with CARRY has. seek stops at
-   2^63 steps, and 2^62 more take centuries. */
+   2^63 steps, and 2^61 more take centuries. */
 STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
     const statesampler_priv_run *run)
 {
     const statesampler_priv_spot *base = &run->leg.base;
     uint64_t n = run->num_samples, epochs = run->now.epoch - base->epoch;
     uint64_t served = statesampler_priv_run_served(run);
-    if (base->position >= n || base->step > STATESAMPLER_NONE / 4 * 3) {
+    if (base->position >= n || base->step >> 61 > 4) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
     return run->now.position >= n ||

@@ -537,10 +537,10 @@ static void check_fields(void)
                     build(&d, 10, 1008, 90);
                     forge_put(model, FORGE_EPOCH, d.epoch + 2);
                     impossible(&d, FORGE_SEED, 1);
-                    /* A base is at step 3 * 2^62, about, at most. */
-                    build(&d, 500 + 36, 500, UINT64_MAX / 4 * 3);
-                    possible(&d, UINT64_MAX / 4 * 3 + 3);
-                    impossible(&d, FORGE_BASE_STEP, UINT64_MAX / 4 * 3 + 1);
+                    /* A base is below step 5 * 2^61. */
+                    build(&d, 500 + 36, 500, (UINT64_C(5) << 61) - 1);
+                    possible(&d, (UINT64_C(5) << 61) + 2);
+                    impossible(&d, FORGE_BASE_STEP, UINT64_C(5) << 61);
                     /* Number 1003 is number 0 of the next epoch. */
                     build(&d, 1003, 7, 1);
                     impossible(&d, FORGE_SEED, 1);
