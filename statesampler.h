@@ -1393,8 +1393,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                         bytes beside it
        EIO_OPEN_FILES   the process or the system has too many files open
        EIO_BUSY         a file system is mounted at path; Windows: another
-                        program has had it, or the new file, open for a second;
-                        or 100 attempts were disturbed
+                        program has had it, or the new file, open for a second,
+                        or it may not be replaced; or 100 attempts were
+                        disturbed
        EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
@@ -4652,8 +4653,8 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
 
 /* The same for the other tails. A base is where another shape stopped: at most
    its padding, which is less than its world size, after the last sample. And
-   a step serves one position or more; the first of an epoch, one of each block,
-   so that no more than all samples are left from a base on. */
+   a step serves one position or more; the first of an epoch, one of each block
+   or all, so that no more than all samples are left from a base on. */
 STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
     const statesampler_priv_run *run)
 {
@@ -4667,7 +4668,8 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
         most += STATESAMPLER_PRIV_MAX32 - 1;
     }
     if (base->position > most || base->step > base->position ||
-        (base->position != 0 && base->position + run->num_samples < all)) {
+        (base->position != 0 &&
+         base->position < statesampler_priv_min(all, run->leg.blocks))) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
     return run->now.epoch != base->epoch || served > end - base->position ||
@@ -6632,6 +6634,17 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
     return STATESAMPLER_EIO;
 }
 
+/* The same after a call for an open file, which has no path to complain of. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_error(void)
+{
+    int code = statesampler_priv_file_error();
+    return code == STATESAMPLER_EIO_SPACE ||
+                   code == STATESAMPLER_EIO_PERMISSION ||
+                   code == STATESAMPLER_EIO_READ_ONLY
+               ? code
+               : STATESAMPLER_EIO;
+}
+
 /* OK if what stat or fstat has found is regular; result is what they return. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
     int result, const struct STATESAMPLER_PRIV_STAT *info)
@@ -6972,17 +6985,6 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
     return statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
 }
 
-/* The code for errno after a call that has no path to complain about. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write_error(void)
-{
-    int code = statesampler_priv_file_error();
-    return code == STATESAMPLER_EIO_SPACE ||
-                   code == STATESAMPLER_EIO_PERMISSION ||
-                   code == STATESAMPLER_EIO_READ_ONLY
-               ? code
-               : STATESAMPLER_EIO;
-}
-
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
                                                           const char *from,
                                                           size_t size)
@@ -6995,12 +6997,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
             size -= (size_t)wrote;
         } else if (wrote == 0 || errno != EINTR) {
             return wrote == 0 ? STATESAMPLER_EIO
-                              : statesampler_priv_file_write_error();
+                              : statesampler_priv_file_open_error();
         }
     }
     return statesampler_priv_file_flush(file) == 0
                ? STATESAMPLER_OK
-               : statesampler_priv_file_write_error();
+               : statesampler_priv_file_open_error();
 }
 
 /* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
@@ -7021,7 +7023,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
     code = statesampler_priv_file_write(file, bytes, size);
     if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
         code == STATESAMPLER_OK) {
-        code = statesampler_priv_file_write_error();
+        code = statesampler_priv_file_open_error();
     }
     if (code == STATESAMPLER_OK &&
         statesampler_priv_file_rename(path, temporary) != 0) {
@@ -7075,7 +7077,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, char *to,
         if (part > 0) {
             *got += (size_t)part;
         } else if (errno != EINTR) {
-            return statesampler_priv_file_error();
+            return statesampler_priv_file_open_error();
         }
     }
     return STATESAMPLER_OK;
@@ -7090,8 +7092,11 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
     uint64_t length;
     size_t want, got, more = 0;
     char behind;
-    int code = statesampler_priv_file_check_kind(
-        STATESAMPLER_PRIV_FSTAT(file, &info), &info);
+    int code;
+    if (STATESAMPLER_PRIV_FSTAT(file, &info) != 0) {
+        return statesampler_priv_file_open_error();
+    }
+    code = statesampler_priv_file_check_kind(0, &info);
     if (code != STATESAMPLER_OK) {
         return code;
     }

@@ -9,10 +9,11 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 # A name; how much is asked (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
 # code that has another shape with other vectors; files: of those of files; sum:
-# no test; apart: by questions of its own; long: nothing but by make sanitize); what else it needs
-# (the tool that runs it where this computer cannot, under=TOOL, cpu=FEATURE, or
-# `runtime`: a library without which an empty program does not link); the
-# compiler. The checksum of every part is asked in all that are not long.
+# no test; apart: by questions of its own; long: nothing but by make sanitize);
+# what else it needs (the tool that runs it where this computer cannot,
+# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
+# does not link); the compiler. The checksum of every part is asked in all that
+# are not long.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)

@@ -183,12 +183,12 @@ function word(name, value, list) {
 }
 
 /* A number below 2^53, or with bigint whatever it is. */
-function give(thing, value) {
+function give(thing, value, name) {
     value = BigInt.asUintN(64, value);
     if (thing.bigint)
         return value;
     if (value > Number.MAX_SAFE_INTEGER)
-        throw new RangeError(`${value} is above 2^53 - 1: ask for it with ` +
+        throw new RangeError(`${name ?? value} is above 2^53 - 1: ask for ` +
                              "bigint: true");
     return Number(value);
 }
@@ -290,7 +290,7 @@ const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
-    give({ bigint }, n); /* or there are indices that no number holds */
+    give({ bigint }, n, "numSamples"); /* or there are indices that no number holds */
     return n;
 }
 

@@ -88,8 +88,9 @@ static inline uint64_t statesampler_priv_run_served(
           (run->tail == 0 ? 4294967294 : 0) &&
       run->leg.base.step <= run->leg.base.position &&
       (run->leg.base.position == 0 ||
-       Whole(run->tail, run->num_samples, run->leg.blocks) -
-         run->leg.base.position <= run->num_samples);
+       run->leg.base.position >= run->leg.blocks ||
+       run->leg.base.position >=
+         Whole(run->tail, run->num_samples, run->leg.blocks));
     ensures now: \result == 0 ==>
       run->now.epoch == run->leg.base.epoch &&
       run->leg.base.position <= run->now.position <=

@@ -11,7 +11,8 @@
 ; header: leg->end -= (leg->end - leg->base.position) % s->global_batch;
 ; header: most += STATESAMPLER_PRIV_MAX32 - 1;
 ; header: if (base->position > most || base->step > base->position ||
-;     (base->position != 0 && base->position + run->num_samples < all)) {
+;     (base->position != 0 &&
+;         base->position < statesampler_priv_min(all, run->leg.blocks))) {
 ; header: return run->now.epoch != base->epoch || served > end - base->position ||
 ;     (run->now.position != end &&
 ; header: (run->leg.base.position != 0 || blocks == run->world_size);
@@ -39,7 +40,7 @@
 ; fault: (<= (* k G) top) => (< (* k G) top)
 ; fault: (=> (< (* (+ k 1) G) top) => (=> true
 ; fault: (< slot B) => (< slot (- B 1))
-; fault: (< D (+ n W)) => (< D (+ n W 2))
+; fault: (<= blocks W) => (<= blocks (+ W 1))
 (set-logic ALL)
 (define-fun top () Int 4611686018427387904)
 (define-fun word () Int 18446744073709551616)
@@ -83,16 +84,24 @@
 (define-fun rising ((x Int) (y Int)) Bool
   (=> (< x y) (<= (* (+ x 1) G) (* y G))))
 
-; The most that a base may be, that no more than all samples are left from it
-; on, and what is Good but with CARRY: c and E as leg_close leaves them, and p
-; where k steps from c end.
+; The most that a base may be, that a step is behind it, of all blocks, and what
+; is Good but with CARRY: c and E as leg_close leaves them, and p where k steps
+; from c end.
+(declare-const blocks Int)
+(assert (and (< 0 blocks) (< D (+ n blocks))))
 (define-fun most () Int (+ D (ite pads 4294967294 0)))
-(define-fun left ((c Int)) Bool (or (= c 0) (<= D (+ c n))))
+(define-fun left ((c Int)) Bool (or (= c 0) (<= (least D blocks) c)))
 (define-fun leg ((c Int) (b Int) (E Int)) Bool
   (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (left c) (<= c E most)))
 (define-fun spot ((c Int) (E Int) (p Int) (k Int)) Bool
   (and (<= 0 k) (or (= k 0) (< (* (- k 1) G) (- E c)))
        (= p (least E (+ c (* k G))))))
+(push)
+(echo "no more than all samples are left from a base on")
+(assert (and (left c) (not (= c 0))))
+(assert (not (<= (- D c) n)))
+(check-sat)
+(pop)
 (push)
 (echo "begin: whatever the end is")
 (assert (<= 0 E most))
@@ -119,10 +128,10 @@
 (declare-const E1 Int)
 (push)
 (assert (or (= E1 p) (and (< p D) (<= p E1 (+ D (ite pads (- W 1) 0))))))
-; At the start of an epoch there are W blocks, and E is D or more but with
-; drop_last, where it is steps.
+; At the start of an epoch there are W blocks, or one; and E is D or more but
+; with drop_last, where it is steps.
 (declare-const whole Int)
-(assert (=> (= c 0) (< D (+ n W))))
+(assert (=> (= c 0) (<= blocks W)))
 (assert (or (<= D E) (= (- E c) (* whole G))))
 (assert (and (<= W G) (=> (< 0 whole) (<= G (* whole G)))
   (=> (<= whole 0) (<= (* whole G) 0)) (=> (< 0 k) (<= G (* k G)))))

@@ -21,8 +21,9 @@ runs=0
 run() { # PROCESSES DIR KEY=VALUE...
     processes=$1 dir=$2
     shift 2
-    timeout -k 5 120 sh examples/trainer/launch.sh "$processes" "$yaml" \
-        "CHECKPOINT.DIR=$dir" "$@" 2>"$folder/errors"
+    # The more kills, the more epochs.
+    timeout -k 5 $((120 + 2 * ${KILLS:-0})) sh examples/trainer/launch.sh \
+        "$processes" "$yaml" "CHECKPOINT.DIR=$dir" "$@" 2>"$folder/errors"
 }
 
 # The digest of a fresh run.

@@ -414,6 +414,8 @@ function errors() {
             { code: -108 });
     refuses(null, () => new Sampler({ numSamples: 2n ** 63n, bigint: true }),
             { code: -101 });
+    refuses(null, () => new Sampler({ numSamples: 2n ** 53n }),
+            /numSamples is above 2\^53 - 1/);
     refuses(null, () => new Sampler({ num_samples: 10 }), TypeError);
     refuses(null, () => new Sampler({ numSamples: 10, tail: "even" }),
             /one of pad, drop, uneven, carry/);
