@@ -460,8 +460,11 @@ static inline void forged_check_turns(forged_party *p)
     other.mix.sources = other.source;
     CHECK(turn <= end);
     memset(seen, 0, sizeof seen);
-    for (i = 0; i < p->count; i++)
+    for (i = 0; i < p->count; i++) {
+        if (p->desc[i].batch_size > MODEL_BATCH)
+            return; /* there is no room for it */
         epoch[i] = statesampler_epoch(&p->source[i].sampler);
+    }
     for (t = turn; t < turn + most; t++) {
         uint64_t padding;
         more = statesampler_mix_at(&other.mix, t, a, &count, &i);
