@@ -215,6 +215,17 @@ static int (*const unused_fcntl)(int, int, void *) = watched_fcntl;
 
 #define MEGABYTE 1000000u
 
+/* Names that are similar to those of temporary files, and none. */
+static const char *const similar[] = {
+    "state.tmp", ".state.tmp", ".statesampler-.tmp",
+    ".statesampler-00000001-7fffffff-0000001.tmp",
+    ".statesampler-00000001-7fffffff-000000011.tmp",
+    ".statesampler-00000001-7fffffff-00000001.tm_",
+    ".statesampler-00000001-7fffffff-0000000x.tmp",
+    ".statesampler-00000001_7fffffff-00000001.tmp",
+    "_statesampler-00000001-7fffffff-00000001.tmp"
+};
+
 /* ---- every system ---- */
 
 /* One file, all sizes; it stays, and is empty. */
@@ -1265,15 +1276,6 @@ static void check_interleaved(void)
 
 static void check_leftovers(void)
 {
-    static const char *const similar[] = {
-        "state.tmp", ".state.tmp", ".statesampler-.tmp",
-        ".statesampler-00000001-7fffffff-0000001.tmp",
-        ".statesampler-00000001-7fffffff-000000011.tmp",
-        ".statesampler-00000001-7fffffff-00000001.tm_",
-        ".statesampler-00000001-7fffffff-0000000x.tmp",
-        ".statesampler-00000001_7fffffff-00000001.tmp",
-        "_statesampler-00000001-7fffffff-00000001.tmp"
-    };
     static const char *const left[] = {
         ".statesampler-00000001-7fffffff-00000001.tmp",
         "below/.statesampler-00000001-7fffffff-00000002.tmp"
@@ -1719,14 +1721,6 @@ static void remove_temporary(void)
 /* Names that are similar are not what saves make. */
 static void check_leftovers(void)
 {
-    static const char *const similar[] = {
-        ".statesampler-00000001-7fffffff-0000001.tmp",
-        ".statesampler-00000001-7fffffff-000000011.tmp",
-        ".statesampler-00000001-7fffffff-00000001.tm_",
-        ".statesampler-00000001-7fffffff-0000000x.tmp",
-        ".statesampler-00000001_7fffffff-00000001.tmp",
-        "_statesampler-00000001-7fffffff-00000001.tmp"
-    };
     static const char *const left[] = {
         ".statesampler-00000001-7fffffff-00000001.tmp",
         ".statesampler-00000000-00000000-00000000.tmp",
