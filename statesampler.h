@@ -6645,13 +6645,10 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_error(void)
                : STATESAMPLER_EIO;
 }
 
-/* OK if what stat or fstat has found is regular; result is what they return. */
+/* OK if what stat or fstat has found is regular. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
-    int result, const struct STATESAMPLER_PRIV_STAT *info)
+    const struct STATESAMPLER_PRIV_STAT *info)
 {
-    if (result != 0) {
-        return statesampler_priv_file_error();
-    }
     if (STATESAMPLER_PRIV_IS(DIR, info->st_mode)) {
         return STATESAMPLER_EIO_IS_FOLDER;
     }
@@ -6719,7 +6716,8 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
 #else
     result = stat(path, &info);
 #endif
-    return statesampler_priv_file_check_kind(result, &info);
+    return result == 0 ? statesampler_priv_file_check_kind(&info)
+                       : statesampler_priv_file_error();
 }
 
 #ifdef _WIN32
@@ -7096,7 +7094,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
     if (STATESAMPLER_PRIV_FSTAT(file, &info) != 0) {
         return statesampler_priv_file_open_error();
     }
-    code = statesampler_priv_file_check_kind(0, &info);
+    code = statesampler_priv_file_check_kind(&info);
     if (code != STATESAMPLER_OK) {
         return code;
     }
