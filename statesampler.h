@@ -6500,7 +6500,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
     wchar_t full[STATESAMPLER_PRIV_WIDE];
     unsigned long length =
         GetFullPathNameW(wide, STATESAMPLER_PRIV_WIDE, full, NULL);
-    if (length == 0 || length + 8 >= STATESAMPLER_PRIV_WIDE) {
+    if (length - 1 >= STATESAMPLER_PRIV_WIDE - 9) { /* 0 is an error */
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -6766,7 +6766,6 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_remove(const char *path)
 /* Has the file's bytes, or the folder's names, written to disk. */
 STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 {
-    int result;
 #ifdef __APPLE__
     /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
        some feature macros hide; a file system without it has fsync. */
@@ -6776,12 +6775,15 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 #endif
     do { /* ends when no signal interrupts it */
 #ifdef _WIN32
-        result = _commit(file);
+        const int result = _commit(file);
 #else
-        result = fsync(file);
+        const int result = fsync(file);
 #endif
-    } while (result != 0 && errno == EINTR);
-    return result;
+        if (result == 0) {
+            return 0;
+        }
+    } while (errno == EINTR);
+    return -1;
 }
 
 #ifdef _WIN32
@@ -6844,13 +6846,12 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
 /* Hosts that share a file system have different names. */
 STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
 {
-    const char *c;
     uint64_t hash = 0;
 #ifdef _WIN32
-    c = getenv("COMPUTERNAME");
+    const char *c = getenv("COMPUTERNAME");
 #else
     struct utsname names;
-    c = uname(&names) >= 0 ? names.nodename : NULL;
+    const char *c = uname(&names) >= 0 ? names.nodename : NULL;
 #endif
     for (; c && *c != 0; c++) {
         hash = statesampler_priv_derive(hash, (unsigned char)*c);

@@ -1974,13 +1974,16 @@ static void check_unicode(void)
    begins at its drive. */
 static void check_too_long(void)
 {
-    static char path[4096];
+    static char path[4096], folder[200];
     unsigned k;
     memset(path, 'n', 300);
     check_refused(path, STATESAMPLER_EIO_NAME, STATESAMPLER_ENOFILE);
     for (k = 0; k < sizeof path - 1; k++)
         path[k] = k % 2 == 0 ? 'n' : '/';
+    memset(folder, 'f', sizeof folder - 1);
+    CHECK(CreateDirectoryA(folder, NULL) && SetCurrentDirectoryA(folder));
     CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_EIO_NAME);
+    CHECK(SetCurrentDirectoryA("..") && RemoveDirectoryA(folder));
     CHECK(count_temporary(0) == 0);
 }
 
