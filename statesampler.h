@@ -402,12 +402,12 @@ SHAPES, ORDERS, TAILS
    that are left, and rank r's slot j in it is position tG + jW + r. When
    another shape goes on at position c, the same holds from there: its steps
    are c + uG' .. c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then
-   3, then 5, and as long as G stays, every global batch holds the same samples
-   whatever W is. The position and step at which the present shape began is the
-   base: 0 in a fresh epoch, kept by a load in the saving run's shape, and the
-   loaded position in any other. Steps count through all shapes. at, seek,
-   padding and locate know the steps from the base on; begin goes back to
-   position 0.
+   3, then 5, and as long as G stays, every full global batch holds the same
+   samples whatever W is, but with BLOCKED. The position and step at which the
+   present shape began is the base: 0 in a fresh epoch, kept by a load in the
+   saving run's shape, and the loaded position in any other. Steps count through
+   all shapes. at, seek, padding and locate know the steps from the base on;
+   begin goes back to position 0.
 
    Order: which sample stands at position p of an epoch.
    SHUFFLE      (default) what a permutation of the dataset has at p.
@@ -418,7 +418,7 @@ SHAPES, ORDERS, TAILS
                 window has those that are left. Positions inside a window are
                 permuted. Reading positions in order keeps at most `window`
                 chunks open. (BLOCKED: in each block by itself. Padding repeats
-                samples of the first window.)
+                the first positions, and so opens the first windows again.)
    REPLACEMENT  independent uniform draws. Has no locate.
 
    Partition: what positions count.
@@ -529,8 +529,8 @@ MIXES
    - all weights STATESAMPLER_OFF, or the others summing to 2^31 or more;
    - num_samples that sum to 2^62 or more;
    - stop RESTART or ALL, if for some source the steps of a whole epoch /
-     weight, rounded down, are 2^62 / (sum of the weights) or more: the sequence
-     would be too long;
+     weight are 2^62 / (sum of the weights) or more, both rounded down: the
+     sequence would be too long;
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
@@ -584,7 +584,9 @@ OPTIONS
                                 STATESAMPLER_STATIC; there it stands before
                                 private functions too.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
-                                and POSIX or Windows.
+                                and POSIX or Windows; where file sizes have 32
+                                bits, -D_FILE_OFFSET_BITS=64, too: larger files
+                                and file systems are errors without it.
    STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
                                 this file, with its implementation in one file
                                 of the program.
@@ -608,7 +610,8 @@ CHANGES
           save_file and load_file wait up to a second for whoever has the file.
           from_env: of Slurm's processes those that srun has started; a batch
           script of four tasks is one process, and was rank 0 of four.
-          STATESAMPLER_HOSTED without POSIX or Windows is an #error.
+          STATESAMPLER_HOSTED without POSIX or Windows is an #error. save_file
+          says EIO_FLUSH where a disk cannot flush the folder.
    0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
           those of 0.2.0.
           What a program of 0.2 must change:
@@ -896,6 +899,7 @@ ALGORITHM 1
 #define STATESAMPLER_EIO_OPEN_FILES (-708)
 #define STATESAMPLER_EIO_BUSY (-709)
 #define STATESAMPLER_EIO_CHANGED (-710)
+#define STATESAMPLER_EIO_FLUSH (-711)
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -1309,7 +1313,8 @@ typedef struct statesampler_mix_place {
 /* Says what a mix's state holds, without a mix: sets *desc to the description
    of a source in the run that saved it, as rank 0, with its drop_last and its
    epoch at the mix's base, and *place to the rest. Either may be NULL. With
-   these descriptions mix_init makes a mix that mix_load loads the state into.
+   these descriptions and weights mix_init makes a mix that mix_load loads the
+   state into.
    ERANGE_SOURCE: there is no such source. ECORRUPT and EVERSION as far as one
    source tells. Nothing is then set. */
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
@@ -1351,7 +1356,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
 #ifdef STATESAMPLER_HOSTED
 
 /* Sets desc->rank and desc->world_size from the first of these pairs of which
-   a variable is set:
+   a variable is set, of Slurm's the second:
        "torchrun"  RANK, WORLD_SIZE
        "openmpi"   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
        "pmi"       PMI_RANK, PMI_SIZE
@@ -1375,9 +1380,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    other after an hour (Windows: each after ten minutes).
    A file at path is replaced if the folder allows it, whatever its own mode,
    and the new one has the mode of any new file; a symbolic link to a file or
-   to nothing is replaced by the file. Windows: path is UTF-8, of any length
-   that is allowed here; while another program has the file at path open, or the
-   new one, a save tries for a second. After an error what was at path is as it
+   to none is replaced by the file; one that cannot be followed is refused as
+   its target would be. Windows: path is UTF-8, of any length that is allowed
+   here; while another program has the file at path open, or the new one, a save
+   tries for a second. After an error, but EIO_FLUSH, what was at path is as it
    was and nothing is left behind but what somebody keeps from being removed,
    until a later save removes it:
        EINVAL_PATH      path is empty or longer than 4,095 bytes
@@ -1396,6 +1402,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                         program has had it, or the new file, open for a second,
                         or it may not be replaced; or 100 attempts were
                         disturbed
+       EIO_FLUSH        the new file is at path, but the disk could not flush
+                        the folder: a power cut may bring the old one back
        EIO              any other reason */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
@@ -1503,7 +1511,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
    STATESAMPLER_RESTART_CHANGED. Of each dataset here and, after them, of each
    that is no longer here, mixture.changes then says which it was, also after
    an EMISMATCH (of the stop rule, too); it is empty after other errors.
-   ECORRUPT, EVERSION, EMISMATCH: no dataset has moved. */
+   ECORRUPT, EVERSION, EMISMATCH, and EINVAL_NO_STEPS or EINVAL_SEQUENCE where
+   mix_init would refuse the state's weights in this shape: no dataset has
+   moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size,
     int changed);
@@ -6358,6 +6368,8 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
     case STATESAMPLER_EIO_BUSY: return "the file is in use";
     case STATESAMPLER_EIO_CHANGED:
         return "the file was written to while it was read";
+    case STATESAMPLER_EIO_FLUSH:
+        return "the new file is there, but a power cut may take it back";
     default: return "unknown error";
     }
 }
@@ -6949,18 +6961,21 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
 }
 
 /* A rename lasts through a power cut once its folder is on disk. A folder that
-   may not be opened, or a file system that cannot flush one, is no error: the
-   file itself is already whole. Windows' rename flushes by itself. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_flush_folder(
+   may not be opened, or a file system that cannot flush one, is no error, but a
+   disk that fails is. Windows' rename flushes by itself. */
+STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush_folder(
     char *path, size_t folder)
 {
-    int file;
+    int file, failed;
     path[folder] = 0;
     file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
+    failed = (file < 0 || statesampler_priv_file_flush(file) != 0) &&
+             (errno == EIO ||
+              statesampler_priv_file_error() == STATESAMPLER_EIO_SPACE);
     if (file >= 0) {
-        (void)statesampler_priv_file_flush(file);
         (void)close(file);
     }
+    return failed ? STATESAMPLER_EIO_FLUSH : STATESAMPLER_OK;
 }
 
 #endif
@@ -7033,9 +7048,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
         return code;
     }
 #ifndef _WIN32
-    statesampler_priv_file_flush_folder(temporary, folder);
+    code = statesampler_priv_file_flush_folder(temporary, folder);
 #endif
-    return STATESAMPLER_OK;
+    return code;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
@@ -7199,6 +7214,9 @@ STATESAMPLER_PRIV_HOSTED uint32_t statesampler_priv_number_find(
 {
     statesampler_number number;
     ptrdiff_t i;
+    if (!*numbers) {
+        return STATESAMPLER_PRIV_NOBODY; /* to look would make a map */
+    }
     statesampler_priv_number_set(&number, hash, 0);
     *numbers = (statesampler_number *)stbds_hmget_key(
         *numbers, sizeof number, number.key, sizeof number.key,
@@ -7419,6 +7437,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
         statesampler_source source;
         statesampler_desc desc;
         statesampler_priv_run_describe(&desc, &entry->run);
+        desc.drop_last = entry->drop_last;
         (void)statesampler_init(&source.sampler, &desc);
         source.weight = entry->weight;
         arrput(past->sources, source);

@@ -33,7 +33,8 @@
 /* What the system answers the header in this process: 0, or an error that a
    call of this kind ends with. */
 static struct {
-    int write, read, fsync, rename, create, open, close, fcntl, getpriority;
+    int write, read, fsync, flush_folder, rename, create, open, close, fcntl,
+        getpriority;
 } failing;
 
 /* What the header asked, a letter each: w writes, f flushes a file, d flushes
@@ -131,8 +132,10 @@ static ssize_t watched_read(int file, void *bytes, size_t size)
 static int watched_fsync(int file)
 {
     struct stat found;
-    note(fstat(file, &found) == 0 && S_ISDIR(found.st_mode) ? 'd' : 'f');
-    return fails(failing.fsync) ? -1 : fsync(file);
+    const int folder = fstat(file, &found) == 0 && S_ISDIR(found.st_mode);
+    note(folder ? 'd' : 'f');
+    return fails(folder ? failing.flush_folder : failing.fsync) ? -1
+                                                                : fsync(file);
 }
 
 /* A file is closed even where this fails. */
@@ -922,6 +925,16 @@ static void check_answer(int *failure, int error, int code)
     CHECK(load_number("state") == 1);
 }
 
+/* The folder may not be flushed: the new file is there all the same. */
+static void check_folder_answer(int *failure, int error, int code)
+{
+    *failure = error;
+    CHECK(save_number("state", 5000, 2) == code);
+    *failure = 0;
+    CHECK(load_number("state") == 2 && count_files() == 1);
+    CHECK(save_number("state", 3000, 1) == STATESAMPLER_OK);
+}
+
 static void check_load_answer(int *failure, int error, int code)
 {
     size_t got = 12345;
@@ -975,6 +988,14 @@ static void check_answers(void)
     check_answer(&failing.rename, EINVAL, STATESAMPLER_EIO_NAME);
     check_answer(&failing.rename, EILSEQ, STATESAMPLER_EIO_NAME);
     check_answer(&failing.rename, ENOENT, STATESAMPLER_EIO_BUSY);
+    check_folder_answer(&failing.flush_folder, EIO, STATESAMPLER_EIO_FLUSH);
+    check_folder_answer(&failing.flush_folder, ENOSPC, STATESAMPLER_EIO_FLUSH);
+    check_folder_answer(&failing.flush_folder, EDQUOT, STATESAMPLER_EIO_FLUSH);
+    check_folder_answer(&failing.flush_folder, EINVAL, STATESAMPLER_OK);
+    check_folder_answer(&failing.flush_folder, EBADF, STATESAMPLER_OK);
+    check_folder_answer(&failing.flush_folder, EROFS, STATESAMPLER_OK);
+    check_folder_answer(&failing.open, EIO, STATESAMPLER_EIO_FLUSH);
+    check_folder_answer(&failing.open, EACCES, STATESAMPLER_OK);
     check_load_answer(&failing.read, EIO, STATESAMPLER_EIO);
     check_load_answer(&failing.read, EISDIR, STATESAMPLER_EIO);
     check_load_answer(&failing.read, ENOENT, STATESAMPLER_EIO);
@@ -1620,6 +1641,10 @@ static void check_descriptors(void)
     CHECK(fstat(0, &found) != 0);
     errno = EINTR;
     CHECK(load_number("state") == 1);
+    CHECK(fstat(0, &found) != 0);
+    failing.flush_folder = EIO;
+    CHECK(save_number("state", 5000, 2) == STATESAMPLER_EIO_FLUSH);
+    failing.flush_folder = 0;
     CHECK(fstat(0, &found) != 0);
     CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
     CHECK(stat("state", &found) == 0 && (found.st_mode & 0777) == 0644);

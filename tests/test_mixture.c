@@ -538,6 +538,39 @@ static void test_used_and_new(void)
     statesampler_mixture_free(&fresh);
 }
 
+/* A sequence as long as may be, which fewer steps than the samples' make:
+   drop_last leaves the last one out. In another order it goes on, too. */
+static void test_longest_sequence(void)
+{
+    const uint64_t most = ((uint64_t)1 << 62) / (((uint64_t)1 << 30) + 1);
+    statesampler_desc few = describe(0, 1, 0), many = describe(1, 1, 0);
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    size_t size;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    few.batch_size = many.batch_size = 2;
+    many.num_samples = 2 * (most - 1) + 1;
+    many.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    many.tail = STATESAMPLER_TAIL_PAD;
+    many.drop_last = 1;
+    CHECK(statesampler_mixture_add(&a, "few", 1u << 30, &few) == 0);
+    CHECK(statesampler_mixture_add(&a, "many", 1, &many) == 0);
+    CHECK(statesampler_mixture_add(&b, "many", 1, &many) == 0);
+    CHECK(statesampler_mixture_add(&b, "few", 1u << 30, &few) == 0);
+    start(&a, STATESAMPLER_STOP_ALL);
+    start(&b, STATESAMPLER_STOP_ALL);
+    take(&a, 3);
+    size = save(&a, state);
+    CHECK(statesampler_mixture_load(&b, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&b.mix) == 3);
+    check_place(&a, 0, &b, 1);
+    check_place(&a, 1, &b, 0);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
 /* The state byte by byte, from the manual's table. */
 static void test_table(void)
 {
@@ -587,7 +620,8 @@ static void test_errors(int reduced)
     d.order = 77;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) ==
           STATESAMPLER_EINVAL_ORDER);
-    CHECK(!m.sources && !m.datasets && number(&m, "web") == 99);
+    CHECK(!m.sources && !m.datasets && !m.numbers);
+    CHECK(number(&m, "web") == 99);
     d.order = 0;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_add(&m, "web", 2, &d) ==
@@ -859,6 +893,7 @@ int main(int argc, char **argv)
     test_growth();
     test_used();
     test_used_and_new();
+    test_longest_sequence();
     test_table();
     test_errors(reduced);
     test_forged(reduced);
