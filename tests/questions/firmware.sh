@@ -30,22 +30,29 @@ slots() {
     sed 's/^/note: /' said
 }
 
+# Succeeds if a script of the boards fails with one line, like this one.
+refused() { # LINE SCRIPT ARGUMENT...
+    line=$1 script=$2
+    shift 2
+    if sh examples/firmware/$script "$@" >said 2>&1 ||
+        [ "$(wc -l <said)" != 1 ] || ! grep -Eq "$line" said; then
+        echo "$script $*: not refused"
+        cat said
+        return 1
+    fi
+}
+
 # What run.sh refuses, and changes nothing: its folder is not made.
 refuses() {
     for arguments in '' 'made' 'made x' 'made -1' 'made 08' 'made 10000' \
         'made 1 foo' 'made 1 virt host' 'made 1 avr-atmega2560'; do
-        ! sh examples/firmware/run.sh $arguments >said 2>&1
-        grep -Eq '^(CUTS=.* is not a whole number|no board )' said
-        [ "$(wc -l <said)" = 1 ] && [ ! -e made ] || {
-            cat said
-            return 1
-        }
+        refused '^(CUTS=.* is not a whole number|no board )' \
+            run.sh $arguments
+        [ ! -e made ]
     done
-    ! sh examples/firmware/prices.sh foo >said 2>&1
-    grep -q '^no board "foo"' said
+    refused '^no board "foo"' prices.sh foo
     echo >file
-    ! sh examples/firmware/run.sh file/made 1 virt >said 2>&1
-    [ "$(wc -l <said)" = 1 ]
+    refused . run.sh file/made 1 virt
 }
 
 # Who ends `make firmware` ends the emulator.
@@ -59,7 +66,10 @@ ends() {
             sleep 0.1
         done
         kill -$signal $!
-        ! wait $!
+        if wait $!; then
+            echo "it succeeds after $signal"
+            return 1
+        fi
         ! kill -0 "$(cat started)" 2>/dev/null || {
             echo "it lives on after $signal"
             return 1

@@ -28,13 +28,13 @@ without_limits() { # COMMAND...
 
 # Without a system a sentence says that HOSTED is what is wrong.
 hosted_needs_system() { # COMMAND...
-    ! source_of IMPLEMENTATION HOSTED |
-        compile c inc.o "$@" -std=c99 -ffreestanding >said 2>&1
-    grep -m 1 error: said |
-        grep -q 'HOSTED needs POSIX or Windows: leave it undefined here' || {
+    if source_of IMPLEMENTATION HOSTED |
+        compile c inc.o "$@" -std=c99 -ffreestanding >said 2>&1 ||
+        ! grep -m 1 error: said | grep -q \
+            'HOSTED needs POSIX or Windows: leave it undefined here'; then
         cat said
         return 1
-    }
+    fi
 }
 
 # Two files that share the implementation, and one with a copy of its own.
