@@ -14,6 +14,11 @@ case $processes in
         'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
     exit 2 ;;
 esac
+case $restarts in
+*[!0-9]* | ?????*)
+    echo "launch.sh: RESTARTS is a number of at most 4 digits, not $restarts" >&2
+    exit 2 ;;
+esac
 for program in mpirun "$trainer"; do
     found=$(command -v "$program") && [ -f "$found" ] && [ -x "$found" ] || {
         echo "launch.sh: $program is no program here: make deps; make trainer;" \
@@ -60,15 +65,24 @@ begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
 exec "$@"'
 
 # Another start reads what the first one has read, whatever the file has become.
-# What the caller's standard input holds is its own, unless it is the file.
+# A pipe can be read but once, and what this script has open its processes have
+# not: they find it on their standard input. Otherwise the caller's is its own.
 input=/dev/null copy=$TMPDIR/copy.yaml
-case " $* " in
-*' /dev/stdin '*)
-    cat >"$copy" || exit 2
-    input=$copy ;;
-*)
-    [ ! -f "$1" ] || cp "$1" "$copy" || exit 2 ;;
-esac
+for word; do
+    shift
+    case $word in
+    -* | *=*) ;;
+    /dev/stdin | /dev/fd/* | /proc/*/fd/*) input=$copy ;;
+    *) [ ! -p "$word" ] || input=$copy ;;
+    esac
+    if [ "$input" = "$copy" ] && [ ! -e "$copy" ]; then
+        # More is no configuration, and a device may have no end.
+        head -c 9999999 "$word" >"$copy" || exit 2
+        word=/dev/stdin
+    fi
+    set -- "$@" "$word"
+done
+[ -e "$copy" ] || [ ! -f "$1" ] || cp "$1" "$copy" || exit 2
 
 on=
 while :; do

@@ -144,6 +144,17 @@ const char *log_cut(run *r)
     return log_flush(r);
 }
 
+int log_is_whole(const run *r)
+{
+    char path[CONFIG_STRING + 16];
+    struct stat held, there;
+
+    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    return fstat(fileno(r->log), &held) == 0 && stat(path, &there) == 0 &&
+           held.st_dev == there.st_dev && held.st_ino == there.st_ino &&
+           (uint64_t)held.st_size == r->log_bytes;
+}
+
 void log_line(run *r, const char *line)
 {
     const size_t size = strlen(line);

@@ -16,6 +16,10 @@ const char *log_cut(run *r);
 /* A line for the log and its hash. */
 void log_line(run *r, const char *line);
 
+/* Whether DIR's log is the file that this run has, and no longer than what it
+   has written. */
+int log_is_whole(const run *r);
+
 /* Has all lines reach the disk. Returns "" or why one did not. */
 const char *log_flush(run *r);
 

@@ -3,6 +3,7 @@
 
 #include "manifest.h"
 #include "agree.h"
+#include "log.h"
 #include "memory.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ static const char *put_log(FILE *to, const run *r)
     if (ferror(r->log))
         return complain("cannot read %s/log.txt: %s", r->config.checkpoint.dir,
                         strerror(errno));
-    if (left != 0 || hash != r->log_hash ||
+    if (left != 0 || hash != r->log_hash || !log_is_whole(r) ||
         fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
         return complain("%s/log.txt was changed during the run",
                         r->config.checkpoint.dir);

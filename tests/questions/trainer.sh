@@ -229,7 +229,7 @@ run_questions() {
             trainer_runs kernels
     ask 'trainer: the line that moves is as wide as the terminal' \
         trainer_runs bar
-    ask 'trainer: a text that is changed during the run is named' \
+    ask 'trainer: a text or log that is changed during the run is named' \
         trainer_runs changed
     ask "trainer: launch.sh leaves its caller's input alone" \
         trainer_runs input

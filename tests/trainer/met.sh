@@ -45,7 +45,7 @@ stopped() {
 
 # After a death launch.sh goes on from the newest checkpoint, also where the
 # first start was told not to, and with the configuration that this one read,
-# from a file that was changed since or from its input. The first start is
+# from a file that was changed since, its input or a pipe. The first start is
 # killed after step 10.
 again() {
     rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
@@ -55,6 +55,10 @@ again() {
     cp "$yaml" "$folder/again.yaml"
     rm -rf $dir "$folder/saved"
     goes_again /dev/stdin <"$folder/again.yaml"
+    rm -rf $dir "$folder/saved"
+    mkfifo "$folder/once"
+    cat "$yaml" >"$folder/once" &
+    goes_again "$folder/once"
 }
 
 goes_again() { # FILE
@@ -129,6 +133,10 @@ unlaunched() {
     starts_nothing "'plain.yaml' is no number .*" plain.yaml
     starts_nothing "'0' is no number .*" 0 "$yaml"
     starts_nothing "'99999' is no number .*" 99999 "$yaml"
+    RESTARTS=abc
+    export RESTARTS
+    starts_nothing 'RESTARTS is a number of at most 4 digits, not abc' 2 "$yaml"
+    unset RESTARTS
     for TRAINER in build/none ./README.md; do
         starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
     done
@@ -287,11 +295,14 @@ export OPENBLAS_CORETYPE'
         "$folder/errors" || fail 'those of the save are not named'
 }
 
-# A text that is changed in place, or cut, while a run goes on.
+# A text that is changed in place, or cut, while a run goes on, or its log: also
+# where the run would write over the change, or another run has the name.
 changed() {
     for change in "printf x | dd conv=notrunc of=$folder/text" \
         "dd of=$folder/text count=0" \
-        "truncate -s 30 $folder/changed/log.txt"; do
+        "truncate -s 30 $folder/changed/log.txt" \
+        "seq 9999 >>$folder/changed/log.txt" \
+        "rm $folder/changed/log.txt"; do
         cp README.md "$folder/text"
         dir=$folder/changed
         rm -rf $dir
@@ -322,6 +333,13 @@ input() {
     sh examples/trainer/launch.sh 1 --print-config /dev/stdin \
         <"$yaml" >"$folder/said" 2>"$folder/errors"
     grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
+    mkfifo "$folder/configuration"
+    cat "$yaml" >"$folder/configuration" &
+    for name in /dev/fd/0 /proc/self/fd/0 "$folder/configuration"; do
+        sh examples/trainer/launch.sh 1 "$name" --print-config \
+            <"$yaml" >"$folder/said" 2>"$folder/errors"
+        grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail "$name is not read"
+    done
     sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
         <&- >"$folder/said" 2>"$folder/errors"
     [ $? = 2 ] && [ ! -s "$folder/said" ] || fail 'a closed input is empty'
