@@ -1031,6 +1031,31 @@ static void check_turns(void)
     CHECK(statesampler_mix_seek(&mix, 128) == STATESAMPLER_OK);
 }
 
+/* With RESTART, once the source that had not finished is off, the epoch ends at
+   once, although the other, which has begun anew, has steps left. */
+static void check_mix_locate_ended(void)
+{
+    const uint32_t first_alone[2] = {1, STATESAMPLER_OFF};
+    statesampler_desc d = plain();
+    uint32_t i;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    d.rank = 0;
+    d.world_size = d.batch_size = 1;
+    for (i = 0; i < 2; i++) {
+        d.num_samples = i == 0 ? 3 : 10;
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+        sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&mix, sources, 2, STATESAMPLER_STOP_RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&mix, 7) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_weigh(&mix, first_alone) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&mix) == 7);
+    CHECK(statesampler_step(&sources[0].sampler) == 1);
+    unfound_turn(0, 1, STATESAMPLER_ERANGE_DROPPED);
+    unfound_turn(0, 2, STATESAMPLER_ERANGE_DROPPED);
+}
+
 static void check_mix_locate(void)
 {
     unsigned char state[MIX_BYTES];
@@ -1084,6 +1109,7 @@ static void check_mix_locate(void)
           STATESAMPLER_OK);
     unfound_turn(0, ((uint64_t)1 << 61) - 1, STATESAMPLER_ERANGE_FAR);
     unfound_turn(2, 0, STATESAMPLER_EINVAL_REPLACEMENT);
+    check_mix_locate_ended();
 }
 
 static void check_mix_capacity(void)

@@ -329,6 +329,17 @@ static inline void contract_check(const statesampler *s, uint32_t rank)
 
 /* --- Mixes ---------------------------------------------------------------- */
 
+/* Whether an epoch of a source has a step, in this shape. */
+static inline int contract_has_steps(statesampler_desc d, uint32_t world)
+{
+    statesampler s;
+    d.world_size = world;
+    d.rank = 0;
+    d.epoch = 0;
+    return statesampler_init(&s, &d) == STATESAMPLER_OK &&
+           statesampler_num_steps(&s) > 0;
+}
+
 /* What a sampler is: from its state, and so as rank 0 and without drop_last. */
 static inline statesampler_desc contract_desc(const statesampler *s)
 {

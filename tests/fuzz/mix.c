@@ -45,17 +45,6 @@ static void check_locate(const forged_party *p)
     CHECK(whose == source && place.slot < count && out[place.slot] == index);
 }
 
-/* Whether an epoch of a source has a step, in this shape. */
-static int has_steps(statesampler_desc d, uint32_t world)
-{
-    statesampler s;
-    d.world_size = world;
-    d.rank = 0;
-    d.epoch = 0;
-    return statesampler_init(&s, &d) == STATESAMPLER_OK &&
-           statesampler_num_steps(&s) > 0;
-}
-
 /* Whether the manual has these weights, in this shape, refused by a rule. */
 static int breaks(const forged_party *p, const uint32_t *weights,
                   uint32_t world, int code)
@@ -68,7 +57,7 @@ static int breaks(const forged_party *p, const uint32_t *weights,
             continue;
         on++;
         sum += weights[i] ? weights[i] : 1;
-        with_steps += (uint32_t)has_steps(*d, world);
+        with_steps += (uint32_t)contract_has_steps(*d, world);
         /* No sequence is too long of fewer: 2^30 * 2^31 is below 2^62. */
         large += d->num_samples >= (uint64_t)1 << 30;
     }
@@ -188,7 +177,7 @@ static turn_takers take_turns(const forged_party *p, const progress *base)
     uint32_t i;
     for (i = 0; i < p->count; i++) {
         if (p->weight[i] == STATESAMPLER_OFF ||
-            !(restart ? has_steps(p->desc[i], p->desc[0].world_size)
+            !(restart ? contract_has_steps(p->desc[i], p->desc[0].world_size)
                       : statesampler_num_steps(&p->source[i].sampler) > 0))
             continue;
         of.all++;
