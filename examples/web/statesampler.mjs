@@ -64,7 +64,7 @@ const c = instance.exports;
 const BYTES = Symbol("bytes");
 const wordsAt = c.start() >>> 0;
 const [object, SAMPLER, PERM, AUDIT, STATE] =
-    Array.from(new BigUint64Array(c.memory.buffer, wordsAt, 5), Number);
+    Array.from(new BigInt64Array(c.memory.buffer, wordsAt, 5), Number);
 let roomBytes = 0, roomIndices = 0;
 let out = 0;       /* where the indices are */
 let inside = null; /* whose bytes are in the object's place */
@@ -85,7 +85,7 @@ function reserve(size, indices) {
     }
     if (bytes?.buffer !== c.memory.buffer) {
         bytes = new Uint8Array(c.memory.buffer);
-        words = new BigUint64Array(c.memory.buffer, wordsAt, 13);
+        words = new BigInt64Array(c.memory.buffer, wordsAt, 13);
     }
 }
 
@@ -117,20 +117,26 @@ function make(thing, size, init) {
     inside = thing;
 }
 
+/* What an array has, whatever its own class says. */
+const TYPED = Object.getOwnPropertyDescriptors(
+    Object.getPrototypeOf(Uint8Array.prototype));
+
 /* A plain array in the place of one that is given: that may be of another frame
    of a page, or of a class that has its own length or makes parts of itself in
    its own way. What is no such array, whatever it calls itself, is an error,
    and so is one that is detached, which no view can be made of. */
-function viewOf(what, array, ...kinds) {
-    const real = (name) => Reflect.get(Uint8Array.prototype, name, array);
-    const kind = kinds.find((one) => one.name === real(Symbol.toStringTag));
+function viewOf(what, array, kinds) {
+    const real = ({ get }) => get.call(array);
+    const name = real(TYPED[Symbol.toStringTag]);
+    const kind = kinds.find((one) => one.name === name);
     if (!kind)
         throw new TypeError(`${what} is a ` +
                             kinds.map((one) => one.name).join(" or a "));
-    return new kind(real("buffer"), real("byteOffset"), real("length"));
+    return new kind(real(TYPED.buffer), real(TYPED.byteOffset),
+                    real(TYPED.length));
 }
 
-const stateIn = (array) => viewOf("a state", array, Uint8Array);
+const stateIn = (array) => viewOf("a state", array, [Uint8Array]);
 
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
@@ -193,7 +199,7 @@ function word(name, value, list) {
     return at;
 }
 
-/* A number below 2^53, or with bigint whatever it is. */
+/* A number below 2^53, or with bigint whatever it is. C's come with a sign. */
 function give(thing, value, name) {
     value = BigInt.asUintN(64, value);
     if (thing.bigint)
@@ -204,10 +210,10 @@ function give(thing, value, name) {
     return Number(value);
 }
 
-/* The same where the header says NONE for what has no end. */
+/* The same where the header says NONE, which comes as -1, for what has no
+   end. */
 const giveCount = (thing, value) =>
-    BigInt.asUintN(64, value) === 2n ** 64n - 1n ? Infinity
-        : give(thing, value);
+    value === -1n ? Infinity : give(thing, value);
 
 /* The first of the answers, by their names: a field has been given, and may be
    any number. */
@@ -219,14 +225,15 @@ const answers = (thing, ...names) =>
 
 const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
-const indicesIn = (array) => viewOf("an array of indices", array, ...KINDS);
+const indicesIn = (array) => viewOf("an array of indices", array, KINDS);
 
 /* The kind of array for indices below n, and a view of the one that is given:
    of any that is not undefined. */
 function roomOf(n, bigint, into) {
     const view = into === undefined ? into : indicesIn(into);
     const kind = view?.constructor ?? KINDS[bigint ? 2 : n > 2n ** 32n ? 1 : 0];
-    if (n > [2n ** 32n, 2n ** 53n, n][KINDS.indexOf(kind)])
+    if (kind === Uint32Array && n > 2n ** 32n ||
+        kind === Float64Array && n > 2n ** 53n)
         throw new RangeError(`indices of ${n} samples do not fit in a ` +
                              kind.name);
     return [kind, view];
@@ -260,11 +267,12 @@ function batchOf(thing, n, most, into, serve) {
     enter(thing, count);
     if (!check(serve(1)))
         return null;
-    const found = indicesOf(kind, Number(words[0]));
+    count = Number(words[0]);
+    const found = indicesOf(kind, count);
     if (!view)
         return found.slice();
     view.set(found);
-    return found.length === view.length ? into : view.subarray(0, found.length);
+    return count === view.length ? into : view.subarray(0, count);
 }
 
 /* --- descriptions --------------------------------------------------------- */
@@ -280,7 +288,7 @@ export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
    A name that is not known is an error, and no field that is left out; those
    that a class has are names as well. */
 function known(fields, defaults) {
-    if (typeof fields !== "object" || fields === null)
+    if (typeof fields !== "object" || !fields)
         throw new TypeError("a description is an object with named fields");
     const names = Object.keys(defaults);
     for (let one = fields; one && !Object.hasOwn(one, "isPrototypeOf");
@@ -314,10 +322,10 @@ const describe = (desc, { rank, worldSize, bigint }) => [
     ...["seed", "epoch", "stream", "chunkSize", "window"].map(
         (name) => big(name, desc[name])),
     half("rank", rank), half("worldSize", worldSize),
-    half("batchSize", desc.batchSize), word("order", desc.order, ORDERS),
-    word("partition", desc.partition, PARTITIONS),
-    word("tail", desc.tail, TAILS),
-    word("dropLast", desc.dropLast, [false, true])];
+    half("batchSize", desc.batchSize),
+    ...Object.entries({ order: ORDERS, partition: PARTITIONS, tail: TAILS,
+                        dropLast: [false, true] }).map(
+        ([name, list]) => word(name, desc[name], list))];
 
 /* --- perm ----------------------------------------------------------------- */
 
@@ -363,7 +371,7 @@ export class Perm {
         const into = typeof count === "object" ? count : undefined;
         const n = this.#n, by = big("stride", stride);
         const [kind, view] = roomOf(n, this.bigint, into);
-        const total = view ? view.length : half("count", count);
+        const total = view?.length ?? half("count", count);
         const start = big("first", first);
         if (total > 0)
             below("the last position", start + by * BigInt(total - 1), n);

@@ -239,6 +239,8 @@ function kinds() {
         const doubles = new Float64Array(30);
         same(numbers.at(7, doubles).length, 20);
         same(Array.from(doubles.subarray(0, 20)), Array.from(at));
+        numbers.at(7, doubles.subarray(9, 29));
+        same(Array.from(doubles.subarray(9, 29)), Array.from(at));
         const first = numbers.next();
         numbers.next();
         same(first, new Sampler(desc).next(), "a batch is one's own");
@@ -255,6 +257,13 @@ function kinds() {
     same(far.at(2n ** 62n - 1n).length, 1);
     const endless = new Sampler({ numSamples: 5, tail: "carry", batchSize: 3 });
     same(endless.numSteps, Infinity);
+    same([endless.counts.steps, endless.counts.rankBatches],
+         [Infinity, Infinity]);
+    /* What looks like no end is a number where one has been given. */
+    const last = 2n ** 64n - 1n;
+    const late = new Mix([{ numSamples: 5, epoch: last, tail: "carry" }],
+                         { stop: "never", bigint: true });
+    same([late.progress(0).epoch, late.progress(0).numSteps], [last, Infinity]);
     same([endless.skip(), endless.skip(), endless.epoch], [true, true, 1]);
     /* A number may be a bigint, small ones as well. */
     const small = { rank: 1, worldSize: 2, batchSize: 3 };
