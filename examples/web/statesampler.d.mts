@@ -25,6 +25,10 @@ export type IndexArray = Uint32Array | Float64Array | BigUint64Array;
 export type Indices<T> = T extends bigint
     ? BigUint64Array : Uint32Array | Float64Array;
 
+/** The class of an array's part: never one of your own. */
+export type Plain<A> = A extends Uint32Array ? Uint32Array
+    : A extends Float64Array ? Float64Array : BigUint64Array;
+
 /* A class with `bigint: true` is of bigint, with a boolean that is known only
    when it runs of either. What has a type parameter has it so that each can be
    extended: `extends Sampler`, `extends Sampler<bigint>`. */
@@ -109,8 +113,9 @@ export const Perm: {
 /** One rank's batches. `for (const batch of sampler)` takes those that are left
     of the epoch. An array to write to has room for what the step has: batchSize
     always is enough. What is returned is that array or, of a longer one, the
-    part that was written. One that is too short is a RangeError, and nothing
-    has moved. */
+    part that was written, as a plain array also of a class of your own. One
+    that is too short is a RangeError, one that is detached a TypeError, and
+    nothing has moved. */
 export interface Sampler<T extends number | bigint = number>
     extends Iterable<Indices<T>> {
     readonly bigint: boolean;
@@ -123,12 +128,12 @@ export interface Sampler<T extends number | bigint = number>
     readonly counts: Counts<T>;
     /** null once at the end of an epoch: the next one has then begun. */
     next(): Indices<T> | null;
-    next<A extends IndexArray>(into: A): A | null;
+    next<A extends IndexArray>(into: A): Plain<A> | null;
     /** Moves only; false at the end of an epoch. */
     skip(): boolean;
     /** The batch of any step of this epoch, without moving. */
     at(step: Whole): Indices<T> | null;
-    at<A extends IndexArray>(step: Whole, into: A): A | null;
+    at<A extends IndexArray>(step: Whole, into: A): Plain<A> | null;
     seek(step: Whole): void;
     begin(epoch: Whole): void;
     setEpoch(epoch: Whole): void;
@@ -181,9 +186,10 @@ export interface Mix<T extends number | bigint = number>
     readonly numTurns: T | number;
     readonly epoch: T;
     next(): Turn<Indices<T>> | null;
-    next<A extends IndexArray>(into: A): Turn<A> | null;
+    next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
     at(turn: Whole): Turn<Indices<T>> | null;
-    at<A extends IndexArray>(turn: Whole, into: A): Turn<A> | null;
+    at<A extends IndexArray>(turn: Whole, into: A):
+        Turn<Plain<A>> | null;
     seek(turn: Whole): void;
     /** From this turn on with these weights, one for each source. */
     weigh(weights: Iterable<Whole | "off">): void;

@@ -64,28 +64,28 @@ const c = instance.exports;
 const BYTES = Symbol("bytes");
 const wordsAt = c.start() >>> 0;
 const [object, SAMPLER, PERM, AUDIT, STATE] =
-    Array.from(new BigUint64Array(c.memory.buffer, wordsAt, 5), Number);
-const room = { bytes: 0, indices: 0 };
+    Array.from(new BigInt64Array(c.memory.buffer, wordsAt, 5), Number);
+let roomBytes = 0, roomIndices = 0;
 let out = 0;       /* where the indices are */
 let inside = null; /* whose bytes are in the object's place */
 let bytes, words;  /* views of the memory, made anew when it grows */
 
 /* Makes room for an object and indices, of which each only becomes more. */
 function reserve(size, indices) {
-    if (size > room.bytes || indices > room.indices) {
-        size = Math.max(size, room.bytes);
-        indices = Math.max(indices, room.indices);
+    if (size > roomBytes || indices > roomIndices) {
+        size = Math.max(size, roomBytes);
+        indices = Math.max(indices, roomIndices);
         const at = indices < 2 ** 32 ? c.reserve(size, indices) >>> 0 : 0;
         if (at === 0)
             throw new RangeError(`${indices} indices at a time do not fit in ` +
                                  "the memory of WebAssembly");
         out = at;
-        room.bytes = size;
-        room.indices = indices;
+        roomBytes = size;
+        roomIndices = indices;
     }
     if (bytes?.buffer !== c.memory.buffer) {
         bytes = new Uint8Array(c.memory.buffer);
-        words = new BigUint64Array(c.memory.buffer, wordsAt, 13);
+        words = new BigInt64Array(c.memory.buffer, wordsAt, 13);
     }
 }
 
@@ -95,7 +95,9 @@ function leave() {
     inside = null;
 }
 
-/* Brings an object to its place, with room for indices behind it. */
+/* Brings an object to its place, with room for indices behind it. Each class
+   has an own #enter, which throws where a method is called for another's
+   object, and returns C's functions. */
 function enter(thing, indices = 0) {
     reserve(thing[BYTES].length, indices);
     if (inside !== thing) {
@@ -115,18 +117,33 @@ function make(thing, size, init) {
     inside = thing;
 }
 
-/* "Uint32Array" and so on, also of another frame of a page; undefined for what
-   is no such array, whatever it calls itself. */
-const kindName = (array) =>
-    Reflect.get(Uint8Array.prototype, Symbol.toStringTag, array);
+/* What an array has, whatever its own class says. */
+const TYPED = Object.getOwnPropertyDescriptors(
+    Object.getPrototypeOf(Uint8Array.prototype));
+
+/* A plain array in the place of one that is given: that may be of another frame
+   of a page, or of a class that has its own length or makes parts of itself in
+   its own way. What is no such array, whatever it calls itself, is an error,
+   and so is one that is detached, which no view can be made of. */
+function viewOf(what, array, kinds) {
+    const real = ({ get }) => get.call(array);
+    const name = real(TYPED[Symbol.toStringTag]);
+    const kind = kinds.find((one) => one.name === name);
+    if (!kind)
+        throw new TypeError(`${what} is a ` +
+                            kinds.map((one) => one.name).join(" or a "));
+    return new kind(real(TYPED.buffer), real(TYPED.byteOffset),
+                    real(TYPED.length));
+}
+
+const stateIn = (array) => viewOf("a state", array, [Uint8Array]);
 
 /* Copies bytes to where the indices are. */
 function bring(thing, from) {
-    if (kindName(from) !== "Uint8Array")
-        throw new TypeError("a state is a Uint8Array");
-    enter(thing, Math.ceil(from.length / 8));
-    bytes.set(from, out);
-    return from.length;
+    const view = stateIn(from);
+    enter(thing, Math.ceil(view.length / 8));
+    bytes.set(view, out);
+    return view.length;
 }
 
 const fetched = (size) => bytes.slice(out, out + size);
@@ -182,7 +199,7 @@ function word(name, value, list) {
     return at;
 }
 
-/* A number below 2^53, or with bigint whatever it is. */
+/* A number below 2^53, or with bigint whatever it is. C's come with a sign. */
 function give(thing, value, name) {
     value = BigInt.asUintN(64, value);
     if (thing.bigint)
@@ -193,49 +210,42 @@ function give(thing, value, name) {
     return Number(value);
 }
 
-/* The same where the header says NONE for what has no end. */
+/* The same where the header says NONE, which comes as -1, for what has no
+   end. */
 const giveCount = (thing, value) =>
-    BigInt.asUintN(64, value) === 2n ** 64n - 1n ? Infinity
-        : give(thing, value);
+    value === -1n ? Infinity : give(thing, value);
 
-/* The first of the answers, by their names. */
-const ENDLESS = ["positions", "padded", "dropped", "steps", "numSteps",
-                 "rankSamples", "rankBatches"];
+/* The first of the answers, by their names: a field has been given, and may be
+   any number. */
 const answers = (thing, ...names) =>
     Object.fromEntries(names.map((name, i) =>
-        [name, (ENDLESS.includes(name) ? giveCount : give)(thing, words[i])]));
+        [name, (name in FIELDS ? give : giveCount)(thing, words[i])]));
 
 /* --- arrays of indices ---------------------------------------------------- */
 
 const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
-/* The array for indices below n, or of the kind of one that is given: of any
-   that is not undefined. */
-function kindOf(n, bigint, into) {
-    const number = into !== undefined
-        ? KINDS.findIndex(({ name }) => name === kindName(into))
-        : bigint ? 2 : n > 2n ** 32n ? 1 : 0;
-    const kind = KINDS[number];
-    if (!kind)
-        throw new TypeError("an array of indices is a Uint32Array, a " +
-                            "Float64Array or a BigUint64Array");
-    if (n > [2n ** 32n, 2n ** 53n, n][number])
+const indicesIn = (array) => viewOf("an array of indices", array, KINDS);
+
+/* The kind of array for indices below n, and a view of the one that is given:
+   of any that is not undefined. */
+function roomOf(n, bigint, into) {
+    const view = into === undefined ? into : indicesIn(into);
+    const kind = view?.constructor ?? KINDS[bigint ? 2 : n > 2n ** 32n ? 1 : 0];
+    if (kind === Uint32Array && n > 2n ** 32n ||
+        kind === Float64Array && n > 2n ** 53n)
         throw new RangeError(`indices of ${n} samples do not fit in a ` +
                              kind.name);
-    return kind;
+    return [kind, view];
 }
 
-/* Takes so many indices out, to a new array or to the front of one. */
-function indicesOf(kind, count, into) {
+/* So many indices in their place, as an array of a kind. */
+function indicesOf(kind, count) {
     if (kind === Uint32Array)
         c.give_uint32(count);
     else if (kind === Float64Array)
         c.give_float64(count);
-    const found = new kind(c.memory.buffer, out, count);
-    if (into === undefined)
-        return found.slice();
-    into.set(found);
-    return count === into.length ? into : into.subarray(0, count);
+    return new kind(c.memory.buffer, out, count);
 }
 
 const CHUNK = 8192; /* indices that always have room: 64 KiB */
@@ -244,18 +254,25 @@ const CHUNK = 8192; /* indices that always have room: 64 KiB */
    serve is asked for their number first, without moving: a batch that has no
    room changes nothing. */
 function batchOf(thing, n, most, into, serve) {
-    const kind = kindOf(n, thing.bigint, into);
+    const [kind, view] = roomOf(n, thing.bigint, into);
     let count = most;
-    if (most > Math.min(CHUNK, into?.length ?? CHUNK)) {
+    if (most > Math.min(CHUNK, view?.length ?? CHUNK)) {
         enter(thing);
         check(serve(0));
         count = Number(words[0]);
-        if (into?.length < count)
-            throw new RangeError(`an array of ${into.length} is too short ` +
+        if (view?.length < count)
+            throw new RangeError(`an array of ${view.length} is too short ` +
                                  `for ${count} indices`);
     }
     enter(thing, count);
-    return check(serve(1)) ? indicesOf(kind, Number(words[0]), into) : null;
+    if (!check(serve(1)))
+        return null;
+    count = Number(words[0]);
+    const found = indicesOf(kind, count);
+    if (!view)
+        return found.slice();
+    view.set(found);
+    return count === view.length ? into : view.subarray(0, count);
 }
 
 /* --- descriptions --------------------------------------------------------- */
@@ -267,48 +284,48 @@ export const PARTITIONS = Object.freeze(["interleaved", "blocked"]);
 export const TAILS = Object.freeze(["pad", "drop", "uneven", "carry"]);
 export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
 
-/* The fields of these names, of which each is read once. A name that is not
-   known is an error, and no field that is left out; those that a class has are
-   names as well. */
-function known(fields, names) {
-    if (typeof fields !== "object" || fields === null)
+/* The fields of the names that have a default here, of which each is read once.
+   A name that is not known is an error, and no field that is left out; those
+   that a class has are names as well. */
+function known(fields, defaults) {
+    if (typeof fields !== "object" || !fields)
         throw new TypeError("a description is an object with named fields");
+    const names = Object.keys(defaults);
     for (let one = fields; one && !Object.hasOwn(one, "isPrototypeOf");
          one = Object.getPrototypeOf(one))
         for (const name of Object.getOwnPropertyNames(one))
             if (name !== "constructor")
                 word("a field", name, names);
-    const read = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    const { bigint = false } = read;
-    word("bigint", bigint, [false, true]);
+    const read = { bigint: false };
+    for (const name of names)
+        ({ [name]: read[name] = defaults[name] } = fields);
+    word("bigint", read.bigint, [false, true]);
     return read;
 }
 
-const RANK = ["rank", "worldSize"];
-const FIELDS = ["numSamples", "seed", "epoch", "stream", "chunkSize", "window",
-                "batchSize", "order", "partition", "tail", "dropLast"];
+/* What is undefined must be given. */
+const SHAPE = { rank: 0, worldSize: 1 };
+const RESHAPE = { rank: undefined, worldSize: undefined };
+const FIELDS = { numSamples: undefined, seed: 0, epoch: 0, stream: 0,
+                 chunkSize: 0, window: 0, batchSize: 1, order: "shuffle",
+                 partition: "interleaved", tail: "pad", dropLast: false };
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
-    give({ bigint }, n, "numSamples"); /* or there are indices that no number holds */
+    give({ bigint }, n, "numSamples"); /* or no number holds its indices */
     return n;
 }
 
 /* The arguments that every function of C takes for a description. */
-function describe(desc, { rank = 0, worldSize = 1, bigint = false }) {
-    const { numSamples, seed = 0, epoch = 0, stream = 0, chunkSize = 0,
-            window = 0, batchSize = 1, order = "shuffle",
-            partition = "interleaved", tail = "pad", dropLast = false } = desc;
-    return [
-        numSamplesOf(numSamples, bigint), big("seed", seed),
-        big("epoch", epoch), big("stream", stream),
-        big("chunkSize", chunkSize), big("window", window),
-        half("rank", rank), half("worldSize", worldSize),
-        half("batchSize", batchSize), word("order", order, ORDERS),
-        word("partition", partition, PARTITIONS), word("tail", tail, TAILS),
-        word("dropLast", dropLast, [false, true]),
-    ];
-}
+const describe = (desc, { rank, worldSize, bigint }) => [
+    numSamplesOf(desc.numSamples, bigint),
+    ...["seed", "epoch", "stream", "chunkSize", "window"].map(
+        (name) => big(name, desc[name])),
+    half("rank", rank), half("worldSize", worldSize),
+    half("batchSize", desc.batchSize),
+    ...Object.entries({ order: ORDERS, partition: PARTITIONS, tail: TAILS,
+                        dropLast: [false, true] }).map(
+        ([name, list]) => word(name, desc[name], list))];
 
 /* --- perm ----------------------------------------------------------------- */
 
@@ -317,14 +334,18 @@ export class Perm {
     #bigint;
 
     constructor(numSamples, options = {}) {
-        const { seed = 0, epoch = 0, stream = 0, bigint = false } =
-            known(options, ["seed", "epoch", "stream", "bigint"]);
+        const { seed, epoch, stream, bigint } = known(
+            options, { seed: 0, epoch: 0, stream: 0, bigint: false });
         const n = numSamplesOf(numSamples, bigint);
-        const numbers = [big("seed", seed), big("epoch", epoch),
-                         big("stream", stream)];
-        make(this, PERM, () => c.perm_init(n, ...numbers));
+        make(this, PERM, () => c.perm_init(
+            n, big("seed", seed), big("epoch", epoch), big("stream", stream)));
         this.#bigint = bigint;
         this.#n = n;
+    }
+
+    #enter() {
+        enter(this);
+        return c;
     }
 
     get bigint() {
@@ -337,33 +358,31 @@ export class Perm {
 
     at(position) {
         const number = below("position", position, this.#n);
-        enter(this);
-        return give(this, c.perm_at(number));
+        return give(this, this.#enter().perm_at(number));
     }
 
     inverse(index) {
         const number = below("index", index, this.#n);
-        enter(this);
-        return give(this, c.perm_inverse(number));
+        return give(this, this.#enter().perm_inverse(number));
     }
 
     /* The indices at first, first + stride, ...: so many, or an array full. */
     fill(first, count, stride = 1) {
         const into = typeof count === "object" ? count : undefined;
         const n = this.#n, by = big("stride", stride);
-        const kind = kindOf(n, this.bigint, into);
-        const total = into ? into.length : half("count", count);
+        const [kind, view] = roomOf(n, this.bigint, into);
+        const total = view?.length ?? half("count", count);
         const start = big("first", first);
         if (total > 0)
             below("the last position", start + by * BigInt(total - 1), n);
-        const all = into ?? new kind(total);
+        const all = view ?? new kind(total);
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
             const some = Math.min(total - done, CHUNK);
             c.perm_fill(start + by * BigInt(done), by, some);
-            indicesOf(kind, some, all.subarray(done, done + some));
+            all.set(indicesOf(kind, some), done);
         }
-        return all;
+        return into ?? all;
     }
 }
 
@@ -375,12 +394,17 @@ export class Sampler {
     #bigint;
 
     constructor(desc) {
-        const fields = known(desc, [...FIELDS, ...RANK, "bigint"]);
+        const fields = known(desc, { ...FIELDS, ...SHAPE, bigint: false });
         const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
-        this.#bigint = fields.bigint ?? false;
+        this.#bigint = fields.bigint;
         this.#n = numbers[0];
         this.#batchSize = numbers[8] || 1;
+    }
+
+    #enter() {
+        enter(this);
+        return c;
     }
 
     get bigint() {
@@ -395,8 +419,7 @@ export class Sampler {
 
     /* Moves as next does, and computes nothing: false at the end. */
     skip() {
-        enter(this);
-        return c.next(0) === 1;
+        return this.#enter().next(0) === 1;
     }
 
     /* The batch of any step of this epoch; null past its end. */
@@ -413,42 +436,32 @@ export class Sampler {
     }
 
     seek(step) {
-        const number = big("step", step);
-        enter(this);
-        check(c.seek(number));
+        check(this.#enter().seek(big("step", step)));
     }
 
     begin(epoch) {
-        const number = big("epoch", epoch);
-        enter(this);
-        c.begin(number);
+        this.#enter().begin(big("epoch", epoch));
     }
 
     setEpoch(epoch) {
-        const number = big("epoch", epoch);
-        enter(this);
-        c.set_epoch(number);
+        this.#enter().set_epoch(big("epoch", epoch));
     }
 
     get epoch() {
-        enter(this);
-        return give(this, c.epoch());
+        return give(this, this.#enter().epoch());
     }
 
     get step() {
-        enter(this);
-        return give(this, c.step());
+        return give(this, this.#enter().step());
     }
 
     /* Infinity with the tail carry. */
     get numSteps() {
-        enter(this);
-        return giveCount(this, c.num_steps());
+        return giveCount(this, this.#enter().num_steps());
     }
 
     get position() {
-        enter(this);
-        return give(this, c.position());
+        return give(this, this.#enter().position());
     }
 
     get numSamples() {
@@ -456,58 +469,49 @@ export class Sampler {
     }
 
     get counts() {
-        enter(this);
-        c.get_counts();
+        this.#enter().get_counts();
         return answers(this, "positions", "padded", "dropped", "steps",
                        "rankSamples", "rankBatches");
     }
 
     padding(step) {
-        const number = big("step", step);
-        enter(this);
-        return c.padding(number) >>> 0;
+        return this.#enter().padding(big("step", step)) >>> 0;
     }
 
     locate(index) {
-        const number = big("index", index);
-        enter(this);
-        check(c.locate(number));
+        check(this.#enter().locate(big("index", index)));
         return answers(this, "position", "step", "rank", "slot");
     }
 
     /* Always a bigint: 64 mixed bits. */
     sampleSeed(epoch, index) {
-        const numbers = [big("epoch", epoch), big("index", index)];
-        enter(this);
-        return BigInt.asUintN(64, c.sample_seed(...numbers));
+        return BigInt.asUintN(64, this.#enter().sample_seed(
+            big("epoch", epoch), big("index", index)));
     }
 
     reshape(shape) {
-        const { rank, worldSize, batchSize = this.#batchSize } =
-            known(shape, [...RANK, "batchSize"]);
-        const numbers = [half("rank", rank), half("worldSize", worldSize),
-                         half("batchSize", batchSize)];
-        enter(this);
-        check(c.reshape(...numbers));
-        this.#batchSize = numbers[2] || 1;
+        const { rank, worldSize, batchSize } =
+            known(shape, { ...RESHAPE, batchSize: this.#batchSize });
+        const size = half("batchSize", batchSize);
+        check(this.#enter().reshape(
+            half("rank", rank), half("worldSize", worldSize), size));
+        this.#batchSize = size || 1;
     }
 
     resize(numSamples) {
         const n = numSamplesOf(numSamples, this.bigint);
-        enter(this);
-        check(c.resize(n));
+        check(this.#enter().resize(n));
         this.#n = n;
     }
 
     save() {
         enter(this, STATE / 8);
-        check(c.save());
+        check(this.#enter().save());
         return fetched(STATE);
     }
 
     load(state) {
-        const size = bring(this, state);
-        check(c.load(size));
+        check(this.#enter().load(bring(this, state)));
     }
 }
 
@@ -526,10 +530,9 @@ export function describeState(state) {
 
 /* --- mix ------------------------------------------------------------------ */
 
-/* The weight of a source that takes no turns. */
-const OFF = 2 ** 32 - 1;
+/* The greatest is that of a source that takes no turns. */
 const weightOf = (weight) =>
-    weight === "off" ? OFF : half("weight", weight);
+    half("weight", weight === "off" ? 2 ** 32 - 1 : weight);
 
 export class Mix {
     #n;
@@ -540,13 +543,12 @@ export class Mix {
     /* sources: descriptions, without rank and worldSize, and each with its
        weight. */
     constructor(sources, options = {}) {
-        const shape = known(options, ["stop", ...RANK, "bigint"]);
-        const { stop = "first", bigint = false } = shape;
-        const rule = word("stop", stop, STOPS);
+        const shape = known(options,
+                            { stop: "first", ...SHAPE, bigint: false });
+        const rule = word("stop", shape.stop, STOPS);
         const list = Array.from(sources, (source) => {
-            const fields = known(source, [...FIELDS, "weight"]);
-            const { weight = 1 } = fields;
-            return [weightOf(weight), ...describe(fields, shape)];
+            const fields = known(source, { ...FIELDS, weight: 1 });
+            return [weightOf(fields.weight), ...describe(fields, shape)];
         });
         const size = c.mix_bytes(list.length) >>> 0;
         if (size === 0)
@@ -555,11 +557,16 @@ export class Mix {
             list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
             return c.mix_init(list.length, rule);
         });
-        this.#bigint = bigint;
+        this.#bigint = shape.bigint;
         this.#count = list.length;
         this.#n = list.reduce((most, [, n]) => n > most ? n : most, 0n);
         this.#most = list.reduce(
             (most, numbers) => Math.max(most, numbers[9]), 1);
+    }
+
+    #enter() {
+        enter(this);
+        return c;
     }
 
     get bigint() {
@@ -595,9 +602,7 @@ export class Mix {
     }
 
     seek(turn) {
-        const number = big("turn", turn);
-        enter(this);
-        check(c.mix_seek(number));
+        check(this.#enter().mix_seek(big("turn", turn)));
     }
 
     /* From here on with these weights, one for each source. */
@@ -607,65 +612,56 @@ export class Mix {
             throw new RangeError(`${list.length} weights for ${this.#count} ` +
                                  "sources");
         bring(this, new Uint8Array(list.buffer));
-        check(c.mix_weigh());
+        check(this.#enter().mix_weigh());
     }
 
     reshape(shape) {
-        const { rank, worldSize } = known(shape, RANK);
-        const numbers = [half("rank", rank), half("worldSize", worldSize)];
-        enter(this);
-        check(c.mix_reshape(...numbers));
+        const { rank, worldSize } = known(shape, RESHAPE);
+        check(this.#enter().mix_reshape(
+            half("rank", rank), half("worldSize", worldSize)));
     }
 
     get turn() {
-        enter(this);
-        return give(this, c.mix_turn());
+        return give(this, this.#enter().mix_turn());
     }
 
     /* Infinity if it never ends. */
     get numTurns() {
-        enter(this);
-        return giveCount(this, c.mix_num_turns());
+        return giveCount(this, this.#enter().mix_num_turns());
     }
 
     get epoch() {
-        enter(this);
-        return give(this, c.mix_epoch());
+        return give(this, this.#enter().mix_epoch());
     }
 
     /* How many samples the sources before this one have. */
     offset(source) {
         const number = Number(below("source", source, this.#count + 1));
-        enter(this);
-        return give(this, c.mix_offset(number));
+        return give(this, this.#enter().mix_offset(number));
     }
 
     /* Where the sampler of a source is. */
     progress(source) {
         const number = Number(below("source", source, this.#count));
-        enter(this);
-        c.mix_progress(number);
+        this.#enter().mix_progress(number);
         return answers(this, "epoch", "step", "numSteps", "position");
     }
 
     locate(source, index) {
-        const numbers = [half("source", source), big("index", index)];
-        enter(this);
-        check(c.mix_locate(...numbers));
+        check(this.#enter().mix_locate(
+            half("source", source), big("index", index)));
         return answers(this, "position", "step", "rank", "slot", "turn");
     }
 
     save() {
-        enter(this);
-        const size = c.mix_state_bytes() >>> 0;
+        const size = this.#enter().mix_state_bytes() >>> 0;
         enter(this, Math.ceil(size / 8));
         check(c.mix_save());
         return fetched(size);
     }
 
     load(state) {
-        const size = bring(this, state);
-        check(c.mix_load(size));
+        check(this.#enter().mix_load(bring(this, state)));
     }
 }
 
@@ -677,19 +673,24 @@ export class Audit {
         this[BYTES] = new Uint8Array(AUDIT);
     }
 
+    #enter() {
+        enter(this);
+        return c;
+    }
+
     add(indices) {
-        const kind = kindOf(0n, false, indices ?? null);
+        const view = indicesIn(indices), kind = view.constructor;
         if (kind === Float64Array)
-            indices.forEach((index) => big("an index", index));
-        for (let done = 0; done < indices.length; done += CHUNK) {
-            const some = indices.subarray(done, done + CHUNK);
+            view.forEach((index) => big("an index", index));
+        for (let done = 0; done < view.length; done += CHUNK) {
+            const some = view.subarray(done, done + CHUNK);
             enter(this, some.length);
             new kind(c.memory.buffer, out, some.length).set(some);
             if (kind === Uint32Array)
                 c.take_uint32(some.length);
             else if (kind === Float64Array)
                 c.take_float64(some.length);
-            c.audit_add(some.length);
+            this.#enter().audit_add(some.length);
         }
     }
 
@@ -698,31 +699,28 @@ export class Audit {
             throw new TypeError("an audit merges with another Audit");
         leave();
         bring(this, other[BYTES]);
-        c.audit_merge();
+        this.#enter().audit_merge();
     }
 
     check(numSamples) {
-        const n = big("numSamples", numSamples);
-        enter(this);
-        return c.audit_check(n) === 1;
+        return this.#enter().audit_check(big("numSamples", numSamples)) === 1;
     }
 
     get count() {
-        enter(this);
-        return give({}, c.audit_count());
+        return give({}, this.#enter().audit_count());
     }
 
     /* 32 bytes, to go on with in a new Audit. */
     save() {
-        leave();
-        return this[BYTES].slice();
+        this.#enter();
+        return bytes.slice(object, object + AUDIT);
     }
 
     load(state) {
-        if (kindName(state) !== "Uint8Array" || state.length !== AUDIT)
+        const view = stateIn(state);
+        if (view.length !== AUDIT)
             throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
-        leave();
-        /* Not slice: that of node's Buffer gives the same bytes. */
-        this[BYTES] = new Uint8Array(state);
+        this.#enter();
+        bytes.set(view, object);
     }
 }

@@ -51,15 +51,36 @@ const small = (bound, least = 0) =>
     one_of([Number, BigInt])(least + random(bound));
 const word_of = (list) => odd_or(() => one_of(list));
 
+/* Arrays of classes that make their parts, and tell their length, wrongly. */
+const KINDS = [Uint32Array, Float64Array, BigUint64Array];
+const OWN = KINDS.map((kind) => class extends kind {
+    constructor(what) {
+        super(what);
+    }
+    get length() {
+        return 3;
+    }
+});
+
+/* Those whose memory is elsewhere now. */
+const detached = new WeakSet();
+
 function room() {
-    return one_of([undefined, new Uint32Array(random(40)),
-                   new Float64Array(random(40)), new BigUint64Array(random(40)),
-                   new Uint32Array(4000), one_of(ODD)]);
+    const array = new (one_of([...KINDS, ...OWN]))(one_of([random(40), 9000]));
+    if (random(20) === 0) {
+        structuredClone(array, { transfer: [array.buffer] });
+        detached.add(array);
+    }
+    return one_of([undefined, array, array, array, array, one_of(ODD)]);
 }
 
+/* How many there are, whatever it says. */
+const length_of = (array) =>
+    Reflect.get(Uint8Array.prototype, "length", array);
+
 /* What writes and reads indices: nothing else is one, whatever it is. */
-const is_room = (what) => [Uint32Array, Float64Array, BigUint64Array]
-    .some((kind) => what instanceof kind);
+const is_room = (what) =>
+    KINDS.some((kind) => what instanceof kind) && !detached.has(what);
 
 /* A state, as it is saved or as node reads it from a file. */
 const read = (state) => random(2) ? state : Buffer.from(state);
@@ -429,8 +450,8 @@ function filled(perm, first, count, stride = 1) {
     if (["number", "bigint"].includes(typeof count) && count > 1e6)
         return;
     const found = ask("fill", () => perm.fill(first, count, stride));
-    const most = 1 + (found?.length >> 3);
-    for (let k = 0; k < found?.length; k += 1 + random(most)) {
+    const length = found ? length_of(found) : 0, most = 1 + (length >> 3);
+    for (let k = 0; k < length; k += 1 + random(most)) {
         const at = BigInt(first) + BigInt(stride) * BigInt(k);
         assert.equal(String(found[k]), String(ask("at", () => perm.at(at))),
                      "fill is at");
@@ -454,13 +475,16 @@ function ask_rest() {
                    odd_or(whole));
             filled(perm, odd_or(whole), room(), 1);
         }
+        const { count } = audit;
         const before = keep(audit.save()), indices = room();
         const added = ask("add", () => audit.add(indices) ?? true);
         if (added === undefined)
             assert.equal(hex(audit.save()), hex(before),
                          "add changed something");
-        else
+        else {
             assert.ok(is_room(indices), "add takes what is wrong");
+            assert.equal(audit.count, count + length_of(indices), "add counts");
+        }
         ask("merge", () => audit.merge(one_of([audit, ...ODD])));
         ask("check", () => audit.check(odd_or(whole)));
         ask("load", () => audit.load(odd_or(() => keep(read(audit.save())))));
@@ -472,7 +496,7 @@ function ask_rest() {
 function ask_audit() {
     const n = 2 + random(300), part = random(n), wrong = random(n);
     const indices = new Perm(n, { seed: random(1000) }).fill(0, n);
-    const kind = one_of([Uint32Array, Float64Array, BigUint64Array]);
+    const kind = one_of(KINDS);
     const audit_of = (some) => {
         const audit = new Audit();
         audit.add(kind.from(some, kind === BigUint64Array ? BigInt : Number));

@@ -239,6 +239,8 @@ function kinds() {
         const doubles = new Float64Array(30);
         same(numbers.at(7, doubles).length, 20);
         same(Array.from(doubles.subarray(0, 20)), Array.from(at));
+        numbers.at(7, doubles.subarray(9, 29));
+        same(Array.from(doubles.subarray(9, 29)), Array.from(at));
         const first = numbers.next();
         numbers.next();
         same(first, new Sampler(desc).next(), "a batch is one's own");
@@ -255,6 +257,13 @@ function kinds() {
     same(far.at(2n ** 62n - 1n).length, 1);
     const endless = new Sampler({ numSamples: 5, tail: "carry", batchSize: 3 });
     same(endless.numSteps, Infinity);
+    same([endless.counts.steps, endless.counts.rankBatches],
+         [Infinity, Infinity]);
+    /* What looks like no end is a number where one has been given. */
+    const last = 2n ** 64n - 1n;
+    const late = new Mix([{ numSamples: 5, epoch: last, tail: "carry" }],
+                         { stop: "never", bigint: true });
+    same([late.progress(0).epoch, late.progress(0).numSteps], [last, Infinity]);
     same([endless.skip(), endless.skip(), endless.epoch], [true, true, 1]);
     /* A number may be a bigint, small ones as well. */
     const small = { rank: 1, worldSize: 2, batchSize: 3 };
@@ -305,6 +314,54 @@ function kinds() {
                                  worldSize: 2 });
     same([[...uneven].map((batch) => batch.length), uneven.epoch],
          [[1, 1, 0], 1]);
+}
+
+/* An array of a class that makes parts of itself as it likes, and says what it
+   likes of its length, is taken for what it is. */
+function classes() {
+    for (const Plain of [Uint32Array, Float64Array, BigUint64Array]) {
+        class Own extends Plain {
+            constructor(list) {
+                super(list);
+            }
+        }
+        class Liar extends Plain {
+            get length() {
+                return 1;
+            }
+        }
+        for (const Kind of [Own, Liar]) {
+            const s = new Sampler({ numSamples: 10, batchSize: 8 });
+            const mix = new Mix([{ numSamples: 10, batchSize: 8 }]);
+            const into = new Kind(8), want = [...s], first = s.at(0);
+            s.seek(0);
+            same(s.next(into), into);
+            same(Array.from(into.values(), Number), [...first]);
+            for (const part of [s.next(into), s.at(1, into),
+                                mix.at(1, into).indices]) {
+                same(part.constructor, Plain);
+                same([part.buffer, part.byteOffset], [into.buffer, 0]);
+                same(Array.from(part, Number), [...want[1]]);
+            }
+            const perm = new Perm(20000), all = new Kind(20000);
+            same(perm.fill(0, all), all);
+            same(Array.from(all.values(), Number), [...perm.fill(0, 20000)]);
+            const audit = new Audit();
+            audit.add(all);
+            same([audit.count, audit.check(20000)], [20000, true]);
+        }
+    }
+    class Bytes extends Uint8Array {
+        get length() {
+            return 32;
+        }
+    }
+    const s = new Sampler({ numSamples: 10 }), audit = new Audit();
+    s.skip();
+    const other = new Sampler({ numSamples: 10 });
+    other.load(new Bytes(s.save()));
+    same(other.step, 1);
+    refuses(audit, () => audit.load(new Bytes(s.save())), TypeError);
 }
 
 /* Room is for what a step has, however large batch_size is: in memory, and in
@@ -395,10 +452,10 @@ function mixes() {
 /* --- what is wrong -------------------------------------------------------- */
 
 /* Throws, says so, and leaves the object as it was. */
-function refuses(thing, call, expected) {
+function refuses(thing, call, expected, what) {
     const before = thing && hex(thing.save());
     checks++;
-    assert.throws(call, expected);
+    assert.throws(call, expected, what);
     if (thing)
         same(hex(thing.save()), before);
 }
@@ -444,6 +501,39 @@ function errors() {
         refuses(all, () => all.add(wrong), /^TypeError: an array of indices/);
     }
     same(s.at(1, undefined), s.at(1));
+    /* One that is detached has no memory, also where none is needed. */
+    const empty = { numSamples: 1, worldSize: 3, rank: 2, tail: "uneven" };
+    for (const Kind of [Uint32Array, Float64Array, BigUint64Array]) {
+        const gone = new Kind(8), all = new Audit();
+        structuredClone(gone, { transfer: [gone.buffer] });
+        for (const one of [new Sampler(empty), s, new Mix([{ numSamples: 1 }]),
+                           new Mix([{ numSamples: 1, tail: "uneven" }],
+                                   { worldSize: 3, rank: 2 })]) {
+            refuses(one, () => one.next(gone), /^TypeError: .*detached/);
+            refuses(one, () => one.at(0, gone), /^TypeError: .*detached/);
+        }
+        refuses(all, () => all.add(gone), /^TypeError: .*detached/);
+        refuses(null, () => new Perm(9).fill(0, gone),
+                /^TypeError: .*detached/);
+    }
+    const lost = s.save();
+    structuredClone(lost, { transfer: [lost.buffer] });
+    refuses(s, () => s.load(lost), /^TypeError: .*detached/);
+    /* A method is for the objects of its class. */
+    const four = [s, new Mix(three), new Perm(9), new Audit()];
+    const before = four.map((one) => one.save && hex(one.save()));
+    const gifts = [1, s.save(), new Audit().save(), new Audit(),
+                   new Uint32Array(8), { rank: 0, worldSize: 1 }];
+    for (const { constructor } of four) {
+        const { constructor: _, ...members } =
+            Object.getOwnPropertyDescriptors(constructor.prototype);
+        for (const other of four.filter((one) => !(one instanceof constructor)))
+            for (const [name, { value, get = value }]
+                of Object.entries(members))
+                for (const gift of gifts)
+                    refuses(null, () => get.call(other, gift, 1), Error, name);
+    }
+    same(four.map((one) => one.save && hex(one.save())), before);
     refuses(s, () => s.load(new Uint8Array(111)), { code: -302 });
     refuses(s, () => s.load(s.save().subarray(0, 111)), { code: -301 });
     refuses(s, () => s.load("state"), TypeError);
@@ -672,5 +762,5 @@ function declared() {
 }
 
 await { vectors, elastic, exchange, kinds, rooms, mixes, errors, memory_stays,
-        used, declared }[question]();
+        classes, used, declared }[question]();
 console.log(`note: ${checks} checks`);

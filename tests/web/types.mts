@@ -41,6 +41,15 @@ audit.add(filled);
 const good: boolean = audit.check(1000) && simd && ORDERS.includes(order);
 const code: number = new StatesamplerError(-101).code;
 
+/* What is filled is the array, what is served may be a part of it. */
+class Ids extends Uint32Array {
+    first = () => this[0];
+}
+sum += perm.fill(0, new Ids(10)).first();
+const part: Uint32Array | null = sampler.next(new Ids(4));
+// @ts-expect-error
+sampler.next(new Ids(4))?.first();
+
 /* Classes of one's own, and what is known only when it runs. */
 class Loader extends Sampler {
     left(): number {
@@ -78,4 +87,4 @@ sampler.load("state");
 // @ts-expect-error
 sampler.next()[0];
 
-export { either, into, step, far, seed, good, code, sum, total, number };
+export { either, into, part, step, far, seed, good, code, sum, total, number };
