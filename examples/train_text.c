@@ -420,8 +420,9 @@ static uint64_t run_done(const run *r)
 }
 
 /* "3,2,1": the weights of the texts, in their order; 1 each without it. */
-static void read_weights(const run *r, uint32_t *weights)
+static const uint32_t *read_weights(const run *r)
 {
+    static uint32_t weights[TEXTS];
     const char *at = r->option.mix;
     uint32_t i, texts = r->corpus.texts;
     for (i = 0; i < texts; i++) {
@@ -435,16 +436,16 @@ static void read_weights(const run *r, uint32_t *weights)
         weights[i] = (uint32_t)weight;
         at = at ? end + 1 : NULL;
     }
+    return weights;
 }
 
 /* UNEVEN and ALL: every byte is learned from once per epoch, and only once. A
    text's last step is shorter, for some ranks perhaps empty. */
 static void run_init_ranks(run *r)
 {
-    static uint32_t weights[TEXTS];
+    const uint32_t *weights = read_weights(r);
     uint64_t rank;
     uint32_t i;
-    read_weights(r, weights);
     for (rank = 0; rank < r->option.ranks; rank++) {
         worker *w = &r->ranks[rank];
         w->sources = (statesampler_source *)allocate(r->corpus.texts,
@@ -603,6 +604,10 @@ static void checkpoint_load(run *r)
         must(statesampler_mix_load(&r->ranks[rank].mix, checkpoint + STATE_AT,
                                    size - STATE_AT - 8),
              "cannot resume from", path);
+    for (i = 0; r->option.mix && i < r->corpus.texts; i++)
+        if (r->ranks[0].sources[i].weight != read_weights(r)[i])
+            example_fail(1, "%s is of another run: its mix is not this one's",
+                         path);
     copy_words(&r->progress, checkpoint + 8, sizeof(progress) / 8, 8);
     copy_words(&r->model, checkpoint + WEIGHTS_AT, WEIGHTS, 4);
 }
@@ -871,20 +876,41 @@ static void options_check(const options *o, int files)
         example_fail(2, "--resume needs --checkpoint FILE");
 }
 
+/* Whether two paths lead to one file, or will. */
+static int is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return strcmp(a, b) == 0 ||
+           (stat(a, &one) == 0 && stat(b, &other) == 0 &&
+            one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
 /* A file that is written to must be no device or pipe, on which opening and
    writing may wait, and no text that is trained on. */
 static void output_check(const char *path, int files, char **paths)
 {
-    struct stat out, in;
+    struct stat out;
     int i;
     if (!path || stat(path, &out) != 0)
         return;
     if (!S_ISREG(out.st_mode))
         example_fail(1, "cannot write %s: it is no regular file", path);
     for (i = 0; i < files; i++)
-        if (stat(paths[i], &in) == 0 && in.st_dev == out.st_dev &&
-            in.st_ino == out.st_ino)
+        if (is_same_file(path, paths[i]))
             example_fail(1, "cannot write %s: it is a text to train on", path);
+}
+
+/* Nor may it be another that is written to. */
+static void outputs_check(const options *o)
+{
+    const char *const paths[] = {o->log, o->checkpoint, o->weights};
+    int i, j;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < i; j++)
+            if (paths[i] && paths[j] && is_same_file(paths[i], paths[j]))
+                example_fail(1, "cannot write %s: the log, the checkpoint and "
+                                "the weights are files of their own",
+                             paths[i]);
 }
 
 /* What cannot be written is told before the work. The log is written from
@@ -897,8 +923,10 @@ static void outputs_open(run *r, int files, char **paths)
     output_check(r->option.log, files, paths);
     output_check(r->option.checkpoint, files, paths);
     output_check(path, files, paths);
+    outputs_check(&r->option);
     if (r->option.log && !(r->log = fopen(r->option.log, "w")))
         example_fail(1, "cannot write %s: %s", r->option.log, strerror(errno));
+    outputs_check(&r->option); /* it is there now, by any name */
     if (!path)
         return;
     old = fopen(path, "rb");
@@ -906,6 +934,7 @@ static void outputs_open(run *r, int files, char **paths)
     if (!file)
         example_fail(1, "cannot write %s: %s", path, strerror(errno));
     fclose(file);
+    outputs_check(&r->option);
     if (old)
         fclose(old);
     else

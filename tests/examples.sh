@@ -668,6 +668,17 @@ train_text() {
     same weights whole
     status 1 "$@" text --checkpoint checkpoint --resume --epochs 2
     finds 'of another run: its number of epochs' err
+    status 1 "$@" text --checkpoint checkpoint --resume --epochs 1 --mix 2
+    finds 'of another run: its mix' err
+    # Each output is a file of its own, by whatever name.
+    ln -s other linked
+    for two in 'log checkpoint' 'checkpoint weights' 'weights log'; do
+        status 1 "$@" text --epochs 1 --${two% *} one --${two#* } one
+        finds 'one: the log, the checkpoint and the weights are' err
+        status 1 "$@" text --epochs 1 --${two% *} ./other --${two#* } linked
+        finds 'the log, the checkpoint and the weights are files of their' err
+        rm -f other
+    done
     status 2 "$@" text --epochs
     finds 'a value is missing after --epochs' err
     status 2 "$@" text --epochs 0
