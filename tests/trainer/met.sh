@@ -135,7 +135,8 @@ unlaunched() {
     starts_nothing "'99999' is no number .*" 99999 "$yaml"
     RESTARTS=abc
     export RESTARTS
-    starts_nothing 'RESTARTS is a number of at most 4 digits, not abc' 2 "$yaml"
+    starts_nothing 'RESTARTS is a number of at most 4 digits, not abc' 2 "$yaml" \
+        CHECKPOINT.DIR="$folder/none"
     unset RESTARTS
     for TRAINER in build/none ./README.md; do
         starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
