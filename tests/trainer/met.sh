@@ -135,8 +135,8 @@ unlaunched() {
     starts_nothing "'99999' is no number .*" 99999 "$yaml"
     RESTARTS=abc
     export RESTARTS
-    starts_nothing 'RESTARTS is a number of at most 4 digits, not abc' 2 "$yaml" \
-        CHECKPOINT.DIR="$folder/none"
+    starts_nothing 'RESTARTS is a number of at most 4 digits, not abc' \
+        2 "$yaml" CHECKPOINT.DIR="$folder/none"
     unset RESTARTS
     for TRAINER in build/none ./README.md; do
         starts_nothing "$TRAINER is no program here: .*" 2 "$yaml"
@@ -299,13 +299,13 @@ export OPENBLAS_CORETYPE'
 # A text that is changed in place, or cut, while a run goes on, or its log: also
 # where the run would write over the change, or another run has the name.
 changed() {
+    dir=$folder/changed
+    log=$dir/log.txt
     for change in "printf x | dd conv=notrunc of=$folder/text" \
-        "dd of=$folder/text count=0" \
-        "truncate -s 30 $folder/changed/log.txt" \
-        "seq 9999 >>$folder/changed/log.txt" \
-        "rm $folder/changed/log.txt"; do
+        "dd of=$folder/text count=0" "truncate -s 30 $log" \
+        "printf x | dd conv=notrunc of=$log" "seq 9999 >>$log" \
+        "cp $log $log.new; mv $log.new $log" "rm $log"; do
         cp README.md "$folder/text"
-        dir=$folder/changed
         rm -rf $dir
         run 2 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
             OPTIMIZER.num_epochs=200 >"$folder/said" &

@@ -107,6 +107,12 @@ fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
 fault 'a log that is changed is saved' manifest.c changed \
     's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
+fault 'a log that another writes to is saved' log.c changed \
+    's/(uint64_t)held.st_size == r->log_bytes/1/'
+fault 'a log that is replaced is saved' log.c changed \
+    's/ held.st_ino == there.st_ino / 1 /'
+fault 'a log that is taken away is saved' log.c changed \
+    's/ && stat(path, &there) == 0 / \&\& (stat(path, \&there) == 0 || (there = held, 1)) /'
 fault 'the log is not restored' manifest.c alone \
     '/^static void restore_log/,/^}/s/strncmp(line, "log ", 4) == 0/line[0] == 0/'
 fault 'a link stays' checkpoint.c alone \
