@@ -1314,9 +1314,8 @@ typedef struct statesampler_mix_place {
    of a source in the run that saved it, as rank 0, with its drop_last and its
    epoch at the mix's base, and *place to the rest. Either may be NULL. With
    these descriptions and weights mix_init makes a mix that mix_load loads the
-   state into.
-   ERANGE_SOURCE: there is no such source. ECORRUPT and EVERSION as far as one
-   source tells. Nothing is then set. */
+   state into. ERANGE_SOURCE: there is no such source. ECORRUPT and EVERSION as
+   far as one source tells. Nothing is then set. */
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                uint32_t source,
                                                statesampler_desc *desc,

@@ -934,7 +934,7 @@ static void outputs_open(run *r, int files, char **paths)
     if (!file)
         example_fail(1, "cannot write %s: %s", path, strerror(errno));
     fclose(file);
-    outputs_check(&r->option);
+    outputs_check(&r->option); /* and so is this one */
     if (old)
         fclose(old);
     else
