@@ -982,46 +982,46 @@ typedef struct statesampler_desc {
 } statesampler_desc;
 
 /* How far a run is. Private. */
-typedef struct statesampler_priv_spot {
+typedef struct ssmp_spot {
     uint64_t epoch, position, step;
-} statesampler_priv_spot;
+} ssmp_spot;
 
 /* What one shape serves of an epoch: from its base on. Private. */
-typedef struct statesampler_priv_leg {
-    statesampler_priv_spot base;
+typedef struct ssmp_leg {
+    ssmp_spot base;
     uint64_t end;    /* a position; CARRY: num_samples */
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
-} statesampler_priv_leg;
+} ssmp_leg;
 
 /* What a state records. Private. A field is set by init, given back by
    run_describe, and read from states by run_decode (for samplers and the
    sources of mixes) or by run_read (for samplers; source_decode then sets it
    too). What must be the same to load is compared by run_match; what is taken
    over, by sampler_follow. */
-typedef struct statesampler_priv_run {
+typedef struct ssmp_run {
     uint64_t num_samples, seed, stream, chunk_size, window;
     uint32_t order, partition, tail;
     uint32_t world_size, batch_size;
-    statesampler_priv_spot now;
-    statesampler_priv_leg leg;
-} statesampler_priv_run;
+    ssmp_spot now;
+    ssmp_leg leg;
+} ssmp_run;
 
 /* The order of one epoch and block, set up. Private. */
-typedef struct statesampler_priv_order {
+typedef struct ssmp_order {
     uint64_t epoch, epoch_key, seed_key;
     uint32_t block, blocks;   /* blocks 0: nothing is set up */
     uint64_t key;             /* of the block */
     uint64_t start, size;     /* samples start .. start + size - 1 */
     statesampler_perm perm;   /* SHUFFLE: samples; WINDOW: full chunks */
     statesampler_perm inside; /* WINDOW: of the last window used */
-} statesampler_priv_order;
+} ssmp_order;
 
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
-    statesampler_priv_run run;
+    ssmp_run run;
     uint64_t global_batch; /* world_size * batch_size */
     uint32_t rank, drop_last;
-    statesampler_priv_order ready;
+    ssmp_order ready;
 } statesampler;
 
 /* Where a sample is served, in the present shape. */
@@ -1172,22 +1172,22 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 
 /* One row of a mix's tables. A mix has no memory of its own, and so keeps row
    k in its source k, with which it has nothing else to do. Private. */
-typedef struct statesampler_priv_row {
+typedef struct ssmp_row {
     uint32_t source; /* who sits in seat k */
     uint32_t right;  /* weight of the right child that begins with seat k */
     uint32_t alive;  /* entry k of the list of seats with something left */
-} statesampler_priv_row;
+} ssmp_row;
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
     uint32_t weight;           /* 0 means 1; or STATESAMPLER_OFF */
     statesampler sampler;      /* initialised by you */
-    statesampler_priv_row row; /* This and all behind it is private. */
+    ssmp_row row; /* This and all behind it is private. */
     uint32_t seat;             /* where this source sits, or NOBODY */
     uint32_t finished;         /* 1: it finished once before the base */
     uint32_t own_weight; /* these are its own, while others are tried */
     uint32_t own_batch_size, own_drop_last, own_finished;
-    statesampler_priv_leg base; /* its sampler's, at the mix's base */
+    ssmp_leg base; /* its sampler's, at the mix's base */
     uint64_t base_turns;        /* turns of the sequence by then */
     uint64_t left;              /* steps that were left in its epoch */
 } statesampler_source;
@@ -1545,54 +1545,52 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    do. Elsewhere STATESAMPLER_API may be an export attribute, which a static
    function must not carry. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define STATESAMPLER_PRIV static inline STATESAMPLER_API
+#define SSMP_FN static inline STATESAMPLER_API
 #else
-#define STATESAMPLER_PRIV static inline
+#define SSMP_FN static inline
 #endif
-#define STATESAMPLER_PRIV_HOSTED static inline
 
 /* For functions that need much of the stack, so that it is not taken from
    callers on other ways. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define STATESAMPLER_PRIV_ALONE STATESAMPLER_PRIV
+#define SSMP_NOINLINE SSMP_FN
 #elif defined(__GNUC__)
-#define STATESAMPLER_PRIV_ALONE static __attribute__((noinline, unused))
+#define SSMP_NOINLINE static __attribute__((noinline, unused))
 #elif defined(_MSC_VER)
-#define STATESAMPLER_PRIV_ALONE static __declspec(noinline)
+#define SSMP_NOINLINE static __declspec(noinline)
 #else
-#define STATESAMPLER_PRIV_ALONE STATESAMPLER_PRIV
+#define SSMP_NOINLINE SSMP_FN
 #endif
 
 /* For functions that many others call: where size counts, one copy serves
    them all. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
-#define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV_ALONE
+#define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
 #else
-#define STATESAMPLER_PRIV_SHARED STATESAMPLER_PRIV
+#define SSMP_OUTLINE_FOR_SIZE SSMP_FN
 #endif
 
 /* C++98 has no 64-bit literals, and the macros of C's stdint.h, UINT64_C and
    UINT64_MAX, are not always there in it. */
-#define STATESAMPLER_PRIV_U64(high, low) ((uint64_t)(high) << 32 | (low))
-#define STATESAMPLER_PRIV_MAX32 0xffffffffu
+#define SSMP_U64(high, low) ((uint64_t)(high) << 32 | (low))
+#define SSMP_MAX32 0xffffffffu
 
 /* Whether a register has 64 bits, which the width of an address does not say:
    WebAssembly and x32 have such registers, and addresses of 32 bits. */
 #if defined(__LP64__) || defined(_LP64) || defined(_WIN64) || \
     defined(__wasm__) || defined(__x86_64__) || defined(__aarch64__)
-#define STATESAMPLER_PRIV_REGISTERS64
+#define SSMP_REGISTERS64
 #endif
 
 /* 2^64 divided by the golden ratio: the increment of SplitMix64. */
-#define STATESAMPLER_PRIV_GOLDEN \
-    STATESAMPLER_PRIV_U64(0x9e3779b9u, 0x7f4a7c15u)
+#define SSMP_GOLDEN SSMP_U64(0x9e3779b9u, 0x7f4a7c15u)
 
 /* The five things a key is derived for. Sizes, positions and windows are below
    2^62 and blocks below 2^32, so that the top three bits tell them apart. */
-#define STATESAMPLER_PRIV_DRAW ((uint64_t)1 << 62)
-#define STATESAMPLER_PRIV_BLOCK ((uint64_t)2 << 62)
-#define STATESAMPLER_PRIV_WINDOW ((uint64_t)3 << 62)
-#define STATESAMPLER_PRIV_SEED ((uint64_t)5 << 61)
+#define SSMP_DRAW ((uint64_t)1 << 62)
+#define SSMP_BLOCK ((uint64_t)2 << 62)
+#define SSMP_WINDOW ((uint64_t)3 << 62)
+#define SSMP_SEED ((uint64_t)5 << 61)
 
 /* The words that the rest uses:
    position  a number in the order of an epoch, over all ranks
@@ -1622,45 +1620,43 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    an order      a number STATESAMPLER_ORDER_...; desc_check; order_set,
                  order_fill, order_inverse; the same two files
    a field of a description or of a state
-                 the comment at statesampler_priv_run says where
+                 the comment at ssmp_run says where
    an error      a number, and its sentence in the error_... of its kind
    an instruction set
                  a line of the list and a table, both in bulk */
 
-STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_ceil_div(uint64_t a,
-                                                             uint64_t b)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_ceil_div(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
 }
 
-STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_min(uint64_t a, uint64_t b)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* SplitMix64's finaliser (Steele, Lea and Flood 2014; the constants are
    Stafford's variant 13). A bijection. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_scramble(uint64_t x)
+SSMP_FN uint64_t ssmp_scramble(uint64_t x)
 {
-    x = (x ^ (x >> 30)) * STATESAMPLER_PRIV_U64(0xbf58476du, 0x1ce4e5b9u);
-    x = (x ^ (x >> 27)) * STATESAMPLER_PRIV_U64(0x94d049bbu, 0x133111ebu);
+    x = (x ^ (x >> 30)) * SSMP_U64(0xbf58476du, 0x1ce4e5b9u);
+    x = (x ^ (x >> 27)) * SSMP_U64(0x94d049bbu, 0x133111ebu);
     return x ^ (x >> 31);
 }
 
 /* A bijection of each argument for a fixed other one, and not symmetric in
    them once chained: (seed 0, epoch 1) and (seed 1, epoch 0) part ways. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_derive(uint64_t key,
-                                                    uint64_t value)
+SSMP_FN uint64_t ssmp_derive(uint64_t key, uint64_t value)
 {
-    return statesampler_priv_scramble(key + value + STATESAMPLER_PRIV_GOLDEN);
+    return ssmp_scramble(key + value + SSMP_GOLDEN);
 }
 
-STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_epoch_key(
-    uint64_t seed, uint64_t epoch, uint64_t stream)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
+                                              uint64_t stream)
 {
-    uint64_t key = statesampler_priv_derive(0, seed);
-    key = statesampler_priv_derive(key, epoch);
-    return statesampler_priv_derive(key, stream);
+    uint64_t key = ssmp_derive(0, seed);
+    key = ssmp_derive(key, epoch);
+    return ssmp_derive(key, stream);
 }
 
 /* --- perm ------------------------------------------------------------------
@@ -1669,7 +1665,7 @@ STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_epoch_key(
 
 /* The smallest root with root * root >= n, for 1 <= n <= 2^62 (n = 0 gives
    1): bit by bit, keeping root * root < n. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
+SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0;
     uint32_t bit =
@@ -1684,14 +1680,13 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sqrt_ceil(uint64_t n)
 }
 
 /* What a permutation of [0, n) has of n alone. */
-STATESAMPLER_PRIV void statesampler_priv_perm_set_size(statesampler_perm *perm,
-                                                       uint64_t n)
+SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
-    uint32_t root = statesampler_priv_sqrt_ceil(n);
+    uint32_t root = ssmp_sqrt_ceil(n);
     perm->n = n;
     /* With both halves odd every round would be an even permutation. */
     perm->left = root + (root & 1);
-    perm->right = (uint32_t)statesampler_priv_ceil_div(n, perm->left);
+    perm->right = (uint32_t)ssmp_ceil_div(n, perm->left);
     /* With a half of 2 a round mixes a single bit. */
     perm->right = perm->right < 3 ? 3 : perm->right;
     perm->wide = n > (uint32_t)1 << 30;
@@ -1700,16 +1695,15 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_size(statesampler_perm *perm,
 }
 
 /* Another key for the size that perm has. */
-STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
-                                                      uint64_t key)
+SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 {
-    uint64_t state = statesampler_priv_derive(key, perm->n);
+    uint64_t state = ssmp_derive(key, perm->n);
     uint32_t words = perm->wide ? perm->rounds : perm->rounds / 2, i;
     perm->key = key;
     for (i = 0; i < words; i++) {
         uint64_t word;
-        state += STATESAMPLER_PRIV_GOLDEN;
-        word = statesampler_priv_scramble(state);
+        state += SSMP_GOLDEN;
+        word = ssmp_scramble(state);
         perm->keys[2 * i] = (uint32_t)word;
         perm->keys[2 * i + 1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
         if (!perm->wide) {
@@ -1719,7 +1713,7 @@ STATESAMPLER_PRIV void statesampler_priv_perm_set_key(statesampler_perm *perm,
 }
 
 /* Makes perm unlike any: no dataset has so many samples. */
-STATESAMPLER_PRIV void statesampler_priv_perm_clear(statesampler_perm *perm)
+SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
 {
     perm->n = ~(uint64_t)0;
     perm->key = 0;
@@ -1728,21 +1722,20 @@ STATESAMPLER_PRIV void statesampler_priv_perm_clear(statesampler_perm *perm)
 
 /* Makes perm the permutation of [0, n) under another key, most often of as many
    as before. A permutation is a function of its size and key. */
-STATESAMPLER_PRIV_SHARED void statesampler_priv_perm_set(
-    statesampler_perm *perm, uint64_t n, uint64_t key)
+SSMP_OUTLINE_FOR_SIZE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
+                                         uint64_t key)
 {
     if (perm->n != n) {
-        statesampler_priv_perm_set_size(perm, n);
+        ssmp_perm_set_size(perm, n);
     }
-    statesampler_priv_perm_set_key(perm, key);
+    ssmp_perm_set_key(perm, key);
 }
 
 /* The multiplier that maps a hash to the range of a half, in a pair of
    rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
    with the same one in every round, the same Fourier coefficient of the
    differences of a half would be left of it. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_span(uint32_t size,
-                                                       uint32_t pair)
+SSMP_FN uint32_t ssmp_perm_span(uint32_t size, uint32_t pair)
 {
     return size - pair * (size >> 10);
 }
@@ -1750,12 +1743,10 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_span(uint32_t size,
 /* The keyed function of one half: a value below span. In the product of x
    with the high half of x times the key, each bit depends on all bits of x;
    multiply-high maps it to the range without a division. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_narrow(uint32_t half,
-                                                         uint32_t key,
-                                                         uint32_t span)
+SSMP_FN uint32_t ssmp_perm_narrow(uint32_t half, uint32_t key, uint32_t span)
 {
     uint32_t x = half ^ (key & 0xffffu);
-#ifdef STATESAMPLER_PRIV_REGISTERS64
+#ifdef SSMP_REGISTERS64
     /* The same in the high half, which needs neither a mask nor a shift. */
     x *= (x * (key >> 16)) & 0xffff0000u;
     return (uint32_t)(((uint64_t)x * span) >> 32);
@@ -1765,9 +1756,8 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_narrow(uint32_t half,
 #endif
 }
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_wide(uint32_t half,
-                                                       const uint32_t *key,
-                                                       uint32_t span)
+SSMP_FN uint32_t ssmp_perm_wide(uint32_t half, const uint32_t *key,
+                                uint32_t span)
 {
     uint32_t x = half ^ key[0];
     x *= (uint32_t)(((uint64_t)x * key[1]) >> 32);
@@ -1775,9 +1765,7 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_perm_wide(uint32_t half,
 }
 
 /* half - value modulo size. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
-                                                     uint32_t value,
-                                                     uint32_t size)
+SSMP_FN uint32_t ssmp_sub_mod(uint32_t half, uint32_t value, uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     /* A negative difference has wrapped to the top: one instruction there. */
@@ -1788,50 +1776,44 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_sub_mod(uint32_t half,
 }
 
 /* half + value modulo size. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_add_mod(uint32_t half,
-                                                     uint32_t value,
-                                                     uint32_t size)
+SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
 {
     return half + value < size ? half + value : half + value - size;
 }
 
 /* The left half of a position: by a 32-bit division where it does, which is
    several times cheaper. */
-STATESAMPLER_PRIV_SHARED uint32_t statesampler_priv_perm_quotient(
-    const statesampler_perm *perm, uint64_t position)
+SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
+                                                  uint64_t position)
 {
     return perm->wide ? (uint32_t)(position / perm->right)
                       : (uint32_t)position / perm->right;
 }
 
 /* The keyed function of a round. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_perm_hash(
-    const statesampler_perm *perm, uint32_t round, uint32_t half,
-    uint32_t size)
+SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
+                                uint32_t half, uint32_t size)
 {
-    uint32_t span = statesampler_priv_perm_span(size, round / 2);
-    return perm->wide
-               ? statesampler_priv_perm_wide(half, perm->keys + 2 * round,
-                                             span)
-               : statesampler_priv_perm_narrow(half, perm->keys[round], span);
+    uint32_t span = ssmp_perm_span(size, round / 2);
+    return perm->wide ? ssmp_perm_wide(half, perm->keys + 2 * round, span)
+                      : ssmp_perm_narrow(half, perm->keys[round], span);
 }
 
 /* All rounds on count pairs of halves, which wait for nothing of each
    other. */
-STATESAMPLER_PRIV void statesampler_priv_perm_network(
-    uint32_t *l, uint32_t *r, const statesampler_perm *perm, uint32_t count)
+SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
+                               const statesampler_perm *perm, uint32_t count)
 {
     const uint32_t left = perm->left, right = perm->right;
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
         for (j = 0; j < count; j++) {
-            l[j] = statesampler_priv_sub_mod(
-                l[j], statesampler_priv_perm_hash(perm, i, r[j], left), left);
+            l[j] =
+                ssmp_sub_mod(l[j], ssmp_perm_hash(perm, i, r[j], left), left);
         }
         for (j = 0; j < count; j++) {
-            r[j] = statesampler_priv_sub_mod(
-                r[j], statesampler_priv_perm_hash(perm, i + 1, l[j], right),
-                right);
+            r[j] = ssmp_sub_mod(r[j], ssmp_perm_hash(perm, i + 1, l[j], right),
+                                right);
         }
     }
 }
@@ -1841,20 +1823,20 @@ STATESAMPLER_PRIV void statesampler_priv_perm_network(
    walk from a position below n runs on a cycle that comes back to it. It runs
    left * right / n times on average: six at n = 1, and hardly more than once
    from n = 9 on, where left * right - n < left. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_perm_walk(
-    const statesampler_perm *perm, uint32_t l, uint32_t r)
+SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm, uint32_t l,
+                                uint32_t r)
 {
     uint64_t index;
     do {
-        statesampler_priv_perm_network(&l, &r, perm, 1);
+        ssmp_perm_network(&l, &r, perm, 1);
         index = (uint64_t)l * perm->right + r;
     } while (index >= perm->n);
     return index;
 }
 
-STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
-                                            uint64_t n, uint64_t seed,
-                                            uint64_t epoch, uint64_t stream)
+STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
+                                            uint64_t seed, uint64_t epoch,
+                                            uint64_t stream)
 {
     statesampler_perm unused;
     const int refused = n > STATESAMPLER_MAX_SAMPLES;
@@ -1862,9 +1844,8 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
     /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
        the caller does about it; so what is refused is set up elsewhere. */
     perm = refused ? &unused : perm;
-    statesampler_priv_perm_set_size(perm, refused ? 0 : n);
-    statesampler_priv_perm_set_key(
-        perm, statesampler_priv_epoch_key(seed, epoch, stream));
+    ssmp_perm_set_size(perm, refused ? 0 : n);
+    ssmp_perm_set_key(perm, ssmp_epoch_key(seed, epoch, stream));
     return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
@@ -1873,27 +1854,27 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 {
     uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
-    l = statesampler_priv_perm_quotient(perm, position);
-    return statesampler_priv_perm_walk(
-        perm, l, (uint32_t)(position - (uint64_t)l * perm->right));
+    l = ssmp_perm_quotient(perm, position);
+    return ssmp_perm_walk(perm, l,
+                          (uint32_t)(position - (uint64_t)l * perm->right));
 }
 
-STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
-    const statesampler_perm *perm, uint64_t index)
+STATESAMPLER_DEF uint64_t
+statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
     uint32_t left, right, l, r, i, v;
     STATESAMPLER_ASSERT(perm && index < perm->n);
     left = perm->left;
     right = perm->right;
-    l = statesampler_priv_perm_quotient(perm, index);
+    l = ssmp_perm_quotient(perm, index);
     r = (uint32_t)(index - (uint64_t)l * right);
     /* The same cycle walked backwards, so the same bound. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
-            v = statesampler_priv_perm_hash(perm, i - 1, l, right);
-            r = statesampler_priv_add_mod(r, v, right);
-            v = statesampler_priv_perm_hash(perm, i - 2, r, left);
-            l = statesampler_priv_add_mod(l, v, left);
+            v = ssmp_perm_hash(perm, i - 1, l, right);
+            r = ssmp_add_mod(r, v, right);
+            v = ssmp_perm_hash(perm, i - 2, r, left);
+            l = ssmp_add_mod(l, v, left);
         }
         index = (uint64_t)l * right + r;
     } while (index >= perm->n);
@@ -1946,29 +1927,28 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #if defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(__CUDACC__)
 /* None: not optimised, each operation is a call with operands in memory. */
 #elif defined(__CUDACC__) || defined(__HIPCC__)
-#define STATESAMPLER_PRIV_PAIRS 8
+#define SSMP_PAIRS 8
 #elif defined(__AVX512BW__) && __STDC_HOSTED__
-#define STATESAMPLER_PRIV_X86 512
+#define SSMP_X86 512
 #elif defined(__AVX2__) && __STDC_HOSTED__
-#define STATESAMPLER_PRIV_X86 256
+#define SSMP_X86 256
 #elif __STDC_HOSTED__ && (defined(__SSE2__) || defined(_M_X64) || \
                           (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
-#define STATESAMPLER_PRIV_X86 128
-#elif __STDC_HOSTED__ && (defined(_M_ARM64) || (defined(__ARM_NEON) && \
-                                                !defined(__ARM_BIG_ENDIAN)))
-#define STATESAMPLER_PRIV_NEON
+#define SSMP_X86 128
+#elif __STDC_HOSTED__ && \
+    (defined(_M_ARM64) || (defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)))
+#define SSMP_NEON
 #elif defined(__wasm_simd128__) && __STDC_HOSTED__
-#define STATESAMPLER_PRIV_WASM
-#elif defined(STATESAMPLER_PRIV_REGISTERS64) || defined(__i386__) || \
-    defined(_M_IX86) ||                                               \
+#define SSMP_WASM
+#elif defined(SSMP_REGISTERS64) || defined(__i386__) || defined(_M_IX86) || \
     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
-#define STATESAMPLER_PRIV_PLAIN
+#define SSMP_PLAIN
 #endif
 
 /* WebAssembly is fetched before it runs: where size counts, only perm_fill for
    n <= 2^30 is in bulk there, and its walks, which are few, are one by one. */
-#if defined(STATESAMPLER_PRIV_WASM) && defined(__OPTIMIZE_SIZE__)
-#define STATESAMPLER_PRIV_BULK_FEW
+#if defined(SSMP_WASM) && defined(__OPTIMIZE_SIZE__)
+#define SSMP_BULK_FEW
 #endif
 
 /* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
@@ -1978,367 +1958,309 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
    most. So the product is x less than x / right * 2^(32 + shift) at most, and
    x < left * right <= 2^31 * right <= 2^(32 + shift). (For n <= 2^30, both are
    2^15 at most, and x < 2^32.) */
-typedef struct statesampler_priv_divisor {
+typedef struct ssmp_divisor {
     uint32_t right, reciprocal, shift;
-} statesampler_priv_divisor;
+} ssmp_divisor;
 
 /* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
    two functions of their own, else it would be asked again and again. What the
    innermost loop calls is FLAT where a build for size would not inline it. */
 #if defined(_MSC_VER)
-#define STATESAMPLER_PRIV_FLAT static __forceinline
+#define SSMP_ALWAYS_INLINE static __forceinline
 #elif defined(__GNUC__) && defined(__OPTIMIZE__)
-#define STATESAMPLER_PRIV_FLAT static inline __attribute__((always_inline))
+#define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
-#define STATESAMPLER_PRIV_FLAT STATESAMPLER_PRIV
+#define SSMP_ALWAYS_INLINE SSMP_FN
 #endif
 
-#ifdef STATESAMPLER_PRIV_X86
+#ifdef SSMP_X86
 
-#if STATESAMPLER_PRIV_X86 == 512
+#if SSMP_X86 == 512
 #include <immintrin.h>
-typedef __m512i statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_MM(op) _mm512_##op
-#define STATESAMPLER_PRIV_SI(op) _mm512_##op##_si512
-#define STATESAMPLER_PRIV_SET64(x) _mm512_set1_epi64((int64_t)(x))
-#define STATESAMPLER_PRIV_ANY16(x) (_mm512_movepi16_mask(x) != 0)
-#define STATESAMPLER_PRIV_ANY32(x) \
-    (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define STATESAMPLER_PRIV_ODD(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xf5)
-#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+typedef __m512i ssmp_v16, ssmp_v32;
+#define SSMP_MM(op) _mm512_##op
+#define SSMP_SI(op) _mm512_##op##_si512
+#define SSMP_SET64(x) _mm512_set1_epi64((int64_t)(x))
+#define SSMP_ANY16(x) (_mm512_movepi16_mask(x) != 0)
+#define SSMP_ANY32(x) (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
+#define SSMP_ODD(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xf5)
+#define SSMP_HIGH32(even, odd) \
     _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
-#define STATESAMPLER_PRIV_VECTORS 6
-#define STATESAMPLER_PRIV_ASIDE 32
-#define STATESAMPLER_PRIV_FEW 2
-#elif STATESAMPLER_PRIV_X86 == 256
+#define SSMP_VECTORS 6
+#define SSMP_ASIDE 32
+#define SSMP_FEW 2
+#elif SSMP_X86 == 256
 #include <immintrin.h>
-typedef __m256i statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_MM(op) _mm256_##op
-#define STATESAMPLER_PRIV_SI(op) _mm256_##op##_si256
-#define STATESAMPLER_PRIV_SET64(x) _mm256_set1_epi64x((int64_t)(x))
-#define STATESAMPLER_PRIV_ANY16(x) \
-    (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
-#define STATESAMPLER_PRIV_ANY32(x) \
-    (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
-#define STATESAMPLER_PRIV_ODD(x) _mm256_shuffle_epi32(x, 0xf5)
-#define STATESAMPLER_PRIV_HIGH32(even, odd) \
+typedef __m256i ssmp_v16, ssmp_v32;
+#define SSMP_MM(op) _mm256_##op
+#define SSMP_SI(op) _mm256_##op##_si256
+#define SSMP_SET64(x) _mm256_set1_epi64x((int64_t)(x))
+#define SSMP_ANY16(x) (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
+#define SSMP_ANY32(x) (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
+#define SSMP_ODD(x) _mm256_shuffle_epi32(x, 0xf5)
+#define SSMP_HIGH32(even, odd) \
     _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
-#define STATESAMPLER_PRIV_VECTORS 18
-#define STATESAMPLER_PRIV_ASIDE 64
-#define STATESAMPLER_PRIV_FEW 2
+#define SSMP_VECTORS 18
+#define SSMP_ASIDE 64
+#define SSMP_FEW 2
 #else
 #include <emmintrin.h>
-typedef __m128i statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_MM(op) _mm_##op
-#define STATESAMPLER_PRIV_SI(op) _mm_##op##_si128
-#define STATESAMPLER_PRIV_SET64(x) _mm_set1_epi64x((int64_t)(x))
-#define STATESAMPLER_PRIV_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
-#define STATESAMPLER_PRIV_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
-#define STATESAMPLER_PRIV_ODD(x) _mm_shuffle_epi32(x, 0xf5)
-#define STATESAMPLER_PRIV_HIGH32(even, odd) \
-    _mm_or_si128(                           \
-        _mm_srli_epi64(even, 32),           \
-        _mm_and_si128(odd, STATESAMPLER_PRIV_SET64(~(uint64_t)0 << 32)))
-#define STATESAMPLER_PRIV_VECTORS 24
-#define STATESAMPLER_PRIV_ASIDE 64
-#define STATESAMPLER_PRIV_FEW 3
+typedef __m128i ssmp_v16, ssmp_v32;
+#define SSMP_MM(op) _mm_##op
+#define SSMP_SI(op) _mm_##op##_si128
+#define SSMP_SET64(x) _mm_set1_epi64x((int64_t)(x))
+#define SSMP_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
+#define SSMP_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
+#define SSMP_ODD(x) _mm_shuffle_epi32(x, 0xf5)
+#define SSMP_HIGH32(even, odd)             \
+    _mm_or_si128(_mm_srli_epi64(even, 32), \
+                 _mm_and_si128(odd, SSMP_SET64(~(uint64_t)0 << 32)))
+#define SSMP_VECTORS 24
+#define SSMP_ASIDE 64
+#define SSMP_FEW 3
 #endif
 
-#define STATESAMPLER_PRIV_PARTS16 1
-#define STATESAMPLER_PRIV_PARTS32 1
-#define STATESAMPLER_PRIV_LANES16 (STATESAMPLER_PRIV_X86 / 16)
-#define STATESAMPLER_PRIV_LANES32 (STATESAMPLER_PRIV_X86 / 32)
-#define STATESAMPLER_PRIV_SET16(x) STATESAMPLER_PRIV_MM(set1_epi16)((short)(x))
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
-#define STATESAMPLER_PRIV_SET32(x) STATESAMPLER_PRIV_MM(set1_epi32)((int)(x))
-#define STATESAMPLER_PRIV_ADD16 STATESAMPLER_PRIV_MM(add_epi16)
-#define STATESAMPLER_PRIV_ADD32 STATESAMPLER_PRIV_MM(add_epi32)
-#define STATESAMPLER_PRIV_SUB16 STATESAMPLER_PRIV_MM(sub_epi16)
-#define STATESAMPLER_PRIV_SUB32 STATESAMPLER_PRIV_MM(sub_epi32)
-#define STATESAMPLER_PRIV_XOR16 STATESAMPLER_PRIV_SI(xor)
-#define STATESAMPLER_PRIV_XOR32 STATESAMPLER_PRIV_SI(xor)
-#define STATESAMPLER_PRIV_OR16 STATESAMPLER_PRIV_SI(or)
-#define STATESAMPLER_PRIV_OR32 STATESAMPLER_PRIV_SI(or)
+#define SSMP_PARTS16 1
+#define SSMP_PARTS32 1
+#define SSMP_LANES16 (SSMP_X86 / 16)
+#define SSMP_LANES32 (SSMP_X86 / 32)
+#define SSMP_SET16(x) SSMP_MM(set1_epi16)((short)(x))
+#define SSMP_HIGH16(x) SSMP_SET16((x) >> 16)
+#define SSMP_SET32(x) SSMP_MM(set1_epi32)((int)(x))
+#define SSMP_ADD16 SSMP_MM(add_epi16)
+#define SSMP_ADD32 SSMP_MM(add_epi32)
+#define SSMP_SUB16 SSMP_MM(sub_epi16)
+#define SSMP_SUB32 SSMP_MM(sub_epi32)
+#define SSMP_XOR16 SSMP_SI(xor)
+#define SSMP_XOR32 SSMP_SI(xor)
+#define SSMP_OR16 SSMP_SI(or)
+#define SSMP_OR32 SSMP_SI(or)
 /* The minimum of 16-bit lanes is of signed ones, as SSE2 has no other, so that
    the least of them stands for 0. */
-#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16((x) ^ 0x8000u)
-#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_REDUCE16(x, size) \
-    STATESAMPLER_PRIV_MM(min_epi16)(x, STATESAMPLER_PRIV_ADD16(x, size))
-#if STATESAMPLER_PRIV_X86 == 128
-#define STATESAMPLER_PRIV_REDUCE32(x, size) \
+#define SSMP_HALF16(x) SSMP_SET16((x) ^ 0x8000u)
+#define SSMP_HALF32(x) SSMP_SET32(x)
+#define SSMP_REDUCE16(x, size) SSMP_MM(min_epi16)(x, SSMP_ADD16(x, size))
+#if SSMP_X86 == 128
+#define SSMP_REDUCE32(x, size) \
     _mm_add_epi32(x, _mm_and_si128(size, _mm_srai_epi32(x, 31)))
 #else
-#define STATESAMPLER_PRIV_REDUCE32(x, size) \
-    STATESAMPLER_PRIV_MM(min_epu32)(x, STATESAMPLER_PRIV_ADD32(x, size))
+#define SSMP_REDUCE32(x, size) SSMP_MM(min_epu32)(x, SSMP_ADD32(x, size))
 #endif
-#define STATESAMPLER_PRIV_CARRY16(x, l) \
-    STATESAMPLER_PRIV_ADD16(l, STATESAMPLER_PRIV_MM(srli_epi16)(x, 15))
-#define STATESAMPLER_PRIV_CARRY32(x, l)                         \
-    STATESAMPLER_PRIV_ADD32(                                    \
-        STATESAMPLER_PRIV_ADD32(l, STATESAMPLER_PRIV_SET32(1)), \
-        STATESAMPLER_PRIV_MM(srai_epi32)(x, 31))
+#define SSMP_CARRY16(x, l) SSMP_ADD16(l, SSMP_MM(srli_epi16)(x, 15))
+#define SSMP_CARRY32(x, l) \
+    SSMP_ADD32(SSMP_ADD32(l, SSMP_SET32(1)), SSMP_MM(srai_epi32)(x, 31))
 
-#define STATESAMPLER_PRIV_LOAD(from) \
-    STATESAMPLER_PRIV_SI(loadu)((const statesampler_priv_v32 *)(from))
-#define STATESAMPLER_PRIV_STORE(to, x) \
-    STATESAMPLER_PRIV_SI(storeu)((statesampler_priv_v32 *)(to), x)
+#define SSMP_LOAD(from) SSMP_SI(loadu)((const ssmp_v32 *)(from))
+#define SSMP_STORE(to, x) SSMP_SI(storeu)((ssmp_v32 *)(to), x)
 /* On 64-bit lanes, the last of them with the low halves alone. */
-#define STATESAMPLER_PRIV_ADD64 STATESAMPLER_PRIV_MM(add_epi64)
-#define STATESAMPLER_PRIV_UP(x) STATESAMPLER_PRIV_MM(slli_epi64)(x, 32)
-#define STATESAMPLER_PRIV_DOWN(x) STATESAMPLER_PRIV_MM(srli_epi64)(x, 32)
-#define STATESAMPLER_PRIV_MUL64 STATESAMPLER_PRIV_MM(mul_epu32)
+#define SSMP_ADD64 SSMP_MM(add_epi64)
+#define SSMP_UP(x) SSMP_MM(slli_epi64)(x, 32)
+#define SSMP_DOWN(x) SSMP_MM(srli_epi64)(x, 32)
+#define SSMP_MUL64 SSMP_MM(mul_epu32)
 
-STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_bulk_hash16(
-    statesampler_priv_v16 x, statesampler_priv_v16 mul,
-    statesampler_priv_v16 span)
+SSMP_FN ssmp_v16 ssmp_bulk_hash16(ssmp_v16 x, ssmp_v16 mul, ssmp_v16 span)
 {
-    x = STATESAMPLER_PRIV_MM(mullo_epi16)(
-        x, STATESAMPLER_PRIV_MM(mulhi_epu16)(x, mul));
-    return STATESAMPLER_PRIV_MM(mulhi_epu16)(x, span);
+    x = SSMP_MM(mullo_epi16)(x, SSMP_MM(mulhi_epu16)(x, mul));
+    return SSMP_MM(mulhi_epu16)(x, span);
 }
 
 /* The low halves of 64-bit lanes whose high ones are 0. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_low32(
-    statesampler_priv_v32 even, statesampler_priv_v32 odd)
+SSMP_FN ssmp_v32 ssmp_bulk_low32(ssmp_v32 even, ssmp_v32 odd)
 {
-    return STATESAMPLER_PRIV_SI(or)(even, STATESAMPLER_PRIV_UP(odd));
+    return SSMP_SI(or)(even, SSMP_UP(odd));
 }
 
 /* The products are the even lanes' of x. */
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_product32(
-    statesampler_priv_v32 x, statesampler_priv_v32 mul,
-    statesampler_priv_v32 span)
+SSMP_FN ssmp_v32 ssmp_bulk_product32(ssmp_v32 x, ssmp_v32 mul, ssmp_v32 span)
 {
-    statesampler_priv_v32 y =
-        STATESAMPLER_PRIV_ODD(STATESAMPLER_PRIV_MUL64(x, mul));
-    return STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_MUL64(x, y), span);
+    ssmp_v32 y = SSMP_ODD(SSMP_MUL64(x, mul));
+    return SSMP_MUL64(SSMP_MUL64(x, y), span);
 }
 
-STATESAMPLER_PRIV statesampler_priv_v32 statesampler_priv_bulk_hash32(
-    statesampler_priv_v32 x, statesampler_priv_v32 mul,
-    statesampler_priv_v32 span)
+SSMP_FN ssmp_v32 ssmp_bulk_hash32(ssmp_v32 x, ssmp_v32 mul, ssmp_v32 span)
 {
-    return STATESAMPLER_PRIV_HIGH32(
-        statesampler_priv_bulk_product32(x, mul, span),
-        statesampler_priv_bulk_product32(STATESAMPLER_PRIV_ODD(x), mul, span));
+    return SSMP_HIGH32(ssmp_bulk_product32(x, mul, span),
+                       ssmp_bulk_product32(SSMP_ODD(x), mul, span));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
-                                                   uint64_t first,
-                                                   uint64_t stride)
+SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
 {
     static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
-    const statesampler_priv_v32 number = STATESAMPLER_PRIV_LOAD(numbers);
-    const statesampler_priv_v32 step = STATESAMPLER_PRIV_SET64(lanes * stride);
-    const statesampler_priv_v32 low =
-        STATESAMPLER_PRIV_MUL64(number, STATESAMPLER_PRIV_SET64(stride));
-    const statesampler_priv_v32 high =
-        STATESAMPLER_PRIV_MUL64(number, STATESAMPLER_PRIV_SET64(stride >> 32));
-    statesampler_priv_v32 x = STATESAMPLER_PRIV_SET64(first);
+    const size_t lanes = SSMP_X86 / 64;
+    const ssmp_v32 number = SSMP_LOAD(numbers);
+    const ssmp_v32 step = SSMP_SET64(lanes * stride);
+    const ssmp_v32 low = SSMP_MUL64(number, SSMP_SET64(stride));
+    const ssmp_v32 high = SSMP_MUL64(number, SSMP_SET64(stride >> 32));
+    ssmp_v32 x = SSMP_SET64(first);
     size_t i;
-    x = STATESAMPLER_PRIV_ADD64(x, low);
-    x = STATESAMPLER_PRIV_ADD64(x, STATESAMPLER_PRIV_UP(high));
+    x = SSMP_ADD64(x, low);
+    x = SSMP_ADD64(x, SSMP_UP(high));
     for (i = 0; i < 4; i++, out += lanes) {
-        STATESAMPLER_PRIV_STORE(out, x);
-        x = STATESAMPLER_PRIV_ADD64(x, step);
+        SSMP_STORE(out, x);
+        x = SSMP_ADD64(x, step);
     }
 }
 
 /* The packs of 32-bit lanes undo what join16 unpacks. They are for signed
    numbers, which the low halves of positions are made. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
-    statesampler_priv_v16 *l, statesampler_priv_v16 *r,
-    const uint64_t *positions, const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split16(ssmp_v16 *l, ssmp_v16 *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
-    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
-    const statesampler_priv_v32 times =
-        STATESAMPLER_PRIV_SET32(by->reciprocal);
-    const statesampler_priv_v16 zero = STATESAMPLER_PRIV_HALF16(0);
-    const statesampler_priv_v32 a = STATESAMPLER_PRIV_LOAD(positions);
-    const statesampler_priv_v32 b = STATESAMPLER_PRIV_LOAD(positions + lanes);
-    const statesampler_priv_v32 c =
-        STATESAMPLER_PRIV_LOAD(positions + 2 * lanes);
-    const statesampler_priv_v32 d =
-        STATESAMPLER_PRIV_LOAD(positions + 3 * lanes);
-    statesampler_priv_v32 ab = statesampler_priv_bulk_low32(a, b);
-    statesampler_priv_v32 cd = statesampler_priv_bulk_low32(c, d);
-    statesampler_priv_v16 quotient = STATESAMPLER_PRIV_MM(packs_epi32)(
-        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(a, times),
-                                 STATESAMPLER_PRIV_MUL64(b, times)),
-        STATESAMPLER_PRIV_HIGH32(STATESAMPLER_PRIV_MUL64(c, times),
-                                 STATESAMPLER_PRIV_MUL64(d, times)));
-    statesampler_priv_v16 product = STATESAMPLER_PRIV_MM(mullo_epi16)(
-        quotient, STATESAMPLER_PRIV_SET16(by->right));
-    ab = STATESAMPLER_PRIV_MM(slli_epi32)(ab, 16);
-    cd = STATESAMPLER_PRIV_MM(slli_epi32)(cd, 16);
-    ab = STATESAMPLER_PRIV_MM(packs_epi32)(
-        STATESAMPLER_PRIV_MM(srai_epi32)(ab, 16),
-        STATESAMPLER_PRIV_MM(srai_epi32)(cd, 16));
-    *l = STATESAMPLER_PRIV_XOR16(quotient, zero);
-    *r = STATESAMPLER_PRIV_XOR16(STATESAMPLER_PRIV_SUB16(ab, product), zero);
+    const size_t lanes = SSMP_X86 / 64;
+    const ssmp_v32 times = SSMP_SET32(by->reciprocal);
+    const ssmp_v16 zero = SSMP_HALF16(0);
+    const ssmp_v32 a = SSMP_LOAD(positions);
+    const ssmp_v32 b = SSMP_LOAD(positions + lanes);
+    const ssmp_v32 c = SSMP_LOAD(positions + 2 * lanes);
+    const ssmp_v32 d = SSMP_LOAD(positions + 3 * lanes);
+    ssmp_v32 ab = ssmp_bulk_low32(a, b);
+    ssmp_v32 cd = ssmp_bulk_low32(c, d);
+    ssmp_v16 quotient = SSMP_MM(packs_epi32)(
+        SSMP_HIGH32(SSMP_MUL64(a, times), SSMP_MUL64(b, times)),
+        SSMP_HIGH32(SSMP_MUL64(c, times), SSMP_MUL64(d, times)));
+    ssmp_v16 product = SSMP_MM(mullo_epi16)(quotient, SSMP_SET16(by->right));
+    ab = SSMP_MM(slli_epi32)(ab, 16);
+    cd = SSMP_MM(slli_epi32)(cd, 16);
+    ab = SSMP_MM(packs_epi32)(SSMP_MM(srai_epi32)(ab, 16),
+                              SSMP_MM(srai_epi32)(cd, 16));
+    *l = SSMP_XOR16(quotient, zero);
+    *r = SSMP_XOR16(SSMP_SUB16(ab, product), zero);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split64(
-    statesampler_priv_v32 *l, statesampler_priv_v32 *r,
-    const uint64_t *positions, const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split64(ssmp_v32 *l, ssmp_v32 *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
-    const statesampler_priv_v32 times =
-        STATESAMPLER_PRIV_SET32(by->reciprocal);
-    const statesampler_priv_v32 x = STATESAMPLER_PRIV_LOAD(positions);
-    const statesampler_priv_v32 low = STATESAMPLER_PRIV_MUL64(x, times);
-    const statesampler_priv_v32 high =
-        STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_DOWN(x), times);
-    *l = STATESAMPLER_PRIV_MM(srl_epi64)(
-        STATESAMPLER_PRIV_ADD64(high, STATESAMPLER_PRIV_DOWN(low)),
-        _mm_cvtsi32_si128((int)by->shift));
-    *r = STATESAMPLER_PRIV_MM(sub_epi64)(
-        x, STATESAMPLER_PRIV_MUL64(*l, STATESAMPLER_PRIV_SET32(by->right)));
+    const ssmp_v32 times = SSMP_SET32(by->reciprocal);
+    const ssmp_v32 x = SSMP_LOAD(positions);
+    const ssmp_v32 low = SSMP_MUL64(x, times);
+    const ssmp_v32 high = SSMP_MUL64(SSMP_DOWN(x), times);
+    *l = SSMP_MM(srl_epi64)(SSMP_ADD64(high, SSMP_DOWN(low)),
+                            _mm_cvtsi32_si128((int)by->shift));
+    *r = SSMP_MM(sub_epi64)(x, SSMP_MUL64(*l, SSMP_SET32(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
-    statesampler_priv_v32 *l, statesampler_priv_v32 *r,
-    const uint64_t *positions, const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split32(ssmp_v32 *l, ssmp_v32 *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
-    statesampler_priv_v32 even_l, even_r, odd_l, odd_r;
-    statesampler_priv_bulk_split64(&even_l, &even_r, positions, by);
-    statesampler_priv_bulk_split64(&odd_l, &odd_r,
-                                   positions + STATESAMPLER_PRIV_X86 / 64, by);
-    *l = statesampler_priv_bulk_low32(even_l, odd_l);
-    *r = statesampler_priv_bulk_low32(even_r, odd_r);
+    ssmp_v32 even_l, even_r, odd_l, odd_r;
+    ssmp_bulk_split64(&even_l, &even_r, positions, by);
+    ssmp_bulk_split64(&odd_l, &odd_r, positions + SSMP_X86 / 64, by);
+    *l = ssmp_bulk_low32(even_l, odd_l);
+    *r = ssmp_bulk_low32(even_r, odd_r);
 }
 
 /* The multiply-add is of signed lanes. With 2^15 added, and so read, a half h
    is h - 2^15. That makes 2^15 - 1 - l of ~l, which fits, as -right does where
    right may not, and the sum too small by what `more` adds. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
-                                                     statesampler_priv_v16 l,
-                                                     statesampler_priv_v16 r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join16(uint64_t *out, ssmp_v16 l, ssmp_v16 r,
+                              uint32_t right)
 {
-    const size_t lanes = STATESAMPLER_PRIV_X86 / 64;
-    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
-    const statesampler_priv_v32 factors =
-        STATESAMPLER_PRIV_SET32(((0 - right) & 0xffffu) | 0x10000u);
-    const statesampler_priv_v32 more =
-        STATESAMPLER_PRIV_SET32(0x7fffu * right + 0x8000u);
-    const statesampler_priv_v16 not_l =
-        STATESAMPLER_PRIV_XOR16(l, STATESAMPLER_PRIV_SET16(0xffffu));
-    statesampler_priv_v32 a = STATESAMPLER_PRIV_MM(unpacklo_epi16)(not_l, r);
-    statesampler_priv_v32 b = STATESAMPLER_PRIV_MM(unpackhi_epi16)(not_l, r);
-    a = STATESAMPLER_PRIV_MM(madd_epi16)(a, factors);
-    b = STATESAMPLER_PRIV_MM(madd_epi16)(b, factors);
-    a = STATESAMPLER_PRIV_ADD32(a, more);
-    b = STATESAMPLER_PRIV_ADD32(b, more);
-    STATESAMPLER_PRIV_STORE(out, STATESAMPLER_PRIV_SI(and)(a, low));
-    STATESAMPLER_PRIV_STORE(out + lanes, STATESAMPLER_PRIV_DOWN(a));
-    STATESAMPLER_PRIV_STORE(out + 2 * lanes,
-                            STATESAMPLER_PRIV_SI(and)(b, low));
-    STATESAMPLER_PRIV_STORE(out + 3 * lanes, STATESAMPLER_PRIV_DOWN(b));
+    const size_t lanes = SSMP_X86 / 64;
+    const ssmp_v32 low = SSMP_SET64(0xffffffffu);
+    const ssmp_v32 factors = SSMP_SET32(((0 - right) & 0xffffu) | 0x10000u);
+    const ssmp_v32 more = SSMP_SET32(0x7fffu * right + 0x8000u);
+    const ssmp_v16 not_l = SSMP_XOR16(l, SSMP_SET16(0xffffu));
+    ssmp_v32 a = SSMP_MM(unpacklo_epi16)(not_l, r);
+    ssmp_v32 b = SSMP_MM(unpackhi_epi16)(not_l, r);
+    a = SSMP_MM(madd_epi16)(a, factors);
+    b = SSMP_MM(madd_epi16)(b, factors);
+    a = SSMP_ADD32(a, more);
+    b = SSMP_ADD32(b, more);
+    SSMP_STORE(out, SSMP_SI(and)(a, low));
+    SSMP_STORE(out + lanes, SSMP_DOWN(a));
+    SSMP_STORE(out + 2 * lanes, SSMP_SI(and)(b, low));
+    SSMP_STORE(out + 3 * lanes, SSMP_DOWN(b));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out,
-                                                     statesampler_priv_v32 l,
-                                                     statesampler_priv_v32 r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join32(uint64_t *out, ssmp_v32 l, ssmp_v32 r,
+                              uint32_t right)
 {
-    const statesampler_priv_v32 low = STATESAMPLER_PRIV_SET64(0xffffffffu);
-    const statesampler_priv_v32 times = STATESAMPLER_PRIV_SET32(right);
-    const statesampler_priv_v32 even = STATESAMPLER_PRIV_MUL64(l, times);
-    const statesampler_priv_v32 odd =
-        STATESAMPLER_PRIV_MUL64(STATESAMPLER_PRIV_DOWN(l), times);
-    STATESAMPLER_PRIV_STORE(
-        out, STATESAMPLER_PRIV_ADD64(even, STATESAMPLER_PRIV_SI(and)(r, low)));
-    STATESAMPLER_PRIV_STORE(
-        out + STATESAMPLER_PRIV_X86 / 64,
-        STATESAMPLER_PRIV_ADD64(odd, STATESAMPLER_PRIV_DOWN(r)));
+    const ssmp_v32 low = SSMP_SET64(0xffffffffu);
+    const ssmp_v32 times = SSMP_SET32(right);
+    const ssmp_v32 even = SSMP_MUL64(l, times);
+    const ssmp_v32 odd = SSMP_MUL64(SSMP_DOWN(l), times);
+    SSMP_STORE(out, SSMP_ADD64(even, SSMP_SI(and)(r, low)));
+    SSMP_STORE(out + SSMP_X86 / 64, SSMP_ADD64(odd, SSMP_DOWN(r)));
 }
 
-#elif defined(STATESAMPLER_PRIV_NEON)
+#elif defined(SSMP_NEON)
 
 #include <arm_neon.h>
-typedef uint16x8_t statesampler_priv_v16;
-typedef uint32x4_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS16 1
-#define STATESAMPLER_PRIV_PARTS32 1
-#define STATESAMPLER_PRIV_LANES16 8
-#define STATESAMPLER_PRIV_LANES32 4
-#define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_ASIDE 64
-#define STATESAMPLER_PRIV_FEW 3
-#define STATESAMPLER_PRIV_SET16(x) vdupq_n_u16((uint16_t)(x))
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16((x) >> 16)
-#define STATESAMPLER_PRIV_SET32(x) vdupq_n_u32((uint32_t)(x))
-#define STATESAMPLER_PRIV_ADD16 vaddq_u16
-#define STATESAMPLER_PRIV_ADD32 vaddq_u32
-#define STATESAMPLER_PRIV_SUB16 vsubq_u16
-#define STATESAMPLER_PRIV_SUB32 vsubq_u32
-#define STATESAMPLER_PRIV_XOR16 veorq_u16
-#define STATESAMPLER_PRIV_XOR32 veorq_u32
-#define STATESAMPLER_PRIV_OR16 vorrq_u16
-#define STATESAMPLER_PRIV_OR32 vorrq_u32
-#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
-#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_REDUCE16(x, size) vminq_u16(x, vaddq_u16(x, size))
-#define STATESAMPLER_PRIV_REDUCE32(x, size) vminq_u32(x, vaddq_u32(x, size))
+typedef uint16x8_t ssmp_v16;
+typedef uint32x4_t ssmp_v32;
+#define SSMP_PARTS16 1
+#define SSMP_PARTS32 1
+#define SSMP_LANES16 8
+#define SSMP_LANES32 4
+#define SSMP_VECTORS 16
+#define SSMP_ASIDE 64
+#define SSMP_FEW 3
+#define SSMP_SET16(x) vdupq_n_u16((uint16_t)(x))
+#define SSMP_HIGH16(x) SSMP_SET16((x) >> 16)
+#define SSMP_SET32(x) vdupq_n_u32((uint32_t)(x))
+#define SSMP_ADD16 vaddq_u16
+#define SSMP_ADD32 vaddq_u32
+#define SSMP_SUB16 vsubq_u16
+#define SSMP_SUB32 vsubq_u32
+#define SSMP_XOR16 veorq_u16
+#define SSMP_XOR32 veorq_u32
+#define SSMP_OR16 vorrq_u16
+#define SSMP_OR32 vorrq_u32
+#define SSMP_HALF16(x) SSMP_SET16(x)
+#define SSMP_HALF32(x) SSMP_SET32(x)
+#define SSMP_REDUCE16(x, size) vminq_u16(x, vaddq_u16(x, size))
+#define SSMP_REDUCE32(x, size) vminq_u32(x, vaddq_u32(x, size))
 /* A comparison that holds is -1. */
-#define STATESAMPLER_PRIV_CARRY16(x, l) \
-    vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
-#define STATESAMPLER_PRIV_CARRY32(x, l) \
-    vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
-#define STATESAMPLER_PRIV_ANY16(x) statesampler_priv_bulk_any16(x)
-#define STATESAMPLER_PRIV_ANY32(x) statesampler_priv_bulk_any32(x)
+#define SSMP_CARRY16(x, l) vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
+#define SSMP_CARRY32(x, l) vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
+#define SSMP_ANY16(x) ssmp_bulk_any16(x)
+#define SSMP_ANY32(x) ssmp_bulk_any32(x)
 
-STATESAMPLER_PRIV int statesampler_priv_bulk_any32(uint32x4_t x)
+SSMP_FN int ssmp_bulk_any32(uint32x4_t x)
 {
     const uint32x2_t any = vorr_u32(vget_low_u32(x), vget_high_u32(x));
     return ((vget_lane_u32(any, 0) | vget_lane_u32(any, 1)) >> 31) != 0;
 }
 
-STATESAMPLER_PRIV int statesampler_priv_bulk_any16(uint16x8_t x)
+SSMP_FN int ssmp_bulk_any16(uint16x8_t x)
 {
     const uint32x4_t wide = vreinterpretq_u32_u16(x);
-    return statesampler_priv_bulk_any32(
-        vorrq_u32(wide, vshlq_n_u32(wide, 16)));
+    return ssmp_bulk_any32(vorrq_u32(wide, vshlq_n_u32(wide, 16)));
 }
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV uint16x8_t statesampler_priv_bulk_high16(uint16x8_t a,
-                                                           uint16x8_t b)
+SSMP_FN uint16x8_t ssmp_bulk_high16(uint16x8_t a, uint16x8_t b)
 {
     return vcombine_u16(
         vshrn_n_u32(vmull_u16(vget_low_u16(a), vget_low_u16(b)), 16),
         vshrn_n_u32(vmull_u16(vget_high_u16(a), vget_high_u16(b)), 16));
 }
 
-STATESAMPLER_PRIV uint32x4_t statesampler_priv_bulk_high32(uint32x4_t a,
-                                                           uint32x4_t b)
+SSMP_FN uint32x4_t ssmp_bulk_high32(uint32x4_t a, uint32x4_t b)
 {
     return vcombine_u32(
         vshrn_n_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)), 32),
         vshrn_n_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)), 32));
 }
 
-STATESAMPLER_PRIV uint16x8_t statesampler_priv_bulk_hash16(uint16x8_t x,
-                                                           uint16x8_t mul,
-                                                           uint16x8_t span)
+SSMP_FN uint16x8_t ssmp_bulk_hash16(uint16x8_t x, uint16x8_t mul,
+                                    uint16x8_t span)
 {
-    x = vmulq_u16(x, statesampler_priv_bulk_high16(x, mul));
-    return statesampler_priv_bulk_high16(x, span);
+    x = vmulq_u16(x, ssmp_bulk_high16(x, mul));
+    return ssmp_bulk_high16(x, span);
 }
 
-STATESAMPLER_PRIV uint32x4_t statesampler_priv_bulk_hash32(uint32x4_t x,
-                                                           uint32x4_t mul,
-                                                           uint32x4_t span)
+SSMP_FN uint32x4_t ssmp_bulk_hash32(uint32x4_t x, uint32x4_t mul,
+                                    uint32x4_t span)
 {
-    x = vmulq_u32(x, statesampler_priv_bulk_high32(x, mul));
-    return statesampler_priv_bulk_high32(x, span);
+    x = vmulq_u32(x, ssmp_bulk_high32(x, mul));
+    return ssmp_bulk_high32(x, span);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
-                                                   uint64_t first,
-                                                   uint64_t stride)
+SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2346,25 +2268,25 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
-    uint16x8_t *l, uint16x8_t *r, const uint64_t *positions,
-    const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split16(uint16x8_t *l, uint16x8_t *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     const uint32x4_t times = vdupq_n_u32(by->reciprocal);
     const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(positions)),
                                       vmovn_u64(vld1q_u64(positions + 2)));
     const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(positions + 4)),
                                       vmovn_u64(vld1q_u64(positions + 6)));
-    *l = vcombine_u16(vmovn_u32(statesampler_priv_bulk_high32(a, times)),
-                      vmovn_u32(statesampler_priv_bulk_high32(b, times)));
+    *l = vcombine_u16(vmovn_u32(ssmp_bulk_high32(a, times)),
+                      vmovn_u32(ssmp_bulk_high32(b, times)));
     *r = vmlsq_u16(vcombine_u16(vmovn_u32(a), vmovn_u32(b)), *l,
                    vdupq_n_u16((uint16_t)by->right));
 }
 
 /* A shift to the right is one to the left by less than nothing. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
-    uint32x4_t *l, uint32x4_t *r, const uint64_t *positions,
-    const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split32(uint32x4_t *l, uint32x4_t *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     const uint32x2_t times = vdup_n_u32(by->reciprocal);
     const int64x2_t shift = vdupq_n_s64(-(int64_t)by->shift);
@@ -2379,10 +2301,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
                    vdupq_n_u32(by->right));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
-                                                     uint16x8_t l,
-                                                     uint16x8_t r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join16(uint64_t *out, uint16x8_t l, uint16x8_t r,
+                              uint32_t right)
 {
     const uint16x4_t rights = vdup_n_u16((uint16_t)right);
     const uint32x4_t a =
@@ -2395,74 +2315,65 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
     vst1q_u64(out + 6, vmovl_u32(vget_high_u32(b)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out,
-                                                     uint32x4_t l,
-                                                     uint32x4_t r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join32(uint64_t *out, uint32x4_t l, uint32x4_t r,
+                              uint32_t right)
 {
     const uint32x2_t rights = vdup_n_u32(right);
     vst1q_u64(out,
               vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l), rights));
-    vst1q_u64(out + 2, vmlal_u32(vmovl_u32(vget_high_u32(r)), vget_high_u32(l),
-                                 rights));
+    vst1q_u64(out + 2,
+              vmlal_u32(vmovl_u32(vget_high_u32(r)), vget_high_u32(l), rights));
 }
 
-#elif defined(STATESAMPLER_PRIV_WASM)
+#elif defined(SSMP_WASM)
 
 #include <wasm_simd128.h>
-typedef v128_t statesampler_priv_v16, statesampler_priv_v32;
-#define STATESAMPLER_PRIV_PARTS16 1
-#define STATESAMPLER_PRIV_PARTS32 1
-#define STATESAMPLER_PRIV_LANES16 8
-#define STATESAMPLER_PRIV_LANES32 4
-#define STATESAMPLER_PRIV_VECTORS 16
-#define STATESAMPLER_PRIV_ASIDE 64
+typedef v128_t ssmp_v16, ssmp_v32;
+#define SSMP_PARTS16 1
+#define SSMP_PARTS32 1
+#define SSMP_LANES16 8
+#define SSMP_LANES32 4
+#define SSMP_VECTORS 16
+#define SSMP_ASIDE 64
 /* What follows takes halves and spans for signed numbers. For the few n up to
    2^30 with a half of 2^15, which is none, all indices are one by one. */
-#define STATESAMPLER_PRIV_FEW \
-    (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
-#define STATESAMPLER_PRIV_SET16(x) wasm_i16x8_splat((int16_t)(x))
+#define SSMP_FEW (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
+#define SSMP_SET16(x) wasm_i16x8_splat((int16_t)(x))
 /* In the even lanes 0 instead, if the lower half of the key is below 2^15. */
-#define STATESAMPLER_PRIV_HIGH16(x)               \
-    STATESAMPLER_PRIV_SET32(((x) & 0xffff0000u) | \
-                            ((x) & 0x8000u ? (x) >> 16 : 0))
-#define STATESAMPLER_PRIV_SET32(x) wasm_i32x4_splat((int32_t)(x))
-#define STATESAMPLER_PRIV_ADD16 wasm_i16x8_add
-#define STATESAMPLER_PRIV_ADD32 wasm_i32x4_add
-#define STATESAMPLER_PRIV_SUB16 wasm_i16x8_sub
-#define STATESAMPLER_PRIV_SUB32 wasm_i32x4_sub
-#define STATESAMPLER_PRIV_XOR16 wasm_v128_xor
-#define STATESAMPLER_PRIV_XOR32 wasm_v128_xor
-#define STATESAMPLER_PRIV_OR16 wasm_v128_or
-#define STATESAMPLER_PRIV_OR32 wasm_v128_or
-#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
-#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_REDUCE16(x, size) \
-    wasm_u16x8_min(x, wasm_i16x8_add(x, size))
-#define STATESAMPLER_PRIV_REDUCE32(x, size) \
-    wasm_u32x4_min(x, wasm_i32x4_add(x, size))
+#define SSMP_HIGH16(x) \
+    SSMP_SET32(((x)&0xffff0000u) | ((x)&0x8000u ? (x) >> 16 : 0))
+#define SSMP_SET32(x) wasm_i32x4_splat((int32_t)(x))
+#define SSMP_ADD16 wasm_i16x8_add
+#define SSMP_ADD32 wasm_i32x4_add
+#define SSMP_SUB16 wasm_i16x8_sub
+#define SSMP_SUB32 wasm_i32x4_sub
+#define SSMP_XOR16 wasm_v128_xor
+#define SSMP_XOR32 wasm_v128_xor
+#define SSMP_OR16 wasm_v128_or
+#define SSMP_OR32 wasm_v128_or
+#define SSMP_HALF16(x) SSMP_SET16(x)
+#define SSMP_HALF32(x) SSMP_SET32(x)
+#define SSMP_REDUCE16(x, size) wasm_u16x8_min(x, wasm_i16x8_add(x, size))
+#define SSMP_REDUCE32(x, size) wasm_u32x4_min(x, wasm_i32x4_add(x, size))
 /* A comparison that holds is -1. */
-#define STATESAMPLER_PRIV_CARRY16(x, l) \
+#define SSMP_CARRY16(x, l) \
     wasm_i16x8_sub(l, wasm_i16x8_ge(x, wasm_i16x8_splat(0)))
-#define STATESAMPLER_PRIV_CARRY32(x, l) \
+#define SSMP_CARRY32(x, l) \
     wasm_i32x4_sub(l, wasm_i32x4_ge(x, wasm_i32x4_splat(0)))
-#define STATESAMPLER_PRIV_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
-#define STATESAMPLER_PRIV_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
+#define SSMP_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
+#define SSMP_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
 
 /* The high halves of the products of signed numbers: even lanes with those of
    `even`, whose odd lanes are 0, and odd ones with those of `odd`. */
-STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high16(v128_t x,
-                                                            v128_t even,
-                                                            v128_t odd)
+SSMP_ALWAYS_INLINE v128_t ssmp_bulk_high16(v128_t x, v128_t even, v128_t odd)
 {
     even = wasm_u32x4_shr(wasm_i32x4_dot_i16x8(x, even), 16);
-    odd = wasm_v128_and(wasm_i32x4_dot_i16x8(x, odd),
-                        wasm_i32x4_splat(-65536));
+    odd = wasm_v128_and(wasm_i32x4_dot_i16x8(x, odd), wasm_i32x4_splat(-65536));
     return wasm_v128_or(even, odd);
 }
 
 /* The high halves of the products. */
-STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
+SSMP_ALWAYS_INLINE v128_t ssmp_bulk_high32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
                               wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
@@ -2471,37 +2382,30 @@ STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_high32(v128_t a, v128_t b)
 /* The numbers are unsigned. One of 2^15 or more is 2^16 less when it is signed,
    so that the high half lacks the other factor: mul is always such a one, span
    never, and x where the key's lower half is, as the other half is below. */
-STATESAMPLER_PRIV_FLAT v128_t statesampler_priv_bulk_hash16(v128_t x,
-                                                            v128_t mul,
-                                                            v128_t span)
+SSMP_ALWAYS_INLINE v128_t ssmp_bulk_hash16(v128_t x, v128_t mul, v128_t span)
 {
     const v128_t lack = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
-    v128_t y = statesampler_priv_bulk_high16(
-        x, wasm_u32x4_shr(mul, 16),
-        wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
+    v128_t y = ssmp_bulk_high16(x, wasm_u32x4_shr(mul, 16),
+                                wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
     y = wasm_i16x8_add(y, wasm_i16x8_add(x, lack));
-    x = statesampler_priv_bulk_high16(wasm_i16x8_mul(x, y),
-                                      wasm_u32x4_shr(span, 16),
-                                      wasm_i32x4_shl(span, 16));
-    return STATESAMPLER_PRIV_REDUCE16(x, span);
+    x = ssmp_bulk_high16(wasm_i16x8_mul(x, y), wasm_u32x4_shr(span, 16),
+                         wasm_i32x4_shl(span, 16));
+    return SSMP_REDUCE16(x, span);
 }
 
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_hash32(v128_t x, v128_t mul,
-                                                       v128_t span)
+SSMP_FN v128_t ssmp_bulk_hash32(v128_t x, v128_t mul, v128_t span)
 {
-    x = wasm_i32x4_mul(x, statesampler_priv_bulk_high32(x, mul));
-    return statesampler_priv_bulk_high32(x, span);
+    x = wasm_i32x4_mul(x, ssmp_bulk_high32(x, mul));
+    return ssmp_bulk_high32(x, span);
 }
 
 /* The low halves of 64-bit lanes. */
-STATESAMPLER_PRIV v128_t statesampler_priv_bulk_low32(v128_t a, v128_t b)
+SSMP_FN v128_t ssmp_bulk_low32(v128_t a, v128_t b)
 {
     return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
-                                                   uint64_t first,
-                                                   uint64_t stride)
+SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2509,47 +2413,42 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
-    v128_t *l, v128_t *r, const uint64_t *positions,
-    const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split16(v128_t *l, v128_t *r, const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
-    const v128_t a = statesampler_priv_bulk_low32(
-        wasm_v128_load(positions), wasm_v128_load(positions + 2));
-    const v128_t b = statesampler_priv_bulk_low32(
-        wasm_v128_load(positions + 4), wasm_v128_load(positions + 6));
-    *l = wasm_i16x8_shuffle(statesampler_priv_bulk_high32(a, times),
-                            statesampler_priv_bulk_high32(b, times), 0, 2, 4,
-                            6, 8, 10, 12, 14);
-    *r =
-        wasm_i16x8_sub(wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
-                       wasm_i16x8_mul(*l, STATESAMPLER_PRIV_SET16(by->right)));
+    const v128_t a = ssmp_bulk_low32(wasm_v128_load(positions),
+                                     wasm_v128_load(positions + 2));
+    const v128_t b = ssmp_bulk_low32(wasm_v128_load(positions + 4),
+                                     wasm_v128_load(positions + 6));
+    *l = wasm_i16x8_shuffle(ssmp_bulk_high32(a, times),
+                            ssmp_bulk_high32(b, times), 0, 2, 4, 6, 8, 10, 12,
+                            14);
+    *r = wasm_i16x8_sub(wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+                        wasm_i16x8_mul(*l, SSMP_SET16(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
-    v128_t *l, v128_t *r, const uint64_t *positions,
-    const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split32(v128_t *l, v128_t *r, const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
     const v128_t a = wasm_v128_load(positions),
                  b = wasm_v128_load(positions + 2);
-    const v128_t low = statesampler_priv_bulk_low32(a, b);
+    const v128_t low = ssmp_bulk_low32(a, b);
     const v128_t high = wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
     v128_t la = wasm_u64x2_shr(wasm_u64x2_extmul_low_u32x4(low, times), 32);
     v128_t lb = wasm_u64x2_shr(wasm_u64x2_extmul_high_u32x4(low, times), 32);
     la = wasm_i64x2_add(la, wasm_u64x2_extmul_low_u32x4(high, times));
     lb = wasm_i64x2_add(lb, wasm_u64x2_extmul_high_u32x4(high, times));
-    *l = statesampler_priv_bulk_low32(wasm_u64x2_shr(la, by->shift),
-                                      wasm_u64x2_shr(lb, by->shift));
-    *r = wasm_i32x4_sub(
-        low, wasm_i32x4_mul(*l, STATESAMPLER_PRIV_SET32(by->right)));
+    *l = ssmp_bulk_low32(wasm_u64x2_shr(la, by->shift),
+                         wasm_u64x2_shr(lb, by->shift));
+    *r = wasm_i32x4_sub(low, wasm_i32x4_mul(*l, SSMP_SET32(by->right)));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out, v128_t l,
-                                                     v128_t r, uint32_t right)
+SSMP_FN void ssmp_bulk_join16(uint64_t *out, v128_t l, v128_t r, uint32_t right)
 {
     /* A right half is multiplied by 1. */
-    const v128_t by = STATESAMPLER_PRIV_SET32((uint32_t)1 << 16 | right);
+    const v128_t by = SSMP_SET32((uint32_t)1 << 16 | right);
     const v128_t a = wasm_i32x4_dot_i16x8(
         wasm_i16x8_shuffle(l, r, 0, 8, 1, 9, 2, 10, 3, 11), by);
     const v128_t b = wasm_i32x4_dot_i16x8(
@@ -2560,10 +2459,9 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out, v128_t l,
     wasm_v128_store(out + 6, wasm_u64x2_extend_high_u32x4(b));
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, v128_t l,
-                                                     v128_t r, uint32_t right)
+SSMP_FN void ssmp_bulk_join32(uint64_t *out, v128_t l, v128_t r, uint32_t right)
 {
-    const v128_t rights = STATESAMPLER_PRIV_SET32(right);
+    const v128_t rights = SSMP_SET32(right);
     wasm_v128_store(out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
                                         wasm_u64x2_extend_low_u32x4(r)));
     wasm_v128_store(out + 2,
@@ -2571,66 +2469,56 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, v128_t l,
                                    wasm_u64x2_extend_high_u32x4(r)));
 }
 
-#elif defined(STATESAMPLER_PRIV_PLAIN)
+#elif defined(SSMP_PLAIN)
 
 /* A number is a vector of one lane. Where a compiler can, it makes one vector
    of all parts, for which VECTORS * PARTS numbers are read and written in
    memory. */
-typedef uint16_t statesampler_priv_v16;
-typedef uint32_t statesampler_priv_v32;
-#define STATESAMPLER_PRIV_LANES16 1
-#define STATESAMPLER_PRIV_LANES32 1
-#define STATESAMPLER_PRIV_PARTS16 8
-#define STATESAMPLER_PRIV_PARTS32 4
-#define STATESAMPLER_PRIV_VECTORS 8
-#define STATESAMPLER_PRIV_ASIDE 64
-#define STATESAMPLER_PRIV_FEW 4
-#define STATESAMPLER_PRIV_SET16(x) ((statesampler_priv_v16)(x))
+typedef uint16_t ssmp_v16;
+typedef uint32_t ssmp_v32;
+#define SSMP_LANES16 1
+#define SSMP_LANES32 1
+#define SSMP_PARTS16 8
+#define SSMP_PARTS32 4
+#define SSMP_VECTORS 8
+#define SSMP_ASIDE 64
+#define SSMP_FEW 4
+#define SSMP_SET16(x) ((ssmp_v16)(x))
 /* Ones are above the 16 bits before the cast: GCC makes no vectors of products
    of a number that it knows to have no more than 16 bits as it is. */
-#define STATESAMPLER_PRIV_HIGH16(x) STATESAMPLER_PRIV_SET16(~(~(x) >> 16))
-#define STATESAMPLER_PRIV_SET32(x) ((uint32_t)(x))
-#define STATESAMPLER_PRIV_ADD16(a, b) ((statesampler_priv_v16)((a) + (b)))
-#define STATESAMPLER_PRIV_ADD32(a, b) ((a) + (b))
-#define STATESAMPLER_PRIV_SUB16(a, b) ((statesampler_priv_v16)((a) - (b)))
-#define STATESAMPLER_PRIV_SUB32(a, b) ((a) - (b))
-#define STATESAMPLER_PRIV_XOR16(a, b) ((statesampler_priv_v16)((a) ^ (b)))
-#define STATESAMPLER_PRIV_XOR32(a, b) ((a) ^ (b))
-#define STATESAMPLER_PRIV_OR16(a, b) ((statesampler_priv_v16)((a) | (b)))
-#define STATESAMPLER_PRIV_OR32(a, b) ((a) | (b))
-#define STATESAMPLER_PRIV_HALF16(x) STATESAMPLER_PRIV_SET16(x)
-#define STATESAMPLER_PRIV_HALF32(x) STATESAMPLER_PRIV_SET32(x)
-#define STATESAMPLER_PRIV_ANY16(x) ((x) >> 15 != 0)
-#define STATESAMPLER_PRIV_ANY32(x) ((x) >> 31 != 0)
-#define STATESAMPLER_PRIV_CARRY16(x, l) \
-    ((statesampler_priv_v16)((l) + !STATESAMPLER_PRIV_ANY16(x)))
-#define STATESAMPLER_PRIV_CARRY32(x, l) ((l) + !STATESAMPLER_PRIV_ANY32(x))
-#define STATESAMPLER_PRIV_REDUCE16(x, size) \
-    ((statesampler_priv_v16)((x) + ((size) & (0u - ((x) >> 15)))))
-#define STATESAMPLER_PRIV_REDUCE32(x, size) \
-    ((x) + ((size) & (0u - ((x) >> 31))))
+#define SSMP_HIGH16(x) SSMP_SET16(~(~(x) >> 16))
+#define SSMP_SET32(x) ((uint32_t)(x))
+#define SSMP_ADD16(a, b) ((ssmp_v16)((a) + (b)))
+#define SSMP_ADD32(a, b) ((a) + (b))
+#define SSMP_SUB16(a, b) ((ssmp_v16)((a) - (b)))
+#define SSMP_SUB32(a, b) ((a) - (b))
+#define SSMP_XOR16(a, b) ((ssmp_v16)((a) ^ (b)))
+#define SSMP_XOR32(a, b) ((a) ^ (b))
+#define SSMP_OR16(a, b) ((ssmp_v16)((a) | (b)))
+#define SSMP_OR32(a, b) ((a) | (b))
+#define SSMP_HALF16(x) SSMP_SET16(x)
+#define SSMP_HALF32(x) SSMP_SET32(x)
+#define SSMP_ANY16(x) ((x) >> 15 != 0)
+#define SSMP_ANY32(x) ((x) >> 31 != 0)
+#define SSMP_CARRY16(x, l) ((ssmp_v16)((l) + !SSMP_ANY16(x)))
+#define SSMP_CARRY32(x, l) ((l) + !SSMP_ANY32(x))
+#define SSMP_REDUCE16(x, size) ((ssmp_v16)((x) + ((size) & (0u - ((x) >> 15)))))
+#define SSMP_REDUCE32(x, size) ((x) + ((size) & (0u - ((x) >> 31))))
 
-STATESAMPLER_PRIV statesampler_priv_v16 statesampler_priv_bulk_hash16(
-    statesampler_priv_v16 x, statesampler_priv_v16 mul,
-    statesampler_priv_v16 span)
+SSMP_FN ssmp_v16 ssmp_bulk_hash16(ssmp_v16 x, ssmp_v16 mul, ssmp_v16 span)
 {
-    statesampler_priv_v16 y =
-        (statesampler_priv_v16)(((uint32_t)x * mul) >> 16);
-    x = (statesampler_priv_v16)((uint32_t)x * y);
-    return (statesampler_priv_v16)(((uint32_t)x * span) >> 16);
+    ssmp_v16 y = (ssmp_v16)(((uint32_t)x * mul) >> 16);
+    x = (ssmp_v16)((uint32_t)x * y);
+    return (ssmp_v16)(((uint32_t)x * span) >> 16);
 }
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_hash32(uint32_t x,
-                                                         uint32_t mul,
-                                                         uint32_t span)
+SSMP_FN uint32_t ssmp_bulk_hash32(uint32_t x, uint32_t mul, uint32_t span)
 {
     x *= (uint32_t)(((uint64_t)x * mul) >> 32);
     return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
-                                                   uint64_t first,
-                                                   uint64_t stride)
+SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
 {
     size_t i;
     for (i = 0; i < 8; i++) {
@@ -2638,19 +2526,19 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_ramp(uint64_t *out,
     }
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split16(
-    statesampler_priv_v16 *l, statesampler_priv_v16 *r,
-    const uint64_t *positions, const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split16(ssmp_v16 *l, ssmp_v16 *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     uint32_t x = (uint32_t)*positions;
     uint32_t quotient = (uint32_t)(((uint64_t)x * by->reciprocal) >> 32);
-    *l = (statesampler_priv_v16)quotient;
-    *r = (statesampler_priv_v16)(x - quotient * by->right);
+    *l = (ssmp_v16)quotient;
+    *r = (ssmp_v16)(x - quotient * by->right);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
-    uint32_t *l, uint32_t *r, const uint64_t *positions,
-    const statesampler_priv_divisor *by)
+SSMP_FN void ssmp_bulk_split32(uint32_t *l, uint32_t *r,
+                               const uint64_t *positions,
+                               const ssmp_divisor *by)
 {
     uint64_t low = (*positions & 0xffffffffu) * by->reciprocal;
     uint64_t high = (*positions >> 32) * by->reciprocal;
@@ -2658,69 +2546,62 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_split32(
     *r = (uint32_t)*positions - *l * by->right;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join16(uint64_t *out,
-                                                     statesampler_priv_v16 l,
-                                                     statesampler_priv_v16 r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join16(uint64_t *out, ssmp_v16 l, ssmp_v16 r,
+                              uint32_t right)
 {
     *out = l * right + r;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_bulk_join32(uint64_t *out, uint32_t l,
-                                                     uint32_t r,
-                                                     uint32_t right)
+SSMP_FN void ssmp_bulk_join32(uint64_t *out, uint32_t l, uint32_t r,
+                              uint32_t right)
 {
     *out = (uint64_t)l * right + r;
 }
 
 #endif
 
-#ifndef STATESAMPLER_PRIV_VECTORS
-#define STATESAMPLER_PRIV_ASIDE 2
+#ifndef SSMP_VECTORS
+#define SSMP_ASIDE 2
 #endif
 
-#ifdef STATESAMPLER_PRIV_VECTORS
+#ifdef SSMP_VECTORS
 
 /* The lanes of a vector for n <= 2^30; above, there are half as many. */
-#define STATESAMPLER_PRIV_ROOM \
-    (STATESAMPLER_PRIV_PARTS16 * STATESAMPLER_PRIV_LANES16)
-#if STATESAMPLER_PRIV_PARTS32 * STATESAMPLER_PRIV_LANES32 * 2 != \
-    STATESAMPLER_PRIV_ROOM
+#define SSMP_ROOM (SSMP_PARTS16 * SSMP_LANES16)
+#if SSMP_PARTS32 * SSMP_LANES32 * 2 != SSMP_ROOM
 #error "a vector must have half as many lanes in v32 as in v16"
 #endif
 
-typedef union statesampler_priv_halves {
-    statesampler_priv_v16 narrow[STATESAMPLER_PRIV_PARTS16];
-    statesampler_priv_v32 wide[STATESAMPLER_PRIV_PARTS32];
-} statesampler_priv_halves;
+typedef union ssmp_halves {
+    ssmp_v16 narrow[SSMP_PARTS16];
+    ssmp_v32 wide[SSMP_PARTS32];
+} ssmp_halves;
 
 /* A vector of pairs. */
-typedef struct statesampler_priv_pairs {
-    statesampler_priv_halves l, r;
-} statesampler_priv_pairs;
+typedef struct ssmp_pairs {
+    ssmp_halves l, r;
+} ssmp_pairs;
 
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_lanes(int wide)
+SSMP_FN uint32_t ssmp_bulk_lanes(int wide)
 {
-    return (uint32_t)STATESAMPLER_PRIV_ROOM >> wide;
+    return (uint32_t)SSMP_ROOM >> wide;
 }
 
 /* The vectors that count pairs fill. */
-STATESAMPLER_PRIV size_t statesampler_priv_bulk_full(size_t count, int wide)
+SSMP_FN size_t ssmp_bulk_full(size_t count, int wide)
 {
-    return (count << wide) / STATESAMPLER_PRIV_ROOM;
+    return (count << wide) / SSMP_ROOM;
 }
 
 /* How many of count indices come in one turn. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_turn(size_t count, int wide)
+SSMP_FN uint32_t ssmp_bulk_turn(size_t count, int wide)
 {
-    return (uint32_t)statesampler_priv_min(
-        count, STATESAMPLER_PRIV_VECTORS * statesampler_priv_bulk_lanes(wide));
+    return (uint32_t)ssmp_min(count, SSMP_VECTORS * ssmp_bulk_lanes(wide));
 }
 
-STATESAMPLER_PRIV statesampler_priv_divisor
-statesampler_priv_bulk_divisor(const statesampler_perm *perm)
+SSMP_FN ssmp_divisor ssmp_bulk_divisor(const statesampler_perm *perm)
 {
-    statesampler_priv_divisor by;
+    ssmp_divisor by;
     uint32_t bit;
     by.right = perm->right;
     by.shift = 0;
@@ -2737,299 +2618,285 @@ statesampler_priv_bulk_divisor(const statesampler_perm *perm)
 }
 
 /* Vectors of pairs, each a step further on, from *next, which moves along. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance16(
-    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
-    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_advance16(ssmp_pairs *pairs, ssmp_pairs *next,
+                                            uint32_t step_l, uint32_t step_r,
+                                            uint32_t right, uint32_t vectors)
 {
-    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(right);
-    const statesampler_priv_v16 down = STATESAMPLER_PRIV_SET16(step_l);
-    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(step_r - right);
+    const ssmp_v16 size = SSMP_SET16(right);
+    const ssmp_v16 down = SSMP_SET16(step_l);
+    const ssmp_v16 on = SSMP_SET16(step_r - right);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
-            statesampler_priv_v16 l = next->l.narrow[w];
-            statesampler_priv_v16 r = next->r.narrow[w], past;
+        for (w = 0; w < SSMP_PARTS16; w++) {
+            ssmp_v16 l = next->l.narrow[w];
+            ssmp_v16 r = next->r.narrow[w], past;
             pairs[j].l.narrow[w] = l;
             pairs[j].r.narrow[w] = r;
-            past = STATESAMPLER_PRIV_ADD16(r, on);
-            l = STATESAMPLER_PRIV_ADD16(l, down);
-            next->l.narrow[w] = STATESAMPLER_PRIV_CARRY16(past, l);
-            next->r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(past, size);
+            past = SSMP_ADD16(r, on);
+            l = SSMP_ADD16(l, down);
+            next->l.narrow[w] = SSMP_CARRY16(past, l);
+            next->r.narrow[w] = SSMP_REDUCE16(past, size);
         }
     }
 }
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_advance32(
-    statesampler_priv_pairs *pairs, statesampler_priv_pairs *next,
-    uint32_t step_l, uint32_t step_r, uint32_t right, uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_advance32(ssmp_pairs *pairs, ssmp_pairs *next,
+                                            uint32_t step_l, uint32_t step_r,
+                                            uint32_t right, uint32_t vectors)
 {
-    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(right);
-    const statesampler_priv_v32 down = STATESAMPLER_PRIV_SET32(step_l);
-    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(step_r - right);
+    const ssmp_v32 size = SSMP_SET32(right);
+    const ssmp_v32 down = SSMP_SET32(step_l);
+    const ssmp_v32 on = SSMP_SET32(step_r - right);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
-            statesampler_priv_v32 l = next->l.wide[w];
-            statesampler_priv_v32 r = next->r.wide[w], past;
+        for (w = 0; w < SSMP_PARTS32; w++) {
+            ssmp_v32 l = next->l.wide[w];
+            ssmp_v32 r = next->r.wide[w], past;
             pairs[j].l.wide[w] = l;
             pairs[j].r.wide[w] = r;
-            past = STATESAMPLER_PRIV_ADD32(r, on);
-            l = STATESAMPLER_PRIV_ADD32(l, down);
-            next->l.wide[w] = STATESAMPLER_PRIV_CARRY32(past, l);
-            next->r.wide[w] = STATESAMPLER_PRIV_REDUCE32(past, size);
+            past = SSMP_ADD32(r, on);
+            l = SSMP_ADD32(l, down);
+            next->l.wide[w] = SSMP_CARRY32(past, l);
+            next->r.wide[w] = SSMP_REDUCE32(past, size);
         }
     }
 }
 
 /* Vectors of pairs from positions. One row down where split said one too
    few. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load16(
-    statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_priv_divisor *by, uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_load16(ssmp_pairs *pairs,
+                                         const uint64_t *positions,
+                                         const ssmp_divisor *by,
+                                         uint32_t vectors)
 {
-    const statesampler_priv_v16 size = STATESAMPLER_PRIV_SET16(by->right);
-    const statesampler_priv_v16 on = STATESAMPLER_PRIV_SET16(0 - by->right);
+    const ssmp_v16 size = SSMP_SET16(by->right);
+    const ssmp_v16 on = SSMP_SET16(0 - by->right);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
-            statesampler_priv_v16 l, r;
-            statesampler_priv_bulk_split16(&l, &r, positions, by);
-            r = STATESAMPLER_PRIV_ADD16(r, on);
-            pairs[j].l.narrow[w] = STATESAMPLER_PRIV_CARRY16(r, l);
-            pairs[j].r.narrow[w] = STATESAMPLER_PRIV_REDUCE16(r, size);
-            positions += STATESAMPLER_PRIV_LANES16;
+        for (w = 0; w < SSMP_PARTS16; w++) {
+            ssmp_v16 l, r;
+            ssmp_bulk_split16(&l, &r, positions, by);
+            r = SSMP_ADD16(r, on);
+            pairs[j].l.narrow[w] = SSMP_CARRY16(r, l);
+            pairs[j].r.narrow[w] = SSMP_REDUCE16(r, size);
+            positions += SSMP_LANES16;
         }
     }
 }
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load32(
-    statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_priv_divisor *by, uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_load32(ssmp_pairs *pairs,
+                                         const uint64_t *positions,
+                                         const ssmp_divisor *by,
+                                         uint32_t vectors)
 {
-    const statesampler_priv_v32 size = STATESAMPLER_PRIV_SET32(by->right);
-    const statesampler_priv_v32 on = STATESAMPLER_PRIV_SET32(0 - by->right);
+    const ssmp_v32 size = SSMP_SET32(by->right);
+    const ssmp_v32 on = SSMP_SET32(0 - by->right);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
-            statesampler_priv_v32 l, r;
-            statesampler_priv_bulk_split32(&l, &r, positions, by);
-            r = STATESAMPLER_PRIV_ADD32(r, on);
-            pairs[j].l.wide[w] = STATESAMPLER_PRIV_CARRY32(r, l);
-            pairs[j].r.wide[w] = STATESAMPLER_PRIV_REDUCE32(r, size);
-            positions += STATESAMPLER_PRIV_LANES32;
+        for (w = 0; w < SSMP_PARTS32; w++) {
+            ssmp_v32 l, r;
+            ssmp_bulk_split32(&l, &r, positions, by);
+            r = SSMP_ADD32(r, on);
+            pairs[j].l.wide[w] = SSMP_CARRY32(r, l);
+            pairs[j].r.wide[w] = SSMP_REDUCE32(r, size);
+            positions += SSMP_LANES32;
         }
     }
 }
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_load(
-    statesampler_priv_pairs *pairs, const uint64_t *positions,
-    const statesampler_priv_divisor *by, uint32_t vectors, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_pairs *pairs,
+                                       const uint64_t *positions,
+                                       const ssmp_divisor *by, uint32_t vectors,
+                                       const int wide)
 {
     if (wide) {
-        statesampler_priv_bulk_load32(pairs, positions, by, vectors);
+        ssmp_bulk_load32(pairs, positions, by, vectors);
     } else {
-        statesampler_priv_bulk_load16(pairs, positions, by, vectors);
+        ssmp_bulk_load16(pairs, positions, by, vectors);
     }
 }
 
 /* half - hash(other xor add) modulo size. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round16(
-    statesampler_priv_v16 *half, const statesampler_priv_v16 *other,
-    statesampler_priv_v16 add, statesampler_priv_v16 mul,
-    statesampler_priv_v16 size, statesampler_priv_v16 span)
+SSMP_ALWAYS_INLINE void ssmp_bulk_round16(ssmp_v16 *half, const ssmp_v16 *other,
+                                          ssmp_v16 add, ssmp_v16 mul,
+                                          ssmp_v16 size, ssmp_v16 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
-        statesampler_priv_v16 x = statesampler_priv_bulk_hash16(
-            STATESAMPLER_PRIV_XOR16(other[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB16(half[w], x);
-        half[w] = STATESAMPLER_PRIV_REDUCE16(x, size);
+    for (w = 0; w < SSMP_PARTS16; w++) {
+        ssmp_v16 x = ssmp_bulk_hash16(SSMP_XOR16(other[w], add), mul, span);
+        x = SSMP_SUB16(half[w], x);
+        half[w] = SSMP_REDUCE16(x, size);
     }
 }
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_round32(
-    statesampler_priv_v32 *half, const statesampler_priv_v32 *other,
-    statesampler_priv_v32 add, statesampler_priv_v32 mul,
-    statesampler_priv_v32 size, statesampler_priv_v32 span)
+SSMP_ALWAYS_INLINE void ssmp_bulk_round32(ssmp_v32 *half, const ssmp_v32 *other,
+                                          ssmp_v32 add, ssmp_v32 mul,
+                                          ssmp_v32 size, ssmp_v32 span)
 {
     size_t w;
-    for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
-        statesampler_priv_v32 x = statesampler_priv_bulk_hash32(
-            STATESAMPLER_PRIV_XOR32(other[w], add), mul, span);
-        x = STATESAMPLER_PRIV_SUB32(half[w], x);
-        half[w] = STATESAMPLER_PRIV_REDUCE32(x, size);
+    for (w = 0; w < SSMP_PARTS32; w++) {
+        ssmp_v32 x = ssmp_bulk_hash32(SSMP_XOR32(other[w], add), mul, span);
+        x = SSMP_SUB32(half[w], x);
+        half[w] = SSMP_REDUCE32(x, size);
     }
 }
 
 /* A loop over vectors, of which there is one at least. Where loops that may end
    before their first turn stay as they are, V8 moves nothing out of them. */
-#ifdef STATESAMPLER_PRIV_BULK_FEW
-#define STATESAMPLER_PRIV_TURNS(j, vectors, turn) \
-    j = 0;                                        \
-    do                                            \
-        turn while (++j < vectors)
+#ifdef SSMP_BULK_FEW
+#define SSMP_TURNS(j, vectors, turn) \
+    j = 0;                           \
+    do                               \
+    turn while (++j < vectors)
 #else
-#define STATESAMPLER_PRIV_TURNS(j, vectors, turn) \
-    for (j = 0; j < vectors; j++)                 \
+#define SSMP_TURNS(j, vectors, turn) \
+    for (j = 0; j < vectors; j++)    \
     turn
 #endif
 
 /* All rounds. Keys are read outside the loops that write vectors: these may be
    anywhere, for all that a compiler knows. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network16(
-    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
-    uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_network16(ssmp_pairs *pairs,
+                                            const statesampler_perm *perm,
+                                            uint32_t vectors)
 {
-    const statesampler_priv_v16 left = STATESAMPLER_PRIV_SET16(perm->left);
-    const statesampler_priv_v16 right = STATESAMPLER_PRIV_SET16(perm->right);
-    const statesampler_priv_v16 less_l =
-        STATESAMPLER_PRIV_SET16(perm->left >> 10);
-    const statesampler_priv_v16 less_r =
-        STATESAMPLER_PRIV_SET16(perm->right >> 10);
+    const ssmp_v16 left = SSMP_SET16(perm->left);
+    const ssmp_v16 right = SSMP_SET16(perm->right);
+    const ssmp_v16 less_l = SSMP_SET16(perm->left >> 10);
+    const ssmp_v16 less_r = SSMP_SET16(perm->right >> 10);
     const uint32_t *key = perm->keys, *end = key + perm->rounds;
-    statesampler_priv_v16 span_l = left, span_r = right;
+    ssmp_v16 span_l = left, span_r = right;
     uint32_t j;
     for (; key != end; key += 2) {
-        const statesampler_priv_v16 add_l =
-            STATESAMPLER_PRIV_HALF16(key[0] & 0xffffu);
-        const statesampler_priv_v16 mul_l = STATESAMPLER_PRIV_HIGH16(key[0]);
-        const statesampler_priv_v16 add_r =
-            STATESAMPLER_PRIV_HALF16(key[1] & 0xffffu);
-        const statesampler_priv_v16 mul_r = STATESAMPLER_PRIV_HIGH16(key[1]);
-        STATESAMPLER_PRIV_TURNS(j, vectors, {
-            statesampler_priv_bulk_round16(pairs[j].l.narrow,
-                                           pairs[j].r.narrow, add_l, mul_l,
-                                           left, span_l);
+        const ssmp_v16 add_l = SSMP_HALF16(key[0] & 0xffffu);
+        const ssmp_v16 mul_l = SSMP_HIGH16(key[0]);
+        const ssmp_v16 add_r = SSMP_HALF16(key[1] & 0xffffu);
+        const ssmp_v16 mul_r = SSMP_HIGH16(key[1]);
+        SSMP_TURNS(j, vectors, {
+            ssmp_bulk_round16(pairs[j].l.narrow, pairs[j].r.narrow, add_l,
+                              mul_l, left, span_l);
         });
-        STATESAMPLER_PRIV_TURNS(j, vectors, {
-            statesampler_priv_bulk_round16(pairs[j].r.narrow,
-                                           pairs[j].l.narrow, add_r, mul_r,
-                                           right, span_r);
+        SSMP_TURNS(j, vectors, {
+            ssmp_bulk_round16(pairs[j].r.narrow, pairs[j].l.narrow, add_r,
+                              mul_r, right, span_r);
         });
-        span_l = STATESAMPLER_PRIV_SUB16(span_l, less_l);
-        span_r = STATESAMPLER_PRIV_SUB16(span_r, less_r);
+        span_l = SSMP_SUB16(span_l, less_l);
+        span_r = SSMP_SUB16(span_r, less_r);
     }
 }
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network32(
-    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
-    uint32_t vectors)
+SSMP_ALWAYS_INLINE void ssmp_bulk_network32(ssmp_pairs *pairs,
+                                            const statesampler_perm *perm,
+                                            uint32_t vectors)
 {
-    const statesampler_priv_v32 left = STATESAMPLER_PRIV_SET32(perm->left);
-    const statesampler_priv_v32 right = STATESAMPLER_PRIV_SET32(perm->right);
-    const statesampler_priv_v32 less_l =
-        STATESAMPLER_PRIV_SET32(perm->left >> 10);
-    const statesampler_priv_v32 less_r =
-        STATESAMPLER_PRIV_SET32(perm->right >> 10);
+    const ssmp_v32 left = SSMP_SET32(perm->left);
+    const ssmp_v32 right = SSMP_SET32(perm->right);
+    const ssmp_v32 less_l = SSMP_SET32(perm->left >> 10);
+    const ssmp_v32 less_r = SSMP_SET32(perm->right >> 10);
     const uint32_t *key = perm->keys, *end = key + 2 * perm->rounds;
-    statesampler_priv_v32 span_l = left, span_r = right;
+    ssmp_v32 span_l = left, span_r = right;
     uint32_t j;
     for (; key != end; key += 4) {
-        const statesampler_priv_v32 add_l = STATESAMPLER_PRIV_HALF32(key[0]);
-        const statesampler_priv_v32 mul_l = STATESAMPLER_PRIV_SET32(key[1]);
-        const statesampler_priv_v32 add_r = STATESAMPLER_PRIV_HALF32(key[2]);
-        const statesampler_priv_v32 mul_r = STATESAMPLER_PRIV_SET32(key[3]);
+        const ssmp_v32 add_l = SSMP_HALF32(key[0]);
+        const ssmp_v32 mul_l = SSMP_SET32(key[1]);
+        const ssmp_v32 add_r = SSMP_HALF32(key[2]);
+        const ssmp_v32 mul_r = SSMP_SET32(key[3]);
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_bulk_round32(pairs[j].l.wide, pairs[j].r.wide,
-                                           add_l, mul_l, left, span_l);
+            ssmp_bulk_round32(pairs[j].l.wide, pairs[j].r.wide, add_l, mul_l,
+                              left, span_l);
         }
         for (j = 0; j < vectors; j++) {
-            statesampler_priv_bulk_round32(pairs[j].r.wide, pairs[j].l.wide,
-                                           add_r, mul_r, right, span_r);
+            ssmp_bulk_round32(pairs[j].r.wide, pairs[j].l.wide, add_r, mul_r,
+                              right, span_r);
         }
-        span_l = STATESAMPLER_PRIV_SUB32(span_l, less_l);
-        span_r = STATESAMPLER_PRIV_SUB32(span_r, less_r);
+        span_l = SSMP_SUB32(span_l, less_l);
+        span_r = SSMP_SUB32(span_r, less_r);
     }
 }
 
 /* The number of vectors as a constant lets one or two stay in registers. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_network(
-    statesampler_priv_pairs *pairs, const statesampler_perm *perm,
-    uint32_t vectors, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_network(ssmp_pairs *pairs,
+                                          const statesampler_perm *perm,
+                                          uint32_t vectors, const int wide)
 {
     if (wide) {
-        statesampler_priv_bulk_network32(pairs, perm, vectors);
-#ifndef STATESAMPLER_PRIV_BULK_FEW
+        ssmp_bulk_network32(pairs, perm, vectors);
+#ifndef SSMP_BULK_FEW
     } else if (vectors == 1) {
-        statesampler_priv_bulk_network16(pairs, perm, 1);
+        ssmp_bulk_network16(pairs, perm, 1);
     } else if (vectors == 2) {
-        statesampler_priv_bulk_network16(pairs, perm, 2);
+        ssmp_bulk_network16(pairs, perm, 2);
 #endif
     } else {
-        statesampler_priv_bulk_network16(pairs, perm, vectors);
+        ssmp_bulk_network16(pairs, perm, vectors);
     }
 }
 
 /* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
    first `rows` rows of the grid, which are whole. */
-STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store16(
-    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
-    uint32_t rows, uint32_t vectors)
+SSMP_ALWAYS_INLINE int ssmp_bulk_store16(uint64_t *out, const ssmp_pairs *pairs,
+                                         uint32_t right, uint32_t rows,
+                                         uint32_t vectors)
 {
-    const statesampler_priv_v16 below = STATESAMPLER_PRIV_HALF16(rows - 1);
-    statesampler_priv_v16 beyond = STATESAMPLER_PRIV_SET16(0);
+    const ssmp_v16 below = SSMP_HALF16(rows - 1);
+    ssmp_v16 beyond = SSMP_SET16(0);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS16; w++) {
-            statesampler_priv_v16 l = pairs[j].l.narrow[w];
-            statesampler_priv_bulk_join16(out, l, pairs[j].r.narrow[w], right);
-            beyond = STATESAMPLER_PRIV_OR16(beyond,
-                                            STATESAMPLER_PRIV_SUB16(below, l));
-            out += STATESAMPLER_PRIV_LANES16;
+        for (w = 0; w < SSMP_PARTS16; w++) {
+            ssmp_v16 l = pairs[j].l.narrow[w];
+            ssmp_bulk_join16(out, l, pairs[j].r.narrow[w], right);
+            beyond = SSMP_OR16(beyond, SSMP_SUB16(below, l));
+            out += SSMP_LANES16;
         }
     }
-    return STATESAMPLER_PRIV_ANY16(beyond);
+    return SSMP_ANY16(beyond);
 }
 
-STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store32(
-    uint64_t *out, const statesampler_priv_pairs *pairs, uint32_t right,
-    uint32_t rows, uint32_t vectors)
+SSMP_ALWAYS_INLINE int ssmp_bulk_store32(uint64_t *out, const ssmp_pairs *pairs,
+                                         uint32_t right, uint32_t rows,
+                                         uint32_t vectors)
 {
-    const statesampler_priv_v32 below = STATESAMPLER_PRIV_HALF32(rows - 1);
-    statesampler_priv_v32 beyond = STATESAMPLER_PRIV_SET32(0);
+    const ssmp_v32 below = SSMP_HALF32(rows - 1);
+    ssmp_v32 beyond = SSMP_SET32(0);
     uint32_t j;
     size_t w;
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < STATESAMPLER_PRIV_PARTS32; w++) {
-            statesampler_priv_v32 l = pairs[j].l.wide[w];
-            statesampler_priv_bulk_join32(out, l, pairs[j].r.wide[w], right);
-            beyond = STATESAMPLER_PRIV_OR32(beyond,
-                                            STATESAMPLER_PRIV_SUB32(below, l));
-            out += STATESAMPLER_PRIV_LANES32;
+        for (w = 0; w < SSMP_PARTS32; w++) {
+            ssmp_v32 l = pairs[j].l.wide[w];
+            ssmp_bulk_join32(out, l, pairs[j].r.wide[w], right);
+            beyond = SSMP_OR32(beyond, SSMP_SUB32(below, l));
+            out += SSMP_LANES32;
         }
     }
-    return STATESAMPLER_PRIV_ANY32(beyond);
+    return SSMP_ANY32(beyond);
 }
 
-STATESAMPLER_PRIV_FLAT int statesampler_priv_bulk_store(
-    uint64_t *out, const statesampler_priv_pairs *pairs,
-    const statesampler_perm *perm, uint32_t rows, uint32_t vectors,
-    const int wide)
+SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, const ssmp_pairs *pairs,
+                                       const statesampler_perm *perm,
+                                       uint32_t rows, uint32_t vectors,
+                                       const int wide)
 {
-    return wide ? statesampler_priv_bulk_store32(out, pairs, perm->right, rows,
-                                                 vectors)
-                : statesampler_priv_bulk_store16(out, pairs, perm->right, rows,
-                                                 vectors);
+    return wide ? ssmp_bulk_store32(out, pairs, perm->right, rows, vectors)
+                : ssmp_bulk_store16(out, pairs, perm->right, rows, vectors);
 }
 
-#ifdef STATESAMPLER_PRIV_BULK_FEW
+#ifdef SSMP_BULK_FEW
 
 /* Goes on with the walks that are not at their end. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
-    uint64_t *out, const statesampler_perm *perm,
-    const statesampler_priv_divisor *by, uint32_t count)
+SSMP_FN void ssmp_bulk_walk(uint64_t *out, const statesampler_perm *perm,
+                            const ssmp_divisor *by, uint32_t count)
 {
     uint32_t i;
     for (i = 0; i < count; i++) {
         if (out[i] >= perm->n) {
             uint32_t l = (uint32_t)(out[i] / by->right);
             uint32_t r = (uint32_t)(out[i] % by->right);
-            out[i] = statesampler_priv_perm_walk(perm, l, r);
+            out[i] = ssmp_perm_walk(perm, l, r);
         }
     }
 }
@@ -3038,8 +2905,8 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
 
 /* The first of out, from i on, that is n or more; or count. Most are not, which
    eight at a time tell sooner. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_beyond(
-    const uint64_t *out, uint32_t i, uint32_t count, uint64_t n)
+SSMP_FN uint32_t ssmp_bulk_beyond(const uint64_t *out, uint32_t i,
+                                  uint32_t count, uint64_t n)
 {
     for (; count - i >= 8; i += 8) {
         uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
@@ -3059,19 +2926,18 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_bulk_beyond(
 
 /* Goes on with the walks that are not at their end, a vector of them at a
    time. Each comes nearer to its end in every turn. */
-STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
-    uint64_t *out, const statesampler_perm *perm,
-    const statesampler_priv_divisor *by, uint32_t count)
+SSMP_FN void ssmp_bulk_walk(uint64_t *out, const statesampler_perm *perm,
+                            const ssmp_divisor *by, uint32_t count)
 {
     const int wide = (int)perm->wide;
-    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
-    statesampler_priv_pairs pairs;
-    uint64_t index[STATESAMPLER_PRIV_ROOM];
-    uint16_t where[STATESAMPLER_PRIV_ROOM];
+    const uint32_t lanes = ssmp_bulk_lanes(wide);
+    ssmp_pairs pairs;
+    uint64_t index[SSMP_ROOM];
+    uint16_t where[SSMP_ROOM];
     uint32_t i = 0, k, waiting = 0, kept;
     for (;;) {
         for (; waiting < lanes; i++) {
-            i = statesampler_priv_bulk_beyond(out, i, count, perm->n);
+            i = ssmp_bulk_beyond(out, i, count, perm->n);
             if (i == count) {
                 break;
             }
@@ -3083,9 +2949,9 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
         for (k = 0; k < lanes; k++) { /* 0 for the others may become memset */
             index[k] = out[where[k < waiting ? k : 0]];
         }
-        statesampler_priv_bulk_load(&pairs, index, by, 1, wide);
-        statesampler_priv_bulk_network(&pairs, perm, 1, wide);
-        (void)statesampler_priv_bulk_store(index, &pairs, perm, 0, 1, wide);
+        ssmp_bulk_load(&pairs, index, by, 1, wide);
+        ssmp_bulk_network(&pairs, perm, 1, wide);
+        (void)ssmp_bulk_store(index, &pairs, perm, 0, 1, wide);
         for (k = 0, kept = 0; k < waiting; k++) {
             out[where[k]] = index[k];
             where[kept] = where[k];
@@ -3100,13 +2966,13 @@ STATESAMPLER_PRIV void statesampler_priv_bulk_walk(
 /* Writes the indices of count pairs, at most VECTORS of them. The last vector
    may have more: of neighbours, from position on, those behind n. These are
    where its walks lead: for few samples, all walks. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_run(
-    uint64_t *out, statesampler_priv_pairs *pairs,
-    const statesampler_perm *perm, const statesampler_priv_divisor *by,
-    uint32_t count, uint64_t position, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_run(uint64_t *out, ssmp_pairs *pairs,
+                                      const statesampler_perm *perm,
+                                      const ssmp_divisor *by, uint32_t count,
+                                      uint64_t position, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
-    const uint32_t full = (uint32_t)statesampler_priv_bulk_full(count, wide);
+    const uint32_t lanes = ssmp_bulk_lanes(wide);
+    const uint32_t full = (uint32_t)ssmp_bulk_full(count, wide);
     const uint32_t before = full * lanes, vectors = full + (before != count);
     uint32_t rows = perm->left, i;
     int beyond;
@@ -3115,12 +2981,11 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_run(
     while ((uint64_t)rows * perm->right > perm->n) {
         rows--;
     }
-    statesampler_priv_bulk_network(pairs, perm, vectors, wide);
-    beyond = statesampler_priv_bulk_store(out, pairs, perm, rows, full, wide);
+    ssmp_bulk_network(pairs, perm, vectors, wide);
+    beyond = ssmp_bulk_store(out, pairs, perm, rows, full, wide);
     if (before != count) {
-        uint64_t rest[STATESAMPLER_PRIV_ROOM];
-        beyond |= statesampler_priv_bulk_store(rest, pairs + full, perm, rows,
-                                               1, wide);
+        uint64_t rest[SSMP_ROOM];
+        beyond |= ssmp_bulk_store(rest, pairs + full, perm, rows, 1, wide);
         position += before;
         for (i = before; i < count; i++) {
             uint64_t index = rest[i - before];
@@ -3131,110 +2996,108 @@ STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_run(
         }
     }
     if (beyond) {
-        statesampler_priv_bulk_walk(out, perm, by, count);
+        ssmp_bulk_walk(out, perm, by, count);
     }
 }
 
 /* The position of those that are no neighbours: no index is near it. */
-#define STATESAMPLER_PRIV_APART ((uint64_t)1 << 63)
+#define SSMP_APART ((uint64_t)1 << 63)
 
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_map(
-    uint64_t *values, const statesampler_perm *perm, size_t count,
-    const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_map(uint64_t *values,
+                                      const statesampler_perm *perm,
+                                      size_t count, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
-    const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
-    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS];
+    const uint32_t lanes = ssmp_bulk_lanes(wide);
+    const ssmp_divisor by = ssmp_bulk_divisor(perm);
+    ssmp_pairs pairs[SSMP_VECTORS];
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
-        const uint32_t full =
-            (uint32_t)statesampler_priv_bulk_full(done, wide);
+        const uint32_t done = ssmp_bulk_turn(count, wide);
+        const uint32_t full = (uint32_t)ssmp_bulk_full(done, wide);
         const uint32_t before = full * lanes;
-        statesampler_priv_bulk_load(pairs, values, &by, full, wide);
+        ssmp_bulk_load(pairs, values, &by, full, wide);
         if (before != done) {
-            uint64_t rest[STATESAMPLER_PRIV_ROOM];
+            uint64_t rest[SSMP_ROOM];
             uint32_t i;
             for (i = before; i < before + lanes; i++) {
                 rest[i - before] = values[i < done ? i : before];
             }
-            statesampler_priv_bulk_load(pairs + full, rest, &by, 1, wide);
+            ssmp_bulk_load(pairs + full, rest, &by, 1, wide);
         }
-        statesampler_priv_bulk_run(values, pairs, perm, &by, done,
-                                   STATESAMPLER_PRIV_APART, wide);
+        ssmp_bulk_run(values, pairs, perm, &by, done, SSMP_APART, wide);
         values += done;
         count -= done;
     }
 }
 
 /* Lanes behind the last position hold anything, and are not written. */
-STATESAMPLER_PRIV_FLAT void statesampler_priv_bulk_fill(
-    uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_fill(uint64_t *out,
+                                       const statesampler_perm *perm,
+                                       uint64_t first, uint64_t stride,
+                                       size_t count, const int wide)
 {
-    const uint32_t lanes = statesampler_priv_bulk_lanes(wide);
-    const statesampler_priv_divisor by = statesampler_priv_bulk_divisor(perm);
-    statesampler_priv_pairs pairs[STATESAMPLER_PRIV_VECTORS], next;
-    uint64_t start[STATESAMPLER_PRIV_ROOM];
+    const uint32_t lanes = ssmp_bulk_lanes(wide);
+    const ssmp_divisor by = ssmp_bulk_divisor(perm);
+    ssmp_pairs pairs[SSMP_VECTORS], next;
+    uint64_t start[SSMP_ROOM];
     uint32_t step_l = 0, step_r = 0;
     if (count > lanes) { /* otherwise it is not used, and may overflow */
-        step_l = statesampler_priv_perm_quotient(perm, lanes * stride);
+        step_l = ssmp_perm_quotient(perm, lanes * stride);
         step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
     }
-    statesampler_priv_bulk_ramp(start, first, stride);
-    statesampler_priv_bulk_load(&next, start, &by, 1, wide);
+    ssmp_bulk_ramp(start, first, stride);
+    ssmp_bulk_load(&next, start, &by, 1, wide);
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = statesampler_priv_bulk_turn(count, wide);
+        const uint32_t done = ssmp_bulk_turn(count, wide);
         const uint32_t vectors =
-            (uint32_t)statesampler_priv_bulk_full(done + lanes - 1, wide);
+            (uint32_t)ssmp_bulk_full(done + lanes - 1, wide);
         if (wide) {
-            statesampler_priv_bulk_advance32(pairs, &next, step_l, step_r,
-                                             perm->right, vectors);
+            ssmp_bulk_advance32(pairs, &next, step_l, step_r, perm->right,
+                                vectors);
         } else {
-            statesampler_priv_bulk_advance16(pairs, &next, step_l, step_r,
-                                             perm->right, vectors);
+            ssmp_bulk_advance16(pairs, &next, step_l, step_r, perm->right,
+                                vectors);
         }
-        statesampler_priv_bulk_run(
-            out, pairs, perm, &by, done,
-            stride == 1 ? first : STATESAMPLER_PRIV_APART, wide);
+        ssmp_bulk_run(out, pairs, perm, &by, done,
+                      stride == 1 ? first : SSMP_APART, wide);
         first += done * stride;
         out += done;
         count -= done;
     }
 }
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill16(
-    uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count)
+SSMP_NOINLINE void ssmp_bulk_fill16(uint64_t *out,
+                                    const statesampler_perm *perm,
+                                    uint64_t first, uint64_t stride,
+                                    size_t count)
 {
-    statesampler_priv_bulk_fill(out, perm, first, stride, count, 0);
+    ssmp_bulk_fill(out, perm, first, stride, count, 0);
 }
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_fill32(
-    uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count)
+SSMP_NOINLINE void ssmp_bulk_fill32(uint64_t *out,
+                                    const statesampler_perm *perm,
+                                    uint64_t first, uint64_t stride,
+                                    size_t count)
 {
-    statesampler_priv_bulk_fill(out, perm, first, stride, count, 1);
+    ssmp_bulk_fill(out, perm, first, stride, count, 1);
 }
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map16(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
+SSMP_NOINLINE void ssmp_bulk_map16(uint64_t *values,
+                                   const statesampler_perm *perm, size_t count)
 {
-    statesampler_priv_bulk_map(values, perm, count, 0);
+    ssmp_bulk_map(values, perm, count, 0);
 }
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_bulk_map32(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
+SSMP_NOINLINE void ssmp_bulk_map32(uint64_t *values,
+                                   const statesampler_perm *perm, size_t count)
 {
-    statesampler_priv_bulk_map(values, perm, count, 1);
+    ssmp_bulk_map(values, perm, count, 1);
 }
 
-#endif /* STATESAMPLER_PRIV_VECTORS */
+#endif /* SSMP_VECTORS */
 
 /* A step on from (l, r). */
-STATESAMPLER_PRIV void statesampler_priv_perm_move(uint32_t *l, uint32_t *r,
-                                                   uint32_t step_l,
-                                                   uint32_t step_r,
-                                                   uint32_t right)
+SSMP_FN void ssmp_perm_move(uint32_t *l, uint32_t *r, uint32_t step_l,
+                            uint32_t step_r, uint32_t right)
 {
     *l += step_l;
     *r += step_r;
@@ -3247,38 +3110,35 @@ STATESAMPLER_PRIV void statesampler_priv_perm_move(uint32_t *l, uint32_t *r,
 /* perm_fill, one by one. Carries (l, r) along instead of dividing every
    position. Where a stride is n or more there is one index only, and the sums
    are not used. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_perm_fill_each(
-    uint64_t *out, const statesampler_perm *perm, uint64_t first,
-    uint64_t stride, size_t count)
+SSMP_NOINLINE void ssmp_perm_fill_each(uint64_t *out,
+                                       const statesampler_perm *perm,
+                                       uint64_t first, uint64_t stride,
+                                       size_t count)
 {
-    uint32_t l = statesampler_priv_perm_quotient(perm, first);
+    uint32_t l = ssmp_perm_quotient(perm, first);
     uint32_t r = (uint32_t)(first - (uint64_t)l * perm->right);
-    uint32_t step_l = stride < perm->right
-                          ? 0
-                          : statesampler_priv_perm_quotient(perm, stride);
+    uint32_t step_l =
+        stride < perm->right ? 0 : ssmp_perm_quotient(perm, stride);
     uint32_t step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
-#ifdef STATESAMPLER_PRIV_PAIRS
+#ifdef SSMP_PAIRS
     /* A GPU reads each key once for all of them. */
-    for (; count >= STATESAMPLER_PRIV_PAIRS;
-         count -= STATESAMPLER_PRIV_PAIRS) {
-        uint32_t x[STATESAMPLER_PRIV_PAIRS], y[STATESAMPLER_PRIV_PAIRS], i;
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+    for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
+        uint32_t x[SSMP_PAIRS], y[SSMP_PAIRS], i;
+        for (i = 0; i < SSMP_PAIRS; i++) {
             x[i] = l;
             y[i] = r;
-            statesampler_priv_perm_move(&l, &r, step_l, step_r, perm->right);
+            ssmp_perm_move(&l, &r, step_l, step_r, perm->right);
         }
-        statesampler_priv_perm_network(x, y, perm, STATESAMPLER_PRIV_PAIRS);
-        for (i = 0; i < STATESAMPLER_PRIV_PAIRS; i++) {
+        ssmp_perm_network(x, y, perm, SSMP_PAIRS);
+        for (i = 0; i < SSMP_PAIRS; i++) {
             uint64_t index = (uint64_t)x[i] * perm->right + y[i];
-            *out++ = index < perm->n
-                         ? index
-                         : statesampler_priv_perm_walk(perm, x[i], y[i]);
+            *out++ = index < perm->n ? index : ssmp_perm_walk(perm, x[i], y[i]);
         }
     }
 #endif
     for (; count != 0; count--) {
-        *out++ = statesampler_priv_perm_walk(perm, l, r);
-        statesampler_priv_perm_move(&l, &r, step_l, step_r, perm->right);
+        *out++ = ssmp_perm_walk(perm, l, r);
+        ssmp_perm_move(&l, &r, step_l, step_r, perm->right);
     }
 }
 
@@ -3293,32 +3153,31 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
-#ifdef STATESAMPLER_PRIV_VECTORS
-    if (count > STATESAMPLER_PRIV_FEW) {
+#ifdef SSMP_VECTORS
+    if (count > SSMP_FEW) {
         if (!perm->wide) {
-            statesampler_priv_bulk_fill16(out, perm, first, stride, count);
+            ssmp_bulk_fill16(out, perm, first, stride, count);
             return;
         }
-#ifndef STATESAMPLER_PRIV_BULK_FEW
-        statesampler_priv_bulk_fill32(out, perm, first, stride, count);
+#ifndef SSMP_BULK_FEW
+        ssmp_bulk_fill32(out, perm, first, stride, count);
         return;
 #endif
     }
 #endif
-    statesampler_priv_perm_fill_each(out, perm, first, stride, count);
+    ssmp_perm_fill_each(out, perm, first, stride, count);
 }
 
 /* values[i] = perm_at(perm, values[i]). */
-STATESAMPLER_PRIV void statesampler_priv_perm_map(
-    uint64_t *values, const statesampler_perm *perm, size_t count)
+SSMP_FN void ssmp_perm_map(uint64_t *values, const statesampler_perm *perm,
+                           size_t count)
 {
-#if defined(STATESAMPLER_PRIV_VECTORS) && \
-    !defined(STATESAMPLER_PRIV_BULK_FEW)
-    if (count > STATESAMPLER_PRIV_FEW) {
+#if defined(SSMP_VECTORS) && !defined(SSMP_BULK_FEW)
+    if (count > SSMP_FEW) {
         if (perm->wide) {
-            statesampler_priv_bulk_map32(values, perm, count);
+            ssmp_bulk_map32(values, perm, count);
         } else {
-            statesampler_priv_bulk_map16(values, perm, count);
+            ssmp_bulk_map16(values, perm, count);
         }
         return;
     }
@@ -3333,12 +3192,11 @@ STATESAMPLER_PRIV void statesampler_priv_perm_map(
    dataset, or with BLOCKED of one of its parts. Positions here are inside the
    block; which block and where in it is the sampler's affair. */
 
-STATESAMPLER_PRIV void statesampler_priv_order_clear(
-    statesampler_priv_order *order)
+SSMP_FN void ssmp_order_clear(ssmp_order *order)
 {
     order->blocks = 0; /* no dataset has none, so this fits no block */
-    statesampler_priv_perm_clear(&order->perm);
-    statesampler_priv_perm_clear(&order->inside);
+    ssmp_perm_clear(&order->perm);
+    ssmp_perm_clear(&order->inside);
     /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
     order->block = 0;
     order->epoch = order->epoch_key = order->seed_key = order->key = 0;
@@ -3347,58 +3205,51 @@ STATESAMPLER_PRIV void statesampler_priv_order_clear(
 
 /* The samples of a block are *size from *start on. The first num_samples mod
    blocks of them have one more, which DROP leaves out. */
-STATESAMPLER_PRIV void statesampler_priv_order_bounds(
-    uint64_t *start, uint64_t *size, const statesampler_priv_run *run,
-    uint32_t blocks, uint32_t block)
+SSMP_FN void ssmp_order_bounds(uint64_t *start, uint64_t *size,
+                               const ssmp_run *run, uint32_t blocks,
+                               uint32_t block)
 {
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples - quota * blocks;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
         longer = 0;
     }
-    *start = block * quota + statesampler_priv_min(block, longer);
+    *start = block * quota + ssmp_min(block, longer);
     *size = quota + (block < longer);
 }
 
 /* Whether an order has the keys of an epoch. */
-STATESAMPLER_PRIV int statesampler_priv_order_knows(
-    const statesampler_priv_order *order, uint64_t epoch)
+SSMP_FN int ssmp_order_knows(const ssmp_order *order, uint64_t epoch)
 {
     return order->blocks != 0 && order->epoch == epoch;
 }
 
 /* Makes order the one of this epoch and block, one of so many. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_set(
-    statesampler_priv_order *order, const statesampler_priv_run *run,
-    uint64_t epoch, uint32_t blocks, uint32_t block)
+SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
+                                  uint64_t epoch, uint32_t blocks,
+                                  uint32_t block)
 {
-    if (!statesampler_priv_order_knows(order, epoch)) {
-        order->epoch_key =
-            statesampler_priv_epoch_key(run->seed, epoch, run->stream);
-        order->seed_key = statesampler_priv_derive(order->epoch_key,
-                                                   STATESAMPLER_PRIV_SEED);
+    if (!ssmp_order_knows(order, epoch)) {
+        order->epoch_key = ssmp_epoch_key(run->seed, epoch, run->stream);
+        order->seed_key = ssmp_derive(order->epoch_key, SSMP_SEED);
     }
     order->epoch = epoch;
     order->blocks = blocks;
     order->block = block;
     order->key = order->epoch_key;
     if (run->partition == STATESAMPLER_PARTITION_BLOCKED) {
-        order->key = statesampler_priv_derive(
-            order->key, STATESAMPLER_PRIV_BLOCK + block);
+        order->key = ssmp_derive(order->key, SSMP_BLOCK + block);
     }
-    statesampler_priv_order_bounds(&order->start, &order->size, run, blocks,
-                                   block);
+    ssmp_order_bounds(&order->start, &order->size, run, blocks, block);
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
-        statesampler_priv_perm_set(&order->perm, order->size, order->key);
+        ssmp_perm_set(&order->perm, order->size, order->key);
     } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
-        statesampler_priv_perm_set(
-            &order->perm, order->size / run->chunk_size, order->key);
+        ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
     }
 }
 
-STATESAMPLER_PRIV int statesampler_priv_order_is(
-    const statesampler_priv_order *order, uint64_t epoch, uint32_t blocks,
-    uint32_t block)
+SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
+                          uint32_t blocks, uint32_t block)
 {
     return order->blocks == blocks && order->block == block &&
            order->epoch == epoch;
@@ -3406,53 +3257,52 @@ STATESAMPLER_PRIV int statesampler_priv_order_is(
 
 /* The order of this epoch and block: `have` if it is that, otherwise one set
    up in spare. Both may be the same. */
-STATESAMPLER_PRIV const statesampler_priv_order *statesampler_priv_order_for(
-    statesampler_priv_order *spare, const statesampler_priv_order *have,
-    const statesampler_priv_run *run, uint64_t epoch, uint32_t blocks,
-    uint32_t block)
+SSMP_FN const ssmp_order *ssmp_order_for(ssmp_order *spare,
+                                         const ssmp_order *have,
+                                         const ssmp_run *run, uint64_t epoch,
+                                         uint32_t blocks, uint32_t block)
 {
-    if (statesampler_priv_order_is(have, epoch, blocks, block)) {
+    if (ssmp_order_is(have, epoch, blocks, block)) {
         return have;
     }
-    if (!statesampler_priv_order_is(spare, epoch, blocks, block)) {
-        statesampler_priv_order_set(spare, run, epoch, blocks, block);
+    if (!ssmp_order_is(spare, epoch, blocks, block)) {
+        ssmp_order_set(spare, run, epoch, blocks, block);
     }
     return spare;
 }
 
 /* The permutation inside one window: the order's, or one set up in spare. */
-STATESAMPLER_PRIV const statesampler_perm *statesampler_priv_order_window(
-    statesampler_priv_order *spare, const statesampler_priv_order *order,
-    const statesampler_priv_run *run, uint64_t window)
+SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
+                                                   const ssmp_order *order,
+                                                   const ssmp_run *run,
+                                                   uint64_t window)
 {
     uint64_t span = run->chunk_size * run->window;
-    uint64_t size = statesampler_priv_min(span, order->size - window * span);
-    uint64_t key = statesampler_priv_derive(
-        order->key, STATESAMPLER_PRIV_WINDOW + window);
+    uint64_t size = ssmp_min(span, order->size - window * span);
+    uint64_t key = ssmp_derive(order->key, SSMP_WINDOW + window);
     if (order->inside.n == size && order->inside.key == key) {
         return &order->inside;
     }
     if (spare->inside.n != size || spare->inside.key != key) {
-        statesampler_priv_perm_set(&spare->inside, size, key);
+        ssmp_perm_set(&spare->inside, size, key);
     }
     return &spare->inside;
 }
 
 /* Values inside a window become what they are inside their chunk, and slots the
    chunks' numbers in the window. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
-    uint64_t *slots, uint64_t *values, size_t count,
-    const statesampler_priv_run *run)
+SSMP_NOINLINE void ssmp_order_split(uint64_t *slots, uint64_t *values,
+                                    size_t count, const ssmp_run *run)
 {
     const uint64_t size = run->chunk_size;
     size_t i = 0;
-#ifdef STATESAMPLER_PRIV_VECTORS
-    if (size * run->window <= STATESAMPLER_PRIV_MAX32) {
+#ifdef SSMP_VECTORS
+    if (size * run->window <= SSMP_MAX32) {
         /* A division takes as long as several rounds. A product with this
            inverse, rounded down, is the quotient or one less; and compilers
            do it in vectors. */
         const uint32_t narrow = (uint32_t)size;
-        const uint32_t inverse = STATESAMPLER_PRIV_MAX32 / narrow;
+        const uint32_t inverse = SSMP_MAX32 / narrow;
         for (; i < count; i++) {
             uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
             uint32_t rest = (uint32_t)values[i] - slot * narrow;
@@ -3470,17 +3320,18 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_split(
 
 /* Values inside a window become samples: value q is sample q mod chunk_size of
    the chunk in slot q div chunk_size. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
-    uint64_t *out, size_t count, const statesampler_priv_run *run,
-    const statesampler_priv_order *order, uint64_t window)
+SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
+                                          const ssmp_run *run,
+                                          const ssmp_order *order,
+                                          uint64_t window)
 {
     const uint64_t first = window * run->window, full = order->perm.n;
     const uint64_t size = run->chunk_size, start = order->start;
-    uint64_t chunks[STATESAMPLER_PRIV_ASIDE];
+    uint64_t chunks[SSMP_ASIDE];
     size_t i, some;
     for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)statesampler_priv_min(count, STATESAMPLER_PRIV_ASIDE);
-        statesampler_priv_order_split(chunks, out, some, run);
+        some = (size_t)ssmp_min(count, SSMP_ASIDE);
+        ssmp_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
             /* The short chunk is one on from the last full one; slot 0
                stands in for its own. */
@@ -3491,7 +3342,7 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
             }
         }
         if (full != 0) {
-            statesampler_priv_perm_map(chunks, &order->perm, some);
+            ssmp_perm_map(chunks, &order->perm, some);
         }
         for (i = 0; i < some; i++) {
             uint64_t chunk = *out < size ? chunks[i] : full - 1;
@@ -3500,22 +3351,23 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_window(
     }
 }
 
-#ifdef STATESAMPLER_PRIV_VECTORS
+#ifdef SSMP_VECTORS
 
 /* The same for a window of few slots, whose chunks are all looked up first:
    moves[slot] is how far a value of that slot is from its sample. With inverse
    = 2^57 / size, rounded down, plus 1, value * inverse / 2^57 is above value /
    size by less than value / 2^57; as value < 64 * size and size <= 2^25, by
    less than 1 / size, which does not reach the next whole number. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
-    uint64_t *out, size_t count, const statesampler_priv_run *run,
-    const statesampler_priv_order *order, uint64_t window)
+SSMP_NOINLINE void ssmp_order_open_slots(uint64_t *out, size_t count,
+                                         const ssmp_run *run,
+                                         const ssmp_order *order,
+                                         uint64_t window)
 {
     const uint64_t first = window * run->window, full = order->perm.n;
     const uint64_t size = run->chunk_size;
     const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;
-    uint64_t moves[STATESAMPLER_PRIV_ASIDE];
-    size_t known = (size_t)statesampler_priv_min(run->window, full - first);
+    uint64_t moves[SSMP_ASIDE];
+    size_t known = (size_t)ssmp_min(run->window, full - first);
     size_t i;
     statesampler_perm_fill(&order->perm, first, 1, moves, known);
     if (known < run->window) {
@@ -3531,30 +3383,28 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_open_slots(
 
 #endif
 
-STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
-    uint64_t *out, const statesampler_priv_run *run,
-    const statesampler_priv_order *order, statesampler_priv_order *spare,
-    uint64_t first, uint64_t stride, size_t count)
+SSMP_FN void ssmp_order_fill_windows(uint64_t *out, const ssmp_run *run,
+                                     const ssmp_order *order, ssmp_order *spare,
+                                     uint64_t first, uint64_t stride,
+                                     size_t count)
 {
     const uint64_t span = run->chunk_size * run->window;
     while (count != 0) { /* first is in its window: one index or more */
         uint64_t window = first / span, inside = first - window * span;
         const statesampler_perm *perm =
-            statesampler_priv_order_window(spare, order, run, window);
+            ssmp_order_window(spare, order, run, window);
         size_t some = count;
         if (stride != 0) {
-            some = (size_t)statesampler_priv_min(
-                count, (perm->n - 1 - inside) / stride + 1);
+            some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
-#ifdef STATESAMPLER_PRIV_VECTORS
-        if (run->window <= STATESAMPLER_PRIV_ASIDE &&
-            run->chunk_size <= (uint32_t)1 << 25) {
-            statesampler_priv_order_open_slots(out, some, run, order, window);
+#ifdef SSMP_VECTORS
+        if (run->window <= SSMP_ASIDE && run->chunk_size <= (uint32_t)1 << 25) {
+            ssmp_order_open_slots(out, some, run, order, window);
         } else
 #endif
         {
-            statesampler_priv_order_open_window(out, some, run, order, window);
+            ssmp_order_open_window(out, some, run, order, window);
         }
         out += some;
         count -= some;
@@ -3566,22 +3416,21 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill_windows(
    position the first that is below it, once ANDed with a mask of ones. The
    loops end: a position's words run through all 2^64 values before one
    repeats, and one of them is 0. Half of them or more are below the size. */
-#ifdef STATESAMPLER_PRIV_VECTORS
+#ifdef SSMP_VECTORS
 
-STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
-    uint64_t *out, uint64_t position, uint64_t stride, uint64_t mask,
-    uint64_t size, size_t count)
+SSMP_FN void ssmp_order_draw_words(uint64_t *out, uint64_t position,
+                                   uint64_t stride, uint64_t mask,
+                                   uint64_t size, size_t count)
 {
-    const uint64_t golden = STATESAMPLER_PRIV_GOLDEN;
-    uint64_t states[STATESAMPLER_PRIV_ASIDE];
-    unsigned char where[STATESAMPLER_PRIV_ASIDE];
+    const uint64_t golden = SSMP_GOLDEN;
+    uint64_t states[SSMP_ASIDE];
+    unsigned char where[SSMP_ASIDE];
     while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t some =
-            (uint32_t)statesampler_priv_min(count, STATESAMPLER_PRIV_ASIDE);
+        uint32_t some = (uint32_t)ssmp_min(count, SSMP_ASIDE);
         uint32_t i, k, waiting = 0;
         for (i = 0; i < some; i++, position += stride) {
-            states[i] = statesampler_priv_derive(0, position) + golden;
-            out[i] = statesampler_priv_scramble(states[i]) & mask;
+            states[i] = ssmp_derive(0, position) + golden;
+            out[i] = ssmp_scramble(states[i]) & mask;
         }
         for (i = 0; i < some; i++) {
             where[waiting] = (unsigned char)i;
@@ -3591,7 +3440,7 @@ STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
             for (k = 0, i = 0; i < waiting; i++) {
                 uint32_t at = where[i];
                 states[at] += golden;
-                out[at] = statesampler_priv_scramble(states[at]) & mask;
+                out[at] = ssmp_scramble(states[at]) & mask;
                 where[k] = (unsigned char)at;
                 k += out[at] >= size;
             }
@@ -3604,24 +3453,24 @@ STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
 
 #else
 
-STATESAMPLER_PRIV void statesampler_priv_order_draw_words(
-    uint64_t *out, uint64_t position, uint64_t stride, uint64_t mask,
-    uint64_t size, size_t count)
+SSMP_FN void ssmp_order_draw_words(uint64_t *out, uint64_t position,
+                                   uint64_t stride, uint64_t mask,
+                                   uint64_t size, size_t count)
 {
     for (; count != 0; count--, position += stride, out++) {
-        uint64_t state = statesampler_priv_derive(0, position);
+        uint64_t state = ssmp_derive(0, position);
         do {
-            state += STATESAMPLER_PRIV_GOLDEN;
-            *out = statesampler_priv_scramble(state) & mask;
+            state += SSMP_GOLDEN;
+            *out = ssmp_scramble(state) & mask;
         } while (*out >= size);
     }
 }
 
 #endif
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
-    uint64_t *out, const statesampler_priv_order *order, uint64_t first,
-    uint64_t stride, size_t count)
+SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
+                                   uint64_t first, uint64_t stride,
+                                   size_t count)
 {
     const uint64_t start = order->start;
     uint64_t mask = order->size - 1;
@@ -3629,9 +3478,8 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
     for (i = 1; i < 64; i *= 2) {
         mask |= mask >> i;
     }
-    statesampler_priv_order_draw_words(
-        out, order->key + STATESAMPLER_PRIV_DRAW + first, stride, mask,
-        order->size, count);
+    ssmp_order_draw_words(out, order->key + SSMP_DRAW + first, stride, mask,
+                          order->size, count);
     for (i = 0; i < count; i++) {
         out[i] += start;
     }
@@ -3639,10 +3487,9 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_order_draw(
 
 /* The samples at positions first, first + stride, ... of the order's block,
    count of them; the last one is in it, too. */
-STATESAMPLER_PRIV void statesampler_priv_order_fill(
-    uint64_t *out, const statesampler_priv_run *run,
-    const statesampler_priv_order *order, statesampler_priv_order *spare,
-    uint64_t first, uint64_t stride, size_t count)
+SSMP_FN void ssmp_order_fill(uint64_t *out, const ssmp_run *run,
+                             const ssmp_order *order, ssmp_order *spare,
+                             uint64_t first, uint64_t stride, size_t count)
 {
     const uint64_t start = order->start;
     size_t i;
@@ -3657,18 +3504,17 @@ STATESAMPLER_PRIV void statesampler_priv_order_fill(
             out[i] = first + i * stride;
         }
     } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
-        statesampler_priv_order_fill_windows(out, run, order, spare, first,
-                                             stride, count);
+        ssmp_order_fill_windows(out, run, order, spare, first, stride, count);
     } else {
-        statesampler_priv_order_draw(out, order, first, stride, count);
+        ssmp_order_draw(out, order, first, stride, count);
     }
 }
 
 /* The position of a sample, counted from the block's start. The inverse of
    order_fill, for all orders but REPLACEMENT. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
-    const statesampler_priv_run *run, const statesampler_priv_order *order,
-    statesampler_priv_order *spare, uint64_t sample)
+SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
+                                    const ssmp_order *order, ssmp_order *spare,
+                                    uint64_t sample)
 {
     uint64_t slot, window;
     if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
@@ -3686,8 +3532,7 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
     sample += (slot - window * run->window) * run->chunk_size;
     return window * (run->chunk_size * run->window) +
            statesampler_perm_inverse(
-               statesampler_priv_order_window(spare, order, run, window),
-               sample);
+               ssmp_order_window(spare, order, run, window), sample);
 }
 
 /* --- sampler ---------------------------------------------------------------
@@ -3696,18 +3541,16 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_order_inverse(
    less than blocks + world_size to num_samples. */
 
 /* Field by field, as compilers may call memcpy for the whole. */
-STATESAMPLER_PRIV void statesampler_priv_spot_copy(
-    statesampler_priv_spot *to, const statesampler_priv_spot *from)
+SSMP_FN void ssmp_spot_copy(ssmp_spot *to, const ssmp_spot *from)
 {
     to->epoch = from->epoch;
     to->position = from->position;
     to->step = from->step;
 }
 
-STATESAMPLER_PRIV_SHARED void statesampler_priv_leg_copy(
-    statesampler_priv_leg *to, const statesampler_priv_leg *from)
+SSMP_OUTLINE_FOR_SIZE void ssmp_leg_copy(ssmp_leg *to, const ssmp_leg *from)
 {
-    statesampler_priv_spot_copy(&to->base, &from->base);
+    ssmp_spot_copy(&to->base, &from->base);
     to->end = from->end;
     to->blocks = from->blocks;
 }
@@ -3715,31 +3558,28 @@ STATESAMPLER_PRIV_SHARED void statesampler_priv_leg_copy(
 /* --- sampler: the tail, and what a shape serves of an epoch */
 
 /* Whether the tail fills the last part with repeats. */
-STATESAMPLER_PRIV int statesampler_priv_run_pads(
-    const statesampler_priv_run *run)
+SSMP_FN int ssmp_run_pads(const ssmp_run *run)
 {
     return run->tail == STATESAMPLER_TAIL_PAD;
 }
 
 /* What the tail makes of samples in parts of equal size, where the last part is
    short: all parts full (PAD), without the last (DROP), or as they are. */
-STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_run_whole(
-    const statesampler_priv_run *run, uint64_t samples, uint32_t parts)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_whole(const ssmp_run *run,
+                                              uint64_t samples, uint32_t parts)
 {
     uint64_t over = samples % parts;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
         return samples - over;
     }
-    return statesampler_priv_run_pads(run) && over != 0
-               ? samples - over + parts
-               : samples;
+    return ssmp_run_pads(run) && over != 0 ? samples - over + parts : samples;
 }
 
 /* The position whose sample a padding position repeats: the first of its block
    (which is the block's number) or, where that is empty or there are no blocks,
    the one counted from the start again. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_run_repeated(
-    const statesampler_priv_run *run, uint32_t blocks, uint64_t position)
+SSMP_FN uint64_t ssmp_run_repeated(const ssmp_run *run, uint32_t blocks,
+                                   uint64_t position)
 {
     uint64_t block = position % blocks;
     return run->partition == STATESAMPLER_PARTITION_BLOCKED &&
@@ -3750,33 +3590,30 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_run_repeated(
 
 /* Where the epoch ends in which a run is, but for its drop_last: D of the
    manual and, from the base on, equal parts for all ranks. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_run_end(
-    const statesampler_priv_run *run, const statesampler_priv_leg *leg)
+SSMP_FN uint64_t ssmp_run_end(const ssmp_run *run, const ssmp_leg *leg)
 {
     uint64_t base = leg->base.position, end;
     if (run->tail == STATESAMPLER_TAIL_CARRY) {
         return run->num_samples;
     }
-    end = statesampler_priv_run_whole(run, run->num_samples, leg->blocks);
-    return end <= base ? base
-                       : base + statesampler_priv_run_whole(run, end - base,
-                                                            run->world_size);
+    end = ssmp_run_whole(run, run->num_samples, leg->blocks);
+    return end <= base
+               ? base
+               : base + ssmp_run_whole(run, end - base, run->world_size);
 }
 
 /* Sets the end of a leg whose base and blocks are set. */
-STATESAMPLER_PRIV void statesampler_priv_leg_close(statesampler_priv_leg *leg,
-                                                   const statesampler *s)
+SSMP_FN void ssmp_leg_close(ssmp_leg *leg, const statesampler *s)
 {
-    leg->end = statesampler_priv_run_end(&s->run, leg);
+    leg->end = ssmp_run_end(&s->run, leg);
     if (s->drop_last) {
         leg->end -= (leg->end - leg->base.position) % s->global_batch;
     }
 }
 
 /* The leg of a whole epoch. */
-STATESAMPLER_PRIV void statesampler_priv_leg_begin(statesampler_priv_leg *leg,
-                                                   const statesampler *s,
-                                                   uint64_t epoch)
+SSMP_FN void ssmp_leg_begin(ssmp_leg *leg, const statesampler *s,
+                            uint64_t epoch)
 {
     leg->base.epoch = epoch;
     leg->base.position = 0;
@@ -3784,24 +3621,21 @@ STATESAMPLER_PRIV void statesampler_priv_leg_begin(statesampler_priv_leg *leg,
     leg->blocks = s->run.partition == STATESAMPLER_PARTITION_BLOCKED
                       ? s->run.world_size
                       : 1;
-    statesampler_priv_leg_close(leg, s);
+    ssmp_leg_close(leg, s);
 }
 
 /* Steps of a leg; with CARRY, to where the base must move. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_leg_steps(
-    const statesampler_priv_leg *leg, const statesampler *s)
+SSMP_FN uint64_t ssmp_leg_steps(const ssmp_leg *leg, const statesampler *s)
 {
     if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
         return STATESAMPLER_MAX_SAMPLES / s->global_batch;
     }
-    return statesampler_priv_ceil_div(leg->end - leg->base.position,
-                                      s->global_batch);
+    return ssmp_ceil_div(leg->end - leg->base.position, s->global_batch);
 }
 
 /* Where the step begins that is so many, at most leg_steps, after the base. */
-STATESAMPLER_PRIV void statesampler_priv_leg_spot(
-    statesampler_priv_spot *spot, const statesampler_priv_leg *leg,
-    const statesampler *s, uint64_t steps)
+SSMP_FN void ssmp_leg_spot(ssmp_spot *spot, const ssmp_leg *leg,
+                           const statesampler *s, uint64_t steps)
 {
     uint64_t position = leg->base.position + steps * s->global_batch;
     spot->step = leg->base.step + steps;
@@ -3810,13 +3644,13 @@ STATESAMPLER_PRIV void statesampler_priv_leg_spot(
         spot->epoch += position / s->run.num_samples;
         spot->position = position % s->run.num_samples;
     } else {
-        spot->position = statesampler_priv_min(position, leg->end);
+        spot->position = ssmp_min(position, leg->end);
     }
 }
 
 /* Whether there is no step at a position of a leg; with CARRY there is. */
-STATESAMPLER_PRIV int statesampler_priv_leg_ends(
-    const statesampler_priv_leg *leg, const statesampler *s, uint64_t position)
+SSMP_FN int ssmp_leg_ends(const ssmp_leg *leg, const statesampler *s,
+                          uint64_t position)
 {
     return position == leg->end && s->run.tail != STATESAMPLER_TAIL_CARRY;
 }
@@ -3825,62 +3659,58 @@ STATESAMPLER_PRIV int statesampler_priv_leg_ends(
 
 /* How many of the positions first, first + W, ... (count of them) are below
    bound. */
-STATESAMPLER_PRIV size_t statesampler_priv_rank_below(const statesampler *s,
-                                                      uint64_t bound,
-                                                      uint64_t first,
-                                                      size_t count)
+SSMP_FN size_t ssmp_rank_below(const statesampler *s, uint64_t bound,
+                               uint64_t first, size_t count)
 {
     if (first >= bound) {
         return 0;
     }
-    return (size_t)statesampler_priv_min(
-        count, (bound - 1 - first) / s->run.world_size + 1);
+    return (size_t)ssmp_min(count, (bound - 1 - first) / s->run.world_size + 1);
 }
 
 /* How many samples this rank has in the step at a position of a leg. */
-STATESAMPLER_PRIV size_t statesampler_priv_rank_count(
-    const statesampler *s, const statesampler_priv_leg *leg, uint64_t position)
+SSMP_FN size_t ssmp_rank_count(const statesampler *s, const ssmp_leg *leg,
+                               uint64_t position)
 {
     if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
         leg->end - position >= s->global_batch) {
         return (size_t)s->run.batch_size;
     }
-    return statesampler_priv_rank_below(s, leg->end, position + s->rank,
-                                        (size_t)s->run.batch_size);
+    return ssmp_rank_below(s, leg->end, position + s->rank,
+                           (size_t)s->run.batch_size);
 }
 
 /* What a step is read through: a sampler, one of its legs, and room for an
    order that the sampler has not at hand. */
-typedef struct statesampler_priv_view {
+typedef struct ssmp_view {
     const statesampler *s;
-    const statesampler_priv_leg *leg;
-    statesampler_priv_order *spare; /* may be the sampler's own */
-} statesampler_priv_view;
+    const ssmp_leg *leg;
+    ssmp_order *spare; /* may be the sampler's own */
+} ssmp_view;
 
 /* The samples at positions first, first + stride, ..., count of them, all of
    one block and below num_samples. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_block(
-    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
-    uint64_t first, uint64_t stride, size_t count)
+SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
+                                        uint64_t epoch, uint64_t first,
+                                        uint64_t stride, size_t count)
 {
-    const statesampler_priv_run *run = &view->s->run;
+    const ssmp_run *run = &view->s->run;
     uint32_t blocks = view->leg->blocks, block = 0;
-    const statesampler_priv_order *order;
+    const ssmp_order *order;
     if (blocks != 1) {
         block = (uint32_t)(first % blocks);
         first /= blocks;
         stride /= blocks;
     }
-    order = statesampler_priv_order_for(view->spare, &view->s->ready, run,
-                                        epoch, blocks, block);
-    statesampler_priv_order_fill(out, run, order, view->spare, first, stride,
-                                 count);
+    order =
+        ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks, block);
+    ssmp_order_fill(out, run, order, view->spare, first, stride, count);
 }
 
-#ifdef STATESAMPLER_PRIV_VECTORS
+#ifdef SSMP_VECTORS
 
 /* The greatest common divisor, by Euclid: b falls in every turn. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
+SSMP_FN uint32_t ssmp_gcd(uint32_t a, uint32_t b)
 {
     while (b != 0) {
         uint32_t rest = a % b;
@@ -3893,24 +3723,23 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_gcd(uint32_t a, uint32_t b)
 /* The samples at positions first, first + W, ..., count of them, all below
    num_samples, where each is in another block than the one before: first all
    slots of one block, then those of the next. */
-STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_slots(
-    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
-    uint64_t first, size_t count)
+SSMP_NOINLINE void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
+                                        uint64_t epoch, uint64_t first,
+                                        size_t count)
 {
     const uint32_t world_size = view->s->run.world_size;
     const uint32_t blocks = view->leg->blocks;
     uint32_t period, slot;
-    period = blocks / statesampler_priv_gcd(blocks, world_size);
+    period = blocks / ssmp_gcd(blocks, world_size);
     for (slot = 0; slot < period && slot < count; slot++) {
         const uint64_t stride = (uint64_t)period * world_size;
         uint64_t position = first + (uint64_t)slot * world_size;
-        uint64_t some[STATESAMPLER_PRIV_ASIDE];
+        uint64_t some[SSMP_ASIDE];
         uint64_t done = slot;
         while (done < count) { /* by a period or more in every turn */
-            uint32_t i, k = (uint32_t)statesampler_priv_min(
-                (count - done - 1) / period + 1, STATESAMPLER_PRIV_ASIDE);
-            statesampler_priv_view_fill_block(some, view, epoch, position,
-                                              stride, k);
+            uint32_t i, k = (uint32_t)ssmp_min((count - done - 1) / period + 1,
+                                               SSMP_ASIDE);
+            ssmp_view_fill_block(some, view, epoch, position, stride, k);
             for (i = 0; i < k; i++, done += period) {
                 out[done] = some[i];
             }
@@ -3921,12 +3750,11 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_view_fill_slots(
 
 #else
 
-STATESAMPLER_PRIV void statesampler_priv_view_fill_slots(
-    uint64_t *out, const statesampler_priv_view *view, uint64_t epoch,
-    uint64_t first, size_t count)
+SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
+                                  uint64_t epoch, uint64_t first, size_t count)
 {
     for (; count != 0; count--, first += view->s->run.world_size) {
-        statesampler_priv_view_fill_block(out++, view, epoch, first, 0, 1);
+        ssmp_view_fill_block(out++, view, epoch, first, 0, 1);
     }
 }
 
@@ -3934,9 +3762,8 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill_slots(
 
 /* This rank's count samples of the step at a spot. With CARRY they may run
    through several epochs; each turn serves at least one. */
-STATESAMPLER_PRIV void statesampler_priv_view_fill(
-    uint64_t *out, const statesampler_priv_view *view,
-    const statesampler_priv_spot *spot, size_t count)
+SSMP_FN void ssmp_view_fill(uint64_t *out, const ssmp_view *view,
+                            const ssmp_spot *spot, size_t count)
 {
     const statesampler *s = view->s;
     const uint64_t n = s->run.num_samples, stride = s->run.world_size;
@@ -3949,43 +3776,40 @@ STATESAMPLER_PRIV void statesampler_priv_view_fill(
             first %= n;
         }
         if (first + (count - 1) * stride >= n) {
-            some = statesampler_priv_rank_below(s, n, first, count);
+            some = ssmp_rank_below(s, n, first, count);
         }
         if (some != 0 && (blocks == 1 || stride % blocks == 0)) {
-            statesampler_priv_view_fill_block(out, view, epoch, first, stride,
-                                              some);
+            ssmp_view_fill_block(out, view, epoch, first, stride, some);
         } else if (some != 0) {
             /* As after a change of world size. */
-            statesampler_priv_view_fill_slots(out, view, epoch, first, some);
+            ssmp_view_fill_slots(out, view, epoch, first, some);
         }
         out += some;
         count -= some;
         first += some * stride;
         if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
             for (; count != 0; count--, first += stride) {
-                statesampler_priv_view_fill_block(
-                    out++, view, epoch,
-                    statesampler_priv_run_repeated(&s->run, blocks, first), 0,
-                    1);
+                ssmp_view_fill_block(out++, view, epoch,
+                                     ssmp_run_repeated(&s->run, blocks, first),
+                                     0, 1);
             }
         }
     }
 }
 
 /* Sets up the order of the present epoch, for this rank's first block. */
-STATESAMPLER_PRIV void statesampler_priv_sampler_prepare(statesampler *s)
+SSMP_FN void ssmp_sampler_prepare(statesampler *s)
 {
     uint32_t blocks = s->run.leg.blocks;
-    (void)statesampler_priv_order_for(
-        &s->ready, &s->ready, &s->run, s->run.now.epoch, blocks,
-        (uint32_t)((s->run.now.position + s->rank) % blocks));
+    (void)ssmp_order_for(&s->ready, &s->ready, &s->run, s->run.now.epoch,
+                         blocks,
+                         (uint32_t)((s->run.now.position + s->rank) % blocks));
 }
 
 /* --- sampler: its shape */
 
-STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
-                                                    uint32_t world_size,
-                                                    uint32_t batch_size)
+SSMP_FN int ssmp_shape_check(uint32_t rank, uint32_t world_size,
+                             uint32_t batch_size)
 {
     if (rank >= world_size) {
         return STATESAMPLER_EINVAL_RANK;
@@ -3997,14 +3821,15 @@ STATESAMPLER_PRIV int statesampler_priv_shape_check(uint32_t rank,
 
 /* A step's samples are counted by a size_t, which some small cores have of 16
    bits. A state may tell of larger batches, which other machines served. */
-STATESAMPLER_PRIV int statesampler_priv_batch_check(uint32_t batch_size)
+SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
     return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
                                             : STATESAMPLER_OK;
 }
 
-STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
-    statesampler *s, uint32_t world_size, uint32_t batch_size)
+SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_reshape(statesampler *s,
+                                                uint32_t world_size,
+                                                uint32_t batch_size)
 {
     s->run.world_size = world_size;
     s->run.batch_size = batch_size;
@@ -4013,8 +3838,7 @@ STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_reshape(
 
 /* --- sampler: the description */
 
-STATESAMPLER_PRIV int statesampler_priv_desc_check_window(
-    const statesampler_desc *d)
+SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
 {
     if (d->order != STATESAMPLER_ORDER_WINDOW) {
         return STATESAMPLER_OK;
@@ -4030,8 +3854,7 @@ STATESAMPLER_PRIV int statesampler_priv_desc_check_window(
                : STATESAMPLER_OK;
 }
 
-STATESAMPLER_PRIV int statesampler_priv_desc_check_carry(
-    const statesampler_desc *d)
+SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
 {
     if (d->tail != STATESAMPLER_TAIL_CARRY) {
         return STATESAMPLER_OK;
@@ -4042,19 +3865,18 @@ STATESAMPLER_PRIV int statesampler_priv_desc_check_carry(
     if (d->partition == STATESAMPLER_PARTITION_BLOCKED) {
         return STATESAMPLER_EINVAL_CARRY_BLOCKED;
     }
-    return d->drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST
-                        : STATESAMPLER_OK;
+    return d->drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
 /* The rules of init; of load too, as a state may hold nothing else. */
-STATESAMPLER_PRIV int statesampler_priv_desc_check(const statesampler_desc *d)
+SSMP_FN int ssmp_desc_check(const statesampler_desc *d)
 {
     int code;
     if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
         return STATESAMPLER_EINVAL_NUM_SAMPLES;
     }
-    code = statesampler_priv_shape_check(
-        d->rank, d->world_size ? d->world_size : 1, d->batch_size);
+    code = ssmp_shape_check(d->rank, d->world_size ? d->world_size : 1,
+                            d->batch_size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4070,9 +3892,8 @@ STATESAMPLER_PRIV int statesampler_priv_desc_check(const statesampler_desc *d)
     if (d->drop_last > 1) {
         return STATESAMPLER_EINVAL_DROP_LAST;
     }
-    code = statesampler_priv_desc_check_window(d);
-    return code == STATESAMPLER_OK ? statesampler_priv_desc_check_carry(d)
-                                   : code;
+    code = ssmp_desc_check_window(d);
+    return code == STATESAMPLER_OK ? ssmp_desc_check_carry(d) : code;
 }
 
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
@@ -4080,9 +3901,9 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
 {
     int code;
     STATESAMPLER_ASSERT(s && desc);
-    code = statesampler_priv_desc_check(desc);
+    code = ssmp_desc_check(desc);
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_batch_check(desc->batch_size);
+        code = ssmp_batch_check(desc->batch_size);
     }
     if (code != STATESAMPLER_OK) {
         return code;
@@ -4101,17 +3922,15 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     s->run.tail = desc->tail;
     s->rank = desc->rank;
     s->drop_last = desc->drop_last;
-    statesampler_priv_sampler_reshape(s,
-                                      desc->world_size ? desc->world_size : 1,
-                                      desc->batch_size ? desc->batch_size : 1);
-    statesampler_priv_order_clear(&s->ready);
+    ssmp_sampler_reshape(s, desc->world_size ? desc->world_size : 1,
+                         desc->batch_size ? desc->batch_size : 1);
+    ssmp_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
 }
 
 /* The description of a run as rank 0, without its epoch and drop_last. */
-STATESAMPLER_PRIV void statesampler_priv_run_describe(
-    statesampler_desc *desc, const statesampler_priv_run *run)
+SSMP_FN void ssmp_run_describe(statesampler_desc *desc, const ssmp_run *run)
 {
     desc->num_samples = run->num_samples;
     desc->seed = run->seed;
@@ -4133,9 +3952,9 @@ STATESAMPLER_PRIV void statesampler_priv_run_describe(
 STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
 {
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    statesampler_priv_leg_begin(&s->run.leg, s, epoch);
-    statesampler_priv_spot_copy(&s->run.now, &s->run.leg.base);
-    statesampler_priv_sampler_prepare(s);
+    ssmp_leg_begin(&s->run.leg, s, epoch);
+    ssmp_spot_copy(&s->run.now, &s->run.leg.base);
+    ssmp_sampler_prepare(s);
 }
 
 STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
@@ -4147,14 +3966,14 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 }
 
 /* Makes the present the base: of a whole epoch where nothing is served. */
-STATESAMPLER_PRIV_SHARED void statesampler_priv_sampler_rebase(statesampler *s)
+SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_rebase(statesampler *s)
 {
     if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    statesampler_priv_spot_copy(&s->run.leg.base, &s->run.now);
-    statesampler_priv_leg_close(&s->run.leg, s);
+    ssmp_spot_copy(&s->run.leg.base, &s->run.now);
+    ssmp_leg_close(&s->run.leg, s);
 }
 
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
@@ -4165,25 +3984,25 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
     world_size = world_size ? world_size : 1;
     batch_size = batch_size ? batch_size : 1;
-    code = statesampler_priv_shape_check(rank, world_size, batch_size);
+    code = ssmp_shape_check(rank, world_size, batch_size);
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_batch_check(batch_size);
+        code = ssmp_batch_check(batch_size);
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
     s->rank = rank;
     if (world_size != s->run.world_size || batch_size != s->run.batch_size) {
-        statesampler_priv_sampler_reshape(s, world_size, batch_size);
-        statesampler_priv_sampler_rebase(s);
+        ssmp_sampler_reshape(s, world_size, batch_size);
+        ssmp_sampler_rebase(s);
     }
-    statesampler_priv_sampler_prepare(s); /* rank may be another */
+    ssmp_sampler_prepare(s); /* rank may be another */
     return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 {
-    statesampler_priv_spot *now;
+    ssmp_spot *now;
     int carry;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
     now = &s->run.now;
@@ -4210,30 +4029,28 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     }
     s->run.num_samples = num_samples;
     s->ready.blocks = 0; /* it was of another length */
-    statesampler_priv_sampler_rebase(s);
+    ssmp_sampler_rebase(s);
     return STATESAMPLER_OK;
 }
 
 /* Serves the present step, which is there, and moves past it. Returns how many
    samples this rank had in it. */
-STATESAMPLER_PRIV size_t statesampler_priv_sampler_serve(uint64_t *out,
-                                                         statesampler *s)
+SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
 {
-    statesampler_priv_run *run = &s->run;
-    statesampler_priv_spot *now = &run->now;
-    size_t count =
-        statesampler_priv_rank_count(s, &run->leg, now->position);
+    ssmp_run *run = &s->run;
+    ssmp_spot *now = &run->now;
+    size_t count = ssmp_rank_count(s, &run->leg, now->position);
     if (out) {
-        statesampler_priv_view view;
+        ssmp_view view;
         view.s = s;
         view.leg = &run->leg;
         view.spare = &s->ready;
-        statesampler_priv_view_fill(out, &view, now, count);
+        ssmp_view_fill(out, &view, now, count);
     }
     now->step++;
     now->position += s->global_batch;
     if (run->tail != STATESAMPLER_TAIL_CARRY) {
-        now->position = statesampler_priv_min(now->position, run->leg.end);
+        now->position = ssmp_min(now->position, run->leg.end);
         return count;
     }
     if (now->position >= run->num_samples) {
@@ -4243,7 +4060,7 @@ STATESAMPLER_PRIV size_t statesampler_priv_sampler_serve(uint64_t *out,
     /* So that the product never overflows. */
     if ((now->step - run->leg.base.step) * s->global_batch >=
         STATESAMPLER_MAX_SAMPLES) {
-        statesampler_priv_sampler_rebase(s);
+        ssmp_sampler_rebase(s);
     }
     return count;
 }
@@ -4254,9 +4071,9 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     size_t samples = 0;
     int more;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
-    more = !statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position);
+    more = !ssmp_leg_ends(&s->run.leg, s, s->run.now.position);
     if (more) {
-        samples = statesampler_priv_sampler_serve(out, s);
+        samples = ssmp_sampler_serve(out, s);
     } else {
         statesampler_begin(s, s->run.now.epoch + 1);
     }
@@ -4267,36 +4084,35 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 }
 
 /* Where a step of the present leg begins, its end included. */
-STATESAMPLER_PRIV int statesampler_priv_sampler_find(
-    statesampler_priv_spot *spot, const statesampler *s, uint64_t step)
+SSMP_FN int ssmp_sampler_find(ssmp_spot *spot, const statesampler *s,
+                              uint64_t step)
 {
-    const statesampler_priv_leg *leg = &s->run.leg;
+    const ssmp_leg *leg = &s->run.leg;
     const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
     if (step < leg->base.step) {
         return STATESAMPLER_ERANGE_BASE;
     }
     if ((carry && step > STATESAMPLER_NONE / 2) ||
-        step - leg->base.step > statesampler_priv_leg_steps(leg, s)) {
+        step - leg->base.step > ssmp_leg_steps(leg, s)) {
         return carry ? STATESAMPLER_ERANGE_FAR : STATESAMPLER_ERANGE_END;
     }
-    statesampler_priv_leg_spot(spot, leg, s, step - leg->base.step);
+    ssmp_leg_spot(spot, leg, s, step - leg->base.step);
     return STATESAMPLER_OK;
 }
 
 /* Serves this rank's batch of the step at a spot of a leg, without moving. */
-STATESAMPLER_PRIV size_t statesampler_priv_sampler_peek(
-    uint64_t *out, const statesampler *s, const statesampler_priv_leg *leg,
-    const statesampler_priv_spot *spot)
+SSMP_FN size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
+                                 const ssmp_leg *leg, const ssmp_spot *spot)
 {
-    size_t count = statesampler_priv_rank_count(s, leg, spot->position);
+    size_t count = ssmp_rank_count(s, leg, spot->position);
     if (out) {
-        statesampler_priv_order spare;
-        statesampler_priv_view view;
+        ssmp_order spare;
+        ssmp_view view;
         view.s = s;
         view.leg = leg;
         view.spare = &spare;
-        statesampler_priv_order_clear(&spare);
-        statesampler_priv_view_fill(out, &view, spot, count);
+        ssmp_order_clear(&spare);
+        ssmp_view_fill(out, &view, spot, count);
     }
     return count;
 }
@@ -4304,19 +4120,19 @@ STATESAMPLER_PRIV size_t statesampler_priv_sampler_peek(
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count)
 {
-    const statesampler_priv_leg *leg;
-    statesampler_priv_spot spot;
+    const ssmp_leg *leg;
+    ssmp_spot spot;
     size_t samples = 0;
     int code;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
     leg = &s->run.leg;
-    code = statesampler_priv_sampler_find(&spot, s, step);
+    code = ssmp_sampler_find(&spot, s, step);
     if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
-               !statesampler_priv_leg_ends(leg, s, spot.position)) {
+               !ssmp_leg_ends(leg, s, spot.position)) {
         code = 1;
-        samples = statesampler_priv_sampler_peek(out, s, leg, &spot);
+        samples = ssmp_sampler_peek(out, s, leg, &spot);
     }
     if (count) {
         *count = samples;
@@ -4327,7 +4143,7 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    return statesampler_priv_sampler_find(&s->run.now, s, step);
+    return ssmp_sampler_find(&s->run.now, s, step);
 }
 
 /* --- sampler: what it says of itself */
@@ -4337,13 +4153,11 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t index)
 {
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    return statesampler_priv_derive(
-        statesampler_priv_order_knows(&s->ready, epoch)
+    return ssmp_derive(
+        ssmp_order_knows(&s->ready, epoch)
             ? s->ready.seed_key
-            : statesampler_priv_derive(
-                  statesampler_priv_epoch_key(s->run.seed, epoch,
-                                              s->run.stream),
-                  STATESAMPLER_PRIV_SEED),
+            : ssmp_derive(ssmp_epoch_key(s->run.seed, epoch, s->run.stream),
+                          SSMP_SEED),
         index);
 }
 
@@ -4361,12 +4175,12 @@ STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
 {
-    const statesampler_priv_leg *leg;
+    const ssmp_leg *leg;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
     leg = &s->run.leg;
     return s->run.tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_NONE
-               : leg->base.step + statesampler_priv_leg_steps(leg, s);
+               : leg->base.step + ssmp_leg_steps(leg, s);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
@@ -4378,11 +4192,11 @@ STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts)
 {
-    const statesampler_priv_leg *leg;
+    const ssmp_leg *leg;
     uint64_t used;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && counts);
     leg = &s->run.leg;
-    used = statesampler_priv_min(leg->end, s->run.num_samples);
+    used = ssmp_min(leg->end, s->run.num_samples);
     counts->positions = leg->end;
     counts->padded = leg->end - used;
     counts->dropped = s->run.num_samples - used;
@@ -4393,36 +4207,34 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
         uint64_t rest = leg->end - leg->base.position;
         rest += s->run.world_size - 1 - s->rank;
         counts->rank_samples = rest / s->run.world_size;
-        counts->rank_batches = statesampler_priv_ceil_div(
-            counts->rank_samples, s->run.batch_size);
+        counts->rank_batches =
+            ssmp_ceil_div(counts->rank_samples, s->run.batch_size);
     }
 }
 
 STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                              uint64_t step)
 {
-    statesampler_priv_spot spot;
+    ssmp_spot spot;
     size_t count;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0);
     if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
-        statesampler_priv_sampler_find(&spot, s, step) != STATESAMPLER_OK) {
+        ssmp_sampler_find(&spot, s, step) != STATESAMPLER_OK) {
         return 0;
     }
-    count = statesampler_priv_rank_count(s, &s->run.leg, spot.position);
-    return count - statesampler_priv_rank_below(s, s->run.num_samples,
-                                                spot.position + s->rank,
-                                                count);
+    count = ssmp_rank_count(s, &s->run.leg, spot.position);
+    return count - ssmp_rank_below(s, s->run.num_samples,
+                                   spot.position + s->rank, count);
 }
 
 /* The position in this epoch at which a sample stands, or NONE if DROP leaves
    it out. Not for REPLACEMENT. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_sampler_position_of(
-    const statesampler *s, uint64_t index)
+SSMP_FN uint64_t ssmp_sampler_position_of(const statesampler *s, uint64_t index)
 {
-    const statesampler_priv_run *run = &s->run;
+    const ssmp_run *run = &s->run;
     const uint32_t blocks = run->leg.blocks;
-    const statesampler_priv_order *order;
-    statesampler_priv_order spare;
+    const ssmp_order *order;
+    ssmp_order spare;
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
@@ -4434,18 +4246,17 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_sampler_position_of(
     /* The first `longer` blocks have quota + 1 samples. */
     block = index < longer * (quota + 1) ? index / (quota + 1)
                                          : (index - longer) / quota;
-    statesampler_priv_order_clear(&spare);
-    order = statesampler_priv_order_for(&spare, &s->ready, run, run->now.epoch,
-                                        blocks, (uint32_t)block);
-    return block + blocks * statesampler_priv_order_inverse(
-                                run, order, &spare, index - order->start);
+    ssmp_order_clear(&spare);
+    order = ssmp_order_for(&spare, &s->ready, run, run->now.epoch, blocks,
+                           (uint32_t)block);
+    return block + blocks * ssmp_order_inverse(run, order, &spare,
+                                               index - order->start);
 }
 
-STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
-                                         uint64_t index,
+STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
                                          statesampler_place *place)
 {
-    const statesampler_priv_leg *leg;
+    const ssmp_leg *leg;
     uint64_t position, past;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && place);
     leg = &s->run.leg;
@@ -4455,14 +4266,13 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
     if (index >= s->run.num_samples) {
         return STATESAMPLER_ERANGE_INDEX;
     }
-    position = statesampler_priv_sampler_position_of(s, index);
+    position = ssmp_sampler_position_of(s, index);
     if (position >= leg->end) {
         return STATESAMPLER_ERANGE_DROPPED;
     }
     /* Positions since the first of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples +
-           position;
+    past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples + position;
     if (past < leg->base.position) {
         return STATESAMPLER_ERANGE_SERVED;
     }
@@ -4482,27 +4292,24 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
 
 /* Of samplers, mixes and mixtures: where it rises, the states of all three are
    others. */
-#define STATESAMPLER_PRIV_FORMAT 1
-#define STATESAMPLER_PRIV_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
-#define STATESAMPLER_PRIV_MAGIC_MIX 0x584d5353u     /* "SSMX" */
-#define STATESAMPLER_PRIV_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
+#define SSMP_FORMAT 1
+#define SSMP_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
+#define SSMP_MAGIC_MIX 0x584d5353u     /* "SSMX" */
+#define SSMP_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-STATESAMPLER_PRIV uint32_t
-statesampler_priv_bytes_load32(const unsigned char *bytes)
+SSMP_FN uint32_t ssmp_bytes_load32(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
            (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-STATESAMPLER_PRIV uint64_t
-statesampler_priv_bytes_load64(const unsigned char *bytes)
+SSMP_FN uint64_t ssmp_bytes_load64(const unsigned char *bytes)
 {
-    return (uint64_t)statesampler_priv_bytes_load32(bytes + 4) << 32 |
-           statesampler_priv_bytes_load32(bytes);
+    return (uint64_t)ssmp_bytes_load32(bytes + 4) << 32 |
+           ssmp_bytes_load32(bytes);
 }
 
-STATESAMPLER_PRIV void
-statesampler_priv_bytes_store32(unsigned char *bytes, uint32_t value)
+SSMP_FN void ssmp_bytes_store32(unsigned char *bytes, uint32_t value)
 {
     bytes[0] = (unsigned char)(value & 255);
     bytes[1] = (unsigned char)(value >> 8 & 255);
@@ -4510,122 +4317,111 @@ statesampler_priv_bytes_store32(unsigned char *bytes, uint32_t value)
     bytes[3] = (unsigned char)(value >> 24);
 }
 
-STATESAMPLER_PRIV void
-statesampler_priv_bytes_store64(unsigned char *bytes, uint64_t value)
+SSMP_FN void ssmp_bytes_store64(unsigned char *bytes, uint64_t value)
 {
-    statesampler_priv_bytes_store32(bytes, (uint32_t)value);
-    statesampler_priv_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
+    ssmp_bytes_store32(bytes, (uint32_t)value);
+    ssmp_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
 }
 
 /* Epoch, position and step, 24 bytes. */
-STATESAMPLER_PRIV void statesampler_priv_spot_encode(
-    unsigned char *bytes, const statesampler_priv_spot *spot)
+SSMP_FN void ssmp_spot_encode(unsigned char *bytes, const ssmp_spot *spot)
 {
-    statesampler_priv_bytes_store64(bytes, spot->epoch);
-    statesampler_priv_bytes_store64(bytes + 8, spot->position);
-    statesampler_priv_bytes_store64(bytes + 16, spot->step);
+    ssmp_bytes_store64(bytes, spot->epoch);
+    ssmp_bytes_store64(bytes + 8, spot->position);
+    ssmp_bytes_store64(bytes + 16, spot->step);
 }
 
-STATESAMPLER_PRIV void statesampler_priv_spot_decode(
-    statesampler_priv_spot *spot, const unsigned char *bytes)
+SSMP_FN void ssmp_spot_decode(ssmp_spot *spot, const unsigned char *bytes)
 {
-    spot->epoch = statesampler_priv_bytes_load64(bytes);
-    spot->position = statesampler_priv_bytes_load64(bytes + 8);
-    spot->step = statesampler_priv_bytes_load64(bytes + 16);
+    spot->epoch = ssmp_bytes_load64(bytes);
+    spot->position = ssmp_bytes_load64(bytes + 8);
+    spot->step = ssmp_bytes_load64(bytes + 16);
 }
 
 /* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
-STATESAMPLER_PRIV void statesampler_priv_run_encode(
-    unsigned char *bytes, const statesampler_priv_run *run, uint32_t blocks)
+SSMP_FN void ssmp_run_encode(unsigned char *bytes, const ssmp_run *run,
+                             uint32_t blocks)
 {
-    statesampler_priv_bytes_store64(bytes + 8, run->num_samples);
-    statesampler_priv_bytes_store64(bytes + 16, run->seed);
-    statesampler_priv_bytes_store64(bytes + 24, run->stream);
-    statesampler_priv_bytes_store64(bytes + 32, run->chunk_size);
-    statesampler_priv_bytes_store64(bytes + 40, run->window);
+    ssmp_bytes_store64(bytes + 8, run->num_samples);
+    ssmp_bytes_store64(bytes + 16, run->seed);
+    ssmp_bytes_store64(bytes + 24, run->stream);
+    ssmp_bytes_store64(bytes + 32, run->chunk_size);
+    ssmp_bytes_store64(bytes + 40, run->window);
     bytes[48] = (unsigned char)run->order;
     bytes[49] = (unsigned char)run->partition;
     bytes[50] = (unsigned char)run->tail;
     bytes[51] = 0;
-    statesampler_priv_bytes_store32(bytes + 52, blocks);
-    statesampler_priv_bytes_store32(bytes + 56, run->world_size);
-    statesampler_priv_bytes_store32(bytes + 60, run->batch_size);
+    ssmp_bytes_store32(bytes + 52, blocks);
+    ssmp_bytes_store32(bytes + 56, run->world_size);
+    ssmp_bytes_store32(bytes + 60, run->batch_size);
 }
 
 /* Returns 0 if byte 51 is not. */
-STATESAMPLER_PRIV int statesampler_priv_run_decode(statesampler_priv_run *run,
-                                                   const unsigned char *bytes)
+SSMP_FN int ssmp_run_decode(ssmp_run *run, const unsigned char *bytes)
 {
-    run->num_samples = statesampler_priv_bytes_load64(bytes + 8);
-    run->seed = statesampler_priv_bytes_load64(bytes + 16);
-    run->stream = statesampler_priv_bytes_load64(bytes + 24);
-    run->chunk_size = statesampler_priv_bytes_load64(bytes + 32);
-    run->window = statesampler_priv_bytes_load64(bytes + 40);
+    run->num_samples = ssmp_bytes_load64(bytes + 8);
+    run->seed = ssmp_bytes_load64(bytes + 16);
+    run->stream = ssmp_bytes_load64(bytes + 24);
+    run->chunk_size = ssmp_bytes_load64(bytes + 32);
+    run->window = ssmp_bytes_load64(bytes + 40);
     run->order = bytes[48];
     run->partition = bytes[49];
     run->tail = bytes[50];
-    run->leg.blocks = statesampler_priv_bytes_load32(bytes + 52);
-    run->world_size = statesampler_priv_bytes_load32(bytes + 56);
-    run->batch_size = statesampler_priv_bytes_load32(bytes + 60);
+    run->leg.blocks = ssmp_bytes_load32(bytes + 52);
+    run->world_size = ssmp_bytes_load32(bytes + 56);
+    run->batch_size = ssmp_bytes_load32(bytes + 60);
     return bytes[51] == 0;
 }
 
 /* The check word over the bytes before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-STATESAMPLER_PRIV_SHARED uint64_t statesampler_priv_state_hash(
-    const unsigned char *bytes, size_t size)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_state_hash(const unsigned char *bytes,
+                                               size_t size)
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        hash ^= statesampler_priv_bytes_load64(bytes);
-        hash *= STATESAMPLER_PRIV_GOLDEN;
+        hash ^= ssmp_bytes_load64(bytes);
+        hash *= SSMP_GOLDEN;
         hash ^= hash >> 32;
     }
     return hash;
 }
 
 /* The first eight bytes: magic, format version and algorithm. */
-STATESAMPLER_PRIV void statesampler_priv_state_begin(unsigned char *bytes,
-                                                     uint32_t magic)
+SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic)
 {
-    statesampler_priv_bytes_store32(bytes, magic);
-    statesampler_priv_bytes_store32(
-        bytes + 4,
-        (uint32_t)STATESAMPLER_ALGORITHM << 16 | STATESAMPLER_PRIV_FORMAT);
+    ssmp_bytes_store32(bytes, magic);
+    ssmp_bytes_store32(bytes + 4,
+                       (uint32_t)STATESAMPLER_ALGORITHM << 16 | SSMP_FORMAT);
 }
 
 /* The last eight of so many. */
-STATESAMPLER_PRIV void statesampler_priv_state_end(unsigned char *bytes,
-                                                   size_t size)
+SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 {
-    statesampler_priv_bytes_store64(
-        bytes + size - 8, statesampler_priv_state_hash(bytes, size - 8));
+    ssmp_bytes_store64(bytes + size - 8, ssmp_state_hash(bytes, size - 8));
 }
 
 /* OK if these bytes are a whole state, of this kind and of so many bytes. */
-STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
-                                                    size_t size,
-                                                    uint32_t magic,
-                                                    size_t expected)
+SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
+                             uint32_t magic, size_t expected)
 {
     uint32_t version;
     if (size < 8) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    version = statesampler_priv_bytes_load32(bytes + 4);
-    if (statesampler_priv_bytes_load32(bytes) != magic ||
-        (version & 0xffff) == 0) {
+    version = ssmp_bytes_load32(bytes + 4);
+    if (ssmp_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
         return STATESAMPLER_ECORRUPT_MAGIC;
     }
-    if ((version & 0xffff) > STATESAMPLER_PRIV_FORMAT) {
+    if ((version & 0xffff) > SSMP_FORMAT) {
         return STATESAMPLER_EVERSION_FORMAT;
     }
     if (size != expected) {
         return STATESAMPLER_ECORRUPT_SIZE;
     }
-    if (statesampler_priv_bytes_load64(bytes + size - 8) !=
-        statesampler_priv_state_hash(bytes, size - 8)) {
+    if (ssmp_bytes_load64(bytes + size - 8) !=
+        ssmp_state_hash(bytes, size - 8)) {
         return STATESAMPLER_ECORRUPT_CHECK;
     }
     return version >> 16 == STATESAMPLER_ALGORITHM
@@ -4634,8 +4430,7 @@ STATESAMPLER_PRIV int statesampler_priv_state_check(const unsigned char *bytes,
 }
 
 /* Positions that a run has served since its base. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
-    const statesampler_priv_run *run)
+SSMP_FN uint64_t ssmp_run_served(const ssmp_run *run)
 {
     return (run->now.epoch - run->leg.base.epoch) * run->num_samples +
            run->now.position - run->leg.base.position;
@@ -4643,12 +4438,11 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_run_served(
 
 /* OK if positions and base are such as a run with CARRY has. seek stops at
    2^63 steps, and 2^61 more take centuries. */
-STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
-    const statesampler_priv_run *run)
+SSMP_FN int ssmp_run_check_carry(const ssmp_run *run)
 {
-    const statesampler_priv_spot *base = &run->leg.base;
+    const ssmp_spot *base = &run->leg.base;
     uint64_t n = run->num_samples, epochs = run->now.epoch - base->epoch;
-    uint64_t served = statesampler_priv_run_served(run);
+    uint64_t served = ssmp_run_served(run);
     if (base->position >= n || base->step >> 61 > 4) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
@@ -4664,34 +4458,30 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_carry(
    its padding, which is less than its world size, after the last sample. And
    a step serves one position or more; the first of an epoch, one of each block
    or all, so that no more than all samples are left from a base on. */
-STATESAMPLER_PRIV int statesampler_priv_run_check_spots(
-    const statesampler_priv_run *run)
+SSMP_FN int ssmp_run_check_spots(const ssmp_run *run)
 {
-    const statesampler_priv_spot *base = &run->leg.base;
+    const ssmp_spot *base = &run->leg.base;
     uint64_t served = run->now.position - base->position;
-    uint64_t end = statesampler_priv_run_end(run, &run->leg);
-    uint64_t all = statesampler_priv_run_whole(run, run->num_samples,
-                                               run->leg.blocks);
+    uint64_t end = ssmp_run_end(run, &run->leg);
+    uint64_t all = ssmp_run_whole(run, run->num_samples, run->leg.blocks);
     uint64_t most = all;
-    if (statesampler_priv_run_pads(run)) {
-        most += STATESAMPLER_PRIV_MAX32 - 1;
+    if (ssmp_run_pads(run)) {
+        most += SSMP_MAX32 - 1;
     }
     if (base->position > most || base->step > base->position ||
         (base->position != 0 &&
-         base->position < statesampler_priv_min(all, run->leg.blocks))) {
+         base->position < ssmp_min(all, run->leg.blocks))) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
     return run->now.epoch != base->epoch || served > end - base->position ||
                    (run->now.position != end &&
-                    served % ((uint64_t)run->world_size * run->batch_size) !=
-                        0)
+                    served % ((uint64_t)run->world_size * run->batch_size) != 0)
                ? STATESAMPLER_ECORRUPT_POSITION
                : STATESAMPLER_OK;
 }
 
 /* Whether this many blocks are what a run of this shape has. */
-STATESAMPLER_PRIV int statesampler_priv_run_check_blocks(
-    const statesampler_priv_run *run)
+SSMP_FN int ssmp_run_check_blocks(const ssmp_run *run)
 {
     uint32_t blocks = run->leg.blocks;
     if (run->partition == STATESAMPLER_PARTITION_INTERLEAVED) {
@@ -4702,34 +4492,31 @@ STATESAMPLER_PRIV int statesampler_priv_run_check_blocks(
 }
 
 /* OK if a run can have saved this, else what is wrong with it. */
-STATESAMPLER_PRIV int statesampler_priv_run_check(
-    const statesampler_priv_run *run)
+SSMP_FN int ssmp_run_check(const ssmp_run *run)
 {
-    const statesampler_priv_spot *base = &run->leg.base;
+    const ssmp_spot *base = &run->leg.base;
     statesampler_desc desc;
-    statesampler_priv_run_describe(&desc, run);
+    ssmp_run_describe(&desc, run);
     if (run->world_size == 0 || run->batch_size == 0 ||
-        statesampler_priv_desc_check(&desc) != STATESAMPLER_OK) {
+        ssmp_desc_check(&desc) != STATESAMPLER_OK) {
         return STATESAMPLER_ECORRUPT_DESC;
     }
     if (run->order != STATESAMPLER_ORDER_WINDOW &&
         (run->chunk_size | run->window) != 0) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    if (!statesampler_priv_run_check_blocks(run)) {
+    if (!ssmp_run_check_blocks(run)) {
         return STATESAMPLER_ECORRUPT_BLOCKS;
     }
     if (base->step == 0 && base->position != 0) {
         return STATESAMPLER_ECORRUPT_BASE;
     }
-    return run->tail == STATESAMPLER_TAIL_CARRY
-               ? statesampler_priv_run_check_carry(run)
-               : statesampler_priv_run_check_spots(run);
+    return run->tail == STATESAMPLER_TAIL_CARRY ? ssmp_run_check_carry(run)
+                                                : ssmp_run_check_spots(run);
 }
 
 /* OK if two runs are of the same dataset, in the same order. */
-STATESAMPLER_PRIV int statesampler_priv_run_match(
-    const statesampler_priv_run *run, const statesampler_priv_run *other)
+SSMP_FN int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 {
     if (run->num_samples != other->num_samples) {
         return STATESAMPLER_EMISMATCH_NUM_SAMPLES;
@@ -4757,21 +4544,20 @@ STATESAMPLER_PRIV int statesampler_priv_run_match(
 }
 
 /* Goes on where a run is that matches. */
-STATESAMPLER_PRIV void statesampler_priv_sampler_follow(
-    statesampler *s, const statesampler_priv_run *run)
+SSMP_FN void ssmp_sampler_follow(statesampler *s, const ssmp_run *run)
 {
-    statesampler_priv_spot_copy(&s->run.now, &run->now);
-    statesampler_priv_spot_copy(&s->run.leg.base, &run->leg.base);
+    ssmp_spot_copy(&s->run.now, &run->now);
+    ssmp_spot_copy(&s->run.leg.base, &run->leg.base);
     s->run.leg.blocks = run->leg.blocks;
-    statesampler_priv_leg_close(&s->run.leg, s);
+    ssmp_leg_close(&s->run.leg, s);
     /* Of another shape, or saved after a step that this loader's drop_last
        leaves out. */
     if (run->world_size != s->run.world_size ||
         run->batch_size != s->run.batch_size ||
         s->run.now.position > s->run.leg.end) {
-        statesampler_priv_sampler_rebase(s);
+        ssmp_sampler_rebase(s);
     }
-    statesampler_priv_sampler_prepare(s);
+    ssmp_sampler_prepare(s);
 }
 
 STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
@@ -4782,37 +4568,36 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
     if (size < STATESAMPLER_STATE_BYTES) {
         return STATESAMPLER_ECAPACITY;
     }
-    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_SAMPLER);
-    statesampler_priv_run_encode(bytes, &s->run, s->run.leg.blocks);
-    statesampler_priv_bytes_store64(bytes + 64, s->run.now.epoch);
-    statesampler_priv_bytes_store64(bytes + 72, s->run.now.position);
-    statesampler_priv_spot_encode(bytes + 80, &s->run.leg.base);
-    statesampler_priv_state_end(bytes, STATESAMPLER_STATE_BYTES);
+    ssmp_state_begin(bytes, SSMP_MAGIC_SAMPLER);
+    ssmp_run_encode(bytes, &s->run, s->run.leg.blocks);
+    ssmp_bytes_store64(bytes + 64, s->run.now.epoch);
+    ssmp_bytes_store64(bytes + 72, s->run.now.position);
+    ssmp_spot_encode(bytes + 80, &s->run.leg.base);
+    ssmp_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
 }
 
 /* Reads a sampler's state. */
-STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
-                                                 const unsigned char *bytes,
-                                                 size_t size)
+SSMP_FN int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
+                          size_t size)
 {
-    int code = statesampler_priv_state_check(
-        bytes, size, STATESAMPLER_PRIV_MAGIC_SAMPLER, STATESAMPLER_STATE_BYTES);
+    int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
+                                STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    if (!statesampler_priv_run_decode(run, bytes)) {
+    if (!ssmp_run_decode(run, bytes)) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
-    run->now.epoch = statesampler_priv_bytes_load64(bytes + 64);
-    run->now.position = statesampler_priv_bytes_load64(bytes + 72);
-    statesampler_priv_spot_decode(&run->leg.base, bytes + 80);
-    code = statesampler_priv_run_check(run);
+    run->now.epoch = ssmp_bytes_load64(bytes + 64);
+    run->now.position = ssmp_bytes_load64(bytes + 72);
+    ssmp_spot_decode(&run->leg.base, bytes + 80);
+    code = ssmp_run_check(run);
     if (code == STATESAMPLER_OK) {
-        run->now.step = run->leg.base.step +
-                        statesampler_priv_ceil_div(
-                            statesampler_priv_run_served(run),
-                            (uint64_t)run->world_size * run->batch_size);
+        run->now.step =
+            run->leg.base.step +
+            ssmp_ceil_div(ssmp_run_served(run),
+                          (uint64_t)run->world_size * run->batch_size);
     }
     return code;
 }
@@ -4820,16 +4605,15 @@ STATESAMPLER_PRIV int statesampler_priv_run_read(statesampler_priv_run *run,
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size)
 {
-    statesampler_priv_run run;
+    ssmp_run run;
     int code;
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (state || size == 0));
-    code = statesampler_priv_run_read(&run, (const unsigned char *)state,
-                                      size);
+    code = ssmp_run_read(&run, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_run_match(&run, &s->run);
+        code = ssmp_run_match(&run, &s->run);
     }
     if (code == STATESAMPLER_OK) {
-        statesampler_priv_sampler_follow(s, &run);
+        ssmp_sampler_follow(s, &run);
     }
     return code;
 }
@@ -4838,16 +4622,15 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
                                            statesampler_desc *desc,
                                            statesampler_place *place)
 {
-    statesampler_priv_run run;
+    ssmp_run run;
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
-    code = statesampler_priv_run_read(&run, (const unsigned char *)state,
-                                      size);
+    code = ssmp_run_read(&run, (const unsigned char *)state, size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
     if (desc) {
-        statesampler_priv_run_describe(desc, &run);
+        ssmp_run_describe(desc, &run);
         desc->epoch = run.now.epoch;
     }
     if (place) {
@@ -4873,12 +4656,12 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    from its share. Equal weights are 0, 1, 2, ... and round again, as left and
    right then take every other turn. */
 
-#define STATESAMPLER_PRIV_NOBODY STATESAMPLER_PRIV_MAX32
-#define STATESAMPLER_PRIV_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
+#define SSMP_NOBODY SSMP_MAX32
+#define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
 /* The seat whose turn comes at a point; *turns is how many it has had. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_mix_seat_at(
-    uint64_t *turns, const statesampler_mix *mix, uint64_t point)
+SSMP_FN uint32_t ssmp_mix_seat_at(uint64_t *turns, const statesampler_mix *mix,
+                                  uint64_t point)
 {
     uint32_t weight = mix->weight, bit, node = 0, right;
     uint64_t rounds = point / weight;
@@ -4901,8 +4684,8 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_mix_seat_at(
 }
 
 /* How many turns a seat has had at a point. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_turns_of(
-    const statesampler_mix *mix, uint32_t seat, uint64_t point)
+SSMP_FN uint64_t ssmp_mix_turns_of(const statesampler_mix *mix, uint32_t seat,
+                                   uint64_t point)
 {
     uint32_t weight = mix->weight, bit, node = 0, right;
     uint64_t rounds = point / weight, turns = point % weight;
@@ -4925,8 +4708,8 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix_turns_of(
    From the leaf to the root, a child of weight a has its turn k at turn
    (k * w + w / 2) / a of its parent, as that is where its share is rounded up
    to k + 1; a left child's half is rounded down first. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point_of(
-    const statesampler_mix *mix, uint32_t seat, uint64_t turns)
+SSMP_FN uint64_t ssmp_mix_point_of(const statesampler_mix *mix, uint32_t seat,
+                                   uint64_t turns)
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t rounds;
@@ -4947,29 +4730,25 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix_point_of(
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
-    return rounds < STATESAMPLER_PRIV_TOO_FAR / mix->weight
-               ? rounds * mix->weight + turns
-               : STATESAMPLER_PRIV_TOO_FAR;
+    return rounds < SSMP_TOO_FAR / mix->weight ? rounds * mix->weight + turns
+                                               : SSMP_TOO_FAR;
 }
 
-STATESAMPLER_PRIV statesampler_source *statesampler_priv_mix_seated(
-    const statesampler_mix *mix, uint32_t seat)
+SSMP_FN statesampler_source *ssmp_mix_seated(const statesampler_mix *mix,
+                                             uint32_t seat)
 {
     return mix->sources + mix->sources[seat].row.source;
 }
 
 /* How many turns before a point ALL does not pass over. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_taken(
-    const statesampler_mix *mix, uint64_t point)
+SSMP_FN uint64_t ssmp_mix_taken(const statesampler_mix *mix, uint64_t point)
 {
     uint64_t sum = 0;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
-        const statesampler_source *source =
-            statesampler_priv_mix_seated(mix, seat);
-        sum += statesampler_priv_min(
-            statesampler_priv_mix_turns_of(mix, seat, point),
-            source->base_turns + source->left);
+        const statesampler_source *source = ssmp_mix_seated(mix, seat);
+        sum += ssmp_min(ssmp_mix_turns_of(mix, seat, point),
+                        source->base_turns + source->left);
     }
     return sum;
 }
@@ -4978,20 +4757,20 @@ STATESAMPLER_PRIV uint64_t statesampler_priv_mix_taken(
    points farther as turns were passed over: the step doubles until it leads
    too far, and is halved from there on, 126 times at most, as points are
    below 2^63. */
-STATESAMPLER_PRIV_ALONE uint64_t statesampler_priv_mix_point(
-    const statesampler_mix *mix, uint64_t turn)
+SSMP_NOINLINE uint64_t ssmp_mix_point(const statesampler_mix *mix,
+                                      uint64_t turn)
 {
     uint64_t goal = mix->base_point + (turn - mix->base_turn);
     uint64_t point = goal, step = 1;
     if (mix->stop != STATESAMPLER_STOP_ALL) {
         return goal;
     }
-    while (statesampler_priv_mix_taken(mix, point + step) <= goal) {
+    while (ssmp_mix_taken(mix, point + step) <= goal) {
         point += step;
         step *= 2;
     }
     for (step /= 2; step != 0; step /= 2) {
-        if (statesampler_priv_mix_taken(mix, point + step) <= goal) {
+        if (ssmp_mix_taken(mix, point + step) <= goal) {
             point += step;
         }
     }
@@ -5002,44 +4781,42 @@ STATESAMPLER_PRIV_ALONE uint64_t statesampler_priv_mix_point(
    At the base the samplers stand where the mix's shape began, and what is
    noted of them there gives every turn from then on. */
 
-STATESAMPLER_PRIV uint32_t
-statesampler_priv_source_weight(const statesampler_source *source)
+SSMP_FN uint32_t ssmp_source_weight(const statesampler_source *source)
 {
     return source->weight ? source->weight : 1;
 }
 
 /* Whether a source takes turns: it is not off and has steps, with FIRST and ALL
    in the present epoch, served ones counted, otherwise in epochs to come. */
-STATESAMPLER_PRIV int statesampler_priv_source_plays(
-    const statesampler_source *source, uint32_t stop)
+SSMP_FN int ssmp_source_plays(const statesampler_source *source, uint32_t stop)
 {
     const statesampler *s = &source->sampler;
-    statesampler_priv_leg leg;
+    ssmp_leg leg;
     if (source->weight == STATESAMPLER_OFF) {
         return 0;
     }
     if (stop <= STATESAMPLER_STOP_ALL) {
         return statesampler_num_steps(s) != 0;
     }
-    statesampler_priv_leg_begin(&leg, s, 0);
+    ssmp_leg_begin(&leg, s, 0);
     return leg.end != 0;
 }
 
 /* Gives seats to the sources that have steps. If they are not those that had
    seats before, another sequence begins. */
-STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
+SSMP_FN void ssmp_mix_seat(statesampler_mix *mix)
 {
     statesampler_source *sources = mix->sources;
     uint32_t i, bit;
     mix->seats = 0;
     mix->weight = 0;
     for (i = 0; i < mix->num_sources; i++) {
-        const uint32_t weight = statesampler_priv_source_weight(sources + i);
-        const uint32_t had = sources[i].seat != STATESAMPLER_PRIV_NOBODY;
-        uint32_t seat = STATESAMPLER_PRIV_NOBODY;
+        const uint32_t weight = ssmp_source_weight(sources + i);
+        const uint32_t had = sources[i].seat != SSMP_NOBODY;
+        uint32_t seat = SSMP_NOBODY;
         sources[i].base_turns = 0;
         sources[i].left = 0;
-        if (statesampler_priv_source_plays(sources + i, mix->stop)) {
+        if (ssmp_source_plays(sources + i, mix->stop)) {
             seat = mix->seats++;
             mix->weight += weight;
             sources[seat].row.source = i;
@@ -5050,7 +4827,7 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
                 }
             }
         }
-        if (had != (seat != STATESAMPLER_PRIV_NOBODY)) {
+        if (had != (seat != SSMP_NOBODY)) {
             mix->point = 0;
         }
         sources[i].seat = seat;
@@ -5065,23 +4842,22 @@ STATESAMPLER_PRIV void statesampler_priv_mix_seat(statesampler_mix *mix)
 /* What a look at the sources finds, in points but for left: the first and the
    last of them to have nothing left (the last of those that had not finished
    before, and the last of all), and the first with CARRY. */
-typedef struct statesampler_priv_tally {
+typedef struct ssmp_tally {
     uint64_t first, last, farthest, reach;
     uint64_t left; /* steps of all */
-} statesampler_priv_tally;
+} ssmp_tally;
 
 /* Notes of a source where it stands. */
-STATESAMPLER_PRIV void statesampler_priv_mix_note(
-    statesampler_priv_tally *tally, statesampler_mix *mix, uint32_t seat)
+SSMP_FN void ssmp_mix_note(ssmp_tally *tally, statesampler_mix *mix,
+                           uint32_t seat)
 {
-    statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
+    statesampler_source *source = ssmp_mix_seated(mix, seat);
     const statesampler *s = &source->sampler;
     const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
     uint64_t over;
-    source->left = statesampler_priv_leg_steps(&s->run.leg, s);
+    source->left = ssmp_leg_steps(&s->run.leg, s);
     source->base_turns =
-        mix->point == 0 ? 0
-                        : statesampler_priv_mix_turns_of(mix, seat, mix->point);
+        mix->point == 0 ? 0 : ssmp_mix_turns_of(mix, seat, mix->point);
     tally->left += source->left;
     if (source->left != 0) {
         mix->sources[mix->alive++].row.alive = seat;
@@ -5090,9 +4866,8 @@ STATESAMPLER_PRIV void statesampler_priv_mix_note(
         return;
     }
     /* Its first turn without a step. */
-    over = statesampler_priv_mix_point_of(mix, seat,
-                                          source->base_turns + source->left);
-    tally->first = statesampler_priv_min(tally->first, over);
+    over = ssmp_mix_point_of(mix, seat, source->base_turns + source->left);
+    tally->first = ssmp_min(tally->first, over);
     if (over > tally->farthest) {
         tally->farthest = over;
     }
@@ -5100,22 +4875,22 @@ STATESAMPLER_PRIV void statesampler_priv_mix_note(
         tally->last = over;
     }
     if (carry) {
-        tally->reach = statesampler_priv_min(tally->reach, over);
+        tally->reach = ssmp_min(tally->reach, over);
     }
 }
 
 /* Notes of every source where it stands, and where the epoch of the mix ends.
    Returns 0 if the sequence does not reach that far. */
-STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_tally(statesampler_mix *mix)
+SSMP_NOINLINE int ssmp_mix_tally(statesampler_mix *mix)
 {
-    statesampler_priv_tally tally;
+    ssmp_tally tally;
     uint32_t seat;
     tally.first = tally.reach = STATESAMPLER_NONE;
     tally.last = mix->point;
     tally.farthest = tally.left = 0;
     mix->alive = 0;
     for (seat = 0; seat < mix->seats; seat++) {
-        statesampler_priv_mix_note(&tally, mix, seat);
+        ssmp_mix_note(&tally, mix, seat);
     }
     mix->base_turn = mix->turn;
     mix->base_point = mix->point;
@@ -5135,55 +4910,53 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_tally(statesampler_mix *mix)
         mix->end += tally.first - mix->point;
         tally.farthest = tally.first; /* no other turn comes */
     }
-    return tally.farthest < STATESAMPLER_PRIV_TOO_FAR;
+    return tally.farthest < SSMP_TOO_FAR;
 }
 
 /* The base of the tally is the mix's from now on. */
-STATESAMPLER_PRIV void statesampler_priv_mix_commit(statesampler_mix *mix)
+SSMP_FN void ssmp_mix_commit(statesampler_mix *mix)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        statesampler_priv_leg_copy(&source->base, &source->sampler.run.leg);
+        ssmp_leg_copy(&source->base, &source->sampler.run.leg);
     }
 }
 
 /* Makes the present turn the base. */
-STATESAMPLER_PRIV void statesampler_priv_mix_rebase(statesampler_mix *mix)
+SSMP_FN void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_sampler_rebase(&mix->sources[i].sampler);
+        ssmp_sampler_rebase(&mix->sources[i].sampler);
         if (mix->turn == 0) {
             mix->sources[i].finished = 0;
         }
     }
-    statesampler_priv_mix_seat(mix);
-    if (!statesampler_priv_mix_tally(mix)) {
+    ssmp_mix_seat(mix);
+    if (!ssmp_mix_tally(mix)) {
         /* No run comes to a point from where what is left is too far: mix_init
            looks at whole epochs. From the sequence's start nothing is. */
         mix->point = 0;
-        (void)statesampler_priv_mix_tally(mix);
+        (void)ssmp_mix_tally(mix);
     }
-    statesampler_priv_mix_commit(mix);
+    ssmp_mix_commit(mix);
 }
 
 /* --- mix: its rules */
 
 /* Steps of a whole epoch of a source. From any base on there are fewer: so what
    a mix may do does not depend on where it stands. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_source_most_steps(
-    const statesampler *s)
+SSMP_FN uint64_t ssmp_source_most_steps(const statesampler *s)
 {
-    statesampler_priv_leg leg;
-    statesampler_priv_leg_begin(&leg, s, 0);
-    return statesampler_priv_leg_steps(&leg, s);
+    ssmp_leg leg;
+    ssmp_leg_begin(&leg, s, 0);
+    return ssmp_leg_steps(&leg, s);
 }
 
 /* OK if a sampler may be in a mix with the first one. */
-STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
-                                                     const statesampler *first,
-                                                     uint32_t stop)
+SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
+                              uint32_t stop)
 {
     if (s->rank != first->rank) {
         return STATESAMPLER_EINVAL_SOURCE_RANK;
@@ -5200,14 +4973,14 @@ STATESAMPLER_PRIV int statesampler_priv_source_check(const statesampler *s,
 /* OK if all of a sequence fits in which sources of these weights altogether
    take turns until all have finished. Sources without steps count: they may
    have some in another shape. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
-    const statesampler_source *sources, uint32_t num_sources, uint64_t weights)
+SSMP_FN int ssmp_mix_check_sequence(const statesampler_source *sources,
+                                    uint32_t num_sources, uint64_t weights)
 {
     uint32_t i;
     for (i = 0; i < num_sources; i++) {
         if (sources[i].weight != STATESAMPLER_OFF &&
-            statesampler_priv_source_most_steps(&sources[i].sampler) /
-                    statesampler_priv_source_weight(sources + i) >=
+            ssmp_source_most_steps(&sources[i].sampler) /
+                    ssmp_source_weight(sources + i) >=
                 STATESAMPLER_MAX_SAMPLES / weights) {
             return STATESAMPLER_EINVAL_SEQUENCE;
         }
@@ -5216,19 +4989,19 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_sequence(
 }
 
 /* OK if these sources may take turns with their weights. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check_weights(
-    const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
+SSMP_FN int ssmp_mix_check_weights(const statesampler_source *sources,
+                                   uint32_t num_sources, uint32_t stop)
 {
     uint64_t weights = 0;
     uint32_t i, seats = 0;
     for (i = 0; i < num_sources; i++) {
         if (sources[i].weight != STATESAMPLER_OFF) {
-            weights += statesampler_priv_source_weight(sources + i);
+            weights += ssmp_source_weight(sources + i);
         }
         if (weights >> 31) {
             return STATESAMPLER_EINVAL_WEIGHTS;
         }
-        seats += (uint32_t)statesampler_priv_source_plays(sources + i, stop);
+        seats += (uint32_t)ssmp_source_plays(sources + i, stop);
     }
     if (weights == 0) {
         return STATESAMPLER_EINVAL_ALL_OFF;
@@ -5238,13 +5011,12 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_weights(
     }
     return stop == STATESAMPLER_STOP_FIRST
                ? STATESAMPLER_OK
-               : statesampler_priv_mix_check_sequence(sources, num_sources,
-                                                      weights);
+               : ssmp_mix_check_sequence(sources, num_sources, weights);
 }
 
 /* The rules of mix_init. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check(
-    const statesampler_source *sources, uint32_t num_sources, uint32_t stop)
+SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
+                           uint32_t num_sources, uint32_t stop)
 {
     uint64_t samples = 0;
     uint32_t i;
@@ -5258,7 +5030,7 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check(
         const statesampler *s = &sources[i].sampler;
         int code;
         STATESAMPLER_ASSERT(s->run.world_size != 0);
-        code = statesampler_priv_source_check(s, &sources->sampler, stop);
+        code = ssmp_source_check(s, &sources->sampler, stop);
         if (code != STATESAMPLER_OK) {
             return code;
         }
@@ -5267,12 +5039,11 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check(
             return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
         }
     }
-    return statesampler_priv_mix_check_weights(sources, num_sources, stop);
+    return ssmp_mix_check_weights(sources, num_sources, stop);
 }
 
 /* What was its own while others were tried is so again, or no more. */
-STATESAMPLER_PRIV void statesampler_priv_source_forget(
-    statesampler_source *source)
+SSMP_FN void ssmp_source_forget(statesampler_source *source)
 {
     source->own_weight = 0;
     source->own_batch_size = 0;
@@ -5282,13 +5053,12 @@ STATESAMPLER_PRIV void statesampler_priv_source_forget(
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
-                                           uint32_t num_sources,
-                                           uint32_t stop)
+                                           uint32_t num_sources, uint32_t stop)
 {
     uint32_t i;
     int code;
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
-    code = statesampler_priv_mix_check(sources, num_sources, stop);
+    code = ssmp_mix_check(sources, num_sources, stop);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -5299,10 +5069,10 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->turn = 0;
     mix->point = 0;
     for (i = 0; i < num_sources; i++) {
-        sources[i].seat = STATESAMPLER_PRIV_NOBODY;
-        statesampler_priv_source_forget(sources + i);
+        sources[i].seat = SSMP_NOBODY;
+        ssmp_source_forget(sources + i);
     }
-    statesampler_priv_mix_rebase(mix);
+    ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
 }
 
@@ -5310,10 +5080,10 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 
 /* The number of the source whose turn comes at a point; *turns is how many it
    has had since the base. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_mix_due(
-    uint64_t *turns, const statesampler_mix *mix, uint64_t point)
+SSMP_FN uint32_t ssmp_mix_due(uint64_t *turns, const statesampler_mix *mix,
+                              uint64_t point)
 {
-    uint32_t seat = statesampler_priv_mix_seat_at(turns, mix, point);
+    uint32_t seat = ssmp_mix_seat_at(turns, mix, point);
     uint32_t source = mix->sources[seat].row.source;
     *turns -= mix->sources[source].base_turns;
     return source;
@@ -5321,52 +5091,49 @@ STATESAMPLER_PRIV uint32_t statesampler_priv_mix_due(
 
 /* Where a source is after so many turns since the base. At the end of an
    epoch it stays there until its next turn. */
-STATESAMPLER_PRIV void statesampler_priv_source_after(
-    statesampler_priv_leg *leg, statesampler_priv_spot *spot,
-    const statesampler_source *source, uint64_t turns)
+SSMP_FN void ssmp_source_after(ssmp_leg *leg, ssmp_spot *spot,
+                               const statesampler_source *source,
+                               uint64_t turns)
 {
     const statesampler *s = &source->sampler;
-    statesampler_priv_leg_copy(leg, &source->base);
+    ssmp_leg_copy(leg, &source->base);
     if (turns > source->left) {
         uint64_t steps;
         turns -= source->left + 1;
-        statesampler_priv_leg_begin(leg, s, leg->base.epoch + 1);
-        steps = statesampler_priv_leg_steps(leg, s);
+        ssmp_leg_begin(leg, s, leg->base.epoch + 1);
+        steps = ssmp_leg_steps(leg, s);
         leg->base.epoch += turns / steps;
         turns = turns % steps + 1;
     }
-    statesampler_priv_leg_spot(spot, leg, s, turns);
+    ssmp_leg_spot(spot, leg, s, turns);
 }
 
 /* Moves the point to the next turn that ALL does not pass over: turn by turn
    as long as that costs no more, and then to the first that one of those
    comes to which have something left. */
-STATESAMPLER_PRIV void statesampler_priv_mix_pass_over(statesampler_mix *mix)
+SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
 {
     const statesampler_source *sources = mix->sources;
     uint64_t next = STATESAMPLER_NONE, turns;
     uint32_t k;
     for (k = 0; k < mix->alive; k++) {
-        uint32_t i = statesampler_priv_mix_due(&turns, mix, ++mix->point);
+        uint32_t i = ssmp_mix_due(&turns, mix, ++mix->point);
         if (turns < sources[i].left) {
             return;
         }
     }
     for (k = 0; k < mix->alive; k++) {
         uint32_t seat = sources[k].row.alive;
-        const statesampler_source *source =
-            statesampler_priv_mix_seated(mix, seat);
-        turns = source->base_turns + (source->sampler.run.now.step -
-                                      source->base.base.step);
-        next = statesampler_priv_min(
-            next, statesampler_priv_mix_point_of(mix, seat, turns));
+        const statesampler_source *source = ssmp_mix_seated(mix, seat);
+        turns = source->base_turns +
+                (source->sampler.run.now.step - source->base.base.step);
+        next = ssmp_min(next, ssmp_mix_point_of(mix, seat, turns));
     }
     mix->point = next;
 }
 
 /* A source with ALL has finished: its seat leaves the list of the others. */
-STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
-                                                    uint32_t seat)
+SSMP_FN void ssmp_mix_retire(statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *sources = mix->sources;
     uint32_t k, kept = 0;
@@ -5378,38 +5145,37 @@ STATESAMPLER_PRIV void statesampler_priv_mix_retire(statesampler_mix *mix,
 }
 
 /* Serves the turn that comes, which is there. Returns whose it was. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_mix_serve(size_t *count,
-                                                       uint64_t *out,
-                                                       statesampler_mix *mix)
+SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
+                                statesampler_mix *mix)
 {
     statesampler_source *source;
     statesampler *s;
     uint64_t turns;
-    uint32_t i = statesampler_priv_mix_due(&turns, mix, mix->point);
+    uint32_t i = ssmp_mix_due(&turns, mix, mix->point);
     if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
-        statesampler_priv_mix_pass_over(mix);
-        i = statesampler_priv_mix_due(&turns, mix, mix->point);
+        ssmp_mix_pass_over(mix);
+        i = ssmp_mix_due(&turns, mix, mix->point);
     }
     source = mix->sources + i;
     s = &source->sampler;
-    if (statesampler_priv_leg_ends(&s->run.leg, s, s->run.now.position)) {
+    if (ssmp_leg_ends(&s->run.leg, s, s->run.now.position)) {
         statesampler_begin(s, s->run.now.epoch + 1);
     }
-    *count = statesampler_priv_sampler_serve(out, s);
+    *count = ssmp_sampler_serve(out, s);
     mix->point++;
     mix->turn++;
     if (turns + 1 >= source->left) {
         if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-            statesampler_priv_mix_rebase(mix); /* no seek reaches farther */
+            ssmp_mix_rebase(mix); /* no seek reaches farther */
         } else if (mix->stop == STATESAMPLER_STOP_ALL) {
-            statesampler_priv_mix_retire(mix, source->seat);
+            ssmp_mix_retire(mix, source->seat);
         }
     }
     return i;
 }
 
 /* Begins the next epoch of the mix. */
-STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
+SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
@@ -5417,32 +5183,30 @@ STATESAMPLER_PRIV void statesampler_priv_mix_begin(statesampler_mix *mix)
         /* What one that is off has left of its epoch is still to come. */
         if (s->run.now.step != 0 &&
             (mix->sources[i].weight != STATESAMPLER_OFF ||
-             statesampler_priv_leg_ends(&s->run.leg, s,
-                                        s->run.now.position))) {
+             ssmp_leg_ends(&s->run.leg, s, s->run.now.position))) {
             statesampler_begin(s, s->run.now.epoch + 1);
         }
     }
     mix->epoch++;
     mix->turn = 0;
     mix->point = 0;
-    statesampler_priv_mix_rebase(mix);
+    ssmp_mix_rebase(mix);
 }
 
-STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
-                                           uint64_t *out, size_t *count,
-                                           uint32_t *source)
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
+                                           size_t *count, uint32_t *source)
 {
     size_t samples = 0;
     int more;
     STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
     more = mix->turn != mix->end;
     if (more) {
-        uint32_t taken = statesampler_priv_mix_serve(&samples, out, mix);
+        uint32_t taken = ssmp_mix_serve(&samples, out, mix);
         if (source) {
             *source = taken;
         }
     } else {
-        statesampler_priv_mix_begin(mix);
+        ssmp_mix_begin(mix);
     }
     if (count) {
         *count = samples;
@@ -5451,8 +5215,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
 }
 
 /* OK if at, seek and locate reach a turn; its end counts. */
-STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
-                                                 uint64_t turn)
+SSMP_FN int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
     if (turn < mix->base_turn) {
         return STATESAMPLER_ERANGE_BASE;
@@ -5467,23 +5230,21 @@ STATESAMPLER_PRIV int statesampler_priv_mix_find(const statesampler_mix *mix,
 
 /* Serves a turn that mix_find finds, before the end, without moving. Returns
    whose it is. */
-STATESAMPLER_PRIV uint32_t statesampler_priv_mix_peek(
-    size_t *count, uint64_t *out, const statesampler_mix *mix, uint64_t turn)
+SSMP_FN uint32_t ssmp_mix_peek(size_t *count, uint64_t *out,
+                               const statesampler_mix *mix, uint64_t turn)
 {
     const statesampler_source *source;
-    statesampler_priv_leg leg;
-    statesampler_priv_spot spot;
+    ssmp_leg leg;
+    ssmp_spot spot;
     uint64_t turns;
-    uint32_t i = statesampler_priv_mix_due(
-        &turns, mix, statesampler_priv_mix_point(mix, turn));
+    uint32_t i = ssmp_mix_due(&turns, mix, ssmp_mix_point(mix, turn));
     source = mix->sources + i;
-    statesampler_priv_source_after(&leg, &spot, source, turns);
-    if (statesampler_priv_leg_ends(&leg, &source->sampler, spot.position)) {
-        statesampler_priv_leg_begin(&leg, &source->sampler, spot.epoch + 1);
-        statesampler_priv_spot_copy(&spot, &leg.base);
+    ssmp_source_after(&leg, &spot, source, turns);
+    if (ssmp_leg_ends(&leg, &source->sampler, spot.position)) {
+        ssmp_leg_begin(&leg, &source->sampler, spot.epoch + 1);
+        ssmp_spot_copy(&spot, &leg.base);
     }
-    *count =
-        statesampler_priv_sampler_peek(out, &source->sampler, &leg, &spot);
+    *count = ssmp_sampler_peek(out, &source->sampler, &leg, &spot);
     return i;
 }
 
@@ -5494,12 +5255,11 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     size_t samples = 0;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
-    code = statesampler_priv_mix_find(mix, turn);
+    code = ssmp_mix_find(mix, turn);
     if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK && turn != mix->end) {
-        uint32_t taken =
-            statesampler_priv_mix_peek(&samples, out, mix, turn);
+        uint32_t taken = ssmp_mix_peek(&samples, out, mix, turn);
         code = 1;
         if (source) {
             *source = taken;
@@ -5512,39 +5272,35 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
 }
 
 /* Moves every source to where it is at a turn that mix_find finds. */
-STATESAMPLER_PRIV void statesampler_priv_mix_goto(statesampler_mix *mix,
-                                                  uint64_t turn)
+SSMP_FN void ssmp_mix_goto(statesampler_mix *mix, uint64_t turn)
 {
     uint32_t seat;
-    mix->point = turn == mix->base_turn
-                     ? mix->base_point
-                     : statesampler_priv_mix_point(mix, turn - 1) + 1;
+    mix->point = turn == mix->base_turn ? mix->base_point
+                                        : ssmp_mix_point(mix, turn - 1) + 1;
     mix->turn = turn;
     mix->alive = 0;
     for (seat = 0; seat < mix->seats; seat++) {
-        statesampler_source *source = statesampler_priv_mix_seated(mix, seat);
-        statesampler_priv_run *run = &source->sampler.run;
+        statesampler_source *source = ssmp_mix_seated(mix, seat);
+        ssmp_run *run = &source->sampler.run;
         uint64_t turns =
-            statesampler_priv_mix_turns_of(mix, seat, mix->point) -
-            source->base_turns;
+            ssmp_mix_turns_of(mix, seat, mix->point) - source->base_turns;
         if (mix->stop == STATESAMPLER_STOP_ALL) {
-            turns = statesampler_priv_min(turns, source->left);
+            turns = ssmp_min(turns, source->left);
         }
         if (turns < source->left) {
             mix->sources[mix->alive++].row.alive = seat;
         }
-        statesampler_priv_source_after(&run->leg, &run->now, source, turns);
+        ssmp_source_after(&run->leg, &run->now, source, turns);
     }
 }
 
-STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
-                                           uint64_t turn)
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
 {
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
-    code = statesampler_priv_mix_find(mix, turn);
+    code = ssmp_mix_find(mix, turn);
     if (code == STATESAMPLER_OK) {
-        statesampler_priv_mix_goto(mix, turn);
+        ssmp_mix_goto(mix, turn);
     }
     return code;
 }
@@ -5552,8 +5308,7 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
 /* --- mix: other weights, other shapes */
 
 /* Before the base moves to the present turn: whether a source has finished. */
-STATESAMPLER_PRIV void statesampler_priv_source_note(
-    statesampler_source *source)
+SSMP_FN void ssmp_source_note(statesampler_source *source)
 {
     if (source->sampler.run.now.epoch != source->base.base.epoch) {
         source->finished = 1;
@@ -5562,17 +5317,16 @@ STATESAMPLER_PRIV void statesampler_priv_source_note(
 
 /* Gives all sources other weights, and notes what they had. Returns 0 if they
    are the same. */
-STATESAMPLER_PRIV int statesampler_priv_mix_try(statesampler_mix *mix,
-                                                const uint32_t *weights)
+SSMP_FN int ssmp_mix_try(statesampler_mix *mix, const uint32_t *weights)
 {
     int others = 0;
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        uint32_t own = statesampler_priv_source_weight(source);
+        uint32_t own = ssmp_source_weight(source);
         source->own_weight = source->weight;
         source->weight = weights[i];
-        others |= own != statesampler_priv_source_weight(source);
+        others |= own != ssmp_source_weight(source);
     }
     return others;
 }
@@ -5583,48 +5337,47 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
     int code = STATESAMPLER_OK, others;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
-    others = statesampler_priv_mix_try(mix, weights);
+    others = ssmp_mix_try(mix, weights);
     if (others) {
-        code = statesampler_priv_mix_check_weights(
-            mix->sources, mix->num_sources, mix->stop);
+        code =
+            ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
     }
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         if (!others || code != STATESAMPLER_OK) {
             source->weight = source->own_weight;
         } else {
-            statesampler_priv_source_note(source);
+            ssmp_source_note(source);
         }
-        statesampler_priv_source_forget(source);
+        ssmp_source_forget(source);
     }
     if (others && code == STATESAMPLER_OK) {
         mix->point = 0;
-        statesampler_priv_mix_rebase(mix);
+        ssmp_mix_rebase(mix);
     }
     return code;
 }
 
 /* Gives a source a shape; then the mix must be rebased. */
-STATESAMPLER_PRIV void statesampler_priv_source_reshape(
-    statesampler_source *source, uint32_t world_size, uint32_t batch_size,
-    uint32_t drop_last)
+SSMP_FN void ssmp_source_reshape(statesampler_source *source,
+                                 uint32_t world_size, uint32_t batch_size,
+                                 uint32_t drop_last)
 {
     source->sampler.drop_last = drop_last;
-    statesampler_priv_source_note(source);
-    statesampler_priv_sampler_reshape(&source->sampler, world_size,
-                                      batch_size);
+    ssmp_source_note(source);
+    ssmp_sampler_reshape(&source->sampler, world_size, batch_size);
 }
 
 /* OK if the sources may be of so many ranks. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check_ranks(
-    statesampler_mix *mix, uint32_t rank, uint32_t world_size)
+SSMP_FN int ssmp_mix_check_ranks(statesampler_mix *mix, uint32_t rank,
+                                 uint32_t world_size)
 {
     const uint32_t own = mix->sources->sampler.run.world_size;
     int code = STATESAMPLER_OK;
     uint32_t i;
     for (i = 0; code == STATESAMPLER_OK && i < mix->num_sources; i++) {
-        code = statesampler_priv_shape_check(
-            rank, world_size, mix->sources[i].sampler.run.batch_size);
+        code = ssmp_shape_check(rank, world_size,
+                                mix->sources[i].sampler.run.batch_size);
     }
     if (code != STATESAMPLER_OK) {
         return code;
@@ -5632,13 +5385,12 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_ranks(
     /* The rules look at the sources: they have that shape for so long. */
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        statesampler_priv_sampler_reshape(s, world_size, s->run.batch_size);
+        ssmp_sampler_reshape(s, world_size, s->run.batch_size);
     }
-    code = statesampler_priv_mix_check_weights(mix->sources, mix->num_sources,
-                                               mix->stop);
+    code = ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        statesampler_priv_sampler_reshape(s, own, s->run.batch_size);
+        ssmp_sampler_reshape(s, own, s->run.batch_size);
     }
     return code;
 }
@@ -5652,7 +5404,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
     STATESAMPLER_ASSERT(mix && mix->sources);
     world_size = world_size ? world_size : 1;
     same = world_size == mix->sources->sampler.run.world_size;
-    code = statesampler_priv_mix_check_ranks(mix, rank, world_size);
+    code = ssmp_mix_check_ranks(mix, rank, world_size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -5661,13 +5413,13 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
         statesampler *s = &source->sampler;
         s->rank = rank;
         if (!same) {
-            statesampler_priv_source_reshape(
-                source, world_size, s->run.batch_size, s->drop_last);
+            ssmp_source_reshape(source, world_size, s->run.batch_size,
+                                s->drop_last);
         }
-        statesampler_priv_sampler_prepare(s);
+        ssmp_sampler_prepare(s);
     }
     if (!same) {
-        statesampler_priv_mix_rebase(mix);
+        ssmp_mix_rebase(mix);
     }
     return STATESAMPLER_OK;
 }
@@ -5680,8 +5432,8 @@ STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
     return mix->turn;
 }
 
-STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
-    const statesampler_mix *mix)
+STATESAMPLER_DEF uint64_t
+statesampler_mix_num_turns(const statesampler_mix *mix)
 {
     STATESAMPLER_ASSERT(mix && mix->sources);
     return mix->end;
@@ -5705,21 +5457,19 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 }
 
 /* The turn of the mix at which a source serves a step of its present epoch. */
-STATESAMPLER_PRIV uint64_t statesampler_priv_mix_turn_of(
-    const statesampler_mix *mix, const statesampler_source *source,
-    uint64_t step)
+SSMP_FN uint64_t ssmp_mix_turn_of(const statesampler_mix *mix,
+                                  const statesampler_source *source,
+                                  uint64_t step)
 {
-    uint64_t point, turns =
-        statesampler_priv_mix_turns_of(mix, source->seat, mix->point);
+    uint64_t point, turns = ssmp_mix_turns_of(mix, source->seat, mix->point);
     if (mix->stop == STATESAMPLER_STOP_ALL) {
-        turns =
-            statesampler_priv_min(turns, source->base_turns + source->left);
+        turns = ssmp_min(turns, source->base_turns + source->left);
     }
     /* Where it is now, and that many steps on, or back. */
     turns += step - source->sampler.run.now.step;
-    point = statesampler_priv_mix_point_of(mix, source->seat, turns);
+    point = ssmp_mix_point_of(mix, source->seat, turns);
     if (mix->stop == STATESAMPLER_STOP_ALL) {
-        point = statesampler_priv_mix_taken(mix, point);
+        point = ssmp_mix_taken(mix, point);
     }
     return mix->base_turn + (point - mix->base_point);
 }
@@ -5743,9 +5493,8 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    when = statesampler_priv_mix_turn_of(mix, mix->sources + source,
-                                         found.step);
-    code = statesampler_priv_mix_find(mix, when);
+    when = ssmp_mix_turn_of(mix, mix->sources + source, found.step);
+    code = ssmp_mix_find(mix, when);
     if (code == STATESAMPLER_ERANGE_END ||
         (code == STATESAMPLER_OK && when == mix->end)) {
         return STATESAMPLER_ERANGE_DROPPED;
@@ -5762,72 +5511,68 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 
 /* --- mix: the state */
 
-#define STATESAMPLER_PRIV_MIX_HEAD 48u /* bytes before the sources */
-#define STATESAMPLER_PRIV_SOURCE_BYTES 88u
+#define SSMP_MIX_HEAD 48u /* bytes before the sources */
+#define SSMP_SOURCE_BYTES 88u
 
 /* What a mix's state says besides its sources. */
-typedef struct statesampler_priv_mix_head {
+typedef struct ssmp_mix_head {
     uint32_t num_sources, stop;
     uint64_t epoch, turn, base_turn, base_point;
-} statesampler_priv_mix_head;
+} ssmp_mix_head;
 
 /* What it says of one source. */
-typedef struct statesampler_priv_source_entry {
+typedef struct ssmp_source_entry {
     uint32_t weight, finished, drop_last;
-    statesampler_priv_run run; /* at the base */
-} statesampler_priv_source_entry;
+    ssmp_run run; /* at the base */
+} ssmp_source_entry;
 
 /* A state of so many sources. So many of them fit as a size_t can count: the
    samplers themselves are larger. */
-STATESAMPLER_PRIV size_t statesampler_priv_mix_bytes(uint32_t num_sources)
+SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
-    return (size_t)num_sources * STATESAMPLER_PRIV_SOURCE_BYTES +
-           STATESAMPLER_PRIV_MIX_HEAD + 8;
+    return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
 }
 
-STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
-    const statesampler_mix *mix)
+STATESAMPLER_DEF size_t
+statesampler_mix_state_bytes(const statesampler_mix *mix)
 {
     STATESAMPLER_ASSERT(mix && mix->sources);
-    return statesampler_priv_mix_bytes(mix->num_sources);
+    return ssmp_mix_bytes(mix->num_sources);
 }
 
 /* Where the entry of a source begins. */
-STATESAMPLER_PRIV size_t statesampler_priv_mix_entry_at(uint32_t source)
+SSMP_FN size_t ssmp_mix_entry_at(uint32_t source)
 {
-    return STATESAMPLER_PRIV_MIX_HEAD +
-           (size_t)source * STATESAMPLER_PRIV_SOURCE_BYTES;
+    return SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
 }
 
-STATESAMPLER_PRIV void statesampler_priv_source_encode(
-    unsigned char *bytes, const statesampler_source *source)
+SSMP_FN void ssmp_source_encode(unsigned char *bytes,
+                                const statesampler_source *source)
 {
-    statesampler_priv_bytes_store32(bytes,
-                                    statesampler_priv_source_weight(source));
-    statesampler_priv_bytes_store32(
-        bytes + 4, source->finished | source->sampler.drop_last << 1);
-    statesampler_priv_run_encode(bytes, &source->sampler.run,
-                                 source->base.blocks);
-    statesampler_priv_spot_encode(bytes + 64, &source->base.base);
+    ssmp_bytes_store32(bytes, ssmp_source_weight(source));
+    ssmp_bytes_store32(bytes + 4,
+                       source->finished | source->sampler.drop_last << 1);
+    ssmp_run_encode(bytes, &source->sampler.run, source->base.blocks);
+    ssmp_spot_encode(bytes + 64, &source->base.base);
 }
 
 /* Reads the entry of a source, as its run was at the base. */
-STATESAMPLER_PRIV int statesampler_priv_source_decode(
-    statesampler_priv_source_entry *entry, const unsigned char *bytes)
+SSMP_FN int ssmp_source_decode(ssmp_source_entry *entry,
+                               const unsigned char *bytes)
 {
-    statesampler_priv_run *run = &entry->run;
-    uint32_t flags = statesampler_priv_bytes_load32(bytes + 4);
-    entry->weight = statesampler_priv_bytes_load32(bytes);
+    ssmp_run *run = &entry->run;
+    uint32_t flags = ssmp_bytes_load32(bytes + 4);
+    entry->weight = ssmp_bytes_load32(bytes);
     entry->finished = flags & 1;
     entry->drop_last = flags >> 1 & 1;
-    statesampler_priv_spot_decode(&run->leg.base, bytes + 64);
-    statesampler_priv_spot_copy(&run->now, &run->leg.base);
-    if (!statesampler_priv_run_decode(run, bytes) || flags > 3) {
+    ssmp_spot_decode(&run->leg.base, bytes + 64);
+    ssmp_spot_copy(&run->now, &run->leg.base);
+    if (!ssmp_run_decode(run, bytes) || flags > 3) {
         return STATESAMPLER_ECORRUPT_ZERO;
     }
     return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
                ? STATESAMPLER_ECORRUPT_DESC
-               : statesampler_priv_run_check(run);
+               : ssmp_run_check(run);
 }
 
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
@@ -5841,26 +5586,24 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
-    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIX);
-    statesampler_priv_bytes_store32(bytes + 8, mix->num_sources);
-    statesampler_priv_bytes_store32(bytes + 12, mix->stop);
-    statesampler_priv_bytes_store64(bytes + 16, mix->epoch);
-    statesampler_priv_bytes_store64(bytes + 24, mix->turn);
-    statesampler_priv_bytes_store64(bytes + 32, mix->base_turn);
-    statesampler_priv_bytes_store64(bytes + 40, mix->base_point);
+    ssmp_state_begin(bytes, SSMP_MAGIC_MIX);
+    ssmp_bytes_store32(bytes + 8, mix->num_sources);
+    ssmp_bytes_store32(bytes + 12, mix->stop);
+    ssmp_bytes_store64(bytes + 16, mix->epoch);
+    ssmp_bytes_store64(bytes + 24, mix->turn);
+    ssmp_bytes_store64(bytes + 32, mix->base_turn);
+    ssmp_bytes_store64(bytes + 40, mix->base_point);
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_source_encode(
-            bytes + statesampler_priv_mix_entry_at(i), mix->sources + i);
+        ssmp_source_encode(bytes + ssmp_mix_entry_at(i), mix->sources + i);
     }
-    statesampler_priv_state_end(bytes, needed);
+    ssmp_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
 /* OK if a mix can have been at such turns and points. seek stops at turn
    2^62, and half as many more take centuries. Only what ALL has passed over
    takes the sequence ahead of the turns. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
-    const statesampler_priv_mix_head *head)
+SSMP_FN int ssmp_mix_check_head(const ssmp_mix_head *head)
 {
     const uint64_t most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
     if (head->num_sources == 0) {
@@ -5885,36 +5628,34 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_head(
 }
 
 /* Reads the head of a mix's state, and whether the rest is there. */
-STATESAMPLER_PRIV int statesampler_priv_mix_read(
-    statesampler_priv_mix_head *head, const unsigned char *bytes, size_t size)
+SSMP_FN int ssmp_mix_read(ssmp_mix_head *head, const unsigned char *bytes,
+                          size_t size)
 {
     size_t expected = 0; /* no size, where there are more than fit in it */
     int code;
     head->num_sources = 0;
-    if (size >= STATESAMPLER_PRIV_MIX_HEAD) {
-        head->num_sources = statesampler_priv_bytes_load32(bytes + 8);
-        if (head->num_sources <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
-            expected = statesampler_priv_mix_bytes(head->num_sources);
+    if (size >= SSMP_MIX_HEAD) {
+        head->num_sources = ssmp_bytes_load32(bytes + 8);
+        if (head->num_sources <= size / SSMP_SOURCE_BYTES) {
+            expected = ssmp_mix_bytes(head->num_sources);
         }
     }
-    code = statesampler_priv_state_check(bytes, size,
-                                         STATESAMPLER_PRIV_MAGIC_MIX,
-                                         expected);
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, expected);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    head->stop = statesampler_priv_bytes_load32(bytes + 12);
-    head->epoch = statesampler_priv_bytes_load64(bytes + 16);
-    head->turn = statesampler_priv_bytes_load64(bytes + 24);
-    head->base_turn = statesampler_priv_bytes_load64(bytes + 32);
-    head->base_point = statesampler_priv_bytes_load64(bytes + 40);
-    return statesampler_priv_mix_check_head(head);
+    head->stop = ssmp_bytes_load32(bytes + 12);
+    head->epoch = ssmp_bytes_load64(bytes + 16);
+    head->turn = ssmp_bytes_load64(bytes + 24);
+    head->base_turn = ssmp_bytes_load64(bytes + 32);
+    head->base_point = ssmp_bytes_load64(bytes + 40);
+    return ssmp_mix_check_head(head);
 }
 
 /* OK if every source of a state fits the mix's. */
-STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
-    const statesampler_mix *mix, const statesampler_priv_mix_head *head,
-    const unsigned char *bytes)
+SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
+                                 const ssmp_mix_head *head,
+                                 const unsigned char *bytes)
 {
     uint64_t weights = 0;
     uint32_t i, world_size = 0;
@@ -5926,9 +5667,8 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
     }
     for (i = 0; i < mix->num_sources; i++) {
         const statesampler_source *source = mix->sources + i;
-        statesampler_priv_source_entry entry;
-        int code = statesampler_priv_source_decode(
-            &entry, bytes + statesampler_priv_mix_entry_at(i));
+        ssmp_source_entry entry;
+        int code = ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(i));
         if (code != STATESAMPLER_OK) {
             return code;
         }
@@ -5944,7 +5684,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
         if (entry.weight == 0 || weights >> 31) {
             return STATESAMPLER_ECORRUPT_WEIGHTS;
         }
-        code = statesampler_priv_run_match(&entry.run, &source->sampler.run);
+        code = ssmp_run_match(&entry.run, &source->sampler.run);
         if (code != STATESAMPLER_OK) {
             return code;
         }
@@ -5954,22 +5694,20 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_mix_match(
 
 /* OK if the sources may take turns with the weights of a state in the shape of
    this mix, which need not be that of the state. */
-STATESAMPLER_PRIV int statesampler_priv_mix_check_theirs(
-    statesampler_mix *mix, const unsigned char *bytes)
+SSMP_FN int ssmp_mix_check_theirs(statesampler_mix *mix,
+                                  const unsigned char *bytes)
 {
     uint32_t i;
     int code;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         source->own_weight = source->weight;
-        source->weight = statesampler_priv_bytes_load32(
-            bytes + statesampler_priv_mix_entry_at(i));
+        source->weight = ssmp_bytes_load32(bytes + ssmp_mix_entry_at(i));
     }
-    code = statesampler_priv_mix_check_weights(mix->sources, mix->num_sources,
-                                               mix->stop);
+    code = ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
     for (i = 0; i < mix->num_sources; i++) {
         mix->sources[i].weight = mix->sources[i].own_weight;
-        statesampler_priv_source_forget(mix->sources + i);
+        ssmp_source_forget(mix->sources + i);
     }
     return code;
 }
@@ -5977,10 +5715,10 @@ STATESAMPLER_PRIV int statesampler_priv_mix_check_theirs(
 /* Puts a source at the base of a state, in the shape of the run that saved;
    what is its own is kept until the mix commits. Returns whether the shape is
    its own. */
-STATESAMPLER_PRIV int statesampler_priv_source_adopt(
-    statesampler_source *source, const statesampler_priv_source_entry *entry)
+SSMP_FN int ssmp_source_adopt(statesampler_source *source,
+                              const ssmp_source_entry *entry)
 {
-    const statesampler_priv_run *run = &entry->run;
+    const ssmp_run *run = &entry->run;
     statesampler *s = &source->sampler;
     int same = run->world_size == s->run.world_size &&
                run->batch_size == s->run.batch_size &&
@@ -5992,37 +5730,36 @@ STATESAMPLER_PRIV int statesampler_priv_source_adopt(
     source->weight = entry->weight;
     s->drop_last = entry->drop_last;
     source->finished = entry->finished;
-    statesampler_priv_sampler_reshape(s, run->world_size, run->batch_size);
-    statesampler_priv_spot_copy(&s->run.now, &run->leg.base);
-    statesampler_priv_spot_copy(&s->run.leg.base, &run->leg.base);
+    ssmp_sampler_reshape(s, run->world_size, run->batch_size);
+    ssmp_spot_copy(&s->run.now, &run->leg.base);
+    ssmp_spot_copy(&s->run.leg.base, &run->leg.base);
     s->run.leg.blocks = run->leg.blocks;
-    statesampler_priv_leg_close(&s->run.leg, s);
+    ssmp_leg_close(&s->run.leg, s);
     return same;
 }
 
 /* Undoes that: the mix's own shape, at its own base. */
-STATESAMPLER_PRIV void statesampler_priv_source_restore(
-    statesampler_source *source, uint32_t world_size)
+SSMP_FN void ssmp_source_restore(statesampler_source *source,
+                                 uint32_t world_size)
 {
     statesampler *s = &source->sampler;
     source->weight = source->own_weight;
     s->drop_last = source->own_drop_last;
     source->finished = source->own_finished;
-    statesampler_priv_sampler_reshape(s, world_size, source->own_batch_size);
-    statesampler_priv_leg_copy(&s->run.leg, &source->base);
-    statesampler_priv_spot_copy(&s->run.now, &source->base.base);
+    ssmp_sampler_reshape(s, world_size, source->own_batch_size);
+    ssmp_leg_copy(&s->run.leg, &source->base);
+    ssmp_spot_copy(&s->run.now, &source->base.base);
 }
 
 /* Sets a mix whose sources stand at the base of a head to that base, and tells
    whether they reach its turn. */
-STATESAMPLER_PRIV int statesampler_priv_mix_resume(
-    statesampler_mix *mix, const statesampler_priv_mix_head *head)
+SSMP_FN int ssmp_mix_resume(statesampler_mix *mix, const ssmp_mix_head *head)
 {
     mix->epoch = head->epoch;
     mix->turn = head->base_turn;
-    statesampler_priv_mix_seat(mix);
+    ssmp_mix_seat(mix);
     mix->point = head->base_point;
-    if (!statesampler_priv_mix_tally(mix)) {
+    if (!ssmp_mix_tally(mix)) {
         return STATESAMPLER_ECORRUPT_POINT;
     }
     return head->turn <= mix->end && head->turn <= mix->reach
@@ -6031,27 +5768,25 @@ STATESAMPLER_PRIV int statesampler_priv_mix_resume(
 }
 
 /* Goes back to where a mix was before its sources adopted a state. */
-STATESAMPLER_PRIV void statesampler_priv_mix_restore(
-    statesampler_mix *mix, const statesampler_priv_mix_head *own,
-    uint32_t world_size)
+SSMP_FN void ssmp_mix_restore(statesampler_mix *mix, const ssmp_mix_head *own,
+                              uint32_t world_size)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_source_restore(mix->sources + i, world_size);
-        statesampler_priv_source_forget(mix->sources + i);
+        ssmp_source_restore(mix->sources + i, world_size);
+        ssmp_source_forget(mix->sources + i);
     }
-    (void)statesampler_priv_mix_resume(mix, own);
-    statesampler_priv_mix_goto(mix, own->turn);
+    (void)ssmp_mix_resume(mix, own);
+    ssmp_mix_goto(mix, own->turn);
 }
 
 /* Goes on where a state is whose sources match, or changes nothing: whether a
    mix reaches the state's turn shows only once its sources are there. */
-STATESAMPLER_PRIV int statesampler_priv_mix_follow(
-    statesampler_mix *mix, const statesampler_priv_mix_head *head,
-    const unsigned char *bytes)
+SSMP_FN int ssmp_mix_follow(statesampler_mix *mix, const ssmp_mix_head *head,
+                            const unsigned char *bytes)
 {
     const uint32_t world_size = mix->sources->sampler.run.world_size;
-    statesampler_priv_mix_head own;
+    ssmp_mix_head own;
     uint32_t i;
     int same = 1, code;
     own.epoch = mix->epoch;
@@ -6059,29 +5794,27 @@ STATESAMPLER_PRIV int statesampler_priv_mix_follow(
     own.base_turn = mix->base_turn;
     own.base_point = mix->base_point;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_priv_source_entry entry;
-        (void)statesampler_priv_source_decode(
-            &entry, bytes + statesampler_priv_mix_entry_at(i));
-        same &= statesampler_priv_source_adopt(mix->sources + i, &entry);
+        ssmp_source_entry entry;
+        (void)ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(i));
+        same &= ssmp_source_adopt(mix->sources + i, &entry);
     }
-    code = statesampler_priv_mix_resume(mix, head);
+    code = ssmp_mix_resume(mix, head);
     if (code != STATESAMPLER_OK) {
-        statesampler_priv_mix_restore(mix, &own, world_size);
+        ssmp_mix_restore(mix, &own, world_size);
         return code;
     }
-    statesampler_priv_mix_commit(mix);
-    statesampler_priv_mix_goto(mix, head->turn);
+    ssmp_mix_commit(mix);
+    ssmp_mix_goto(mix, head->turn);
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         if (!same) {
-            statesampler_priv_source_reshape(source, world_size,
-                                             source->own_batch_size,
-                                             source->own_drop_last);
+            ssmp_source_reshape(source, world_size, source->own_batch_size,
+                                source->own_drop_last);
         }
-        statesampler_priv_source_forget(source);
+        ssmp_source_forget(source);
     }
     if (!same) {
-        statesampler_priv_mix_rebase(mix);
+        ssmp_mix_rebase(mix);
     }
     return STATESAMPLER_OK;
 }
@@ -6090,19 +5823,17 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    statesampler_priv_mix_head head;
+    ssmp_mix_head head;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
-    code = statesampler_priv_mix_read(&head, bytes, size);
+    code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_mix_match(mix, &head, bytes);
+        code = ssmp_mix_match(mix, &head, bytes);
     }
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_mix_check_theirs(mix, bytes);
+        code = ssmp_mix_check_theirs(mix, bytes);
     }
-    return code == STATESAMPLER_OK
-               ? statesampler_priv_mix_follow(mix, &head, bytes)
-               : code;
+    return code == STATESAMPLER_OK ? ssmp_mix_follow(mix, &head, bytes) : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
@@ -6111,23 +5842,22 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                statesampler_mix_place *place)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    statesampler_priv_mix_head head;
-    statesampler_priv_source_entry entry;
+    ssmp_mix_head head;
+    ssmp_source_entry entry;
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
-    code = statesampler_priv_mix_read(&head, bytes, size);
+    code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
-        code = source < head.num_sources
-                   ? statesampler_priv_source_decode(
-                         &entry,
-                         bytes + statesampler_priv_mix_entry_at(source))
-                   : STATESAMPLER_ERANGE_SOURCE;
+        code =
+            source < head.num_sources
+                ? ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(source))
+                : STATESAMPLER_ERANGE_SOURCE;
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
     if (desc) {
-        statesampler_priv_run_describe(desc, &entry.run);
+        ssmp_run_describe(desc, &entry.run);
         desc->epoch = entry.run.leg.base.epoch;
         desc->drop_last = entry.drop_last;
     }
@@ -6158,8 +5888,8 @@ STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
     }
 }
 
-STATESAMPLER_DEF void statesampler_audit_merge(
-    statesampler_audit *audit, const statesampler_audit *other)
+STATESAMPLER_DEF void statesampler_audit_merge(statesampler_audit *audit,
+                                               const statesampler_audit *other)
 {
     STATESAMPLER_ASSERT(audit && other);
     audit->count += other->count;
@@ -6178,15 +5908,14 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
        the division by three is exact, so that it is the product with the
        inverse of 3 modulo 2^64. */
     sum1 = n / 2 * ((n - 1) | 1);
-    sum2 = sum1 * (2 * n - 1) *
-           STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
-    return audit->count == n && audit->sum1 == sum1 &&
-           audit->sum2 == sum2 && audit->sum3 == sum1 * sum1;
+    sum2 = sum1 * (2 * n - 1) * SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu);
+    return audit->count == n && audit->sum1 == sum1 && audit->sum2 == sum2 &&
+           audit->sum3 == sum1 * sum1;
 }
 
 /* --- errors -------------------------------------------------------------- */
 
-STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
+SSMP_FN const char *ssmp_error_einval(int code)
 {
     switch (code) {
     case STATESAMPLER_EINVAL: return "an impossible description or argument";
@@ -6245,7 +5974,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_einval(int code)
     }
 }
 
-STATESAMPLER_PRIV const char *statesampler_priv_error_erange(int code)
+SSMP_FN const char *ssmp_error_erange(int code)
 {
     switch (code) {
     case STATESAMPLER_ERANGE: return "no such step, or not served here";
@@ -6271,7 +6000,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_erange(int code)
     }
 }
 
-STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
+SSMP_FN const char *ssmp_error_state(int code)
 {
     switch (code) {
     case STATESAMPLER_ECORRUPT: return "the state is damaged";
@@ -6315,7 +6044,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_state(int code)
     }
 }
 
-STATESAMPLER_PRIV const char *statesampler_priv_error_emismatch(int code)
+SSMP_FN const char *ssmp_error_emismatch(int code)
 {
     switch (code) {
     case STATESAMPLER_EMISMATCH:
@@ -6342,7 +6071,7 @@ STATESAMPLER_PRIV const char *statesampler_priv_error_emismatch(int code)
 
 #ifdef STATESAMPLER_HOSTED
 
-STATESAMPLER_PRIV const char *statesampler_priv_error_hosted(int code)
+SSMP_FN const char *ssmp_error_hosted(int code)
 {
     switch (code) {
     case STATESAMPLER_EENV:
@@ -6386,15 +6115,14 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     default: break;
     }
     switch (STATESAMPLER_KIND(code)) {
-    case STATESAMPLER_EINVAL: return statesampler_priv_error_einval(code);
-    case STATESAMPLER_ERANGE: return statesampler_priv_error_erange(code);
+    case STATESAMPLER_EINVAL: return ssmp_error_einval(code);
+    case STATESAMPLER_ERANGE: return ssmp_error_erange(code);
     case STATESAMPLER_ECORRUPT:
-    case STATESAMPLER_EVERSION: return statesampler_priv_error_state(code);
-    case STATESAMPLER_EMISMATCH:
-        return statesampler_priv_error_emismatch(code);
+    case STATESAMPLER_EVERSION: return ssmp_error_state(code);
+    case STATESAMPLER_EMISMATCH: return ssmp_error_emismatch(code);
 #ifdef STATESAMPLER_HOSTED
     case STATESAMPLER_EENV:
-    case STATESAMPLER_EIO: return statesampler_priv_error_hosted(code);
+    case STATESAMPLER_EIO: return ssmp_error_hosted(code);
 #endif
     default: return "unknown error";
     }
@@ -6410,7 +6138,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 
 #ifdef STATESAMPLER_HOSTED
 
-#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) && \
+#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) &&   \
     !defined(__APPLE__) && !defined(_AIX) && !defined(__HAIKU__) && \
     !defined(__QNX__)
 #error "STATESAMPLER_HOSTED needs POSIX or Windows: leave it undefined here"
@@ -6444,8 +6172,7 @@ __declspec(dllimport) int __stdcall MultiByteToWideChar(
     unsigned page, unsigned long flags, const char *from, int from_size,
     wchar_t *to, int to_size);
 __declspec(dllimport) unsigned long __stdcall GetFullPathNameW(
-    const wchar_t *path, unsigned long capacity, wchar_t *full,
-    wchar_t **name);
+    const wchar_t *path, unsigned long capacity, wchar_t *full, wchar_t **name);
 __declspec(dllimport) unsigned long __stdcall GetFileAttributesW(
     const wchar_t *path);
 __declspec(dllimport) unsigned long __stdcall GetLastError(void);
@@ -6453,13 +6180,13 @@ __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
 #ifdef __cplusplus
 }
 #endif
-#define STATESAMPLER_PRIV_OS(name) _##name
-#define STATESAMPLER_PRIV_STAT _stat64 /* the struct */
-#define STATESAMPLER_PRIV_FSTAT _fstat64
-#define STATESAMPLER_PRIV_IS(type, mode) (((mode) & _S_IFMT) == _S_IF##type)
-#define STATESAMPLER_PRIV_SEPARATORS "/\\:"
-#define STATESAMPLER_PRIV_READING _O_RDONLY
-#define STATESAMPLER_PRIV_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
+#define SSMP_OS(name) _##name
+#define SSMP_STAT _stat64 /* the struct */
+#define SSMP_FSTAT _fstat64
+#define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
+#define SSMP_SEPARATORS "/\\:"
+#define SSMP_READING _O_RDONLY
+#define SSMP_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
 #include <dirent.h>
 #include <sys/resource.h>
@@ -6471,47 +6198,44 @@ __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
    asked for POSIX before its first include. */
 extern int fsync(int file);
 #endif
-#define STATESAMPLER_PRIV_OS(name) name
-#define STATESAMPLER_PRIV_STAT stat
-#define STATESAMPLER_PRIV_FSTAT fstat
-#define STATESAMPLER_PRIV_IS(type, mode) S_IS##type(mode)
-#define STATESAMPLER_PRIV_SEPARATORS "/"
+#define SSMP_OS(name) name
+#define SSMP_STAT stat
+#define SSMP_FSTAT fstat
+#define SSMP_IS(type, mode) S_IS##type(mode)
+#define SSMP_SEPARATORS "/"
 /* Does not wait at a pipe, should one be there by now. */
-#define STATESAMPLER_PRIV_READING (O_RDONLY | O_NONBLOCK)
-#define STATESAMPLER_PRIV_CREATING (O_WRONLY | O_CREAT | O_EXCL)
+#define SSMP_READING (O_RDONLY | O_NONBLOCK)
+#define SSMP_CREATING (O_WRONLY | O_CREAT | O_EXCL)
 #endif
 
 /* Longer paths than this, with the 0 at their end, are refused. */
-#define STATESAMPLER_PRIV_PATH 4096
+#define SSMP_PATH 4096
 
 /* A temporary name: the host's hash, the process and a number; and its size,
    with the 0 at its end. */
-#define STATESAMPLER_PRIV_NAME ".statesampler-%08x-%08x-%08x.tmp"
-#define STATESAMPLER_PRIV_NAME_SIZE 45
+#define SSMP_NAME ".statesampler-%08x-%08x-%08x.tmp"
+#define SSMP_NAME_SIZE 45
 
 #ifdef _WIN32
 
 /* A path as the system has it: a number of 16 bits for each byte at most, and
    room for a prefix. */
-#define STATESAMPLER_PRIV_WIDE \
-    (STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE + 8)
+#define SSMP_WIDE (SSMP_PATH + SSMP_NAME_SIZE + 8)
 
 /* Only after this prefix may a path have 260 characters or more (a folder 12
    less); behind it, nothing of a path is looked for. */
-#define STATESAMPLER_PRIV_LONG 248
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_long(
-    const wchar_t *wide)
+#define SSMP_LONG 248
+static inline int ssmp_wide_is_long(const wchar_t *wide)
 {
     return wcsncmp(wide, L"\\\\?\\", 4) == 0;
 }
 
 /* Makes a path absolute and gives it the prefix. */
-STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
+SSMP_NOINLINE int ssmp_wide_extend(wchar_t *wide)
 {
-    wchar_t full[STATESAMPLER_PRIV_WIDE];
-    unsigned long length =
-        GetFullPathNameW(wide, STATESAMPLER_PRIV_WIDE, full, NULL);
-    if (length - 1 >= STATESAMPLER_PRIV_WIDE - 9) { /* 0 is an error */
+    wchar_t full[SSMP_WIDE];
+    unsigned long length = GetFullPathNameW(wide, SSMP_WIDE, full, NULL);
+    if (length - 1 >= SSMP_WIDE - 9) { /* 0 is an error */
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -6526,27 +6250,23 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_extend(wchar_t *wide)
 }
 
 /* Paths are UTF-8, whatever the code page is; -1 and errno if one is not. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_path(wchar_t *wide,
-                                                         const char *path)
+static inline int ssmp_wide_path(wchar_t *wide, const char *path)
 {
-    if (!MultiByteToWideChar(65001, 8, path, -1, wide,
-                             STATESAMPLER_PRIV_WIDE)) {
+    if (!MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE)) {
         errno = EILSEQ;
         return -1;
     }
     /* However short a path is, the present folder may make it long. */
-    return statesampler_priv_wide_is_long(wide) ||
-                   GetFullPathNameW(wide, 0, NULL, NULL) <
-                       STATESAMPLER_PRIV_LONG
+    return ssmp_wide_is_long(wide) ||
+                   GetFullPathNameW(wide, 0, NULL, NULL) < SSMP_LONG
                ? 0
-               : statesampler_priv_wide_extend(wide);
+               : ssmp_wide_extend(wide);
 }
 
 #endif
 
 /* Sets *value from a variable that is a decimal number of 32 bits. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
-                                                        const char *name)
+static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
     const char *text = getenv(name);
     uint64_t number = 0;
@@ -6561,7 +6281,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_env_read(uint32_t *value,
             return STATESAMPLER_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
-        if (number > STATESAMPLER_PRIV_MAX32) {
+        if (number > SSMP_MAX32) {
             return STATESAMPLER_EENV_NUMBER;
         }
     }
@@ -6588,9 +6308,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
         if (getenv(names[i][2]) || getenv(names[i][3])) {
-            int second = statesampler_priv_env_read(&world_size, names[i][2]);
+            int second = ssmp_env_read(&world_size, names[i][2]);
             found = names[i][0];
-            code = statesampler_priv_env_read(&rank, names[i][1]);
+            code = ssmp_env_read(&rank, names[i][1]);
             if (code == STATESAMPLER_OK || second == STATESAMPLER_EENV_UNSET) {
                 code = second;
             }
@@ -6611,7 +6331,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 }
 
 /* The code for errno. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
+static inline int ssmp_file_error(void)
 {
     static const int codes[][2] = {
         {ENOENT, STATESAMPLER_ENOFILE},
@@ -6646,9 +6366,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_error(void)
 }
 
 /* The same after a call for an open file, which has no path to complain of. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_error(void)
+static inline int ssmp_file_open_error(void)
 {
-    int code = statesampler_priv_file_error();
+    int code = ssmp_file_error();
     return code == STATESAMPLER_EIO_SPACE ||
                    code == STATESAMPLER_EIO_PERMISSION ||
                    code == STATESAMPLER_EIO_READ_ONLY
@@ -6657,15 +6377,13 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_error(void)
 }
 
 /* OK if what stat or fstat has found is regular. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
-    const struct STATESAMPLER_PRIV_STAT *info)
+static inline int ssmp_file_check_kind(const struct SSMP_STAT *info)
 {
-    if (STATESAMPLER_PRIV_IS(DIR, info->st_mode)) {
+    if (SSMP_IS(DIR, info->st_mode)) {
         return STATESAMPLER_EIO_IS_FOLDER;
     }
-    return STATESAMPLER_PRIV_IS(REG, info->st_mode)
-               ? STATESAMPLER_OK
-               : STATESAMPLER_EIO_NOT_REGULAR;
+    return SSMP_IS(REG, info->st_mode) ? STATESAMPLER_OK
+                                       : STATESAMPLER_EIO_NOT_REGULAR;
 }
 
 #ifdef _WIN32
@@ -6674,16 +6392,15 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_kind(
    C's own knows no path with the prefix, at which no device can be, and the
    older ones know no device. What is there without being known may also have
    been made just now: so it is asked again, often enough. */
-STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_stat(
-    const char *path, struct STATESAMPLER_PRIV_STAT *info)
+SSMP_NOINLINE int ssmp_wide_stat(const char *path, struct SSMP_STAT *info)
 {
-    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    wchar_t wide[SSMP_WIDE];
     int attempt;
-    if (statesampler_priv_wide_path(wide, path) != 0) {
+    if (ssmp_wide_path(wide, path) != 0) {
         return -1;
     }
     for (attempt = 0; attempt < 50; attempt++) {
-        if (statesampler_priv_wide_is_long(wide)) {
+        if (ssmp_wide_is_long(wide)) {
             unsigned long attributes = GetFileAttributesW(wide);
             info->st_mode = attributes & 0x10 ? _S_IFDIR : _S_IFREG;
             if (attributes != 0xffffffff) {
@@ -6705,17 +6422,16 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_wide_stat(
 /* OK if a regular file is at path; asked before it is opened, because opening
    a device may do something. Sets *folder to the length of what stands before
    the file's name. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
-    size_t *folder, const char *path)
+static inline int ssmp_file_check_path(size_t *folder, const char *path)
 {
-    struct STATESAMPLER_PRIV_STAT info;
+    struct SSMP_STAT info;
     size_t length = strlen(path);
     int result;
-    if (length == 0 || length >= STATESAMPLER_PRIV_PATH) {
+    if (length == 0 || length >= SSMP_PATH) {
         return STATESAMPLER_EINVAL_PATH;
     }
     for (*folder = length; *folder > 0; --*folder) {
-        if (strchr(STATESAMPLER_PRIV_SEPARATORS, path[*folder - 1])) {
+        if (strchr(SSMP_SEPARATORS, path[*folder - 1])) {
             break;
         }
     }
@@ -6723,38 +6439,35 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_check_path(
         return STATESAMPLER_EIO_IS_FOLDER;
     }
 #ifdef _WIN32
-    result = statesampler_priv_wide_stat(path, &info);
+    result = ssmp_wide_stat(path, &info);
 #else
     result = stat(path, &info);
 #endif
-    return result == 0 ? statesampler_priv_file_check_kind(&info)
-                       : statesampler_priv_file_error();
+    return result == 0 ? ssmp_file_check_kind(&info) : ssmp_file_error();
 }
 
 #ifdef _WIN32
 
-STATESAMPLER_PRIV_ALONE int statesampler_priv_file_open(const char *path,
-                                                        int flags)
+SSMP_NOINLINE int ssmp_file_open(const char *path, int flags)
 {
-    wchar_t wide[STATESAMPLER_PRIV_WIDE];
-    int file = statesampler_priv_wide_path(wide, path);
+    wchar_t wide[SSMP_WIDE];
+    int file = ssmp_wide_path(wide, path);
     return file != 0 ? file
                      : _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT,
                                _SH_DENYNO, _S_IREAD | _S_IWRITE);
 }
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_file_remove(const char *path)
+SSMP_NOINLINE void ssmp_file_remove(const char *path)
 {
-    wchar_t wide[STATESAMPLER_PRIV_WIDE];
-    if (statesampler_priv_wide_path(wide, path) == 0) {
+    wchar_t wide[SSMP_WIDE];
+    if (ssmp_wide_path(wide, path) == 0) {
         (void)_wremove(wide);
     }
 }
 
 #else
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
-                                                         int flags)
+static inline int ssmp_file_open(const char *path, int flags)
 {
     int file;
     do { /* ends when no signal interrupts it */
@@ -6767,7 +6480,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open(const char *path,
     return file;
 }
 
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_remove(const char *path)
+static inline void ssmp_file_remove(const char *path)
 {
     (void)remove(path);
 }
@@ -6775,7 +6488,7 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_remove(const char *path)
 #endif
 
 /* Has the file's bytes, or the folder's names, written to disk. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
+static inline int ssmp_file_flush(int file)
 {
 #ifdef __APPLE__
     /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
@@ -6801,8 +6514,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush(int file)
 
 /* Whether the rename that has just failed may succeed once another program has
    closed one of the two; otherwise errno says why not. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_open(
-    const wchar_t *to, const wchar_t *from)
+static inline int ssmp_wide_is_open(const wchar_t *to, const wchar_t *from)
 {
     if (errno == EEXIST || errno == EACCES) {
         return _waccess(to, 2) == 0 || errno != EACCES; /* read-only */
@@ -6815,14 +6527,13 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_wide_is_open(
 
 /* Renames over what is there, in a second at most: while another program has
    one of the two open, even to read it, that fails, and most are soon done. */
-STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
-                                                          const char *from)
+SSMP_NOINLINE int ssmp_file_rename(const char *to, const char *from)
 {
-    wchar_t wide_to[STATESAMPLER_PRIV_WIDE], wide_from[STATESAMPLER_PRIV_WIDE];
+    wchar_t wide_to[SSMP_WIDE], wide_from[SSMP_WIDE];
     unsigned long error = 0;
     int attempt;
-    if (statesampler_priv_wide_path(wide_to, to) != 0 ||
-        statesampler_priv_wide_path(wide_from, from) != 0) {
+    if (ssmp_wide_path(wide_to, to) != 0 ||
+        ssmp_wide_path(wide_from, from) != 0) {
         return -1;
     }
     for (attempt = 0; attempt < 50; attempt++, Sleep(20)) {
@@ -6835,7 +6546,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
         if (_wrename(wide_from, wide_to) == 0) {
             return 0;
         }
-        if (!statesampler_priv_wide_is_open(wide_to, wide_from)) {
+        if (!ssmp_wide_is_open(wide_to, wide_from)) {
             return -1;
         }
     }
@@ -6846,8 +6557,7 @@ STATESAMPLER_PRIV_ALONE int statesampler_priv_file_rename(const char *to,
 
 #else
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
-                                                           const char *from)
+static inline int ssmp_file_rename(const char *to, const char *from)
 {
     return rename(from, to);
 }
@@ -6855,7 +6565,7 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_rename(const char *to,
 #endif
 
 /* Hosts that share a file system have different names. */
-STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
+static inline unsigned ssmp_file_hash_host(void)
 {
     uint64_t hash = 0;
 #ifdef _WIN32
@@ -6865,9 +6575,9 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
     const char *c = uname(&names) >= 0 ? names.nodename : NULL;
 #endif
     for (; c && *c != 0; c++) {
-        hash = statesampler_priv_derive(hash, (unsigned char)*c);
+        hash = ssmp_derive(hash, (unsigned char)*c);
     }
-    return (unsigned)(hash & STATESAMPLER_PRIV_MAX32);
+    return (unsigned)(hash & SSMP_MAX32);
 }
 
 /* Whether a file is what a crash has left: a temporary one, not written to for
@@ -6876,21 +6586,19 @@ STATESAMPLER_PRIV_HOSTED unsigned statesampler_priv_file_hash_host(void)
    told, because it is another host's, or another process has that number by
    now, one of an hour ago. On Windows ten minutes will do: a file that somebody
    writes to cannot be removed. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *name,
-                                                            int64_t written)
+static inline int ssmp_file_is_left(const char *name, int64_t written)
 {
     unsigned host, process, number;
     int64_t seconds = 600;
     int length = 0;
-    if (sscanf(name, STATESAMPLER_PRIV_NAME "%n", &host, &process, &number,
-               &length) != 3 ||
-        length != STATESAMPLER_PRIV_NAME_SIZE - 1) {
+    if (sscanf(name, SSMP_NAME "%n", &host, &process, &number, &length) != 3 ||
+        length != SSMP_NAME_SIZE - 1) {
         return 0;
     }
 #ifndef _WIN32
     /* Any process may ask for any other's priority; -1 is also one. */
     errno = 0;
-    if (host != statesampler_priv_file_hash_host() ||
+    if (host != ssmp_file_hash_host() ||
         getpriority(PRIO_PROCESS, (id_t)process) != -1 || errno != ESRCH) {
         seconds = 3600;
     }
@@ -6901,31 +6609,29 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_is_left(const char *name,
 /* Removes what crashes have left in the folder of path, if that may be read. */
 #ifdef _WIN32
 
-STATESAMPLER_PRIV_ALONE void statesampler_priv_file_sweep(const char *path,
-                                                          size_t folder)
+SSMP_NOINLINE void ssmp_file_sweep(const char *path, size_t folder)
 {
-    char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
-    wchar_t wide[STATESAMPLER_PRIV_WIDE];
+    char left[SSMP_PATH + SSMP_NAME_SIZE];
+    wchar_t wide[SSMP_WIDE];
     struct _wfinddata64_t entry;
     intptr_t entries = -1;
     size_t k;
     memcpy(left, path, folder);
     strcpy(left + folder, ".statesampler-*");
-    if (statesampler_priv_wide_path(wide, left) == 0) {
+    if (ssmp_wide_path(wide, left) == 0) {
         entries = _wfindfirst64(wide, &entry);
     }
     if (entries == -1) {
         return;
     }
     do { /* ends with the folder */
-        if (wcslen(entry.name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
-            for (k = 0; k < STATESAMPLER_PRIV_NAME_SIZE; k++) {
+        if (wcslen(entry.name) == SSMP_NAME_SIZE - 1) {
+            for (k = 0; k < SSMP_NAME_SIZE; k++) {
                 wchar_t c = entry.name[k];
                 left[folder + k] = (char)(c < 128 ? c : '?');
             }
-            if (statesampler_priv_file_is_left(left + folder,
-                                               entry.time_write)) {
-                statesampler_priv_file_remove(left);
+            if (ssmp_file_is_left(left + folder, entry.time_write)) {
+                ssmp_file_remove(left);
             }
         }
     } while (_wfindnext64(entries, &entry) == 0);
@@ -6934,10 +6640,9 @@ STATESAMPLER_PRIV_ALONE void statesampler_priv_file_sweep(const char *path,
 
 #else
 
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
-                                                           size_t folder)
+static inline void ssmp_file_sweep(const char *path, size_t folder)
 {
-    char left[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    char left[SSMP_PATH + SSMP_NAME_SIZE];
     const struct dirent *entry;
     struct stat info;
     DIR *entries;
@@ -6948,10 +6653,10 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
         return;
     }
     while ((entry = readdir(entries)) != NULL) { /* ends with the folder */
-        if (strlen(entry->d_name) == STATESAMPLER_PRIV_NAME_SIZE - 1) {
-            memcpy(left + folder, entry->d_name, STATESAMPLER_PRIV_NAME_SIZE);
+        if (strlen(entry->d_name) == SSMP_NAME_SIZE - 1) {
+            memcpy(left + folder, entry->d_name, SSMP_NAME_SIZE);
             if (stat(left, &info) == 0 &&
-                statesampler_priv_file_is_left(left + folder, info.st_mtime)) {
+                ssmp_file_is_left(left + folder, info.st_mtime)) {
                 (void)unlink(left);
             }
         }
@@ -6962,15 +6667,13 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_file_sweep(const char *path,
 /* A rename lasts through a power cut once its folder is on disk. A folder that
    may not be opened, or a file system that cannot flush one, is no error, but a
    disk that fails is. Windows' rename flushes by itself. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush_folder(
-    char *path, size_t folder)
+static inline int ssmp_file_flush_folder(char *path, size_t folder)
 {
     int file, failed;
     path[folder] = 0;
-    file = statesampler_priv_file_open(folder ? path : ".", O_RDONLY);
-    failed = (file < 0 || statesampler_priv_file_flush(file) != 0) &&
-             (errno == EIO ||
-              statesampler_priv_file_error() == STATESAMPLER_EIO_SPACE);
+    file = ssmp_file_open(folder ? path : ".", O_RDONLY);
+    failed = (file < 0 || ssmp_file_flush(file) != 0) &&
+             (errno == EIO || ssmp_file_error() == STATESAMPLER_EIO_SPACE);
     if (file >= 0) {
         (void)close(file);
     }
@@ -6981,73 +6684,66 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_flush_folder(
 
 /* Makes a temporary file and puts its name behind the folder in path. Where
    errno is EEXIST the next attempt may succeed. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_create(char *path,
-                                                           size_t folder,
-                                                           unsigned attempt)
+static inline int ssmp_file_create(char *path, size_t folder, unsigned attempt)
 {
     /* Two threads differ in where their stacks are, and two processes that
        have one number, in containers with one name, in that or in the time. */
-    unsigned host = statesampler_priv_file_hash_host();
-    unsigned process = (unsigned)STATESAMPLER_PRIV_OS(getpid)(), number;
-    uint64_t mixed = statesampler_priv_derive(attempt, (uint64_t)time(NULL));
-    mixed = statesampler_priv_derive(mixed, (uint64_t)clock());
-    mixed = statesampler_priv_derive(mixed, (uintptr_t)path);
-    number = (unsigned)(mixed & STATESAMPLER_PRIV_MAX32);
-    (void)snprintf(path + folder, STATESAMPLER_PRIV_NAME_SIZE,
-                   STATESAMPLER_PRIV_NAME, host, process, number);
-    return statesampler_priv_file_open(path, STATESAMPLER_PRIV_CREATING);
+    unsigned host = ssmp_file_hash_host();
+    unsigned process = (unsigned)SSMP_OS(getpid)(), number;
+    uint64_t mixed = ssmp_derive(attempt, (uint64_t)time(NULL));
+    mixed = ssmp_derive(mixed, (uint64_t)clock());
+    mixed = ssmp_derive(mixed, (uintptr_t)path);
+    number = (unsigned)(mixed & SSMP_MAX32);
+    (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, host, process,
+                   number);
+    return ssmp_file_open(path, SSMP_CREATING);
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_write(int file,
-                                                          const char *from,
-                                                          size_t size)
+static inline int ssmp_file_write(int file, const char *from, size_t size)
 {
     while (size != 0) { /* a turn writes, fails or was interrupted */
-        unsigned piece = (unsigned)statesampler_priv_min(size, 1u << 30);
-        long wrote = (long)STATESAMPLER_PRIV_OS(write)(file, from, piece);
+        unsigned piece = (unsigned)ssmp_min(size, 1u << 30);
+        long wrote = (long)SSMP_OS(write)(file, from, piece);
         if (wrote > 0) {
             from += wrote;
             size -= (size_t)wrote;
         } else if (wrote == 0 || errno != EINTR) {
-            return wrote == 0 ? STATESAMPLER_EIO
-                              : statesampler_priv_file_open_error();
+            return wrote == 0 ? STATESAMPLER_EIO : ssmp_file_open_error();
         }
     }
-    return statesampler_priv_file_flush(file) == 0
-               ? STATESAMPLER_OK
-               : statesampler_priv_file_open_error();
+    return ssmp_file_flush(file) == 0 ? STATESAMPLER_OK
+                                      : ssmp_file_open_error();
 }
 
 /* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
    removed the file. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_save_once(
-    const char *path, size_t folder, const char *bytes, size_t size,
-    unsigned attempt)
+static inline int ssmp_file_save_once(const char *path, size_t folder,
+                                      const char *bytes, size_t size,
+                                      unsigned attempt)
 {
-    char temporary[STATESAMPLER_PRIV_PATH + STATESAMPLER_PRIV_NAME_SIZE];
+    char temporary[SSMP_PATH + SSMP_NAME_SIZE];
     int file, code;
     memcpy(temporary, path, folder);
-    file = statesampler_priv_file_create(temporary, folder, attempt);
+    file = ssmp_file_create(temporary, folder, attempt);
     if (file < 0) {
         return errno == EEXIST   ? STATESAMPLER_ENOFILE
                : errno == ENOENT ? STATESAMPLER_EIO_NO_FOLDER
-                                 : statesampler_priv_file_error();
+                                 : ssmp_file_error();
     }
-    code = statesampler_priv_file_write(file, bytes, size);
-    if (STATESAMPLER_PRIV_OS(close)(file) != 0 && errno != EINTR &&
+    code = ssmp_file_write(file, bytes, size);
+    if (SSMP_OS(close)(file) != 0 && errno != EINTR &&
         code == STATESAMPLER_OK) {
-        code = statesampler_priv_file_open_error();
+        code = ssmp_file_open_error();
     }
-    if (code == STATESAMPLER_OK &&
-        statesampler_priv_file_rename(path, temporary) != 0) {
-        code = statesampler_priv_file_error();
+    if (code == STATESAMPLER_OK && ssmp_file_rename(path, temporary) != 0) {
+        code = ssmp_file_error();
     }
     if (code != STATESAMPLER_OK) {
-        statesampler_priv_file_remove(temporary);
+        ssmp_file_remove(temporary);
         return code;
     }
 #ifndef _WIN32
-    code = statesampler_priv_file_flush_folder(temporary, folder);
+    code = ssmp_file_flush_folder(temporary, folder);
 #endif
     return code;
 }
@@ -7060,14 +6756,14 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     unsigned attempt;
     int code;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    code = statesampler_priv_file_check_path(&folder, path);
+    code = ssmp_file_check_path(&folder, path);
     if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
         return code;
     }
-    statesampler_priv_file_sweep(path, folder);
+    ssmp_file_sweep(path, folder);
     for (attempt = 0; attempt < 100; attempt++) {
-        code = statesampler_priv_file_save_once(
-            path, folder, (const char *)bytes, size, attempt);
+        code = ssmp_file_save_once(path, folder, (const char *)bytes, size,
+                                   attempt);
         if (code != STATESAMPLER_ENOFILE) {
             return code;
         }
@@ -7076,21 +6772,19 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
 }
 
 /* Sets *got to the number of bytes read: size of them unless the file ends. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, char *to,
-                                                         int file, size_t size)
+static inline int ssmp_file_read(size_t *got, char *to, int file, size_t size)
 {
     *got = 0;
     while (*got != size) { /* a turn reads, ends or was interrupted */
-        unsigned piece =
-            (unsigned)statesampler_priv_min(size - *got, 1u << 30);
-        long part = (long)STATESAMPLER_PRIV_OS(read)(file, to + *got, piece);
+        unsigned piece = (unsigned)ssmp_min(size - *got, 1u << 30);
+        long part = (long)SSMP_OS(read)(file, to + *got, piece);
         if (part == 0) {
             break;
         }
         if (part > 0) {
             *got += (size_t)part;
         } else if (errno != EINTR) {
-            return statesampler_priv_file_open_error();
+            return ssmp_file_open_error();
         }
     }
     return STATESAMPLER_OK;
@@ -7098,26 +6792,26 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read(size_t *got, char *to,
 
 /* Reads an open file. Its length is the file system's word; a file that turns
    out longer or shorter is not whole. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
-    size_t *size, char *bytes, int file, size_t capacity)
+static inline int ssmp_file_read_whole(size_t *size, char *bytes, int file,
+                                       size_t capacity)
 {
-    struct STATESAMPLER_PRIV_STAT info;
+    struct SSMP_STAT info;
     uint64_t length;
     size_t want, got, more = 0;
     char behind;
     int code;
-    if (STATESAMPLER_PRIV_FSTAT(file, &info) != 0) {
-        return statesampler_priv_file_open_error();
+    if (SSMP_FSTAT(file, &info) != 0) {
+        return ssmp_file_open_error();
     }
-    code = statesampler_priv_file_check_kind(&info);
+    code = ssmp_file_check_kind(&info);
     if (code != STATESAMPLER_OK) {
         return code;
     }
     length = (uint64_t)info.st_size;
-    want = (size_t)statesampler_priv_min(length, capacity);
-    code = statesampler_priv_file_read(&got, bytes, file, want);
+    want = (size_t)ssmp_min(length, capacity);
+    code = ssmp_file_read(&got, bytes, file, want);
     if (code == STATESAMPLER_OK && length <= capacity) {
-        code = statesampler_priv_file_read(&more, &behind, file, 1);
+        code = ssmp_file_read(&more, &behind, file, 1);
     }
     if (code != STATESAMPLER_OK) {
         return code;
@@ -7125,27 +6819,25 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_read_whole(
     if (got != want || more != 0) {
         return STATESAMPLER_EIO_CHANGED;
     }
-    *size = (size_t)statesampler_priv_min(length, (size_t)-1);
+    *size = (size_t)ssmp_min(length, (size_t)-1);
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_file_open_regular(
-    int *file, const char *path)
+static inline int ssmp_file_open_regular(int *file, const char *path)
 {
     size_t folder;
-    int code = statesampler_priv_file_check_path(&folder, path);
+    int code = ssmp_file_check_path(&folder, path);
     if (code == STATESAMPLER_OK) {
-        *file = statesampler_priv_file_open(path, STATESAMPLER_PRIV_READING);
+        *file = ssmp_file_open(path, SSMP_READING);
         if (*file < 0) {
-            code = statesampler_priv_file_error();
+            code = ssmp_file_error();
         }
     }
     return code;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
-                                                   void *bytes,
-                                                   size_t capacity,
+                                                   void *bytes, size_t capacity,
                                                    size_t *size)
 {
     int code, file = -1;
@@ -7153,21 +6845,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     int attempt;
 #endif
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    code = statesampler_priv_file_open_regular(&file, path);
+    code = ssmp_file_open_regular(&file, path);
 #ifdef _WIN32
     /* While a save replaces the file there is no permission to read it. */
     for (attempt = 0; attempt < 50 && code == STATESAMPLER_EIO_PERMISSION;
          attempt++) {
         Sleep(20);
-        code = statesampler_priv_file_open_regular(&file, path);
+        code = ssmp_file_open_regular(&file, path);
     }
 #endif
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    code =
-        statesampler_priv_file_read_whole(size, (char *)bytes, file, capacity);
-    (void)STATESAMPLER_PRIV_OS(close)(file);
+    code = ssmp_file_read_whole(size, (char *)bytes, file, capacity);
+    (void)SSMP_OS(close)(file);
     return code;
 }
 
@@ -7189,15 +6880,15 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
     uint64_t hash = 0;
     STATESAMPLER_ASSERT(name);
     do {
-        hash = statesampler_priv_derive(hash, (unsigned char)*name);
+        hash = ssmp_derive(hash, (unsigned char)*name);
     } while (*name++ != 0);
     return hash;
 }
 
 /* Half a byte of the hash in each of the key: stb_ds shifts the bytes of a key
    as int, which is undefined from 128 on. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_number_set(
-    statesampler_number *number, uint64_t hash, uint32_t value)
+static inline void ssmp_number_set(statesampler_number *number, uint64_t hash,
+                                   uint32_t value)
 {
     uint32_t i;
     for (i = 0; i < 16; i++) {
@@ -7208,28 +6899,27 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_number_set(
 
 /* The number of a hash in a map, or NOBODY. stb_ds's own macro for this wants
    typeof, which gcc does not have with -std=c99. */
-STATESAMPLER_PRIV_HOSTED uint32_t statesampler_priv_number_find(
-    statesampler_number **numbers, uint64_t hash)
+static inline uint32_t ssmp_number_find(statesampler_number **numbers,
+                                        uint64_t hash)
 {
     statesampler_number number;
     ptrdiff_t i;
     if (!*numbers) {
-        return STATESAMPLER_PRIV_NOBODY; /* to look would make a map */
+        return SSMP_NOBODY; /* to look would make a map */
     }
-    statesampler_priv_number_set(&number, hash, 0);
+    ssmp_number_set(&number, hash, 0);
     *numbers = (statesampler_number *)stbds_hmget_key(
         *numbers, sizeof number, number.key, sizeof number.key,
         STBDS_HM_BINARY);
     i = stbds_temp(*numbers - 1);
-    return i < 0 ? STATESAMPLER_PRIV_NOBODY : (*numbers)[i].value;
+    return i < 0 ? SSMP_NOBODY : (*numbers)[i].value;
 }
 
 /* Gives a hash the next number in a map. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_number_add(
-    statesampler_number **numbers, uint64_t hash)
+static inline void ssmp_number_add(statesampler_number **numbers, uint64_t hash)
 {
     statesampler_number number;
-    statesampler_priv_number_set(&number, hash, (uint32_t)hmlenu(*numbers));
+    ssmp_number_set(&number, hash, (uint32_t)hmlenu(*numbers));
     hmputs(*numbers, number);
 }
 
@@ -7245,22 +6935,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
         return STATESAMPLER_EINVAL_NAME_EMPTY;
     }
     hash = statesampler_mixture_hash(name);
-    if (statesampler_priv_number_find(&mixture->numbers, hash) !=
-        STATESAMPLER_PRIV_NOBODY) {
+    if (ssmp_number_find(&mixture->numbers, hash) != SSMP_NOBODY) {
         return STATESAMPLER_EINVAL_NAME_TAKEN;
     }
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && mixture->sources) {
         /* Whether CARRY may be is the stop rule's to say. */
-        code = statesampler_priv_source_check(
-            &source.sampler, &mixture->sources->sampler,
-            STATESAMPLER_STOP_NEVER);
+        code = ssmp_source_check(&source.sampler, &mixture->sources->sampler,
+                                 STATESAMPLER_STOP_NEVER);
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
     source.weight = weight;
-    statesampler_priv_number_add(&mixture->numbers, hash);
+    ssmp_number_add(&mixture->numbers, hash);
     if (!mixture->datasets) {
         sh_new_strdup(mixture->datasets);
     }
@@ -7295,22 +6983,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
 }
 
 /* Where the state of the mix begins, behind so many hashes. */
-STATESAMPLER_PRIV_HOSTED size_t statesampler_priv_mixture_head(uint32_t count)
+static inline size_t ssmp_mixture_head(uint32_t count)
 {
     return 16 + 8 * (size_t)count;
 }
 
-STATESAMPLER_PRIV_HOSTED size_t statesampler_priv_mixture_bytes(uint32_t count)
+static inline size_t ssmp_mixture_bytes(uint32_t count)
 {
-    return statesampler_priv_mixture_head(count) +
-           statesampler_priv_mix_bytes(count) + 8;
+    return ssmp_mixture_head(count) + ssmp_mix_bytes(count) + 8;
 }
 
-STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
-    const statesampler_mixture *mixture)
+STATESAMPLER_DEF_HOSTED size_t
+statesampler_mixture_state_bytes(const statesampler_mixture *mixture)
 {
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources);
-    return statesampler_priv_mixture_bytes(mixture->mix.num_sources);
+    return ssmp_mixture_bytes(mixture->mix.num_sources);
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
@@ -7319,43 +7006,40 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     unsigned char *bytes = (unsigned char *)out;
     size_t needed, head;
     uint32_t i, count;
-    STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
-                        (out || size == 0));
+    STATESAMPLER_ASSERT(mixture && mixture->mix.sources && (out || size == 0));
     needed = statesampler_mixture_state_bytes(mixture);
     if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
     count = mixture->mix.num_sources;
-    statesampler_priv_state_begin(bytes, STATESAMPLER_PRIV_MAGIC_MIXTURE);
-    statesampler_priv_bytes_store64(bytes + 8, count);
+    ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE);
+    ssmp_bytes_store64(bytes + 8, count);
     for (i = 0; i < count; i++) {
-        statesampler_priv_bytes_store64(bytes + 16 + 8 * (size_t)i,
-                                        mixture->datasets[i].value);
+        ssmp_bytes_store64(bytes + 16 + 8 * (size_t)i,
+                           mixture->datasets[i].value);
     }
-    head = statesampler_priv_mixture_head(count);
-    (void)statesampler_mix_save(&mixture->mix, bytes + head,
-                                needed - head - 8);
-    statesampler_priv_state_end(bytes, needed);
+    head = ssmp_mixture_head(count);
+    (void)statesampler_mix_save(&mixture->mix, bytes + head, needed - head - 8);
+    ssmp_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
 /* A dataset as a state has it. */
-typedef struct statesampler_priv_past_dataset {
+typedef struct ssmp_past_dataset {
     uint64_t hash;
-    statesampler_priv_source_entry entry;
-} statesampler_priv_past_dataset;
+    ssmp_source_entry entry;
+} ssmp_past_dataset;
 
 /* The mixture that saved a state. */
-typedef struct statesampler_priv_past {
+typedef struct ssmp_past {
     const unsigned char *state; /* of its mix */
-    statesampler_priv_mix_head head;
-    statesampler_priv_past_dataset *datasets; /* an array */
-    statesampler_number *numbers;             /* a map */
+    ssmp_mix_head head;
+    ssmp_past_dataset *datasets;  /* an array */
+    statesampler_number *numbers; /* a map */
     statesampler_source *sources; /* an array: its rank 0's, once resumed */
-} statesampler_priv_past;
+} ssmp_past;
 
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
-    statesampler_priv_past *past)
+static inline void ssmp_past_free(ssmp_past *past)
 {
     arrfree(past->datasets);
     hmfree(past->numbers);
@@ -7363,22 +7047,20 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_past_free(
 }
 
 /* Reads how many datasets a state has, and whether the rest is there. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
-    uint32_t *count, const unsigned char *bytes, size_t size)
+static inline int ssmp_mixture_read(uint32_t *count, const unsigned char *bytes,
+                                    size_t size)
 {
     size_t expected = 0; /* no size, where there are more than fit in it */
     int code;
     *count = 0;
     if (size >= 16) {
-        uint64_t datasets = statesampler_priv_bytes_load64(bytes + 8);
-        if (datasets <= size / STATESAMPLER_PRIV_SOURCE_BYTES) {
+        uint64_t datasets = ssmp_bytes_load64(bytes + 8);
+        if (datasets <= size / SSMP_SOURCE_BYTES) {
             *count = (uint32_t)datasets;
-            expected = statesampler_priv_mixture_bytes(*count);
+            expected = ssmp_mixture_bytes(*count);
         }
     }
-    code = statesampler_priv_state_check(bytes, size,
-                                         STATESAMPLER_PRIV_MAGIC_MIXTURE,
-                                         expected);
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, expected);
     /* Only a started mixture is saved. */
     return code == STATESAMPLER_OK && *count == 0
                ? STATESAMPLER_ECORRUPT_SOURCES
@@ -7386,72 +7068,67 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_read(
 }
 
 /* Adds a dataset to the past. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_add(
-    statesampler_priv_past *past, uint64_t hash, const unsigned char *entry)
+static inline int ssmp_past_add(ssmp_past *past, uint64_t hash,
+                                const unsigned char *entry)
 {
-    statesampler_priv_past_dataset dataset;
-    int code = statesampler_priv_source_decode(&dataset.entry, entry);
+    ssmp_past_dataset dataset;
+    int code = ssmp_source_decode(&dataset.entry, entry);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    if (statesampler_priv_number_find(&past->numbers, hash) !=
-        STATESAMPLER_PRIV_NOBODY) {
+    if (ssmp_number_find(&past->numbers, hash) != SSMP_NOBODY) {
         return STATESAMPLER_ECORRUPT_NAMES;
     }
-    statesampler_priv_number_add(&past->numbers, hash);
+    ssmp_number_add(&past->numbers, hash);
     dataset.hash = hash;
     arrput(past->datasets, dataset);
     return STATESAMPLER_OK;
 }
 
 /* Reads all of a state. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_read(
-    statesampler_priv_past *past, const unsigned char *bytes, size_t size)
+static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
+                                 size_t size)
 {
     uint32_t i, count;
-    int code = statesampler_priv_mixture_read(&count, bytes, size);
+    int code = ssmp_mixture_read(&count, bytes, size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    past->state = bytes + statesampler_priv_mixture_head(count);
-    code = statesampler_priv_mix_read(&past->head, past->state,
-                                      statesampler_priv_mix_bytes(count));
+    past->state = bytes + ssmp_mixture_head(count);
+    code = ssmp_mix_read(&past->head, past->state, ssmp_mix_bytes(count));
     for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
-        code = statesampler_priv_past_add(
-            past, statesampler_priv_bytes_load64(bytes + 16 + 8 * (size_t)i),
-            past->state + statesampler_priv_mix_entry_at(i));
+        code =
+            ssmp_past_add(past, ssmp_bytes_load64(bytes + 16 + 8 * (size_t)i),
+                          past->state + ssmp_mix_entry_at(i));
     }
     return code;
 }
 
 /* Takes the sources of the past to where they were when it was saved. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_past_resume(
-    statesampler_priv_past *past)
+static inline int ssmp_past_resume(ssmp_past *past)
 {
     statesampler_mix mix;
     uint32_t i, count = past->head.num_sources;
     for (i = 0; i < count; i++) {
-        const statesampler_priv_source_entry *entry =
-            &past->datasets[i].entry;
+        const ssmp_source_entry *entry = &past->datasets[i].entry;
         statesampler_source source;
         statesampler_desc desc;
-        statesampler_priv_run_describe(&desc, &entry->run);
+        ssmp_run_describe(&desc, &entry->run);
         desc.drop_last = entry->drop_last;
         (void)statesampler_init(&source.sampler, &desc);
         source.weight = entry->weight;
         arrput(past->sources, source);
     }
-    return statesampler_mix_init(&mix, past->sources, count,
-                                 past->head.stop) == STATESAMPLER_OK
-               ? statesampler_mix_load(&mix, past->state,
-                                       statesampler_priv_mix_bytes(count))
+    return statesampler_mix_init(&mix, past->sources, count, past->head.stop) ==
+                   STATESAMPLER_OK
+               ? statesampler_mix_load(&mix, past->state, ssmp_mix_bytes(count))
                : STATESAMPLER_ECORRUPT_DESC;
 }
 
 /* Lists what has become of the datasets here, and which of the past are no
    longer here. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
-    statesampler_mixture *mixture, statesampler_priv_past *past)
+static inline void ssmp_mixture_compare(statesampler_mixture *mixture,
+                                        ssmp_past *past)
 {
     statesampler_change change;
     uint32_t i;
@@ -7461,11 +7138,10 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
         change.hash = mixture->datasets[i].value;
         change.source = i;
         change.status = STATESAMPLER_CHANGE_NEW;
-        number = statesampler_priv_number_find(&past->numbers, change.hash);
-        if (number != STATESAMPLER_PRIV_NOBODY) {
-            change.status = statesampler_priv_run_match(
-                                &past->datasets[number].entry.run,
-                                &mixture->sources[i].sampler.run) ==
+        number = ssmp_number_find(&past->numbers, change.hash);
+        if (number != SSMP_NOBODY) {
+            change.status = ssmp_run_match(&past->datasets[number].entry.run,
+                                           &mixture->sources[i].sampler.run) ==
                                     STATESAMPLER_OK
                                 ? STATESAMPLER_CHANGE_MATCHED
                                 : STATESAMPLER_CHANGE_CHANGED;
@@ -7474,8 +7150,7 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
     }
     for (i = 0; i < past->head.num_sources; i++) {
         uint64_t hash = past->datasets[i].hash;
-        if (statesampler_priv_number_find(&mixture->numbers, hash) ==
-            STATESAMPLER_PRIV_NOBODY) {
+        if (ssmp_number_find(&mixture->numbers, hash) == SSMP_NOBODY) {
             change.name = NULL;
             change.hash = hash;
             change.source = i;
@@ -7487,8 +7162,8 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_compare(
 
 /* Whether the datasets are those of the past, in the same order: then the
    sequence goes on, too. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
-    const statesampler_mixture *mixture, const statesampler_priv_past *past)
+static inline int ssmp_mixture_is(const statesampler_mixture *mixture,
+                                  const ssmp_past *past)
 {
     uint32_t i, count = mixture->mix.num_sources;
     int same = count == past->head.num_sources;
@@ -7500,9 +7175,8 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_is(
 }
 
 /* OK if the past may go on here. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
-    const statesampler_mixture *mixture, const statesampler_priv_past *past,
-    int changed)
+static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
+                                     const ssmp_past *past, int changed)
 {
     uint32_t i;
     if (past->head.stop != mixture->mix.stop) {
@@ -7518,9 +7192,9 @@ STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_match(
 }
 
 /* Takes a dataset to where the past has left it, if it is of the past. */
-STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
-    statesampler_source *source, statesampler_priv_past *past,
-    const statesampler_change *change)
+static inline void ssmp_mixture_move(statesampler_source *source,
+                                     ssmp_past *past,
+                                     const statesampler_change *change)
 {
     statesampler *s = &source->sampler;
     const statesampler_source *old;
@@ -7529,43 +7203,40 @@ STATESAMPLER_PRIV_HOSTED void statesampler_priv_mixture_move(
         statesampler_begin(s, s->run.now.epoch);
         return;
     }
-    old = past->sources +
-          statesampler_priv_number_find(&past->numbers, change->hash);
+    old = past->sources + ssmp_number_find(&past->numbers, change->hash);
     if (change->status == STATESAMPLER_CHANGE_CHANGED) {
         statesampler_begin(s, old->sampler.run.now.epoch);
         return;
     }
-    source->finished = old->finished ||
-                       old->sampler.run.now.epoch != old->base.base.epoch;
-    statesampler_priv_sampler_follow(s, &old->sampler.run);
+    source->finished =
+        old->finished || old->sampler.run.now.epoch != old->base.base.epoch;
+    ssmp_sampler_follow(s, &old->sampler.run);
 }
 
 /* Goes on where the past was, with other datasets than it had: turns go on
    counting, and the sequence begins anew. */
-STATESAMPLER_PRIV_HOSTED int statesampler_priv_mixture_follow(
-    statesampler_mixture *mixture, statesampler_priv_past *past)
+static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
+                                      ssmp_past *past)
 {
     uint32_t i;
-    int code = statesampler_priv_past_resume(past);
+    int code = ssmp_past_resume(past);
     if (code != STATESAMPLER_OK) {
         return code;
     }
     for (i = 0; i < mixture->mix.num_sources; i++) {
-        statesampler_priv_mixture_move(mixture->sources + i, past,
-                                       mixture->changes + i);
+        ssmp_mixture_move(mixture->sources + i, past, mixture->changes + i);
     }
     mixture->mix.epoch = past->head.epoch;
     mixture->mix.turn = past->head.turn;
     mixture->mix.point = 0;
-    statesampler_priv_mix_rebase(&mixture->mix);
+    ssmp_mix_rebase(&mixture->mix);
     return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
-    statesampler_mixture *mixture, const void *state, size_t size,
-    int changed)
+    statesampler_mixture *mixture, const void *state, size_t size, int changed)
 {
-    statesampler_priv_past past;
+    ssmp_past past;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
@@ -7573,23 +7244,22 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     past.datasets = NULL;
     past.numbers = NULL;
     past.sources = NULL;
-    code = statesampler_priv_past_read(&past, (const unsigned char *)state,
-                                       size);
+    code = ssmp_past_read(&past, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK) {
-        statesampler_priv_mixture_compare(mixture, &past);
-        code = statesampler_priv_mixture_match(mixture, &past, changed);
+        ssmp_mixture_compare(mixture, &past);
+        code = ssmp_mixture_match(mixture, &past, changed);
     }
     if (code == STATESAMPLER_OK) {
-        code = statesampler_priv_mixture_is(mixture, &past)
-                   ? statesampler_mix_load(
-                         &mixture->mix, past.state,
-                         statesampler_priv_mix_bytes(past.head.num_sources))
-                   : statesampler_priv_mixture_follow(mixture, &past);
+        code =
+            ssmp_mixture_is(mixture, &past)
+                ? statesampler_mix_load(&mixture->mix, past.state,
+                                        ssmp_mix_bytes(past.head.num_sources))
+                : ssmp_mixture_follow(mixture, &past);
         if (code != STATESAMPLER_OK) {
             arrfree(mixture->changes);
         }
     }
-    statesampler_priv_past_free(&past);
+    ssmp_past_free(&past);
     return code;
 }
 
@@ -7607,7 +7277,6 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif /* STATESAMPLER_STB_DS */
 
 #endif /* STATESAMPLER_IMPLEMENTATION */
-
 /* This software is available under two licences: choose the one you prefer.
 
    ALTERNATIVE A - MIT License

@@ -188,8 +188,8 @@ KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
 # Calls that give the same when their first two arguments are swapped, or their
 # last two.
 SYMMETRIC = re.compile(
-    r"statesampler_priv_(add_mod|derive|gcd|min|run_match|bulk_high\d+)|"
-    r"STATESAMPLER_PRIV_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+|"
+    r"ssmp_(add_mod|derive|gcd|min|run_match|bulk_high\d+)|"
+    r"SSMP_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+|"
     r"v(addq|minq|mull|mulq|orr|orrq)_u\d+")
 FACTORS_LAST = re.compile(r"v(mlal|mlsq)_u\d+")
 

@@ -133,7 +133,7 @@ deepest() { # bulk|small|all
         /^edge/ { called[$2] = called[$2] $4 SUBSEP }
         END {
             for (f in own) {
-                if (f !~ /^statesampler_/ || f ~ /^statesampler_priv_/) continue
+                if (f !~ /^statesampler_/) continue
                 bulk = f ~ /^statesampler_(perm_fill|(mix_)?(next|at))$/
                 if (which != "all" && bulk != (which == "bulk")) continue
                 size = deepest(f)

@@ -27,7 +27,7 @@ static void check_map(const statesampler_perm *perm, size_t count)
         out[1 + i] = value[i];
     }
     out[0] = out[count + 1] = GUARD;
-    statesampler_priv_perm_map(out + 1, perm, count);
+    ssmp_perm_map(out + 1, perm, count);
     for (i = 0; i < count; i++)
         CHECK(out[1 + i] == statesampler_perm_at(perm, value[i]));
     CHECK(out[0] == GUARD);
@@ -49,7 +49,7 @@ static void check_walks(const statesampler_perm *perm)
     for (i = 0; i < count; i++) {
         out[i] = value[i];
     }
-    statesampler_priv_perm_map(out, perm, count);
+    ssmp_perm_map(out, perm, count);
     for (i = 0; i < count; i++) {
         CHECK(out[i] == statesampler_perm_at(perm, value[i]));
     }
@@ -101,14 +101,14 @@ static void sweep_maps(int reduced)
 /* The positions that a vector holds, and nothing behind them. */
 static void check_ramp(uint64_t first, uint64_t stride)
 {
-#ifdef STATESAMPLER_PRIV_VECTORS
-    uint64_t out[STATESAMPLER_PRIV_ROOM + 1];
+#ifdef SSMP_VECTORS
+    uint64_t out[SSMP_ROOM + 1];
     size_t i;
-    out[STATESAMPLER_PRIV_ROOM] = GUARD;
-    statesampler_priv_bulk_ramp(out, first, stride);
-    for (i = 0; i < STATESAMPLER_PRIV_ROOM; i++)
+    out[SSMP_ROOM] = GUARD;
+    ssmp_bulk_ramp(out, first, stride);
+    for (i = 0; i < SSMP_ROOM; i++)
         CHECK(out[i] == first + i * stride);
-    CHECK(out[STATESAMPLER_PRIV_ROOM] == GUARD);
+    CHECK(out[SSMP_ROOM] == GUARD);
 #else
     (void)first, (void)stride;
 #endif

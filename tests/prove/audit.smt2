@@ -3,7 +3,7 @@
 ; the sums over [0, n), for every n.
 ; header: sum1 = n / 2 * ((n - 1) | 1);
 ;     sum2 = sum1 * (2 * n - 1) *
-;     STATESAMPLER_PRIV_U64(0xaaaaaaaau, 0xaaaaaaabu);
+;     SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu);
 ; header: audit->sum3 == sum1 * sum1;
 ; fault: #xaaaaaaaaaaaaaaab => #xaaaaaaaaaaaaaaad
 ; fault: (bvmul k (bvsub (even k) one)) => (bvmul k (even k))

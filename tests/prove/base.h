@@ -12,21 +12,21 @@
     ensures a == 0 ==> \result == 0;
     ensures least: \forall integer q; 0 <= q && a <= q * b ==> \result <= q;
 */
-static inline uint64_t statesampler_priv_ceil_div(uint64_t a, uint64_t b);
+static inline uint64_t ssmp_ceil_div(uint64_t a, uint64_t b);
 
 /*@ assigns \nothing;
     ensures \result == (a < b ? a : b);
 */
-static inline uint64_t statesampler_priv_min(uint64_t a, uint64_t b);
+static inline uint64_t ssmp_min(uint64_t a, uint64_t b);
 
 /*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_scramble(uint64_t x);
+static inline uint64_t ssmp_scramble(uint64_t x);
 
 /*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_derive(uint64_t key, uint64_t value);
+static inline uint64_t ssmp_derive(uint64_t key, uint64_t value);
 
 /*@ assigns \nothing; */
-static inline uint64_t statesampler_priv_epoch_key(uint64_t seed,
+static inline uint64_t ssmp_epoch_key(uint64_t seed,
                                                    uint64_t epoch,
                                                    uint64_t stream);
 
@@ -34,14 +34,14 @@ static inline uint64_t statesampler_priv_epoch_key(uint64_t seed,
     assigns \nothing;
     ensures size != 0 ==> 0 < \result <= size;
 */
-static inline uint32_t statesampler_priv_perm_span(uint32_t size,
+static inline uint32_t ssmp_perm_span(uint32_t size,
                                                    uint32_t pair);
 
 /*@ requires span != 0;
     assigns \nothing;
     ensures \result < span;
 */
-static inline uint32_t statesampler_priv_perm_narrow(uint32_t half,
+static inline uint32_t ssmp_perm_narrow(uint32_t half,
                                                      uint32_t key,
                                                      uint32_t span);
 
@@ -49,7 +49,7 @@ static inline uint32_t statesampler_priv_perm_narrow(uint32_t half,
     assigns \nothing;
     ensures \result < span;
 */
-static inline uint32_t statesampler_priv_perm_wide(uint32_t half,
+static inline uint32_t ssmp_perm_wide(uint32_t half,
                                                    const uint32_t *key,
                                                    uint32_t span);
 
@@ -64,7 +64,7 @@ static inline uint32_t statesampler_priv_perm_wide(uint32_t half,
     ensures \result < size;
     ensures \result == Less(half, value, size);
 */
-static inline uint32_t statesampler_priv_sub_mod(uint32_t half,
+static inline uint32_t ssmp_sub_mod(uint32_t half,
                                                  uint32_t value,
                                                  uint32_t size);
 
@@ -73,6 +73,6 @@ static inline uint32_t statesampler_priv_sub_mod(uint32_t half,
     ensures \result < size;
     ensures \result == More(half, value, size);
 */
-static inline uint32_t statesampler_priv_add_mod(uint32_t half,
+static inline uint32_t ssmp_add_mod(uint32_t half,
                                                  uint32_t value,
                                                  uint32_t size);

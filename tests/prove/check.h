@@ -20,7 +20,7 @@
     ensures code: \result == 0 || \result == -102 || \result == -103;
     ensures only: \result == 0 <==> Shaped(rank, world_size, batch_size);
 */
-static inline int statesampler_priv_shape_check(uint32_t rank,
+static inline int ssmp_shape_check(uint32_t rank,
                                                 uint32_t world_size,
                                                 uint32_t batch_size);
 
@@ -30,7 +30,7 @@ static inline int statesampler_priv_shape_check(uint32_t rank,
     ensures only: \result == 0 <==>
       Windowed(d->order, d->chunk_size, d->window);
 */
-static inline int statesampler_priv_desc_check_window(
+static inline int ssmp_desc_check_window(
     const statesampler_desc *d);
 
 /*@ requires \valid_read(d);
@@ -39,7 +39,7 @@ static inline int statesampler_priv_desc_check_window(
     ensures only: \result == 0 <==>
       Endless(d->tail, d->num_samples, d->partition, d->drop_last);
 */
-static inline int statesampler_priv_desc_check_carry(
+static inline int ssmp_desc_check_carry(
     const statesampler_desc *d);
 
 /*@ requires \valid_read(d);
@@ -54,7 +54,7 @@ static inline int statesampler_priv_desc_check_carry(
       Windowed(d->order, d->chunk_size, d->window) &&
       Endless(d->tail, d->num_samples, d->partition, d->drop_last);
 */
-static inline int statesampler_priv_desc_check(const statesampler_desc *d);
+static inline int ssmp_desc_check(const statesampler_desc *d);
 
 /*@ requires \valid_read(run);
     assigns \nothing;
@@ -63,8 +63,8 @@ static inline int statesampler_priv_desc_check(const statesampler_desc *d);
        run->leg.blocks != 0 &&
        (run->leg.base.position != 0 || run->leg.blocks == run->world_size));
 */
-static inline int statesampler_priv_run_check_blocks(
-    const statesampler_priv_run *run);
+static inline int ssmp_run_check_blocks(
+    const ssmp_run *run);
 
 /*@ requires \valid_read(run);
     assigns \nothing;
@@ -72,8 +72,8 @@ static inline int statesampler_priv_run_check_blocks(
       run->now.position >= run->leg.base.position ==>
       \result == run->now.position - run->leg.base.position;
 */
-static inline uint64_t statesampler_priv_run_served(
-    const statesampler_priv_run *run);
+static inline uint64_t ssmp_run_served(
+    const ssmp_run *run);
 
 /* End and Whole are those of tail.h: the present is between the base and the
    end, where a step begins, or at the end. */
@@ -102,5 +102,5 @@ static inline uint64_t statesampler_priv_run_served(
       (run->now.position - run->leg.base.position) %
         (uint64_t)(run->world_size * run->batch_size) == 0;
 */
-static inline int statesampler_priv_run_check_spots(
-    const statesampler_priv_run *run);
+static inline int ssmp_run_check_spots(
+    const ssmp_run *run);

@@ -11,19 +11,19 @@
 ; header: uint64_t goal = mix->base_point + (turn - mix->base_turn);
 ; header: uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
 ; header: turns = (turns * weight + half) / weights[level]; /* below 2^62 */
-; header: return rounds < STATESAMPLER_PRIV_TOO_FAR / mix->weight
+; header: return rounds < SSMP_TOO_FAR / mix->weight
 ;     ? rounds * mix->weight + turns
 ; header: : mix->turn + (tally.reach - mix->point);
-; header: statesampler_priv_mix_turns_of(mix, seat, point),
+; header: ssmp_mix_turns_of(mix, seat, point),
 ;     source->base_turns + source->left);
-; header: over = statesampler_priv_mix_point_of(mix, seat,
+; header: over = ssmp_mix_point_of(mix, seat,
 ;     source->base_turns + source->left);
-; header: statesampler_priv_min(turns, source->base_turns + source->left);
+; header: ssmp_min(turns, source->base_turns + source->left);
 ; header: STATESAMPLER_MAX_SAMPLES / weights) {
-; header: statesampler_priv_source_most_steps(&sources[i].sampler) /
+; header: ssmp_source_most_steps(&sources[i].sampler) /
 ; header: mix->end += tally.first - mix->point;
 ; header: mix->point = turn == mix->base_turn
-; header: : statesampler_priv_mix_point(mix, turn - 1) + 1;
+; header: : ssmp_mix_point(mix, turn - 1) + 1;
 ; header: *turns += rounds * weight;
 ; header: return rounds * weight + turns;
 ; fault: (> base_point (* 5 (div top 4))) => (> base_point (* 6 (div top 4)))

@@ -4,7 +4,7 @@
 ; num_samples without those that are in no block, so that `longer` is 0.
 ; header: uint64_t quota = run->num_samples / blocks;
 ;     uint64_t longer = run->num_samples - quota * blocks;
-; header: *start = block * quota + statesampler_priv_min(block, longer);
+; header: *start = block * quota + ssmp_min(block, longer);
 ;     *size = quota + (block < longer);
 ; header: uint64_t quota = run->num_samples / blocks;
 ;     uint64_t longer = run->num_samples % blocks, block;
@@ -14,14 +14,14 @@
 ;     first /= blocks;
 ;     stride /= blocks;
 ; header: uint64_t window = first / span, inside = first - window * span;
-; header: uint64_t size = statesampler_priv_min(span, order->size - window * span);
+; header: uint64_t size = ssmp_min(span, order->size - window * span);
 ; header: chunks[i] += first;
 ;     if (chunks[i] == full) {
 ; header: slot = sample / run->chunk_size;
 ; header: if (slot < order->perm.n) {
 ; header: window = slot / run->window;
 ;     sample += (slot - window * run->window) * run->chunk_size;
-; header: const uint32_t inverse = STATESAMPLER_PRIV_MAX32 / narrow;
+; header: const uint32_t inverse = SSMP_MAX32 / narrow;
 ; header: uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
 ; header: uint32_t over = rest >= narrow;
 ; header: const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;

@@ -36,7 +36,7 @@
     ensures \result == 1 || (\result - 1) * (\result - 1) < n;
     ensures 1 <= \result <= (n > 1 << 30 ? 1 << 31 : 1 << 15);
 */
-static inline uint32_t statesampler_priv_sqrt_ceil(uint64_t n);
+static inline uint32_t ssmp_sqrt_ceil(uint64_t n);
 
 /*@ predicate Sized(statesampler_perm *p) =
       p->n <= 1 << 62 &&
@@ -61,14 +61,14 @@ static inline uint32_t statesampler_priv_sqrt_ceil(uint64_t n);
       perm->rounds == (n < 8192 ? 24 : n < 16777216 ? 12 : 8);
     ensures sized: Sized(perm);
 */
-static inline void statesampler_priv_perm_set_size(statesampler_perm *perm,
+static inline void ssmp_perm_set_size(statesampler_perm *perm,
                                                    uint64_t n);
 
 /*@ requires \valid(perm) && Sized(perm);
     assigns perm->key, perm->keys[0 .. 23];
     ensures Sized(perm) && perm->key == key;
 */
-static inline void statesampler_priv_perm_set_key(statesampler_perm *perm,
+static inline void ssmp_perm_set_key(statesampler_perm *perm,
                                                   uint64_t key);
 
 /*@ requires \valid(perm);
@@ -76,11 +76,11 @@ static inline void statesampler_priv_perm_set_key(statesampler_perm *perm,
       perm->wide;
     ensures Clear(perm);
 */
-static inline void statesampler_priv_perm_clear(statesampler_perm *perm);
+static inline void ssmp_perm_clear(statesampler_perm *perm);
 
 /*@ requires \valid(perm) && n <= 1 << 62 && (Sized(perm) || Clear(perm));
     assigns *perm;
     ensures Sized(perm) && perm->n == n && perm->key == key;
 */
-static inline void statesampler_priv_perm_set(statesampler_perm *perm,
+static inline void ssmp_perm_set(statesampler_perm *perm,
                                               uint64_t n, uint64_t key);

@@ -91,7 +91,7 @@ unnoticed() { # NAMES SAID_WITHOUT SAID_WITH
 }
 
 # WHAT is proved by the contracts of FILE for functions, by their names after
-# statesampler_ or, with a +, statesampler_priv_.
+# statesampler_ or, with a +, ssmp_.
 wp() { # WHAT FILE FUNCTION...
     what=$1 file=$2
     echo "$what" | grep -qE "${ONLY:-.}" || return 0
@@ -103,7 +103,7 @@ wp() { # WHAT FILE FUNCTION...
     done
     shift 2
     start=$(date +%s)
-    names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/_+/_priv_/g')
+    names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/statesampler__/ssmp_/g')
     folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
     # What an earlier run said must not be read as an answer of this one.
     rm -rf "$folder"

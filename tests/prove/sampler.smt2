@@ -3,16 +3,16 @@
 ; position c and step b and its end at E; the present is at p, and k steps after
 ; the base. D is that of the manual.
 ; header: now->position += s->global_batch;
-; header: now->position = statesampler_priv_min(now->position, run->leg.end);
-; header: step - leg->base.step > statesampler_priv_leg_steps(leg, s)) {
-; header: statesampler_priv_leg_spot(spot, leg, s, step - leg->base.step);
+; header: now->position = ssmp_min(now->position, run->leg.end);
+; header: step - leg->base.step > ssmp_leg_steps(leg, s)) {
+; header: ssmp_leg_spot(spot, leg, s, step - leg->base.step);
 ; header: uint64_t position = leg->base.position + steps * s->global_batch;
-; header: spot->position = statesampler_priv_min(position, leg->end);
+; header: spot->position = ssmp_min(position, leg->end);
 ; header: leg->end -= (leg->end - leg->base.position) % s->global_batch;
-; header: most += STATESAMPLER_PRIV_MAX32 - 1;
+; header: most += SSMP_MAX32 - 1;
 ; header: if (base->position > most || base->step > base->position ||
 ;     (base->position != 0 &&
-;         base->position < statesampler_priv_min(all, run->leg.blocks))) {
+;         base->position < ssmp_min(all, run->leg.blocks))) {
 ; header: return run->now.epoch != base->epoch || served > end - base->position ||
 ;     (run->now.position != end &&
 ; header: (run->leg.base.position != 0 || blocks == run->world_size);

@@ -36,8 +36,8 @@
     assigns \nothing;
     ensures \result != 0 <==> run->tail == 0;
 */
-static inline int statesampler_priv_run_pads(
-    const statesampler_priv_run *run);
+static inline int ssmp_run_pads(
+    const ssmp_run *run);
 
 /*@ requires \valid_read(run) && parts != 0 && samples < 1 << 63;
     assigns \nothing;
@@ -45,8 +45,8 @@ static inline int statesampler_priv_run_pads(
     ensures \result < samples + parts;
     ensures run->tail != 0 ==> \result <= samples;
 */
-static inline uint64_t statesampler_priv_run_whole(
-    const statesampler_priv_run *run, uint64_t samples, uint32_t parts);
+static inline uint64_t ssmp_run_whole(
+    const ssmp_run *run, uint64_t samples, uint32_t parts);
 
 /*@ requires \valid_read(run) && \valid_read(leg);
     requires run->world_size != 0 && leg->blocks != 0;
@@ -58,8 +58,8 @@ static inline uint64_t statesampler_priv_run_whole(
     ensures run->tail != 3 ==> \result == leg->base.position ||
       \result < run->num_samples + leg->blocks + run->world_size;
 */
-static inline uint64_t statesampler_priv_run_end(
-    const statesampler_priv_run *run, const statesampler_priv_leg *leg);
+static inline uint64_t ssmp_run_end(
+    const ssmp_run *run, const ssmp_leg *leg);
 
 /*@ requires \valid(leg) && \valid_read(s) && Shape(s);
     requires leg->blocks != 0 && leg->base.position < 1 << 63;
@@ -76,7 +76,7 @@ static inline uint64_t statesampler_priv_run_end(
               leg->base.position, s->run.world_size) - leg->base.position) /
          s->global_batch);
 */
-static inline void statesampler_priv_leg_close(statesampler_priv_leg *leg,
+static inline void ssmp_leg_close(ssmp_leg *leg,
                                                const statesampler *s);
 
 /* As many steps as hold all positions, and not one more; no rank is in it. */
@@ -90,8 +90,8 @@ static inline void statesampler_priv_leg_close(statesampler_priv_leg *leg,
     ensures carry: s->run.tail == 3 ==>
       \result * s->global_batch <= 1 << 62;
 */
-static inline uint64_t statesampler_priv_leg_steps(
-    const statesampler_priv_leg *leg, const statesampler *s);
+static inline uint64_t ssmp_leg_steps(
+    const ssmp_leg *leg, const statesampler *s);
 
 /* Step t of a shape begins at its base + t * G. */
 /*@ requires \valid(spot) && \valid_read(leg) && \valid_read(s) && Shape(s);
@@ -108,8 +108,8 @@ static inline uint64_t statesampler_priv_leg_steps(
       \old(leg->base.position + steps * s->global_batch) %
         \old(s->run.num_samples);
 */
-static inline void statesampler_priv_leg_spot(
-    statesampler_priv_spot *spot, const statesampler_priv_leg *leg,
+static inline void ssmp_leg_spot(
+    ssmp_spot *spot, const ssmp_leg *leg,
     const statesampler *s, uint64_t steps);
 
 /*@ requires \valid_read(s) && s->run.world_size != 0;
@@ -118,7 +118,7 @@ static inline void statesampler_priv_leg_spot(
     ensures which: \forall integer j; 0 <= j < count ==>
       (j < \result <==> first + j * s->run.world_size < bound);
 */
-static inline size_t statesampler_priv_rank_below(const statesampler *s,
+static inline size_t ssmp_rank_below(const statesampler *s,
                                                   uint64_t bound,
                                                   uint64_t first,
                                                   size_t count);
@@ -136,8 +136,8 @@ static inline size_t statesampler_priv_rank_below(const statesampler *s,
         (j < \result <==>
          position + j * s->run.world_size + s->rank < leg->end);
 */
-static inline size_t statesampler_priv_rank_count(
-    const statesampler *s, const statesampler_priv_leg *leg,
+static inline size_t ssmp_rank_count(
+    const statesampler *s, const ssmp_leg *leg,
     uint64_t position);
 
 /*@ requires \valid_read(s) && s->global_batch != 0;

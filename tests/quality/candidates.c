@@ -112,12 +112,12 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
         net->wide = perm.wide;
         net->one = self->variant == '1';
     }
-    words = statesampler_priv_derive(
-        statesampler_priv_epoch_key(seed, epoch, stream), n);
+    words = ssmp_derive(
+        ssmp_epoch_key(seed, epoch, stream), n);
     for (t = 0; t < net->rounds; t++) {
         uint64_t word =
-            statesampler_priv_scramble(words + (net->wide ? t + 1 : t / 2 + 1) *
-                                              STATESAMPLER_PRIV_GOLDEN);
+            ssmp_scramble(words + (net->wide ? t + 1 : t / 2 + 1) *
+                                              SSMP_GOLDEN);
         if (net->wide) {
             net->add[t] = (uint32_t)word;
             net->mul[t] = (uint32_t)(word >> 32) | 0x80000000u;

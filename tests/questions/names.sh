@@ -28,7 +28,7 @@ macros() {
     awk '$1 == "#" { ours = $3 ~ /statesampler\.h"$/ }
         ours && $1 == "#define" { sub(/\(.*/, "", $2); print $2 }' all.i >names
     at_least 50 "$(wc -l <names)" macros
-    grep -v '^STATESAMPLER_' names | nothing
+    grep -v '^\(STATESAMPLER\|SSMP\)_' names | nothing
 }
 
 # Everything the header names at file scope, by the debugger's tables: types,
@@ -54,7 +54,7 @@ names() {
         END { end(); for (n in found) if (found[n] == header) print n }
         ' >names
     at_least 110 "$(wc -l <names)" names
-    grep -v '^statesampler\(_\|$\)' names | nothing
+    grep -v '^\(statesampler\(_\|$\)\|ssmp_\)' names | nothing
 }
 
 # A section of its own shows that the macro reached every definition, a weak
@@ -79,7 +79,7 @@ questions() {
     ask "exported names begin with statesampler_: $CC" exported $CC
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
     tool gcc 'names of macros and types, STATESAMPLER_API' || return 0
-    ask 'macros begin with STATESAMPLER_' macros
-    ask 'types, tags and private names begin with statesampler_' names
+    ask 'macros begin with STATESAMPLER_ or SSMP_' macros
+    ask 'types, tags and private names begin with statesampler_ or ssmp_' names
     ask 'STATESAMPLER_API reaches every function' api
 }

@@ -140,7 +140,7 @@ class Library(unittest.TestCase):
 
     def start(self, program=PROGRAM, **environment):
         return subprocess.Popen(
-            [sys.executable, "-c", program], cwd=self.folder, text=True,
+            [sys.executable, "-B", "-c", program], cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, **COMPILER, "CFLAGS": "-O0",
                  "XDG_CACHE_HOME": self.cache, **environment})
