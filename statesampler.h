@@ -144,7 +144,7 @@ HOW TO
          else if (code == STATESAMPLER_OK && size == sizeof now)
              code = statesampler_load(&s, now.sampler, sizeof now.sampler);
          else if (code == STATESAMPLER_OK)
-             code = STATESAMPLER_ECORRUPT_SIZE;
+             code = STATESAMPLER_ECORRUPT;
 
          while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
              if (statesampler_next(&s, batch, &count))
@@ -642,6 +642,105 @@ CHANGES
    0.1.0  First version: perm, order, sampler, audit, hosted.
 
 
+ERRORS
+
+   A function that returns an int returns a negative code when something is
+   wrong, and then it has changed nothing. Compare STATESAMPLER_KIND(code) with
+   a kind, STATESAMPLER_EINVAL (-100) and so on; print statesampler_error(code),
+   one of these sentences. A number keeps its meaning for ever.
+
+   -100  a description or argument is impossible
+   -101  num_samples is above 2^62
+   -102  rank is not below world_size
+   -103  world_size * batch_size is 2^62 or more
+   -104  order is none of STATESAMPLER_ORDER_...
+   -105  partition is none of ..._PARTITION_...
+   -106  tail is none of STATESAMPLER_TAIL_...
+   -107  drop_last is neither 0 nor 1
+   -108  the order WINDOW needs a chunk_size
+   -109  the order WINDOW needs a window
+   -110  chunk_size * window is 2^62 or more
+   -111  the tail CARRY needs samples
+   -112  CARRY needs the partition INTERLEAVED
+   -113  CARRY has no last step to drop
+   -114  batch_size does not fit a size_t
+   -120  a mix needs at least one source
+   -121  stop is none of STATESAMPLER_STOP_...
+   -122  the sources differ in rank
+   -123  the sources differ in world_size
+   -124  all sources are off
+   -125  the sources have 2^62 samples or more
+   -126  a source with CARRY needs stop NEVER
+   -127  the weights sum to 2^31 or more
+   -128  too many steps for its weight
+   -129  stop NEVER needs a source with steps
+   -130  the dataset's name is empty
+   -131  there is a dataset of this name
+   -140  REPLACEMENT gives samples no place
+   -141  the path is empty or too long
+   -142  resize needs SEQUENTIAL, INTERLEAVED
+   -200  there is no such step, or it does not serve the sample
+   -201  it is before the present shape began
+   -202  it is past the end of the epoch
+   -203  it is too far from the base
+   -204  index is not below num_samples
+   -205  this epoch does not serve the sample
+   -206  an earlier shape served the sample
+   -207  the mix has no source of this number
+   -208  no dataset has this name
+   -209  the source is off
+   -210  more samples than that are served
+   -300  the state is damaged
+   -301  the state is too short or too long
+   -302  this is not a state of this kind
+   -303  the state's bytes have changed
+   -304  init refuses the state's description
+   -305  a reserved field of the state is not 0
+   -306  the state's blocks are impossible
+   -307  the state's base is impossible
+   -308  the state's position is impossible
+   -309  the mix's state has no sources
+   -310  the state's stop rule does not exist
+   -311  the state's sources differ in shape
+   -312  the state's turn is impossible
+   -313  the place in the sequence is impossible
+   -314  the state has a name twice
+   -315  the state's weights are impossible
+   -400  the state is of a newer format or another algorithm
+   -401  the state's format is newer or older
+   -402  the state is of another algorithm
+   -500  the state belongs to another dataset, seed, order or mix
+   -501  the state has another num_samples
+   -502  the state has another seed
+   -503  the state has another stream
+   -504  the state has another order
+   -505  the state has another chunk_size
+   -506  the state has another window
+   -507  the state has another partition
+   -508  the state has another tail
+   -509  the state has more or fewer sources
+   -510  the state has another stop rule
+   -511  a dataset of this name has changed
+   -600  the launcher's environment variables are incomplete or wrong
+   -601  rank or world size is not set
+   -602  rank or world size is no 32-bit number
+   -603  rank is not below the world size
+   -700  the file could not be read or written; errno says why
+   -701  no permission
+   -702  no space is left
+   -703  the file system is read-only
+   -704  the folder of the file does not exist
+   -705  the path names a folder
+   -706  the path names a device
+   -707  the system does not allow this path
+   -708  too many files are open
+   -709  the file is in use
+   -710  the file changed while it was read
+   -711  the folder could not be flushed
+   -800  there is no such file
+   -900  the buffer is too small
+
+
 STATE FORMAT 1
 
    14 words of 64 bits, little-endian, written byte by byte.
@@ -792,11 +891,9 @@ ALGORITHM 1
 #define STATESAMPLER_TAIL_UNEVEN 2
 #define STATESAMPLER_TAIL_CARRY 3
 
-/* What functions that return int return when something is wrong: one of the
-   codes below, one for each rule, or the kind itself where it has one rule.
-   STATESAMPLER_KIND(code) is the kind, statesampler_error(code) says the rule
-   in a sentence. Where a comment says EINVAL, it means all codes of the
-   kind. */
+/* Functions that return int return a negative code when something is wrong.
+   STATESAMPLER_KIND(code) is its kind, to compare with those below;
+   statesampler_error(code) says in a sentence which rule was broken. */
 #define STATESAMPLER_OK 0
 #define STATESAMPLER_EINVAL (-100)    /* impossible description or argument */
 #define STATESAMPLER_ERANGE (-200)    /* no such step or turn; a sample that
@@ -809,97 +906,6 @@ ALGORITHM 1
 #define STATESAMPLER_ENOFILE (-800)   /* there is no such file */
 #define STATESAMPLER_ECAPACITY (-900) /* the buffer is too small */
 #define STATESAMPLER_KIND(code) ((code) / 100 * 100)
-
-/* init, mix_init and mixture_add */
-#define STATESAMPLER_EINVAL_NUM_SAMPLES (-101)
-#define STATESAMPLER_EINVAL_RANK (-102)
-#define STATESAMPLER_EINVAL_GLOBAL_BATCH (-103)
-#define STATESAMPLER_EINVAL_ORDER (-104)
-#define STATESAMPLER_EINVAL_PARTITION (-105)
-#define STATESAMPLER_EINVAL_TAIL (-106)
-#define STATESAMPLER_EINVAL_DROP_LAST (-107)
-#define STATESAMPLER_EINVAL_CHUNK_SIZE (-108)
-#define STATESAMPLER_EINVAL_WINDOW (-109)
-#define STATESAMPLER_EINVAL_CHUNKS (-110)
-#define STATESAMPLER_EINVAL_CARRY_EMPTY (-111)
-#define STATESAMPLER_EINVAL_CARRY_BLOCKED (-112)
-#define STATESAMPLER_EINVAL_CARRY_DROP_LAST (-113)
-#define STATESAMPLER_EINVAL_BATCH_SIZE (-114)
-#define STATESAMPLER_EINVAL_NO_SOURCES (-120)
-#define STATESAMPLER_EINVAL_STOP (-121)
-#define STATESAMPLER_EINVAL_SOURCE_RANK (-122)
-#define STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE (-123)
-#define STATESAMPLER_EINVAL_ALL_OFF (-124)
-#define STATESAMPLER_EINVAL_SOURCE_SAMPLES (-125)
-#define STATESAMPLER_EINVAL_SOURCE_CARRY (-126)
-#define STATESAMPLER_EINVAL_WEIGHTS (-127)
-#define STATESAMPLER_EINVAL_SEQUENCE (-128)
-#define STATESAMPLER_EINVAL_NO_STEPS (-129)
-#define STATESAMPLER_EINVAL_NAME_EMPTY (-130)
-#define STATESAMPLER_EINVAL_NAME_TAKEN (-131)
-#define STATESAMPLER_EINVAL_REPLACEMENT (-140)
-#define STATESAMPLER_EINVAL_PATH (-141)
-#define STATESAMPLER_EINVAL_RESIZE (-142)
-
-/* seek, at, locate and their like */
-#define STATESAMPLER_ERANGE_BASE (-201)
-#define STATESAMPLER_ERANGE_END (-202)
-#define STATESAMPLER_ERANGE_FAR (-203)
-#define STATESAMPLER_ERANGE_INDEX (-204)
-#define STATESAMPLER_ERANGE_DROPPED (-205)
-#define STATESAMPLER_ERANGE_SERVED (-206)
-#define STATESAMPLER_ERANGE_SOURCE (-207)
-#define STATESAMPLER_ERANGE_NAME (-208)
-#define STATESAMPLER_ERANGE_OFF (-209)
-#define STATESAMPLER_ERANGE_POSITION (-210)
-
-/* load and its like */
-#define STATESAMPLER_ECORRUPT_SIZE (-301)
-#define STATESAMPLER_ECORRUPT_MAGIC (-302)
-#define STATESAMPLER_ECORRUPT_CHECK (-303)
-#define STATESAMPLER_ECORRUPT_DESC (-304)
-#define STATESAMPLER_ECORRUPT_ZERO (-305)
-#define STATESAMPLER_ECORRUPT_BLOCKS (-306)
-#define STATESAMPLER_ECORRUPT_BASE (-307)
-#define STATESAMPLER_ECORRUPT_POSITION (-308)
-#define STATESAMPLER_ECORRUPT_SOURCES (-309)
-#define STATESAMPLER_ECORRUPT_STOP (-310)
-#define STATESAMPLER_ECORRUPT_SHAPES (-311)
-#define STATESAMPLER_ECORRUPT_TURN (-312)
-#define STATESAMPLER_ECORRUPT_POINT (-313)
-#define STATESAMPLER_ECORRUPT_NAMES (-314)
-#define STATESAMPLER_ECORRUPT_WEIGHTS (-315)
-#define STATESAMPLER_EVERSION_FORMAT (-401)
-#define STATESAMPLER_EVERSION_ALGORITHM (-402)
-#define STATESAMPLER_EMISMATCH_NUM_SAMPLES (-501)
-#define STATESAMPLER_EMISMATCH_SEED (-502)
-#define STATESAMPLER_EMISMATCH_STREAM (-503)
-#define STATESAMPLER_EMISMATCH_ORDER (-504)
-#define STATESAMPLER_EMISMATCH_CHUNK_SIZE (-505)
-#define STATESAMPLER_EMISMATCH_WINDOW (-506)
-#define STATESAMPLER_EMISMATCH_PARTITION (-507)
-#define STATESAMPLER_EMISMATCH_TAIL (-508)
-#define STATESAMPLER_EMISMATCH_SOURCES (-509)
-#define STATESAMPLER_EMISMATCH_STOP (-510)
-#define STATESAMPLER_EMISMATCH_DATASET (-511)
-
-/* from_env */
-#define STATESAMPLER_EENV_UNSET (-601)
-#define STATESAMPLER_EENV_NUMBER (-602)
-#define STATESAMPLER_EENV_RANK (-603)
-
-/* save_file and load_file */
-#define STATESAMPLER_EIO_PERMISSION (-701)
-#define STATESAMPLER_EIO_SPACE (-702)
-#define STATESAMPLER_EIO_READ_ONLY (-703)
-#define STATESAMPLER_EIO_NO_FOLDER (-704)
-#define STATESAMPLER_EIO_IS_FOLDER (-705)
-#define STATESAMPLER_EIO_NOT_REGULAR (-706)
-#define STATESAMPLER_EIO_NAME (-707)
-#define STATESAMPLER_EIO_OPEN_FILES (-708)
-#define STATESAMPLER_EIO_BUSY (-709)
-#define STATESAMPLER_EIO_CHANGED (-710)
-#define STATESAMPLER_EIO_FLUSH (-711)
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -1625,6 +1631,111 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    an instruction set
                  a line of the list and a table, both in bulk */
 
+/* --- errors -----------------------------------------------------------------
+   A kind has a sentence of its own, and so has each rule: its code is the
+   kind's less its number. Numbers never change their meaning, and the manual
+   shows them all. */
+
+#define SSMP_KINDS(X) \
+    X(EINVAL, "a description or argument is impossible") \
+    X(ERANGE, "there is no such step, or it does not serve the sample") \
+    X(ECORRUPT, "the state is damaged") \
+    X(EVERSION, "the state is of a newer format or another algorithm") \
+    X(EMISMATCH, "the state belongs to another dataset, seed, order or mix") \
+    X(EENV, "the launcher's environment variables are incomplete or wrong") \
+    X(EIO, "the file could not be read or written; errno says why") \
+    X(ENOFILE, "there is no such file") \
+    X(ECAPACITY, "the buffer is too small")
+
+#define SSMP_RULES(X) \
+    X(EINVAL, NUM_SAMPLES, 1, "num_samples is above 2^62") \
+    X(EINVAL, RANK, 2, "rank is not below world_size") \
+    X(EINVAL, GLOBAL_BATCH, 3, "world_size * batch_size is 2^62 or more") \
+    X(EINVAL, ORDER, 4, "order is none of STATESAMPLER_ORDER_...") \
+    X(EINVAL, PARTITION, 5, "partition is none of ..._PARTITION_...") \
+    X(EINVAL, TAIL, 6, "tail is none of STATESAMPLER_TAIL_...") \
+    X(EINVAL, DROP_LAST, 7, "drop_last is neither 0 nor 1") \
+    X(EINVAL, CHUNK_SIZE, 8, "the order WINDOW needs a chunk_size") \
+    X(EINVAL, WINDOW, 9, "the order WINDOW needs a window") \
+    X(EINVAL, CHUNKS, 10, "chunk_size * window is 2^62 or more") \
+    X(EINVAL, CARRY_EMPTY, 11, "the tail CARRY needs samples") \
+    X(EINVAL, CARRY_BLOCKED, 12, "CARRY needs the partition INTERLEAVED") \
+    X(EINVAL, CARRY_DROP_LAST, 13, "CARRY has no last step to drop") \
+    X(EINVAL, BATCH_SIZE, 14, "batch_size does not fit a size_t") \
+    X(EINVAL, NO_SOURCES, 20, "a mix needs at least one source") \
+    X(EINVAL, STOP, 21, "stop is none of STATESAMPLER_STOP_...") \
+    X(EINVAL, SOURCE_RANK, 22, "the sources differ in rank") \
+    X(EINVAL, SOURCE_WORLD_SIZE, 23, "the sources differ in world_size") \
+    X(EINVAL, ALL_OFF, 24, "all sources are off") \
+    X(EINVAL, SOURCE_SAMPLES, 25, "the sources have 2^62 samples or more") \
+    X(EINVAL, SOURCE_CARRY, 26, "a source with CARRY needs stop NEVER") \
+    X(EINVAL, WEIGHTS, 27, "the weights sum to 2^31 or more") \
+    X(EINVAL, SEQUENCE, 28, "too many steps for its weight") \
+    X(EINVAL, NO_STEPS, 29, "stop NEVER needs a source with steps") \
+    X(EINVAL, NAME_EMPTY, 30, "the dataset's name is empty") \
+    X(EINVAL, NAME_TAKEN, 31, "there is a dataset of this name") \
+    X(EINVAL, REPLACEMENT, 40, "REPLACEMENT gives samples no place") \
+    X(EINVAL, PATH, 41, "the path is empty or too long") \
+    X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL, INTERLEAVED") \
+    X(ERANGE, BASE, 1, "it is before the present shape began") \
+    X(ERANGE, END, 2, "it is past the end of the epoch") \
+    X(ERANGE, FAR, 3, "it is too far from the base") \
+    X(ERANGE, INDEX, 4, "index is not below num_samples") \
+    X(ERANGE, DROPPED, 5, "this epoch does not serve the sample") \
+    X(ERANGE, SERVED, 6, "an earlier shape served the sample") \
+    X(ERANGE, SOURCE, 7, "the mix has no source of this number") \
+    X(ERANGE, NAME, 8, "no dataset has this name") \
+    X(ERANGE, OFF, 9, "the source is off") \
+    X(ERANGE, POSITION, 10, "more samples than that are served") \
+    X(ECORRUPT, SIZE, 1, "the state is too short or too long") \
+    X(ECORRUPT, MAGIC, 2, "this is not a state of this kind") \
+    X(ECORRUPT, CHECK, 3, "the state's bytes have changed") \
+    X(ECORRUPT, DESC, 4, "init refuses the state's description") \
+    X(ECORRUPT, ZERO, 5, "a reserved field of the state is not 0") \
+    X(ECORRUPT, BLOCKS, 6, "the state's blocks are impossible") \
+    X(ECORRUPT, BASE, 7, "the state's base is impossible") \
+    X(ECORRUPT, POSITION, 8, "the state's position is impossible") \
+    X(ECORRUPT, SOURCES, 9, "the mix's state has no sources") \
+    X(ECORRUPT, STOP, 10, "the state's stop rule does not exist") \
+    X(ECORRUPT, SHAPES, 11, "the state's sources differ in shape") \
+    X(ECORRUPT, TURN, 12, "the state's turn is impossible") \
+    X(ECORRUPT, POINT, 13, "the place in the sequence is impossible") \
+    X(ECORRUPT, NAMES, 14, "the state has a name twice") \
+    X(ECORRUPT, WEIGHTS, 15, "the state's weights are impossible") \
+    X(EVERSION, FORMAT, 1, "the state's format is newer or older") \
+    X(EVERSION, ALGORITHM, 2, "the state is of another algorithm") \
+    X(EMISMATCH, NUM_SAMPLES, 1, "the state has another num_samples") \
+    X(EMISMATCH, SEED, 2, "the state has another seed") \
+    X(EMISMATCH, STREAM, 3, "the state has another stream") \
+    X(EMISMATCH, ORDER, 4, "the state has another order") \
+    X(EMISMATCH, CHUNK_SIZE, 5, "the state has another chunk_size") \
+    X(EMISMATCH, WINDOW, 6, "the state has another window") \
+    X(EMISMATCH, PARTITION, 7, "the state has another partition") \
+    X(EMISMATCH, TAIL, 8, "the state has another tail") \
+    X(EMISMATCH, SOURCES, 9, "the state has more or fewer sources") \
+    X(EMISMATCH, STOP, 10, "the state has another stop rule") \
+    X(EMISMATCH, DATASET, 11, "a dataset of this name has changed") \
+    X(EENV, UNSET, 1, "rank or world size is not set") \
+    X(EENV, NUMBER, 2, "rank or world size is no 32-bit number") \
+    X(EENV, RANK, 3, "rank is not below the world size") \
+    X(EIO, PERMISSION, 1, "no permission") \
+    X(EIO, SPACE, 2, "no space is left") \
+    X(EIO, READ_ONLY, 3, "the file system is read-only") \
+    X(EIO, NO_FOLDER, 4, "the folder of the file does not exist") \
+    X(EIO, IS_FOLDER, 5, "the path names a folder") \
+    X(EIO, NOT_REGULAR, 6, "the path names a device") \
+    X(EIO, NAME, 7, "the system does not allow this path") \
+    X(EIO, OPEN_FILES, 8, "too many files are open") \
+    X(EIO, BUSY, 9, "the file is in use") \
+    X(EIO, CHANGED, 10, "the file changed while it was read") \
+    X(EIO, FLUSH, 11, "the folder could not be flushed")
+
+#define SSMP_RULE_CODE(kind, name, number, sentence) \
+    SSMP_##kind##_##name = STATESAMPLER_##kind - (number),
+enum { SSMP_RULES(SSMP_RULE_CODE) SSMP_NO_RULE };
+
+/* --- numbers ---------------------------------------------------------------- */
+
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_ceil_div(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -1846,7 +1957,7 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
     perm = refused ? &unused : perm;
     ssmp_perm_set_size(perm, refused ? 0 : n);
     ssmp_perm_set_key(perm, ssmp_epoch_key(seed, epoch, stream));
-    return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
+    return refused ? SSMP_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
@@ -3812,10 +3923,10 @@ SSMP_FN int ssmp_shape_check(uint32_t rank, uint32_t world_size,
                              uint32_t batch_size)
 {
     if (rank >= world_size) {
-        return STATESAMPLER_EINVAL_RANK;
+        return SSMP_EINVAL_RANK;
     }
     return (uint64_t)world_size * batch_size >= STATESAMPLER_MAX_SAMPLES
-               ? STATESAMPLER_EINVAL_GLOBAL_BATCH
+               ? SSMP_EINVAL_GLOBAL_BATCH
                : STATESAMPLER_OK;
 }
 
@@ -3823,7 +3934,7 @@ SSMP_FN int ssmp_shape_check(uint32_t rank, uint32_t world_size,
    bits. A state may tell of larger batches, which other machines served. */
 SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
-    return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
+    return (size_t)batch_size != batch_size ? SSMP_EINVAL_BATCH_SIZE
                                             : STATESAMPLER_OK;
 }
 
@@ -3844,13 +3955,13 @@ SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
         return STATESAMPLER_OK;
     }
     if (d->chunk_size == 0) {
-        return STATESAMPLER_EINVAL_CHUNK_SIZE;
+        return SSMP_EINVAL_CHUNK_SIZE;
     }
     if (d->window == 0) {
-        return STATESAMPLER_EINVAL_WINDOW;
+        return SSMP_EINVAL_WINDOW;
     }
     return d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size
-               ? STATESAMPLER_EINVAL_CHUNKS
+               ? SSMP_EINVAL_CHUNKS
                : STATESAMPLER_OK;
 }
 
@@ -3860,12 +3971,12 @@ SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
         return STATESAMPLER_OK;
     }
     if (d->num_samples == 0) {
-        return STATESAMPLER_EINVAL_CARRY_EMPTY;
+        return SSMP_EINVAL_CARRY_EMPTY;
     }
     if (d->partition == STATESAMPLER_PARTITION_BLOCKED) {
-        return STATESAMPLER_EINVAL_CARRY_BLOCKED;
+        return SSMP_EINVAL_CARRY_BLOCKED;
     }
-    return d->drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
+    return d->drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
 /* The rules of init; of load too, as a state may hold nothing else. */
@@ -3873,7 +3984,7 @@ SSMP_FN int ssmp_desc_check(const statesampler_desc *d)
 {
     int code;
     if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL_NUM_SAMPLES;
+        return SSMP_EINVAL_NUM_SAMPLES;
     }
     code = ssmp_shape_check(d->rank, d->world_size ? d->world_size : 1,
                             d->batch_size);
@@ -3881,16 +3992,16 @@ SSMP_FN int ssmp_desc_check(const statesampler_desc *d)
         return code;
     }
     if (d->order > STATESAMPLER_ORDER_REPLACEMENT) {
-        return STATESAMPLER_EINVAL_ORDER;
+        return SSMP_EINVAL_ORDER;
     }
     if (d->partition > STATESAMPLER_PARTITION_BLOCKED) {
-        return STATESAMPLER_EINVAL_PARTITION;
+        return SSMP_EINVAL_PARTITION;
     }
     if (d->tail > STATESAMPLER_TAIL_CARRY) {
-        return STATESAMPLER_EINVAL_TAIL;
+        return SSMP_EINVAL_TAIL;
     }
     if (d->drop_last > 1) {
-        return STATESAMPLER_EINVAL_DROP_LAST;
+        return SSMP_EINVAL_DROP_LAST;
     }
     code = ssmp_desc_check_window(d);
     return code == STATESAMPLER_OK ? ssmp_desc_check_carry(d) : code;
@@ -4008,20 +4119,20 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     now = &s->run.now;
     carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
     if (num_samples > STATESAMPLER_MAX_SAMPLES) {
-        return STATESAMPLER_EINVAL_NUM_SAMPLES;
+        return SSMP_EINVAL_NUM_SAMPLES;
     }
     if (s->run.order != STATESAMPLER_ORDER_SEQUENTIAL ||
         s->run.partition != STATESAMPLER_PARTITION_INTERLEAVED) {
-        return STATESAMPLER_EINVAL_RESIZE;
+        return SSMP_EINVAL_RESIZE;
     }
     if (carry && num_samples == 0) {
-        return STATESAMPLER_EINVAL_CARRY_EMPTY;
+        return SSMP_EINVAL_CARRY_EMPTY;
     }
     if (num_samples == s->run.num_samples) {
         return STATESAMPLER_OK;
     }
     if (num_samples < now->position) {
-        return STATESAMPLER_ERANGE_POSITION;
+        return SSMP_ERANGE_POSITION;
     }
     if (carry && num_samples == now->position) {
         now->epoch++; /* its epoch ends here, and the next one begins */
@@ -4090,11 +4201,11 @@ SSMP_FN int ssmp_sampler_find(ssmp_spot *spot, const statesampler *s,
     const ssmp_leg *leg = &s->run.leg;
     const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
     if (step < leg->base.step) {
-        return STATESAMPLER_ERANGE_BASE;
+        return SSMP_ERANGE_BASE;
     }
     if ((carry && step > STATESAMPLER_NONE / 2) ||
         step - leg->base.step > ssmp_leg_steps(leg, s)) {
-        return carry ? STATESAMPLER_ERANGE_FAR : STATESAMPLER_ERANGE_END;
+        return carry ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
     }
     ssmp_leg_spot(spot, leg, s, step - leg->base.step);
     return STATESAMPLER_OK;
@@ -4127,7 +4238,7 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
     leg = &s->run.leg;
     code = ssmp_sampler_find(&spot, s, step);
-    if (code == STATESAMPLER_ERANGE_END) {
+    if (code == SSMP_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
                !ssmp_leg_ends(leg, s, spot.position)) {
@@ -4261,20 +4372,20 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     STATESAMPLER_ASSERT(s && s->run.world_size != 0 && place);
     leg = &s->run.leg;
     if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT) {
-        return STATESAMPLER_EINVAL_REPLACEMENT;
+        return SSMP_EINVAL_REPLACEMENT;
     }
     if (index >= s->run.num_samples) {
-        return STATESAMPLER_ERANGE_INDEX;
+        return SSMP_ERANGE_INDEX;
     }
     position = ssmp_sampler_position_of(s, index);
     if (position >= leg->end) {
-        return STATESAMPLER_ERANGE_DROPPED;
+        return SSMP_ERANGE_DROPPED;
     }
     /* Positions since the first of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
     past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples + position;
     if (past < leg->base.position) {
-        return STATESAMPLER_ERANGE_SERVED;
+        return SSMP_ERANGE_SERVED;
     }
     past -= leg->base.position;
     place->position = position;
@@ -4408,25 +4519,25 @@ SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
 {
     uint32_t version;
     if (size < 8) {
-        return STATESAMPLER_ECORRUPT_SIZE;
+        return SSMP_ECORRUPT_SIZE;
     }
     version = ssmp_bytes_load32(bytes + 4);
     if (ssmp_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
-        return STATESAMPLER_ECORRUPT_MAGIC;
+        return SSMP_ECORRUPT_MAGIC;
     }
     if ((version & 0xffff) > SSMP_FORMAT) {
-        return STATESAMPLER_EVERSION_FORMAT;
+        return SSMP_EVERSION_FORMAT;
     }
     if (size != expected) {
-        return STATESAMPLER_ECORRUPT_SIZE;
+        return SSMP_ECORRUPT_SIZE;
     }
     if (ssmp_bytes_load64(bytes + size - 8) !=
         ssmp_state_hash(bytes, size - 8)) {
-        return STATESAMPLER_ECORRUPT_CHECK;
+        return SSMP_ECORRUPT_CHECK;
     }
     return version >> 16 == STATESAMPLER_ALGORITHM
                ? STATESAMPLER_OK
-               : STATESAMPLER_EVERSION_ALGORITHM;
+               : SSMP_EVERSION_ALGORITHM;
 }
 
 /* Positions that a run has served since its base. */
@@ -4444,13 +4555,13 @@ SSMP_FN int ssmp_run_check_carry(const ssmp_run *run)
     uint64_t n = run->num_samples, epochs = run->now.epoch - base->epoch;
     uint64_t served = ssmp_run_served(run);
     if (base->position >= n || base->step >> 61 > 4) {
-        return STATESAMPLER_ECORRUPT_BASE;
+        return SSMP_ECORRUPT_BASE;
     }
     return run->now.position >= n ||
                    epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
                    served > STATESAMPLER_MAX_SAMPLES ||
                    served % ((uint64_t)run->world_size * run->batch_size) != 0
-               ? STATESAMPLER_ECORRUPT_POSITION
+               ? SSMP_ECORRUPT_POSITION
                : STATESAMPLER_OK;
 }
 
@@ -4471,12 +4582,12 @@ SSMP_FN int ssmp_run_check_spots(const ssmp_run *run)
     if (base->position > most || base->step > base->position ||
         (base->position != 0 &&
          base->position < ssmp_min(all, run->leg.blocks))) {
-        return STATESAMPLER_ECORRUPT_BASE;
+        return SSMP_ECORRUPT_BASE;
     }
     return run->now.epoch != base->epoch || served > end - base->position ||
                    (run->now.position != end &&
                     served % ((uint64_t)run->world_size * run->batch_size) != 0)
-               ? STATESAMPLER_ECORRUPT_POSITION
+               ? SSMP_ECORRUPT_POSITION
                : STATESAMPLER_OK;
 }
 
@@ -4499,17 +4610,17 @@ SSMP_FN int ssmp_run_check(const ssmp_run *run)
     ssmp_run_describe(&desc, run);
     if (run->world_size == 0 || run->batch_size == 0 ||
         ssmp_desc_check(&desc) != STATESAMPLER_OK) {
-        return STATESAMPLER_ECORRUPT_DESC;
+        return SSMP_ECORRUPT_DESC;
     }
     if (run->order != STATESAMPLER_ORDER_WINDOW &&
         (run->chunk_size | run->window) != 0) {
-        return STATESAMPLER_ECORRUPT_ZERO;
+        return SSMP_ECORRUPT_ZERO;
     }
     if (!ssmp_run_check_blocks(run)) {
-        return STATESAMPLER_ECORRUPT_BLOCKS;
+        return SSMP_ECORRUPT_BLOCKS;
     }
     if (base->step == 0 && base->position != 0) {
-        return STATESAMPLER_ECORRUPT_BASE;
+        return SSMP_ECORRUPT_BASE;
     }
     return run->tail == STATESAMPLER_TAIL_CARRY ? ssmp_run_check_carry(run)
                                                 : ssmp_run_check_spots(run);
@@ -4519,28 +4630,28 @@ SSMP_FN int ssmp_run_check(const ssmp_run *run)
 SSMP_FN int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 {
     if (run->num_samples != other->num_samples) {
-        return STATESAMPLER_EMISMATCH_NUM_SAMPLES;
+        return SSMP_EMISMATCH_NUM_SAMPLES;
     }
     if (run->seed != other->seed) {
-        return STATESAMPLER_EMISMATCH_SEED;
+        return SSMP_EMISMATCH_SEED;
     }
     if (run->stream != other->stream) {
-        return STATESAMPLER_EMISMATCH_STREAM;
+        return SSMP_EMISMATCH_STREAM;
     }
     if (run->order != other->order) {
-        return STATESAMPLER_EMISMATCH_ORDER;
+        return SSMP_EMISMATCH_ORDER;
     }
     if (run->chunk_size != other->chunk_size) {
-        return STATESAMPLER_EMISMATCH_CHUNK_SIZE;
+        return SSMP_EMISMATCH_CHUNK_SIZE;
     }
     if (run->window != other->window) {
-        return STATESAMPLER_EMISMATCH_WINDOW;
+        return SSMP_EMISMATCH_WINDOW;
     }
     if (run->partition != other->partition) {
-        return STATESAMPLER_EMISMATCH_PARTITION;
+        return SSMP_EMISMATCH_PARTITION;
     }
     return run->tail == other->tail ? STATESAMPLER_OK
-                                    : STATESAMPLER_EMISMATCH_TAIL;
+                                    : SSMP_EMISMATCH_TAIL;
 }
 
 /* Goes on where a run is that matches. */
@@ -4587,7 +4698,7 @@ SSMP_FN int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
         return code;
     }
     if (!ssmp_run_decode(run, bytes)) {
-        return STATESAMPLER_ECORRUPT_ZERO;
+        return SSMP_ECORRUPT_ZERO;
     }
     run->now.epoch = ssmp_bytes_load64(bytes + 64);
     run->now.position = ssmp_bytes_load64(bytes + 72);
@@ -4959,14 +5070,14 @@ SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
                               uint32_t stop)
 {
     if (s->rank != first->rank) {
-        return STATESAMPLER_EINVAL_SOURCE_RANK;
+        return SSMP_EINVAL_SOURCE_RANK;
     }
     if (s->run.world_size != first->run.world_size) {
-        return STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE;
+        return SSMP_EINVAL_SOURCE_WORLD_SIZE;
     }
     return s->run.tail == STATESAMPLER_TAIL_CARRY &&
                    stop != STATESAMPLER_STOP_NEVER
-               ? STATESAMPLER_EINVAL_SOURCE_CARRY
+               ? SSMP_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
 }
 
@@ -4982,7 +5093,7 @@ SSMP_FN int ssmp_mix_check_sequence(const statesampler_source *sources,
             ssmp_source_most_steps(&sources[i].sampler) /
                     ssmp_source_weight(sources + i) >=
                 STATESAMPLER_MAX_SAMPLES / weights) {
-            return STATESAMPLER_EINVAL_SEQUENCE;
+            return SSMP_EINVAL_SEQUENCE;
         }
     }
     return STATESAMPLER_OK;
@@ -4999,15 +5110,15 @@ SSMP_FN int ssmp_mix_check_weights(const statesampler_source *sources,
             weights += ssmp_source_weight(sources + i);
         }
         if (weights >> 31) {
-            return STATESAMPLER_EINVAL_WEIGHTS;
+            return SSMP_EINVAL_WEIGHTS;
         }
         seats += (uint32_t)ssmp_source_plays(sources + i, stop);
     }
     if (weights == 0) {
-        return STATESAMPLER_EINVAL_ALL_OFF;
+        return SSMP_EINVAL_ALL_OFF;
     }
     if (stop == STATESAMPLER_STOP_NEVER) {
-        return seats ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
+        return seats ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
     }
     return stop == STATESAMPLER_STOP_FIRST
                ? STATESAMPLER_OK
@@ -5021,10 +5132,10 @@ SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
     uint64_t samples = 0;
     uint32_t i;
     if (num_sources == 0) {
-        return STATESAMPLER_EINVAL_NO_SOURCES;
+        return SSMP_EINVAL_NO_SOURCES;
     }
     if (stop > STATESAMPLER_STOP_NEVER) {
-        return STATESAMPLER_EINVAL_STOP;
+        return SSMP_EINVAL_STOP;
     }
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
@@ -5036,7 +5147,7 @@ SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
         }
         samples += s->run.num_samples;
         if (samples >= STATESAMPLER_MAX_SAMPLES) {
-            return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
+            return SSMP_EINVAL_SOURCE_SAMPLES;
         }
     }
     return ssmp_mix_check_weights(sources, num_sources, stop);
@@ -5218,13 +5329,13 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 SSMP_FN int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
     if (turn < mix->base_turn) {
-        return STATESAMPLER_ERANGE_BASE;
+        return SSMP_ERANGE_BASE;
     }
     if (turn > mix->end) {
-        return STATESAMPLER_ERANGE_END;
+        return SSMP_ERANGE_END;
     }
     return turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
-               ? STATESAMPLER_ERANGE_FAR
+               ? SSMP_ERANGE_FAR
                : STATESAMPLER_OK;
 }
 
@@ -5256,7 +5367,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
     code = ssmp_mix_find(mix, turn);
-    if (code == STATESAMPLER_ERANGE_END) {
+    if (code == SSMP_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK && turn != mix->end) {
         uint32_t taken = ssmp_mix_peek(&samples, out, mix, turn);
@@ -5484,10 +5595,10 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources) {
-        return STATESAMPLER_ERANGE_SOURCE;
+        return SSMP_ERANGE_SOURCE;
     }
     if (mix->sources[source].weight == STATESAMPLER_OFF) {
-        return STATESAMPLER_ERANGE_OFF;
+        return SSMP_ERANGE_OFF;
     }
     code = statesampler_locate(&mix->sources[source].sampler, index, &found);
     if (code != STATESAMPLER_OK) {
@@ -5495,9 +5606,9 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     }
     when = ssmp_mix_turn_of(mix, mix->sources + source, found.step);
     code = ssmp_mix_find(mix, when);
-    if (code == STATESAMPLER_ERANGE_END ||
+    if (code == SSMP_ERANGE_END ||
         (code == STATESAMPLER_OK && when == mix->end)) {
-        return STATESAMPLER_ERANGE_DROPPED;
+        return SSMP_ERANGE_DROPPED;
     }
     if (code == STATESAMPLER_OK) {
         *turn = when;
@@ -5568,10 +5679,10 @@ SSMP_FN int ssmp_source_decode(ssmp_source_entry *entry,
     ssmp_spot_decode(&run->leg.base, bytes + 64);
     ssmp_spot_copy(&run->now, &run->leg.base);
     if (!ssmp_run_decode(run, bytes) || flags > 3) {
-        return STATESAMPLER_ECORRUPT_ZERO;
+        return SSMP_ECORRUPT_ZERO;
     }
     return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
-               ? STATESAMPLER_ECORRUPT_DESC
+               ? SSMP_ECORRUPT_DESC
                : ssmp_run_check(run);
 }
 
@@ -5607,13 +5718,13 @@ SSMP_FN int ssmp_mix_check_head(const ssmp_mix_head *head)
 {
     const uint64_t most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
     if (head->num_sources == 0) {
-        return STATESAMPLER_ECORRUPT_SOURCES;
+        return SSMP_ECORRUPT_SOURCES;
     }
     if (head->stop > STATESAMPLER_STOP_NEVER) {
-        return STATESAMPLER_ECORRUPT_STOP;
+        return SSMP_ECORRUPT_STOP;
     }
     if (head->turn > most || head->base_turn > head->turn) {
-        return STATESAMPLER_ECORRUPT_TURN;
+        return SSMP_ECORRUPT_TURN;
     }
     if (head->base_point <= head->base_turn &&
         head->stop != STATESAMPLER_STOP_ALL) {
@@ -5623,7 +5734,7 @@ SSMP_FN int ssmp_mix_check_head(const ssmp_mix_head *head)
     return head->stop != STATESAMPLER_STOP_ALL ||
                    head->base_point > STATESAMPLER_MAX_SAMPLES / 4 * 5 ||
                    (head->base_turn == 0 && head->base_point != 0)
-               ? STATESAMPLER_ECORRUPT_POINT
+               ? SSMP_ECORRUPT_POINT
                : STATESAMPLER_OK;
 }
 
@@ -5660,10 +5771,10 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
     uint64_t weights = 0;
     uint32_t i, world_size = 0;
     if (head->stop != mix->stop) {
-        return STATESAMPLER_EMISMATCH_STOP;
+        return SSMP_EMISMATCH_STOP;
     }
     if (head->num_sources != mix->num_sources) {
-        return STATESAMPLER_EMISMATCH_SOURCES;
+        return SSMP_EMISMATCH_SOURCES;
     }
     for (i = 0; i < mix->num_sources; i++) {
         const statesampler_source *source = mix->sources + i;
@@ -5676,20 +5787,20 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
             world_size = entry.run.world_size;
         }
         if (entry.run.world_size != world_size) {
-            return STATESAMPLER_ECORRUPT_SHAPES;
+            return SSMP_ECORRUPT_SHAPES;
         }
         if (entry.weight != STATESAMPLER_OFF) {
             weights += entry.weight;
         }
         if (entry.weight == 0 || weights >> 31) {
-            return STATESAMPLER_ECORRUPT_WEIGHTS;
+            return SSMP_ECORRUPT_WEIGHTS;
         }
         code = ssmp_run_match(&entry.run, &source->sampler.run);
         if (code != STATESAMPLER_OK) {
             return code;
         }
     }
-    return weights == 0 ? STATESAMPLER_ECORRUPT_WEIGHTS : STATESAMPLER_OK;
+    return weights == 0 ? SSMP_ECORRUPT_WEIGHTS : STATESAMPLER_OK;
 }
 
 /* OK if the sources may take turns with the weights of a state in the shape of
@@ -5760,11 +5871,11 @@ SSMP_FN int ssmp_mix_resume(statesampler_mix *mix, const ssmp_mix_head *head)
     ssmp_mix_seat(mix);
     mix->point = head->base_point;
     if (!ssmp_mix_tally(mix)) {
-        return STATESAMPLER_ECORRUPT_POINT;
+        return SSMP_ECORRUPT_POINT;
     }
     return head->turn <= mix->end && head->turn <= mix->reach
                ? STATESAMPLER_OK
-               : STATESAMPLER_ECORRUPT_TURN;
+               : SSMP_ECORRUPT_TURN;
 }
 
 /* Goes back to where a mix was before its sources adopted a state. */
@@ -5851,7 +5962,7 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
         code =
             source < head.num_sources
                 ? ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(source))
-                : STATESAMPLER_ERANGE_SOURCE;
+                : SSMP_ERANGE_SOURCE;
     }
     if (code != STATESAMPLER_OK) {
         return code;
@@ -5913,216 +6024,24 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
            audit->sum3 == sum1 * sum1;
 }
 
-/* --- errors -------------------------------------------------------------- */
+/* --- errors: in words ------------------------------------------------------ */
 
-SSMP_FN const char *ssmp_error_einval(int code)
-{
-    switch (code) {
-    case STATESAMPLER_EINVAL: return "an impossible description or argument";
-    case STATESAMPLER_EINVAL_NUM_SAMPLES: return "num_samples is above 2^62";
-    case STATESAMPLER_EINVAL_RANK: return "rank is not below world_size";
-    case STATESAMPLER_EINVAL_GLOBAL_BATCH:
-        return "world_size * batch_size is 2^62 or more";
-    case STATESAMPLER_EINVAL_ORDER:
-        return "order is not one of STATESAMPLER_ORDER_...";
-    case STATESAMPLER_EINVAL_PARTITION:
-        return "partition is not one of STATESAMPLER_PARTITION_...";
-    case STATESAMPLER_EINVAL_TAIL:
-        return "tail is not one of STATESAMPLER_TAIL_...";
-    case STATESAMPLER_EINVAL_DROP_LAST: return "drop_last is neither 0 nor 1";
-    case STATESAMPLER_EINVAL_CHUNK_SIZE:
-        return "the order WINDOW needs a chunk_size";
-    case STATESAMPLER_EINVAL_WINDOW: return "the order WINDOW needs a window";
-    case STATESAMPLER_EINVAL_CHUNKS:
-        return "chunk_size * window is 2^62 or more";
-    case STATESAMPLER_EINVAL_CARRY_EMPTY: return "the tail CARRY needs samples";
-    case STATESAMPLER_EINVAL_CARRY_BLOCKED:
-        return "the tail CARRY needs the partition INTERLEAVED";
-    case STATESAMPLER_EINVAL_CARRY_DROP_LAST:
-        return "the tail CARRY has no last step to drop";
-    case STATESAMPLER_EINVAL_BATCH_SIZE:
-        return "batch_size is more than a size_t here can count";
-    case STATESAMPLER_EINVAL_NO_SOURCES: return "a mix needs a source";
-    case STATESAMPLER_EINVAL_STOP:
-        return "stop is not one of STATESAMPLER_STOP_...";
-    case STATESAMPLER_EINVAL_SOURCE_RANK:
-        return "the samplers of a mix differ in rank";
-    case STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE:
-        return "the samplers of a mix differ in world_size";
-    case STATESAMPLER_EINVAL_ALL_OFF: return "all sources of the mix are off";
-    case STATESAMPLER_EINVAL_SOURCE_SAMPLES:
-        return "the sources of a mix have 2^62 samples or more";
-    case STATESAMPLER_EINVAL_SOURCE_CARRY:
-        return "a source with the tail CARRY needs the stop rule NEVER";
-    case STATESAMPLER_EINVAL_WEIGHTS:
-        return "the weights of a mix sum to 2^31 or more";
-    case STATESAMPLER_EINVAL_SEQUENCE:
-        return "a source of a mix has too many steps for its weight";
-    case STATESAMPLER_EINVAL_NO_STEPS:
-        return "the stop rule NEVER needs a source that has steps";
-    case STATESAMPLER_EINVAL_NAME_EMPTY:
-        return "the name of a dataset is empty";
-    case STATESAMPLER_EINVAL_NAME_TAKEN:
-        return "the mixture has a dataset of this name";
-    case STATESAMPLER_EINVAL_REPLACEMENT:
-        return "with the order REPLACEMENT a sample has no place";
-    case STATESAMPLER_EINVAL_PATH:
-        return "the path is empty or longer than 4,095 bytes";
-    case STATESAMPLER_EINVAL_RESIZE:
-        return "only SEQUENTIAL, INTERLEAVED epochs change their length";
-    default: return "unknown error";
-    }
-}
-
-SSMP_FN const char *ssmp_error_erange(int code)
-{
-    switch (code) {
-    case STATESAMPLER_ERANGE: return "no such step, or not served here";
-    case STATESAMPLER_ERANGE_BASE:
-        return "the step or turn is before the present shape began";
-    case STATESAMPLER_ERANGE_END:
-        return "the step or turn is past the end of the epoch";
-    case STATESAMPLER_ERANGE_FAR:
-        return "the step or turn is too far from the base";
-    case STATESAMPLER_ERANGE_INDEX: return "index is not below num_samples";
-    case STATESAMPLER_ERANGE_DROPPED:
-        return "no step or turn of this epoch serves the sample";
-    case STATESAMPLER_ERANGE_SERVED:
-        return "the sample was served before the present shape began";
-    case STATESAMPLER_ERANGE_SOURCE:
-        return "the mix has no source of this number";
-    case STATESAMPLER_ERANGE_NAME:
-        return "the mixture has no dataset of this name";
-    case STATESAMPLER_ERANGE_OFF: return "the source is off";
-    case STATESAMPLER_ERANGE_POSITION:
-        return "the position is beyond so many samples";
-    default: return "unknown error";
-    }
-}
-
-SSMP_FN const char *ssmp_error_state(int code)
-{
-    switch (code) {
-    case STATESAMPLER_ECORRUPT: return "the state is damaged";
-    case STATESAMPLER_ECORRUPT_SIZE:
-        return "the state is cut short, or too long";
-    case STATESAMPLER_ECORRUPT_MAGIC:
-        return "these bytes are not a state of this kind";
-    case STATESAMPLER_ECORRUPT_CHECK:
-        return "the state has changed since it was saved";
-    case STATESAMPLER_ECORRUPT_DESC:
-        return "the state has a description that init refuses";
-    case STATESAMPLER_ECORRUPT_ZERO:
-        return "the state has a field that should be 0 and is not";
-    case STATESAMPLER_ECORRUPT_BLOCKS:
-        return "the state has a number of blocks that no run has";
-    case STATESAMPLER_ECORRUPT_BASE:
-        return "the state has a base where no shape begins";
-    case STATESAMPLER_ECORRUPT_POSITION:
-        return "the state has a position where no step ends";
-    case STATESAMPLER_ECORRUPT_SOURCES:
-        return "the state of a mix has no sources";
-    case STATESAMPLER_ECORRUPT_STOP:
-        return "the state of a mix has no stop rule of ours";
-    case STATESAMPLER_ECORRUPT_SHAPES:
-        return "the state of a mix has sources of differing shapes";
-    case STATESAMPLER_ECORRUPT_TURN:
-        return "the state has a turn that its mix does not reach";
-    case STATESAMPLER_ECORRUPT_POINT:
-        return "the state has a place in the sequence that no mix reaches";
-    case STATESAMPLER_ECORRUPT_NAMES:
-        return "the state of a mixture has a name twice";
-    case STATESAMPLER_ECORRUPT_WEIGHTS:
-        return "the state has impossible weights";
-    case STATESAMPLER_EVERSION:
-        return "the state is of a newer format or another algorithm";
-    case STATESAMPLER_EVERSION_FORMAT:
-        return "the state has a newer format than this library";
-    case STATESAMPLER_EVERSION_ALGORITHM:
-        return "the state is of another algorithm";
-    default: return "unknown error";
-    }
-}
-
-SSMP_FN const char *ssmp_error_emismatch(int code)
-{
-    switch (code) {
-    case STATESAMPLER_EMISMATCH:
-        return "the state is of another dataset, seed, order or mix";
-    case STATESAMPLER_EMISMATCH_NUM_SAMPLES:
-        return "the state has another num_samples";
-    case STATESAMPLER_EMISMATCH_SEED: return "the state has another seed";
-    case STATESAMPLER_EMISMATCH_STREAM: return "the state has another stream";
-    case STATESAMPLER_EMISMATCH_ORDER: return "the state has another order";
-    case STATESAMPLER_EMISMATCH_CHUNK_SIZE:
-        return "the state has another chunk_size";
-    case STATESAMPLER_EMISMATCH_WINDOW: return "the state has another window";
-    case STATESAMPLER_EMISMATCH_PARTITION:
-        return "the state has another partition";
-    case STATESAMPLER_EMISMATCH_TAIL: return "the state has another tail";
-    case STATESAMPLER_EMISMATCH_SOURCES:
-        return "the state has another number of sources";
-    case STATESAMPLER_EMISMATCH_STOP: return "the state has another stop rule";
-    case STATESAMPLER_EMISMATCH_DATASET:
-        return "the state has another dataset of the same name";
-    default: return "unknown error";
-    }
-}
-
-#ifdef STATESAMPLER_HOSTED
-
-SSMP_FN const char *ssmp_error_hosted(int code)
-{
-    switch (code) {
-    case STATESAMPLER_EENV:
-        return "a rank or world size in the environment is malformed";
-    case STATESAMPLER_EENV_UNSET:
-        return "one of the two variables of the launcher is not set";
-    case STATESAMPLER_EENV_NUMBER:
-        return "a rank or world size is not a decimal number of 32 bits";
-    case STATESAMPLER_EENV_RANK: return "the rank is not below the world size";
-    case STATESAMPLER_EIO: return "the system reports an input or output error";
-    case STATESAMPLER_EIO_PERMISSION: return "no permission";
-    case STATESAMPLER_EIO_SPACE:
-        return "no space is left, or a quota or size limit is reached";
-    case STATESAMPLER_EIO_READ_ONLY: return "the file system is read-only";
-    case STATESAMPLER_EIO_NO_FOLDER:
-        return "the folder of the file does not exist";
-    case STATESAMPLER_EIO_IS_FOLDER: return "the path names a folder";
-    case STATESAMPLER_EIO_NOT_REGULAR:
-        return "the path names a device, a pipe or a socket";
-    case STATESAMPLER_EIO_NAME: return "the system does not allow this path";
-    case STATESAMPLER_EIO_OPEN_FILES: return "too many files are open";
-    case STATESAMPLER_EIO_BUSY: return "the file is in use";
-    case STATESAMPLER_EIO_CHANGED:
-        return "the file was written to while it was read";
-    case STATESAMPLER_EIO_FLUSH:
-        return "the new file is there, but a power cut may take it back";
-    default: return "unknown error";
-    }
-}
-
-#endif
+#define SSMP_KIND_SENTENCE(kind, sentence) \
+    case STATESAMPLER_##kind: return sentence;
+#define SSMP_RULE_SENTENCE(kind, name, number, sentence) \
+    case SSMP_##kind##_##name: return sentence;
 
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
+#ifdef __AVR__
+    /* Strings are copied to RAM there, which has room for the kinds alone. */
+    code = STATESAMPLER_KIND(code);
+#endif
     switch (code) {
     case STATESAMPLER_OK: return "no error";
-    case STATESAMPLER_ECAPACITY: return "the buffer is too small";
-#ifdef STATESAMPLER_HOSTED
-    case STATESAMPLER_ENOFILE: return "there is no such file";
-#endif
-    default: break;
-    }
-    switch (STATESAMPLER_KIND(code)) {
-    case STATESAMPLER_EINVAL: return ssmp_error_einval(code);
-    case STATESAMPLER_ERANGE: return ssmp_error_erange(code);
-    case STATESAMPLER_ECORRUPT:
-    case STATESAMPLER_EVERSION: return ssmp_error_state(code);
-    case STATESAMPLER_EMISMATCH: return ssmp_error_emismatch(code);
-#ifdef STATESAMPLER_HOSTED
-    case STATESAMPLER_EENV:
-    case STATESAMPLER_EIO: return ssmp_error_hosted(code);
+        SSMP_KINDS(SSMP_KIND_SENTENCE)
+#ifndef __AVR__
+        SSMP_RULES(SSMP_RULE_SENTENCE)
 #endif
     default: return "unknown error";
     }
@@ -6271,18 +6190,18 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
     const char *text = getenv(name);
     uint64_t number = 0;
     if (!text) {
-        return STATESAMPLER_EENV_UNSET;
+        return SSMP_EENV_UNSET;
     }
     if (*text == 0) {
-        return STATESAMPLER_EENV_NUMBER;
+        return SSMP_EENV_NUMBER;
     }
     for (; *text != 0; text++) { /* ends with the text */
         if (*text < '0' || *text > '9') {
-            return STATESAMPLER_EENV_NUMBER;
+            return SSMP_EENV_NUMBER;
         }
         number = 10 * number + (uint64_t)(*text - '0');
         if (number > SSMP_MAX32) {
-            return STATESAMPLER_EENV_NUMBER;
+            return SSMP_EENV_NUMBER;
         }
     }
     *value = (uint32_t)number;
@@ -6311,14 +6230,14 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
             int second = ssmp_env_read(&world_size, names[i][2]);
             found = names[i][0];
             code = ssmp_env_read(&rank, names[i][1]);
-            if (code == STATESAMPLER_OK || second == STATESAMPLER_EENV_UNSET) {
+            if (code == STATESAMPLER_OK || second == SSMP_EENV_UNSET) {
                 code = second;
             }
             break;
         }
     }
     if (code == STATESAMPLER_OK && rank >= world_size) {
-        code = STATESAMPLER_EENV_RANK;
+        code = SSMP_EENV_RANK;
     }
     if (launcher) {
         *launcher = found;
@@ -6335,26 +6254,26 @@ static inline int ssmp_file_error(void)
 {
     static const int codes[][2] = {
         {ENOENT, STATESAMPLER_ENOFILE},
-        {EACCES, STATESAMPLER_EIO_PERMISSION},
-        {EPERM, STATESAMPLER_EIO_PERMISSION},
-        {ENOSPC, STATESAMPLER_EIO_SPACE},
-        {EFBIG, STATESAMPLER_EIO_SPACE},
+        {EACCES, SSMP_EIO_PERMISSION},
+        {EPERM, SSMP_EIO_PERMISSION},
+        {ENOSPC, SSMP_EIO_SPACE},
+        {EFBIG, SSMP_EIO_SPACE},
 #ifdef EDQUOT
-        {EDQUOT, STATESAMPLER_EIO_SPACE},
+        {EDQUOT, SSMP_EIO_SPACE},
 #endif
-        {EROFS, STATESAMPLER_EIO_READ_ONLY},
-        {ENOTDIR, STATESAMPLER_EIO_NO_FOLDER},
-        {EISDIR, STATESAMPLER_EIO_IS_FOLDER},
-        {ENAMETOOLONG, STATESAMPLER_EIO_NAME},
-        {EINVAL, STATESAMPLER_EIO_NAME},
-        {EILSEQ, STATESAMPLER_EIO_NAME},
+        {EROFS, SSMP_EIO_READ_ONLY},
+        {ENOTDIR, SSMP_EIO_NO_FOLDER},
+        {EISDIR, SSMP_EIO_IS_FOLDER},
+        {ENAMETOOLONG, SSMP_EIO_NAME},
+        {EINVAL, SSMP_EIO_NAME},
+        {EILSEQ, SSMP_EIO_NAME},
 #ifdef ELOOP
-        {ELOOP, STATESAMPLER_EIO_NAME},
+        {ELOOP, SSMP_EIO_NAME},
 #endif
-        {EMFILE, STATESAMPLER_EIO_OPEN_FILES},
-        {ENFILE, STATESAMPLER_EIO_OPEN_FILES},
-        {EBUSY, STATESAMPLER_EIO_BUSY},
-        {EAGAIN, STATESAMPLER_EIO_BUSY},
+        {EMFILE, SSMP_EIO_OPEN_FILES},
+        {ENFILE, SSMP_EIO_OPEN_FILES},
+        {EBUSY, SSMP_EIO_BUSY},
+        {EAGAIN, SSMP_EIO_BUSY},
     };
     size_t i;
     for (i = 0; i < sizeof codes / sizeof codes[0]; i++) {
@@ -6369,9 +6288,9 @@ static inline int ssmp_file_error(void)
 static inline int ssmp_file_open_error(void)
 {
     int code = ssmp_file_error();
-    return code == STATESAMPLER_EIO_SPACE ||
-                   code == STATESAMPLER_EIO_PERMISSION ||
-                   code == STATESAMPLER_EIO_READ_ONLY
+    return code == SSMP_EIO_SPACE ||
+                   code == SSMP_EIO_PERMISSION ||
+                   code == SSMP_EIO_READ_ONLY
                ? code
                : STATESAMPLER_EIO;
 }
@@ -6380,10 +6299,10 @@ static inline int ssmp_file_open_error(void)
 static inline int ssmp_file_check_kind(const struct SSMP_STAT *info)
 {
     if (SSMP_IS(DIR, info->st_mode)) {
-        return STATESAMPLER_EIO_IS_FOLDER;
+        return SSMP_EIO_IS_FOLDER;
     }
     return SSMP_IS(REG, info->st_mode) ? STATESAMPLER_OK
-                                       : STATESAMPLER_EIO_NOT_REGULAR;
+                                       : SSMP_EIO_NOT_REGULAR;
 }
 
 #ifdef _WIN32
@@ -6428,7 +6347,7 @@ static inline int ssmp_file_check_path(size_t *folder, const char *path)
     size_t length = strlen(path);
     int result;
     if (length == 0 || length >= SSMP_PATH) {
-        return STATESAMPLER_EINVAL_PATH;
+        return SSMP_EINVAL_PATH;
     }
     for (*folder = length; *folder > 0; --*folder) {
         if (strchr(SSMP_SEPARATORS, path[*folder - 1])) {
@@ -6436,7 +6355,7 @@ static inline int ssmp_file_check_path(size_t *folder, const char *path)
         }
     }
     if (*folder == length) {
-        return STATESAMPLER_EIO_IS_FOLDER;
+        return SSMP_EIO_IS_FOLDER;
     }
 #ifdef _WIN32
     result = ssmp_wide_stat(path, &info);
@@ -6673,11 +6592,11 @@ static inline int ssmp_file_flush_folder(char *path, size_t folder)
     path[folder] = 0;
     file = ssmp_file_open(folder ? path : ".", O_RDONLY);
     failed = (file < 0 || ssmp_file_flush(file) != 0) &&
-             (errno == EIO || ssmp_file_error() == STATESAMPLER_EIO_SPACE);
+             (errno == EIO || ssmp_file_error() == SSMP_EIO_SPACE);
     if (file >= 0) {
         (void)close(file);
     }
-    return failed ? STATESAMPLER_EIO_FLUSH : STATESAMPLER_OK;
+    return failed ? SSMP_EIO_FLUSH : STATESAMPLER_OK;
 }
 
 #endif
@@ -6727,7 +6646,7 @@ static inline int ssmp_file_save_once(const char *path, size_t folder,
     file = ssmp_file_create(temporary, folder, attempt);
     if (file < 0) {
         return errno == EEXIST   ? STATESAMPLER_ENOFILE
-               : errno == ENOENT ? STATESAMPLER_EIO_NO_FOLDER
+               : errno == ENOENT ? SSMP_EIO_NO_FOLDER
                                  : ssmp_file_error();
     }
     code = ssmp_file_write(file, bytes, size);
@@ -6768,7 +6687,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
             return code;
         }
     }
-    return STATESAMPLER_EIO_BUSY;
+    return SSMP_EIO_BUSY;
 }
 
 /* Sets *got to the number of bytes read: size of them unless the file ends. */
@@ -6817,7 +6736,7 @@ static inline int ssmp_file_read_whole(size_t *size, char *bytes, int file,
         return code;
     }
     if (got != want || more != 0) {
-        return STATESAMPLER_EIO_CHANGED;
+        return SSMP_EIO_CHANGED;
     }
     *size = (size_t)ssmp_min(length, (size_t)-1);
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
@@ -6848,7 +6767,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     code = ssmp_file_open_regular(&file, path);
 #ifdef _WIN32
     /* While a save replaces the file there is no permission to read it. */
-    for (attempt = 0; attempt < 50 && code == STATESAMPLER_EIO_PERMISSION;
+    for (attempt = 0; attempt < 50 && code == SSMP_EIO_PERMISSION;
          attempt++) {
         Sleep(20);
         code = ssmp_file_open_regular(&file, path);
@@ -6932,11 +6851,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0) {
-        return STATESAMPLER_EINVAL_NAME_EMPTY;
+        return SSMP_EINVAL_NAME_EMPTY;
     }
     hash = statesampler_mixture_hash(name);
     if (ssmp_number_find(&mixture->numbers, hash) != SSMP_NOBODY) {
-        return STATESAMPLER_EINVAL_NAME_TAKEN;
+        return SSMP_EINVAL_NAME_TAKEN;
     }
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && mixture->sources) {
@@ -6968,7 +6887,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
         i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
     }
     if (i < 0) {
-        return STATESAMPLER_ERANGE_NAME;
+        return SSMP_ERANGE_NAME;
     }
     *source = (uint32_t)i;
     return STATESAMPLER_OK;
@@ -7063,7 +6982,7 @@ static inline int ssmp_mixture_read(uint32_t *count, const unsigned char *bytes,
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, expected);
     /* Only a started mixture is saved. */
     return code == STATESAMPLER_OK && *count == 0
-               ? STATESAMPLER_ECORRUPT_SOURCES
+               ? SSMP_ECORRUPT_SOURCES
                : code;
 }
 
@@ -7077,7 +6996,7 @@ static inline int ssmp_past_add(ssmp_past *past, uint64_t hash,
         return code;
     }
     if (ssmp_number_find(&past->numbers, hash) != SSMP_NOBODY) {
-        return STATESAMPLER_ECORRUPT_NAMES;
+        return SSMP_ECORRUPT_NAMES;
     }
     ssmp_number_add(&past->numbers, hash);
     dataset.hash = hash;
@@ -7122,7 +7041,7 @@ static inline int ssmp_past_resume(ssmp_past *past)
     return statesampler_mix_init(&mix, past->sources, count, past->head.stop) ==
                    STATESAMPLER_OK
                ? statesampler_mix_load(&mix, past->state, ssmp_mix_bytes(count))
-               : STATESAMPLER_ECORRUPT_DESC;
+               : SSMP_ECORRUPT_DESC;
 }
 
 /* Lists what has become of the datasets here, and which of the past are no
@@ -7180,12 +7099,12 @@ static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
 {
     uint32_t i;
     if (past->head.stop != mixture->mix.stop) {
-        return STATESAMPLER_EMISMATCH_STOP;
+        return SSMP_EMISMATCH_STOP;
     }
     for (i = 0; i < mixture->mix.num_sources; i++) {
         if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
             changed != STATESAMPLER_RESTART_CHANGED) {
-            return STATESAMPLER_EMISMATCH_DATASET;
+            return SSMP_EMISMATCH_DATASET;
         }
     }
     return STATESAMPLER_OK;

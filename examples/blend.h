@@ -41,7 +41,7 @@ static void blend_open(const char *file, void *checkpoint, size_t bytes)
     if (code != STATESAMPLER_ENOFILE) {
         example_must(code);
         example_must(size == bytes ? STATESAMPLER_OK
-                                   : STATESAMPLER_ECORRUPT_SIZE);
+                                   : STATESAMPLER_ECORRUPT);
     }
     example_must(statesampler_save_file(file, checkpoint, bytes));
 }

@@ -36,7 +36,7 @@ static inline int buckets_init(statesampler_mix *mix,
             budget / (buckets[b].longest ? buckets[b].longest : 1);
         one.tail = STATESAMPLER_TAIL_UNEVEN;
         if (one.batch_size == 0) {
-            return STATESAMPLER_EINVAL_GLOBAL_BATCH;
+            return STATESAMPLER_EINVAL;
         }
         code = statesampler_init(&sources[b].sampler, &one);
         if (code != STATESAMPLER_OK) {
@@ -44,7 +44,7 @@ static inline int buckets_init(statesampler_mix *mix,
         }
         steps = statesampler_num_steps(&sources[b].sampler);
         if (steps >= STATESAMPLER_OFF) {
-            return STATESAMPLER_EINVAL_WEIGHTS;
+            return STATESAMPLER_EINVAL;
         }
         sources[b].weight = (uint32_t)steps;
     }

@@ -126,7 +126,7 @@ static inline int edits_make(edits *all, statesampler *s, uint64_t added,
         return STATESAMPLER_ECAPACITY;
     }
     if (added > 0 && count > 0) {
-        return STATESAMPLER_EINVAL_RESIZE;
+        return STATESAMPLER_EINVAL;
     }
     memset(e, 0, sizeof *e);
     e->position = statesampler_position(s);

@@ -321,7 +321,7 @@ static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
         return 0;
     }
     if (code == STATESAMPLER_ECAPACITY) {
-        code = STATESAMPLER_ECORRUPT_SIZE;
+        code = STATESAMPLER_ECORRUPT;
     }
     if (code == STATESAMPLER_OK) {
         code = statesampler_load(s, state, size);

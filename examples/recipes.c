@@ -405,7 +405,7 @@ static int get_data_rank(statesampler_desc *desc)
 
     if (code == STATESAMPLER_OK &&
         desc->world_size % (TENSOR * CONTEXT * PIPELINE) != 0)
-        code = STATESAMPLER_EENV_RANK;
+        code = STATESAMPLER_EENV;
     if (code != STATESAMPLER_OK)
         return code;
     desc->world_size /= TENSOR * CONTEXT * PIPELINE;
@@ -431,7 +431,7 @@ static void check_get_data_rank(void)
                     so = so && desc.rank == d && desc.world_size == data;
                 }
     so = setenv("WORLD_SIZE", "61", 1) == 0 && so;
-    so = so && get_data_rank(&desc) == STATESAMPLER_EENV_RANK;
+    so = so && get_data_rank(&desc) == STATESAMPLER_EENV;
     say(so, "parallel ranks: 60 processes are 5 data ranks, 12 processes each");
 }
 

@@ -60,7 +60,7 @@ static int run(const char *path)
     else if (code == STATESAMPLER_OK && size == sizeof now)
         code = statesampler_load(&s, now.sampler, sizeof now.sampler);
     else if (code == STATESAMPLER_OK)
-        code = STATESAMPLER_ECORRUPT_SIZE;
+        code = STATESAMPLER_ECORRUPT;
 
     while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
         if (statesampler_next(&s, batch, &count))

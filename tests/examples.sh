@@ -1011,15 +1011,15 @@ damaged_state() {
     indices --num-samples 100 --seed 1 --steps 5 --state state >/dev/null
     equal "$(wc -c <state | tr -d ' ')" 112
     : >damaged
-    refused "cut short, or too long"
+    refused "too short or too long"
     head -c 111 state >damaged
-    refused "cut short, or too long"
+    refused "too short or too long"
     { head -c 70 state; printf X; tail -c 41 state; } >damaged
     refused "changed since it was saved"
     { cat state; printf X; } >damaged
-    refused "cut short, or too long"
+    refused "too short or too long"
     numbers 1 10000 >damaged
-    refused "cut short, or too long"
+    refused "too short or too long"
     { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
     refused "newer format"
     cp state damaged

@@ -161,7 +161,7 @@ static inline void forged_check_steps(const statesampler_desc *d,
     if (statesampler_step(&s) >= (uint64_t)1 << 63) {
         /* A run with CARRY gets there by next alone. */
         CHECK(d->tail == STATESAMPLER_TAIL_CARRY);
-        CHECK(must_miss(&s, statesampler_step(&s)) == STATESAMPLER_ERANGE_FAR);
+        CHECK(must_miss(&s, statesampler_step(&s)) == ERANGE_FAR);
         CHECK(must_next(&s, a) == d->batch_size);
         return;
     }
@@ -173,7 +173,7 @@ static inline void forged_check_steps(const statesampler_desc *d,
         more = statesampler_at(given, step, a, &count);
         if (more < 0) {
             /* CARRY, where the base has moved. */
-            CHECK(more == STATESAMPLER_ERANGE_FAR);
+            CHECK(more == ERANGE_FAR);
             return;
         }
         CHECK(more == (step < statesampler_num_steps(given)));
@@ -279,34 +279,34 @@ static inline int forged_other_run(statesampler_desc *d)
         d->num_samples = forged_value(was.num_samples);
         return d->num_samples == was.num_samples
                    ? 0
-                   : STATESAMPLER_EMISMATCH_NUM_SAMPLES;
+                   : EMISMATCH_NUM_SAMPLES;
     case 1:
         d->seed = forged_value(was.seed);
-        return d->seed == was.seed ? 0 : STATESAMPLER_EMISMATCH_SEED;
+        return d->seed == was.seed ? 0 : EMISMATCH_SEED;
     case 2:
         d->stream = forged_value(was.stream);
-        return d->stream == was.stream ? 0 : STATESAMPLER_EMISMATCH_STREAM;
+        return d->stream == was.stream ? 0 : EMISMATCH_STREAM;
     case 3:
         d->chunk_size = forged_value(was.chunk_size);
         return !windows || d->chunk_size == was.chunk_size
                    ? 0
-                   : STATESAMPLER_EMISMATCH_CHUNK_SIZE;
+                   : EMISMATCH_CHUNK_SIZE;
     case 4:
         d->window = forged_value(was.window);
         return !windows || d->window == was.window
                    ? 0
-                   : STATESAMPLER_EMISMATCH_WINDOW;
+                   : EMISMATCH_WINDOW;
     case 5:
         d->order = (uint32_t)check_random(4);
-        return d->order == was.order ? 0 : STATESAMPLER_EMISMATCH_ORDER;
+        return d->order == was.order ? 0 : EMISMATCH_ORDER;
     case 6:
         d->partition = (uint32_t)check_random(2);
         return d->partition == was.partition
                    ? 0
-                   : STATESAMPLER_EMISMATCH_PARTITION;
+                   : EMISMATCH_PARTITION;
     default:
         d->tail = (uint32_t)check_random(4);
-        return d->tail == was.tail ? 0 : STATESAMPLER_EMISMATCH_TAIL;
+        return d->tail == was.tail ? 0 : EMISMATCH_TAIL;
     }
 }
 
@@ -470,7 +470,7 @@ static inline void forged_check_turns(forged_party *p)
         more = statesampler_mix_at(&other.mix, t, a, &count, &i);
         if (more < 0) {
             /* Past 2^62 turns, or where the base of one with CARRY moves. */
-            CHECK(more == STATESAMPLER_ERANGE_FAR);
+            CHECK(more == ERANGE_FAR);
             CHECK(statesampler_mix_seek(&other.mix, t) == more);
             return;
         }
@@ -499,7 +499,7 @@ static inline void forged_check_turns(forged_party *p)
     if (turn + most != end)
         return;
     more = statesampler_mix_at(&other.mix, end, a, &count, &k);
-    CHECK(more == 0 || (more == STATESAMPLER_ERANGE_FAR && end >> 62 != 0));
+    CHECK(more == 0 || (more == ERANGE_FAR && end >> 62 != 0));
     CHECK(statesampler_mix_next(&p->mix, b, &count, &k) == 0);
 }
 

@@ -77,9 +77,9 @@ static void test_turn_past_end(void)
                       : stop == STATESAMPLER_STOP_ALL ? 126
                                                       : 131));
         forge_put(state, FORGE_MIX_TURN, 1000000);
-        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        check_refused(&p, state, ECORRUPT_TURN);
         forge_put(state, FORGE_MIX_TURN, end + 1);
-        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        check_refused(&p, state, ECORRUPT_TURN);
         forge_put(state, FORGE_MIX_TURN, end);
         forge_seal(state, FORGED_MIX_BYTES);
         CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
@@ -88,11 +88,11 @@ static void test_turn_past_end(void)
         p.desc[1].drop_last = 1;
         CHECK(forged_start(&p) == STATESAMPLER_OK);
         forge_put(state, FORGE_MIX_TURN, end + 1);
-        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        check_refused(&p, state, ECORRUPT_TURN);
         /* And one of another shape. */
         plain_mix(&p, stop, 41, 2);
         CHECK(forged_start(&p) == STATESAMPLER_OK);
-        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        check_refused(&p, state, ECORRUPT_TURN);
     }
 }
 
@@ -104,7 +104,7 @@ static void test_turn_past_all(void)
     plain_mix(&p, STATESAMPLER_STOP_NEVER, 41, 1);
     save_mix(&p, state, 10);
     forge_put(state, FORGE_MIX_TURN, ((uint64_t)3 << 61) + 1);
-    check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+    check_refused(&p, state, ECORRUPT_TURN);
     forge_put(state, FORGE_MIX_TURN, (uint64_t)3 << 61);
     forge_seal(state, FORGED_MIX_BYTES);
     CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
@@ -125,7 +125,7 @@ static void test_carry_past_reach(void)
     for (turn = ((uint64_t)1 << 59) + 1; turn < ((uint64_t)1 << 59) + 9;
          turn++) {
         forge_put(state, FORGE_MIX_TURN, turn);
-        check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
+        check_refused(&p, state, ECORRUPT_TURN);
     }
     forge_put(state, FORGE_MIX_TURN, ((uint64_t)1 << 59) - 1);
     forge_seal(state, FORGED_MIX_BYTES);
@@ -139,7 +139,7 @@ static void test_carry_past_reach(void)
     /* And it has no last step to leave out. */
     save_mix(&p, state, 10);
     forge_put(state + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS, 2);
-    check_refused(&p, state, STATESAMPLER_ECORRUPT_DESC);
+    check_refused(&p, state, ECORRUPT_DESC);
 }
 
 /* ALL ends before point 2^62 of the sequence. From a base far past it a light
@@ -165,11 +165,11 @@ static void test_base_past_sequence(void)
         forge_put(state, FORGE_MIX_BASE_TURN, 10);
         for (i = 0; i < FORGED_COUNT(points); i++) {
             forge_put(state, FORGE_MIX_BASE_POINT, points[i]);
-            check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
+            check_refused(&p, state, ECORRUPT_POINT);
         }
     }
     forge_put(state, FORGE_MIX_BASE_POINT, (uint64_t)5 << 60);
-    check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
+    check_refused(&p, state, ECORRUPT_POINT);
 }
 
 /* With ALL the sequence is ahead of the turns where some were passed over, but
@@ -181,7 +181,7 @@ static void test_point_ahead(void)
     plain_mix(&p, STATESAMPLER_STOP_ALL, 41, 1);
     save_mix(&p, state, 0);
     forge_put(state, FORGE_MIX_BASE_POINT, 1);
-    check_refused(&p, state, STATESAMPLER_ECORRUPT_POINT);
+    check_refused(&p, state, ECORRUPT_POINT);
     forge_put(state, FORGE_MIX_TURN, 1);
     forge_put(state, FORGE_MIX_BASE_TURN, 1);
     forge_put(state, FORGE_MIX_BASE_POINT, 2);
@@ -213,11 +213,11 @@ static void test_count_that_wraps(void)
         forge_seal(state, size);
         before = p;
         CHECK(statesampler_mix_load(&p.mix, state, size) ==
-              STATESAMPLER_ECORRUPT_SIZE);
+              ECORRUPT_SIZE);
         CHECK(memcmp(p.source, before.source, sizeof p.source) == 0);
         CHECK(statesampler_mix_describe(state, size, (uint32_t)count - 1,
                                         NULL, &place) ==
-              STATESAMPLER_ECORRUPT_SIZE);
+              ECORRUPT_SIZE);
     }
 }
 

@@ -331,21 +331,21 @@ static void check_longest_path(void)
 static void check_paths(void)
 {
     static char endless[100000];
-    check_refused("", STATESAMPLER_EINVAL_PATH, STATESAMPLER_EINVAL_PATH);
-    check_refused(".", STATESAMPLER_EIO_IS_FOLDER, STATESAMPLER_EIO_IS_FOLDER);
-    check_refused("..", STATESAMPLER_EIO_IS_FOLDER,
-                  STATESAMPLER_EIO_IS_FOLDER);
-    check_refused("/", STATESAMPLER_EIO_IS_FOLDER, STATESAMPLER_EIO_IS_FOLDER);
-    check_refused("no folder/", STATESAMPLER_EIO_IS_FOLDER,
-                  STATESAMPLER_EIO_IS_FOLDER);
-    check_refused("no folder/file", STATESAMPLER_EIO_NO_FOLDER,
+    check_refused("", EINVAL_PATH, EINVAL_PATH);
+    check_refused(".", EIO_IS_FOLDER, EIO_IS_FOLDER);
+    check_refused("..", EIO_IS_FOLDER,
+                  EIO_IS_FOLDER);
+    check_refused("/", EIO_IS_FOLDER, EIO_IS_FOLDER);
+    check_refused("no folder/", EIO_IS_FOLDER,
+                  EIO_IS_FOLDER);
+    check_refused("no folder/file", EIO_NO_FOLDER,
                   STATESAMPLER_ENOFILE);
     memset(endless, 'n', sizeof endless - 1);
-    check_refused(endless, STATESAMPLER_EINVAL_PATH, STATESAMPLER_EINVAL_PATH);
+    check_refused(endless, EINVAL_PATH, EINVAL_PATH);
     endless[4096] = 0;
-    check_refused(endless, STATESAMPLER_EINVAL_PATH, STATESAMPLER_EINVAL_PATH);
+    check_refused(endless, EINVAL_PATH, EINVAL_PATH);
     endless[4095] = 0;
-    CHECK(statesampler_save_file(endless, "", 0) == STATESAMPLER_EIO_NAME);
+    CHECK(statesampler_save_file(endless, "", 0) == EIO_NAME);
 #ifdef __linux__
     check_longest_path();
 #endif
@@ -423,7 +423,7 @@ static void lacks_size(unsigned k)
     if (k == SLURM)
         environment_gives(STATESAMPLER_OK, "none", 0, 1);
     else
-        environment_gives(STATESAMPLER_EENV_UNSET, launchers[k].name, 0, 0);
+        environment_gives(EENV_UNSET, launchers[k].name, 0, 0);
 }
 
 static void check_pair(unsigned k)
@@ -449,29 +449,29 @@ static void check_pair(unsigned k)
     environment_gives(STATESAMPLER_OK, name, 9, 10);
     /* A rank the world does not have, and a world without ranks. */
     set_pair(k, "8", "8");
-    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
+    environment_gives(EENV_RANK, name, 0, 0);
     set_pair(k, "4294967295", "4294967295");
-    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
+    environment_gives(EENV_RANK, name, 0, 0);
     set_pair(k, "1", "0");
-    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
+    environment_gives(EENV_RANK, name, 0, 0);
     set_pair(k, "0", "0");
-    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
+    environment_gives(EENV_RANK, name, 0, 0);
     /* Half a pair is an error, not rank 0 and not a world of one. */
     set_pair(k, "0", NULL);
     lacks_size(k);
     set_pair(k, NULL, "8");
-    environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
+    environment_gives(EENV_UNSET, name, 0, 0);
     set_pair(k, "x", NULL);
     lacks_size(k);
     set_pair(k, NULL, "x");
-    environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
+    environment_gives(EENV_UNSET, name, 0, 0);
     for (m = !TEST_POSIX; m < sizeof malformed / sizeof malformed[0]; m++) {
         set_pair(k, malformed[m], "8");
-        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
+        environment_gives(EENV_NUMBER, name, 0, 0);
         set_pair(k, "2", malformed[m]);
-        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
+        environment_gives(EENV_NUMBER, name, 0, 0);
         set_pair(k, malformed[m], malformed[m]);
-        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
+        environment_gives(EENV_NUMBER, name, 0, 0);
     }
     set_pair(k, NULL, NULL);
 }
@@ -510,9 +510,9 @@ static void check_environment(void)
                 lacks_size(first);
                 continue;
             }
-            environment_gives(wrong == 0   ? STATESAMPLER_EENV_NUMBER
-                              : wrong == 3 ? STATESAMPLER_EENV_RANK
-                                           : STATESAMPLER_EENV_UNSET,
+            environment_gives(wrong == 0   ? EENV_NUMBER
+                              : wrong == 3 ? EENV_RANK
+                                           : EENV_UNSET,
                               launchers[first].name, 0, 0);
         }
     }
@@ -711,21 +711,21 @@ static void check_kinds(void)
 
     /* A file in a folder's place. */
     CHECK(save_number("plain", 100, 1) == STATESAMPLER_OK);
-    check_refused("plain/file", STATESAMPLER_EIO_NO_FOLDER,
-                  STATESAMPLER_EIO_NO_FOLDER);
-    check_refused("plain/", STATESAMPLER_EIO_IS_FOLDER,
-                  STATESAMPLER_EIO_IS_FOLDER);
+    check_refused("plain/file", EIO_NO_FOLDER,
+                  EIO_NO_FOLDER);
+    check_refused("plain/", EIO_IS_FOLDER,
+                  EIO_IS_FOLDER);
     CHECK(load_number("plain") == 1 && count_files() == 1);
 
     CHECK(mkdir("inner", 0777) == 0);
-    check_refused("inner", STATESAMPLER_EIO_IS_FOLDER,
-                  STATESAMPLER_EIO_IS_FOLDER);
+    check_refused("inner", EIO_IS_FOLDER,
+                  EIO_IS_FOLDER);
     CHECK(rmdir("inner") == 0);
 
     CHECK(mkfifo("pipe", 0666) == 0);
     alarm(20); /* nobody writes to it */
-    check_refused("pipe", STATESAMPLER_EIO_NOT_REGULAR,
-                  STATESAMPLER_EIO_NOT_REGULAR);
+    check_refused("pipe", EIO_NOT_REGULAR,
+                  EIO_NOT_REGULAR);
     CHECK(stat("pipe", &found) == 0 && S_ISFIFO(found.st_mode));
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
@@ -733,15 +733,15 @@ static void check_kinds(void)
     file = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK(file >= 0);
     CHECK(bind(file, (struct sockaddr *)&address, sizeof address) == 0);
-    check_refused("socket", STATESAMPLER_EIO_NOT_REGULAR,
-                  STATESAMPLER_EIO_NOT_REGULAR);
+    check_refused("socket", EIO_NOT_REGULAR,
+                  EIO_NOT_REGULAR);
     CHECK(stat("socket", &found) == 0 && S_ISSOCK(found.st_mode));
     close(file);
-    check_refused("/dev/null", STATESAMPLER_EIO_NOT_REGULAR,
-                  STATESAMPLER_EIO_NOT_REGULAR);
+    check_refused("/dev/null", EIO_NOT_REGULAR,
+                  EIO_NOT_REGULAR);
     /* It has no end. */
-    check_refused("/dev/zero", STATESAMPLER_EIO_NOT_REGULAR,
-                  STATESAMPLER_EIO_NOT_REGULAR);
+    check_refused("/dev/zero", EIO_NOT_REGULAR,
+                  EIO_NOT_REGULAR);
     alarm(0);
     empty_folder();
 
@@ -757,9 +757,9 @@ static void check_kinds(void)
           STATESAMPLER_ENOFILE);
     CHECK(save_number("dangling", 100, 3) == STATESAMPLER_OK);
     CHECK(load_number("dangling") == 3);
-    check_refused("round", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
-    check_refused("folder", STATESAMPLER_EIO_IS_FOLDER,
-                  STATESAMPLER_EIO_IS_FOLDER);
+    check_refused("round", EIO_NAME, EIO_NAME);
+    check_refused("folder", EIO_IS_FOLDER,
+                  EIO_IS_FOLDER);
     CHECK(count_files() == 5);
     empty_folder();
 
@@ -779,7 +779,7 @@ static void check_kinds(void)
     CHECK(load_number(path) == 5 && count_files() == 1);
     path[255] = 'n';
     path[256] = 0;
-    check_refused(path, STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
+    check_refused(path, EIO_NAME, EIO_NAME);
     CHECK(count_files() == 1);
     empty_folder();
 
@@ -790,7 +790,7 @@ static void check_kinds(void)
     path[length++] = 'n';
     path[length] = 0;
     CHECK(length == 4095);
-    CHECK(save_number(path, 100, 6) == STATESAMPLER_EIO_NAME);
+    CHECK(save_number(path, 100, 6) == EIO_NAME);
     CHECK(count_files() == 0);
     memset(path + 4000, 'n', 95);
     CHECK(save_number(path, 100, 6) == STATESAMPLER_OK);
@@ -846,22 +846,22 @@ static void check_moving(void)
     CHECK(save_number("moving", 1000, 1) == STATESAMPLER_OK);
     at_read = grow_file;
     CHECK(statesampler_load_file("moving", back, 2000, &got) ==
-          STATESAMPLER_EIO_CHANGED);
+          EIO_CHANGED);
     CHECK(got == 12345);
     CHECK(save_number("moving", 1000, 2) == STATESAMPLER_OK);
     at_read = grow_file;
     CHECK(statesampler_load_file("moving", back, 1000, &got) ==
-          STATESAMPLER_EIO_CHANGED);
+          EIO_CHANGED);
     CHECK(got == 12345);
     CHECK(save_number("moving", 1000, 3) == STATESAMPLER_OK);
     at_read = shrink_file;
     CHECK(statesampler_load_file("moving", back, 2000, &got) ==
-          STATESAMPLER_EIO_CHANGED);
+          EIO_CHANGED);
     CHECK(got == 12345);
     CHECK(save_number("moving", 1000, 4) == STATESAMPLER_OK);
     at_read = shrink_file;
     CHECK(statesampler_load_file("moving", back, 999, &got) ==
-          STATESAMPLER_EIO_CHANGED);
+          EIO_CHANGED);
     CHECK(got == 12345);
     /* One that is replaced meanwhile is the old one. */
     CHECK(save_number("moving", 1000, 5) == STATESAMPLER_OK);
@@ -871,7 +871,7 @@ static void check_moving(void)
     at_open = replace_by_pipe;
     alarm(10);
     CHECK(statesampler_load_file("moving", back, 2000, &got) ==
-          STATESAMPLER_EIO_NOT_REGULAR);
+          EIO_NOT_REGULAR);
     alarm(0);
     CHECK(got == 12345);
     empty_folder();
@@ -952,23 +952,23 @@ static void check_answers(void)
 {
     size_t got, k;
     CHECK(save_number("state", 3000, 1) == STATESAMPLER_OK);
-    check_answer(&failing.create, EACCES, STATESAMPLER_EIO_PERMISSION);
-    check_answer(&failing.create, EPERM, STATESAMPLER_EIO_PERMISSION);
-    check_answer(&failing.create, EROFS, STATESAMPLER_EIO_READ_ONLY);
-    check_answer(&failing.create, ENOSPC, STATESAMPLER_EIO_SPACE);
-    check_answer(&failing.create, EDQUOT, STATESAMPLER_EIO_SPACE);
-    check_answer(&failing.create, ENOENT, STATESAMPLER_EIO_NO_FOLDER);
-    check_answer(&failing.create, ENAMETOOLONG, STATESAMPLER_EIO_NAME);
-    check_answer(&failing.create, ENFILE, STATESAMPLER_EIO_OPEN_FILES);
-    check_answer(&failing.create, EMFILE, STATESAMPLER_EIO_OPEN_FILES);
+    check_answer(&failing.create, EACCES, EIO_PERMISSION);
+    check_answer(&failing.create, EPERM, EIO_PERMISSION);
+    check_answer(&failing.create, EROFS, EIO_READ_ONLY);
+    check_answer(&failing.create, ENOSPC, EIO_SPACE);
+    check_answer(&failing.create, EDQUOT, EIO_SPACE);
+    check_answer(&failing.create, ENOENT, EIO_NO_FOLDER);
+    check_answer(&failing.create, ENAMETOOLONG, EIO_NAME);
+    check_answer(&failing.create, ENFILE, EIO_OPEN_FILES);
+    check_answer(&failing.create, EMFILE, EIO_OPEN_FILES);
     check_answer(&failing.create, EIO, STATESAMPLER_EIO);
-    check_answer(&failing.create, EEXIST, STATESAMPLER_EIO_BUSY);
-    check_answer(&failing.write, ENOSPC, STATESAMPLER_EIO_SPACE);
-    check_answer(&failing.write, EDQUOT, STATESAMPLER_EIO_SPACE);
-    check_answer(&failing.write, EFBIG, STATESAMPLER_EIO_SPACE);
+    check_answer(&failing.create, EEXIST, EIO_BUSY);
+    check_answer(&failing.write, ENOSPC, EIO_SPACE);
+    check_answer(&failing.write, EDQUOT, EIO_SPACE);
+    check_answer(&failing.write, EFBIG, EIO_SPACE);
     check_answer(&failing.write, EIO, STATESAMPLER_EIO);
-    check_answer(&failing.write, EPERM, STATESAMPLER_EIO_PERMISSION);
-    check_answer(&failing.write, EROFS, STATESAMPLER_EIO_READ_ONLY);
+    check_answer(&failing.write, EPERM, EIO_PERMISSION);
+    check_answer(&failing.write, EROFS, EIO_READ_ONLY);
     /* These speak of no path, and of nobody who has it. */
     check_answer(&failing.write, EINVAL, STATESAMPLER_EIO);
     check_answer(&failing.write, EAGAIN, STATESAMPLER_EIO);
@@ -976,33 +976,33 @@ static void check_answers(void)
     check_answer(&failing.close, ENOENT, STATESAMPLER_EIO);
     check_answer(&full_without_error, EINTR, STATESAMPLER_EIO);
     check_answer(&full_without_error, ENOSPC, STATESAMPLER_EIO);
-    check_answer(&failing.fsync, ENOSPC, STATESAMPLER_EIO_SPACE);
-    check_answer(&failing.fsync, EDQUOT, STATESAMPLER_EIO_SPACE);
+    check_answer(&failing.fsync, ENOSPC, EIO_SPACE);
+    check_answer(&failing.fsync, EDQUOT, EIO_SPACE);
     check_answer(&failing.fsync, EIO, STATESAMPLER_EIO);
-    check_answer(&failing.close, ENOSPC, STATESAMPLER_EIO_SPACE);
+    check_answer(&failing.close, ENOSPC, EIO_SPACE);
     check_answer(&failing.close, EIO, STATESAMPLER_EIO);
     check_answer(&failing.rename, EIO, STATESAMPLER_EIO);
-    check_answer(&failing.rename, EPERM, STATESAMPLER_EIO_PERMISSION);
-    check_answer(&failing.rename, EBUSY, STATESAMPLER_EIO_BUSY);
-    check_answer(&failing.rename, EISDIR, STATESAMPLER_EIO_IS_FOLDER);
-    check_answer(&failing.rename, EINVAL, STATESAMPLER_EIO_NAME);
-    check_answer(&failing.rename, EILSEQ, STATESAMPLER_EIO_NAME);
-    check_answer(&failing.rename, ENOENT, STATESAMPLER_EIO_BUSY);
-    check_folder_answer(&failing.flush_folder, EIO, STATESAMPLER_EIO_FLUSH);
-    check_folder_answer(&failing.flush_folder, ENOSPC, STATESAMPLER_EIO_FLUSH);
-    check_folder_answer(&failing.flush_folder, EDQUOT, STATESAMPLER_EIO_FLUSH);
+    check_answer(&failing.rename, EPERM, EIO_PERMISSION);
+    check_answer(&failing.rename, EBUSY, EIO_BUSY);
+    check_answer(&failing.rename, EISDIR, EIO_IS_FOLDER);
+    check_answer(&failing.rename, EINVAL, EIO_NAME);
+    check_answer(&failing.rename, EILSEQ, EIO_NAME);
+    check_answer(&failing.rename, ENOENT, EIO_BUSY);
+    check_folder_answer(&failing.flush_folder, EIO, EIO_FLUSH);
+    check_folder_answer(&failing.flush_folder, ENOSPC, EIO_FLUSH);
+    check_folder_answer(&failing.flush_folder, EDQUOT, EIO_FLUSH);
     check_folder_answer(&failing.flush_folder, EINVAL, STATESAMPLER_OK);
     check_folder_answer(&failing.flush_folder, EBADF, STATESAMPLER_OK);
     check_folder_answer(&failing.flush_folder, EROFS, STATESAMPLER_OK);
-    check_folder_answer(&failing.open, EIO, STATESAMPLER_EIO_FLUSH);
+    check_folder_answer(&failing.open, EIO, EIO_FLUSH);
     check_folder_answer(&failing.open, EACCES, STATESAMPLER_OK);
     check_load_answer(&failing.read, EIO, STATESAMPLER_EIO);
     check_load_answer(&failing.read, EISDIR, STATESAMPLER_EIO);
     check_load_answer(&failing.read, ENOENT, STATESAMPLER_EIO);
     check_load_answer(&failing.open, ENOENT, STATESAMPLER_ENOFILE);
-    check_load_answer(&failing.open, EACCES, STATESAMPLER_EIO_PERMISSION);
-    check_load_answer(&failing.open, ENFILE, STATESAMPLER_EIO_OPEN_FILES);
-    check_load_answer(&failing.open, EAGAIN, STATESAMPLER_EIO_BUSY);
+    check_load_answer(&failing.open, EACCES, EIO_PERMISSION);
+    check_load_answer(&failing.open, ENFILE, EIO_OPEN_FILES);
+    check_load_answer(&failing.open, EAGAIN, EIO_BUSY);
     check_load_answer(&failing.open, EIO, STATESAMPLER_EIO);
 
     /* The first part of a file comes in two reads, and no more than it. */
@@ -1042,7 +1042,7 @@ static void check_size_limit(void)
         CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
         code = save_number("state", MEGABYTE, 42);
         CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
-        CHECK(code == STATESAMPLER_EIO_SPACE);
+        CHECK(code == EIO_SPACE);
         CHECK(count_files() == 1);
         CHECK(load_number("state") == 41);
     }
@@ -1075,10 +1075,10 @@ static void check_open_files(void)
     CHECK(setrlimit(RLIMIT_NOFILE, &small) == 0);
     CHECK(mkdir("taken", 0777) == 0);
     for (k = 0; k < 40; k++) {
-        check_refused("taken", STATESAMPLER_EIO_IS_FOLDER,
-                      STATESAMPLER_EIO_IS_FOLDER);
+        check_refused("taken", EIO_IS_FOLDER,
+                      EIO_IS_FOLDER);
         failing.write = ENOSPC;
-        CHECK(save_number("state", 100, 8) == STATESAMPLER_EIO_SPACE);
+        CHECK(save_number("state", 100, 8) == EIO_SPACE);
         failing.write = 0;
         CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
         CHECK(statesampler_load_file("state", work, 99, &got) ==
@@ -1092,8 +1092,8 @@ static void check_open_files(void)
     while (opened < 32 && (files[opened] = dup(1)) >= 0)
         opened++;
     CHECK(opened < 32);
-    check_refused("state", STATESAMPLER_EIO_OPEN_FILES,
-                  STATESAMPLER_EIO_OPEN_FILES);
+    check_refused("state", EIO_OPEN_FILES,
+                  EIO_OPEN_FILES);
     while (opened > 0)
         close(files[--opened]);
     CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
@@ -1118,14 +1118,14 @@ static void check_permissions(void)
     child = start_child();
     if (child == 0) {
         become_nobody();
-        check_refused("secret", STATESAMPLER_EIO_PERMISSION,
-                      STATESAMPLER_EIO_PERMISSION);
-        check_refused("new", STATESAMPLER_EIO_PERMISSION,
+        check_refused("secret", EIO_PERMISSION,
+                      EIO_PERMISSION);
+        check_refused("new", EIO_PERMISSION,
                       STATESAMPLER_ENOFILE);
-        check_refused("closed/file", STATESAMPLER_EIO_PERMISSION,
-                      STATESAMPLER_EIO_PERMISSION);
+        check_refused("closed/file", EIO_PERMISSION,
+                      EIO_PERMISSION);
         CHECK(save_number("sticky/state", 100, 3) ==
-              STATESAMPLER_EIO_PERMISSION);
+              EIO_PERMISSION);
         CHECK(load_number("sticky/state") == 2);
         CHECK(chdir("sticky") == 0 && count_files() == 1);
         leave_child();
@@ -1286,7 +1286,7 @@ static void check_interleaved(void)
     CHECK(save_number("state", 3000, 31) == STATESAMPLER_OK);
     CHECK(load_number("state") == 31 && count_files() == 4);
     names_taken = 1000;
-    CHECK(save_number("state", 3000, 32) == STATESAMPLER_EIO_BUSY);
+    CHECK(save_number("state", 3000, 32) == EIO_BUSY);
     CHECK(load_number("state") == 31 && names_taken < 1000);
     CHECK(count_files() == 4 + 1000 - names_taken);
     names_taken = 0;
@@ -1643,7 +1643,7 @@ static void check_descriptors(void)
     CHECK(load_number("state") == 1);
     CHECK(fstat(0, &found) != 0);
     failing.flush_folder = EIO;
-    CHECK(save_number("state", 5000, 2) == STATESAMPLER_EIO_FLUSH);
+    CHECK(save_number("state", 5000, 2) == EIO_FLUSH);
     failing.flush_folder = 0;
     CHECK(fstat(0, &found) != 0);
     CHECK(dup2(kept, 0) == 0 && close(kept) == 0);
@@ -1789,21 +1789,21 @@ static void check_windows(void)
     CHECK(statesampler_save_file(path, "six", 3) == STATESAMPLER_OK);
     f = fopen(path, "rb");
     CHECK(f != NULL);
-    CHECK(statesampler_save_file(path, "ten", 3) == STATESAMPLER_EIO_BUSY);
+    CHECK(statesampler_save_file(path, "ten", 3) == EIO_BUSY);
     CHECK(count_temporary(0) == 0 && fclose(f) == 0);
     CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
     CHECK(got == 3 && memcmp(back, "six", 3) == 0);
     /* A file that is read-only: Windows keeps it, wine does not. */
     CHECK(_chmod(path, _S_IREAD) == 0);
     code = statesampler_save_file(path, "ten", 3);
-    CHECK(code == STATESAMPLER_OK || code == STATESAMPLER_EIO_PERMISSION);
+    CHECK(code == STATESAMPLER_OK || code == EIO_PERMISSION);
     CHECK(statesampler_load_file(path, back, 4, &got) == STATESAMPLER_OK);
     CHECK(got == 3 && memcmp(back, code ? "six" : "ten", 3) == 0);
     CHECK(_chmod(path, _S_IREAD | _S_IWRITE) == 0);
     CHECK(remove(path) == 0);
-    check_refused("NUL", STATESAMPLER_EIO_NOT_REGULAR,
-                  STATESAMPLER_EIO_NOT_REGULAR);
-    CHECK(statesampler_save_file("a?b", "one", 3) == STATESAMPLER_EIO_NAME);
+    check_refused("NUL", EIO_NOT_REGULAR,
+                  EIO_NOT_REGULAR);
+    CHECK(statesampler_save_file("a?b", "one", 3) == EIO_NAME);
     CHECK(count_temporary(0) == 0);
 }
 
@@ -1861,7 +1861,7 @@ static void check_busy(void)
     file = open_shared(path, 0);
     got = 7;
     CHECK(statesampler_load_file(path, back, 4, &got) ==
-          STATESAMPLER_EIO_PERMISSION);
+          EIO_PERMISSION);
     CHECK(got == 7 && CloseHandle(file) && remove(path) == 0);
 }
 
@@ -1942,7 +1942,7 @@ static void check_looked_at(void)
             CHECK(code == STATESAMPLER_OK || (k == 2 && looked));
         } while (!looked);
         InterlockedExchange(&answered, 1);
-        CHECK(code == (k == 2 ? STATESAMPLER_EIO_BUSY : STATESAMPLER_OK));
+        CHECK(code == (k == 2 ? EIO_BUSY : STATESAMPLER_OK));
         check_closed(other);
     }
     CHECK(!is_there(path) && count_temporary(610) == 1);
@@ -1991,8 +1991,8 @@ static void check_unicode(void)
     check_sizes(path);
     CHECK(DeleteFileW(wide));
     check_absent(path);
-    check_refused("\xff.bin", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
-    check_refused("\xc3", STATESAMPLER_EIO_NAME, STATESAMPLER_EIO_NAME);
+    check_refused("\xff.bin", EIO_NAME, EIO_NAME);
+    check_refused("\xc3", EIO_NAME, EIO_NAME);
 }
 
 /* What no system takes: a name that is too long, and a path that is, once it
@@ -2002,12 +2002,12 @@ static void check_too_long(void)
     static char path[4096], folder[200];
     unsigned k;
     memset(path, 'n', 300);
-    check_refused(path, STATESAMPLER_EIO_NAME, STATESAMPLER_ENOFILE);
+    check_refused(path, EIO_NAME, STATESAMPLER_ENOFILE);
     for (k = 0; k < sizeof path - 1; k++)
         path[k] = k % 2 == 0 ? 'n' : '/';
     memset(folder, 'f', sizeof folder - 1);
     CHECK(CreateDirectoryA(folder, NULL) && SetCurrentDirectoryA(folder));
-    CHECK(statesampler_save_file(path, "one", 3) == STATESAMPLER_EIO_NAME);
+    CHECK(statesampler_save_file(path, "one", 3) == EIO_NAME);
     CHECK(SetCurrentDirectoryA("..") && RemoveDirectoryA(folder));
     CHECK(count_temporary(0) == 0);
 }
@@ -2036,7 +2036,7 @@ static void check_long(void)
         }
     }
     CHECK(statesampler_save_file(path, "one", 3) ==
-          STATESAMPLER_EIO_IS_FOLDER);
+          EIO_IS_FOLDER);
     strcat(path, "/../");
     strcat(strcat(path, name), "/file");
     check_sizes(path);
@@ -2066,7 +2066,7 @@ static void check_long(void)
     for (i = 3; i-- > 0;)
         CHECK(RemoveDirectoryW(wide[i]));
     CHECK(statesampler_save_file(path, "one", 3) ==
-          STATESAMPLER_EIO_NO_FOLDER);
+          EIO_NO_FOLDER);
 }
 
 static const char *const victim = "test_hosted_victim.bin";
@@ -2090,7 +2090,7 @@ static int save_for_ever(void)
         memset(bytes, (int)(number & 0xff), sizeof bytes);
         memcpy(bytes, &number, sizeof number);
         code = statesampler_save_file(victim, bytes, size_of_save(number));
-    } while ((code == STATESAMPLER_OK || code == STATESAMPLER_EIO_BUSY) &&
+    } while ((code == STATESAMPLER_OK || code == EIO_BUSY) &&
              GetTickCount() - begin < 60000);
     return 1;
 }

@@ -62,7 +62,7 @@ static uint32_t number(statesampler_mixture *m, const char *name)
 {
     uint32_t source = 99;
     int code = statesampler_mixture_find(m, name, &source);
-    CHECK(code == STATESAMPLER_OK || (code == STATESAMPLER_ERANGE_NAME &&
+    CHECK(code == STATESAMPLER_OK || (code == ERANGE_NAME &&
                                       source == 99));
     return source;
 }
@@ -410,7 +410,7 @@ static void test_changed(void)
         memcpy(sources, b.sources, sizeof sources);
         CHECK(statesampler_mixture_load(&b, state, size,
                                         STATESAMPLER_REFUSE_CHANGED) ==
-              STATESAMPLER_EMISMATCH_DATASET);
+              EMISMATCH_DATASET);
         CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
         CHECK(check_same_bytes(sources, b.sources, sizeof sources));
         for (i = 0; i < 2; i++) {
@@ -452,7 +452,7 @@ static void test_only_changed(void)
     size = save(&a, state);
     CHECK(statesampler_mixture_load(&b, state, size,
                                     STATESAMPLER_REFUSE_CHANGED) ==
-          STATESAMPLER_EMISMATCH_DATASET);
+          EMISMATCH_DATASET);
     CHECK(statesampler_mixture_load(&b, state, size,
                                     STATESAMPLER_RESTART_CHANGED) ==
           STATESAMPLER_OK);
@@ -613,30 +613,30 @@ static void test_errors(int reduced)
     size_t size, i;
     memset(&m, 0, sizeof m);
     CHECK(statesampler_mixture_start(&m, 0) ==
-          STATESAMPLER_EINVAL_NO_SOURCES);
+          EINVAL_NO_SOURCES);
     CHECK(number(&m, "web") == 99);
     CHECK(statesampler_mixture_add(&m, "", 1, &d) ==
-          STATESAMPLER_EINVAL_NAME_EMPTY);
+          EINVAL_NAME_EMPTY);
     d.order = 77;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) ==
-          STATESAMPLER_EINVAL_ORDER);
+          EINVAL_ORDER);
     CHECK(!m.sources && !m.datasets && !m.numbers);
     CHECK(number(&m, "web") == 99);
     d.order = 0;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_add(&m, "web", 2, &d) ==
-          STATESAMPLER_EINVAL_NAME_TAKEN);
+          EINVAL_NAME_TAKEN);
     CHECK(statesampler_mixture_add(&m, "", 2, &d) ==
-          STATESAMPLER_EINVAL_NAME_EMPTY);
+          EINVAL_NAME_EMPTY);
     CHECK(arrlen(m.sources) == 1 && shlen(m.datasets) == 1);
     CHECK(m.sources[0].weight == 1 && number(&m, "web") == 0);
     CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     /* A started one stays so. */
     CHECK(statesampler_mixture_add(&m, "web", 2, &d) ==
-          STATESAMPLER_EINVAL_NAME_TAKEN);
+          EINVAL_NAME_TAKEN);
     d.rank = 1;
     CHECK(statesampler_mixture_add(&m, "mail", 2, &d) ==
-          STATESAMPLER_EINVAL_RANK);
+          EINVAL_RANK);
     d.rank = 0;
     take(&m, 3);
     CHECK(statesampler_mix_turn(&m.mix) == 3);
@@ -651,10 +651,10 @@ static void test_errors(int reduced)
     CHECK(number(&m, longest) == 3);
     longest[0] = 'x';
     CHECK(number(&m, longest) == 2);
-    CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL_STOP);
+    CHECK(statesampler_mixture_start(&m, 4) == EINVAL_STOP);
     d.world_size = 2;
     CHECK(statesampler_mixture_add(&m, "two", 1, &d) ==
-          STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE);
+          EINVAL_SOURCE_WORLD_SIZE);
     CHECK(number(&m, "two") == 99 && arrlen(m.sources) == 4);
     CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     statesampler_mixture_free(&m);
@@ -665,13 +665,13 @@ static void test_errors(int reduced)
     size = save(&m, state);
     CHECK(statesampler_mixture_load(&other, state, size,
                                     STATESAMPLER_RESTART_CHANGED) ==
-          STATESAMPLER_EMISMATCH_STOP);
+          EMISMATCH_STOP);
     statesampler_mixture_free(&other);
     build(&other, "210", 2, STATESAMPLER_STOP_ALL);
     save(&other, again);
     CHECK(statesampler_mixture_load(&other, state, size,
                                     STATESAMPLER_RESTART_CHANGED) ==
-          STATESAMPLER_EMISMATCH_STOP);
+          EMISMATCH_STOP);
     CHECK(arrlen(other.changes) == 3); /* all the same told */
     CHECK(other.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
     CHECK(save(&other, state + 8) == size &&
@@ -681,7 +681,7 @@ static void test_errors(int reduced)
     memcpy(state + 16, state + 24, 8);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
-          STATESAMPLER_ECORRUPT_NAMES);
+          ECORRUPT_NAMES);
     CHECK(arrlen(other.changes) == 0);
     /* No names at all. */
     save(&m, state);
@@ -691,14 +691,14 @@ static void test_errors(int reduced)
     forge_seal(state + 16, 56);
     forge_seal(state, 80);
     CHECK(statesampler_mixture_load(&other, state, 80, RESTART) ==
-          STATESAMPLER_ECORRUPT_SOURCES);
+          ECORRUPT_SOURCES);
     /* A turn that is not there: nothing is told of what is refused. */
     save(&m, state);
     forge_put(state + 40, FORGE_MIX_TURN, 1000000);
     forge_seal(state + 40, size - 48);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
-          STATESAMPLER_ECORRUPT_TURN);
+          ECORRUPT_TURN);
     CHECK(arrlen(m.changes) == 0);
     for (i = 0; i < size; i++) {
         memset(state, 0x44, sizeof state);
@@ -724,9 +724,9 @@ static void test_errors(int reduced)
     for (i = 0; i < size + 8; i++)
         if (i != size)
             CHECK(statesampler_mixture_load(&other, state, i, RESTART) ==
-                  STATESAMPLER_ECORRUPT_SIZE);
+                  ECORRUPT_SIZE);
     CHECK(statesampler_mixture_load(&other, NULL, 0, RESTART) ==
-          STATESAMPLER_ECORRUPT_SIZE);
+          ECORRUPT_SIZE);
     size = save(&other, state);
     CHECK(memcmp(state, again, size) == 0);
     /* The states of a mix and of a mixture are not each other's. */

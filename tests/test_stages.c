@@ -201,7 +201,7 @@ static void test_resize(unsigned long chains)
                 n = statesampler_position(&r.s[0]);
                 if (n != 0)
                     CHECK(statesampler_resize(&r.s[0], n - 1) ==
-                          STATESAMPLER_ERANGE_POSITION);
+                          ERANGE_POSITION);
                 resize(&r, n + check_random(60));
             }
             n = r.desc.num_samples;
@@ -348,12 +348,12 @@ static void check_weigh(party *p, mix_model *m)
     was = *p;
     code = statesampler_mix_weigh(&p->mix, weight);
     if (on == 0)
-        CHECK(code == STATESAMPLER_EINVAL_ALL_OFF);
+        CHECK(code == EINVAL_ALL_OFF);
     else if (on >> 31)
-        CHECK(code == STATESAMPLER_EINVAL_WEIGHTS);
+        CHECK(code == EINVAL_WEIGHTS);
     else
         CHECK(code == STATESAMPLER_OK ||
-              (code == STATESAMPLER_EINVAL_NO_STEPS &&
+              (code == EINVAL_NO_STEPS &&
                p->stop == STATESAMPLER_STOP_NEVER));
     if (code == STATESAMPLER_OK)
         mix_model_weigh(m, weight);
@@ -390,7 +390,7 @@ static void check_reshape(party *p, mix_model *m)
     CHECK(begin(&twin, desc) == code);
     if (code != STATESAMPLER_OK) {
         unsigned char after[STATE];
-        CHECK(code == STATESAMPLER_EINVAL_NO_STEPS);
+        CHECK(code == EINVAL_NO_STEPS);
         CHECK(must_mix_save(&p->mix, after) == size &&
               memcmp(state, after, size) == 0);
         return;

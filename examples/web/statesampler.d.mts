@@ -78,7 +78,7 @@ export interface Place<T> {
 /** What the header has an error for; `message` is its sentence. */
 export class StatesamplerError extends Error {
     constructor(code: number);
-    /** STATESAMPLER_EINVAL_RANK and so on, as a number. */
+    /** STATESAMPLER_EINVAL and so on, as a number. */
     readonly code: number;
 }
 

@@ -54,7 +54,7 @@ names() {
         END { end(); for (n in found) if (found[n] == header) print n }
         ' >names
     at_least 110 "$(wc -l <names)" names
-    grep -v '^\(statesampler\(_\|$\)\|ssmp_\)' names | nothing
+    grep -v '^\(statesampler\(_\|$\)\|ssmp_\|SSMP_\)' names | nothing
 }
 
 # A section of its own shows that the macro reached every definition, a weak
@@ -80,6 +80,7 @@ questions() {
     ask "STATIC exports nothing: $CC" static_exports_nothing $CC
     tool gcc 'names of macros and types, STATESAMPLER_API' || return 0
     ask 'macros begin with STATESAMPLER_ or SSMP_' macros
-    ask 'types, tags and private names begin with statesampler_ or ssmp_' names
+    ask 'types, tags and private names begin with statesampler_ or ssmp_' \
+        names
     ask 'STATESAMPLER_API reaches every function' api
 }

@@ -175,11 +175,11 @@ class RoundRobins(unittest.TestCase):
                 ({"weights": [1, True]}, "weight"), ({"stop": []}, "stop"),
                 ({"num_replicas": "a"}, "num_replicas"),
                 ({"weights": [0, 1]}, "weight"),
-                ({"weights": [2**30] * 2}, "weights of a mix"),
+                ({"weights": [2**30] * 2}, "the weights sum"),
                 ({"stop": "last"}, "stop"), ({"partition": 1}, "partition"),
                 ({"stop": "all", "reinit": True}, "reinit"),
                 ({"tail": "carry", "partition": "interleaved"},
-                 "the stop rule NEVER")):
+                 "needs stop NEVER")):
             arguments = {"lengths": [9, 8], "batch_size": 2, "rank": 0,
                          "num_replicas": 1, **options}
             self.assertIn(word, said(RoundRobin, **arguments))
