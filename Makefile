@@ -1,58 +1,61 @@
-# statesampler.h needs no building: copy it. This file builds the demo, the
-# examples, the tests and the bench around it, all of them under build/.
+# statesampler.h needs no build: copy it. This Makefile builds the demo, the
+# examples, the tests and the benchmarks, all under build/.
 
 CFLAGS ?= -O2
 FILES ?=
-# Two more than processors, as questions about processes that are killed wait.
+# Two more than there are processors: tests that kill processes mostly wait.
 JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
 
-# stb_ds.h, which some tests and examples use: STB=folder, or pkg-config's.
+# Where stb_ds.h is, which some tests and examples use: STB=folder, or what
+# pkg-config says.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
-# nvcc, also where CUDA is installed but not on the path.
+# nvcc may be installed without being on the path.
 NVCC ?= $(firstword $(shell command -v nvcc) \
     $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
 export CC CFLAGS JOBS STB_FLAGS NVCC
 
 help:
-	@echo 'make demo        train, kill, resume on other ranks, compare: C only,'
-	@echo '                 about a minute'
+	@echo 'make demo        train, kill, resume on another number of ranks, and'
+	@echo '                 compare: C only, about a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 1.1 GB to fetch, 5.3 GB on disk'
-	@echo 'make test        ask every question, one line each: about 10 minutes'
-	@echo 'make mutants     break the header in 1,300 ways, the tests must'
-	@echo '                 notice: 10 minutes (mutants-all: every way, an hour)'
-	@echo 'make fuzz        fuzz the header and the trainer, SECONDS=60 for each'
-	@echo '                 harness: 15 minutes (fuzz-agree: every compiler on'
-	@echo '                 drawn cases)'
-	@echo 'make examples    build/quickstart, build/indices and the others'
-	@echo 'make prove       what is proved for all inputs: some minutes (after'
-	@echo '                 make deps-prove: 219 MB to fetch, 922 MB on disk)'
-	@echo 'make complexity  the winding and the long functions of the header'
-	@echo 'make sizes       code and stack, with their limits'
-	@echo 'make quality     the statistics of the permutation, at length'
+	@echo '                 1.1 GB to download, 5.3 GB on disk'
+	@echo 'make test        run every test, one line each: about 10 minutes'
+	@echo 'make mutants     check that the tests notice 1,300 faults put into'
+	@echo '                 the header: 10 minutes (mutants-all: all faults, an'
+	@echo '                 hour)'
+	@echo 'make fuzz        fuzz the header and the trainer, SECONDS=60 per'
+	@echo '                 harness: 15 minutes (fuzz-agree: compare all'
+	@echo '                 compilers on random cases)'
+	@echo 'make examples    build the examples: build/quickstart, build/indices'
+	@echo '                 and so on'
+	@echo 'make prove       prove properties for all inputs: a few minutes (first'
+	@echo '                 make deps-prove: 219 MB to download, 922 MB on disk)'
+	@echo 'make complexity  list the complex and the long functions of the header'
+	@echo 'make sizes       code and stack sizes, with their limits'
+	@echo 'make quality     the long statistical tests of the permutation'
 	@echo 'make quality-rounds  how many rounds each range of n needs'
-	@echo 'make vectors     write tests/vectors.json anew, by reference.py'
-	@echo 'make bench       speed, memory and resume, measured: tables, plots'
-	@echo 'make firmware    learn on a Cortex-M0, an AVR and a RISC-V core, in'
-	@echo '                 emulators, through power cuts: three minutes'
-	@echo 'make web         build/web: the header in JavaScript, and a page'
+	@echo 'make vectors     regenerate tests/vectors.json with reference.py'
+	@echo 'make bench       measure speed, memory and resumes: tables, plots'
+	@echo 'make firmware    train on an emulated Cortex-M0, AVR and RISC-V,'
+	@echo '                 through power cuts: three minutes'
+	@echo 'make web         build the JavaScript module and the page in build/web'
 	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
-	@echo 'make torch       the samplers for PyTorch: train, kill, resume'
-	@echo 'make gpu         the same on a GPU, with CUDA, against a memset'
+	@echo 'make torch       PyTorch samplers: train, kill, resume'
+	@echo 'make gpu         check and time the header on a GPU, with CUDA'
 	@echo 'make trainer     build the data-parallel trainer, with MPI'
-	@echo 'make trainer-demo  four processes, one killed, on with three: a'
-	@echo '                 minute'
+	@echo 'make trainer-demo  run it on four processes, kill one, resume on'
+	@echo '                 three: a minute'
 	@echo 'make crash       fail, kill and cut the power at each system call of a'
-	@echo '                 save, and at COUNT (200) of a checkpoint'
+	@echo '                 save, and at COUNT (200) of those of a checkpoint'
 	@echo 'make storm       RUNS (1000) kills at random moments: the demo, the'
 	@echo '                 trainer, PyTorch, the page'
 	@echo 'make scale       a million ranks, 2^33 samples, 100,000 datasets'
-	@echo 'make sanitize    the tests by more sanitizers, and by valgrind'
+	@echo 'make sanitize    run the tests under more sanitizers and valgrind'
 	@echo 'make clean       remove build/'
-	@echo 'Times are those of two cores. FILES="a b" make demo trains on these'
-	@echo 'files; ONLY=pattern make test asks what it matches, JOBS at a time,'
-	@echo 'and fuzz, prove and storm know ONLY, too; CC and CFLAGS as usual.'
+	@echo 'Times are for two cores. FILES="a b" make demo trains on these files.'
+	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; fuzz,'
+	@echo 'prove and storm take ONLY too. CC and CFLAGS work as usual.'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
@@ -60,31 +63,31 @@ demo: build/train_text
 examples: $(patsubst examples/%.c,build/%,$(filter-out \
     $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 
-# After deps, where both are asked for, also under make -j.
+# make deps test runs deps first, also under -j.
 test: | $(filter deps,$(MAKECMDGOALS))
 	@MAKEFLAGS= sh tests/run.sh
 
-# SEED and QUOTA say which generated faults the sample of the first one has.
+# SEED and QUOTA choose the sample of generated faults that mutants runs.
 mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
 	@if command -v python3 >/dev/null; then \
 	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
-	else echo 'skip mutants: python3 is not here'; fi
+	else echo 'skip mutants: python3 is not installed'; fi
 
-# Every test by the sanitizers that make test has no time for, and valgrind.
+# Every test under valgrind and the sanitizers that are too slow for make test.
 sanitize:
 	@[ -z "$$ONLY" ] || { \
-	    echo 'sanitize: all of it is asked: ONLY names parts of make test'; \
+	    echo 'sanitize does not take ONLY: it always runs all its tests'; \
 	    exit 1; }
 	@SANITIZE=1 ONLY='^test_.*: (clang-(memory|thread|implicit)|valgrind),' \
 	    MAKEFLAGS= sh tests/run.sh
 
-# Each harness for so long, under each fuzzer; what it finds is in build/fuzz.
+# Each harness runs SECONDS under each fuzzer; findings go to build/fuzz.
 SECONDS ?= 60
 fuzz: web
 	@sh tests/fuzz/run.sh $(SECONDS)
 
-# The digest of so many cases, drawn from SEED, from every line of tests/ways.sh
-# and from WebAssembly; and as many from a GPU, where there is one.
+# Compares the digest of CASES random cases, drawn from SEED, across every line
+# of tests/ways.sh, WebAssembly and, if there is one, a GPU.
 fuzz-agree:
 	@for number in "$${CASES:-1}" "$${SEED:-1}"; do \
 	    case $$number in *[!0-9]* | 0* | ??????????*) \
@@ -96,7 +99,7 @@ fuzz-agree:
 	    CASES="$${CASES:-1000000}" SEED="$${SEED:-1}" MAKEFLAGS= \
 	    sh tests/run.sh
 
-# ONLY=pattern proves what it matches.
+# ONLY=pattern proves only what it matches.
 prove: | $(filter deps-prove,$(MAKECMDGOALS))
 	@sh tests/prove/prove.sh
 
@@ -108,16 +111,16 @@ sizes:
 bench:
 	@MAKEFLAGS= sh bench/run.sh
 
-# The last make bench, into bench/FIGURES.md, bench/plots and the README.
+# Copies the last make bench into bench/FIGURES.md, bench/plots and the README.
 bench-figures:
 	@sh bench/run.sh figures
 
 gpu:
 	@if [ -n "$(NVCC)" ]; then \
 	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
-	else echo 'skip gpu: nvcc is not here'; fi
+	else echo 'skip gpu: nvcc is not installed'; fi
 
-# Killed and resumed, by itself and in each framework.
+# Kills and resumes a training: in plain PyTorch, then in each framework.
 torch:
 	@! python=$$(sh tests/torch/python.sh) || { \
 	    $$python examples/torch/train.py && \
@@ -127,15 +130,15 @@ torch-figures:
 	@! python=$$(sh tests/torch/python.sh) || \
 	    $$python examples/torch/figures.py
 
-# CUTS=number of power cuts, BOARDS of microbit, virt and avr.
+# CUTS is the number of power cuts, BOARDS some of microbit, virt and avr.
 CUTS ?= 20
 BOARDS ?=
 firmware:
 	@sh examples/firmware/run.sh build/firmware "$(CUTS)" $(BOARDS)
 	@sh examples/firmware/prices.sh $(BOARDS)
 
-# The header in JavaScript and the page, under build/web. All of it is made at
-# once, and by one make only when two questions of make test want it.
+# The JavaScript module and the page, in build/web. One rule makes all of it, so
+# that two tests that need it at the same time do not build it twice.
 web: build/web/made
 build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h
 	@sh examples/web/build.sh
@@ -143,22 +146,23 @@ build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h
 web-test:
 	@ONLY='JavaScript|The page' $(MAKE) --no-print-directory test
 
-# An index in JavaScript, beside a table's.
+# The time of an index in JavaScript, compared with a table's.
 web-speed: web
-	@command -v node >/dev/null || { echo 'skip web-speed: node is not here'; \
-	    exit 0; }; [ -f build/web/index.html ] || exit 0; \
+	@command -v node >/dev/null || { \
+	    echo 'skip web-speed: node is not installed'; exit 0; }; \
+	    [ -f build/web/index.html ] || exit 0; \
 	    node --no-liftoff bench/web.mjs
 
-# Pictures of the page, to be looked at, and the one of examples/README.md.
+# Screenshots of the page, and the one that examples/README.md shows.
 web-shots: web
 	@for tool in node chromium; do command -v $$tool >/dev/null || { \
-	    echo "skip web-shots: $$tool is not here"; exit 0; }; done; \
+	    echo "skip web-shots: $$tool is not installed"; exit 0; }; done; \
 	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
 	    node tests/web/shots.mjs build/web/shots && \
 	    cp build/web/shots/light.png examples/web/page.png
 
-# The data-parallel trainer of examples/trainer. No flag may reorder floating
-# point; multiplying and adding in one would change bits by flags.
+# The data-parallel trainer of examples/trainer. Flags must not reorder floating
+# point or contract a * b + c, as the bits would then depend on the flags.
 MPICC ?= mpicc
 TRAINER_CFLAGS ?= -O3 -march=native
 TRAINER_FLAGS = -std=c99 $(TRAINER_CFLAGS) -ffp-contract=off -fno-math-errno \
@@ -194,15 +198,15 @@ trainer-bench:
 	    sh tests/trainer/bench.sh; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
-# The sampler is less than a thousandth of a step: -O3 would only take longer.
+# The sampler takes less than a thousandth of a step: -O1 compiles faster.
 build/trainer/sampler.o: TRAINER_CFLAGS += -O1
 build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
     statesampler.h
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -c -o $@ $<
 
-# build/trainer/test/NAME is tests/trainer/test_NAME.c with all of the trainer
-# but its main; the one of `gradients` computes in double.
+# build/trainer/test/NAME is tests/trainer/test_NAME.c with the trainer except
+# its main. `gradients` is test_model.c compiled to compute in double.
 GRADIENTS_OBJECTS = $(patsubst %,build/trainer/%.o,agree memory sampler stb text)
 build/trainer/test/gradients: tests/trainer/test_model.c \
     $(GRADIENTS_OBJECTS) $(wildcard examples/trainer/*.[ch])
@@ -210,7 +214,7 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
 	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks) \
 	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
-# One more, of the configuration alone; STRICT has the warnings to ask for.
+# This one needs the configuration only. STRICT holds the warning flags.
 build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
     tests/trainer/config_texts.h \
     examples/trainer/config*.[ch] examples/trainer/schedule.[ch]) \
@@ -223,14 +227,13 @@ build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
 	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
 
-# A save, and COUNT of the calls and the power cuts of the trainer's
-# checkpoints.
+# Every call of a save, and COUNT of those of the trainer's checkpoints.
 crash: build/fuzz/crash_save
 	@command -v python3 >/dev/null || { \
-	    echo 'skip crash: python3 is not here'; exit 0; }; \
+	    echo 'skip crash: python3 is not installed'; exit 0; }; \
 	    missing=$$(python3 tests/fuzz/crash.py missing) || exit; \
 	    [ -z "$$missing" ] || { \
-	    echo "skip crash: $$missing is not here"; exit 0; }; \
+	    echo "skip crash: $$missing is not installed"; exit 0; }; \
 	    python3 tests/fuzz/crash.py save $< || exit; \
 	    ! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
@@ -240,28 +243,28 @@ build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
 	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
 	    $(if $(filter control,$*),-DCRASH_BROKEN) -I. $(LDFLAGS) -o $@ $<
 
-# The largest sizes: a minute.
+# The largest sizes; takes a minute.
 scale: build/fuzz/scale
 	build/fuzz/scale
 build/fuzz/scale: tests/fuzz/scale.c statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ $<
 
-# RUNS kills of whole runs, of all kinds for which the tools are here, or of
-# those that ONLY matches.
+# RUNS kills of whole runs, of every kind whose tools are installed, or of those
+# that ONLY matches.
 RUNS ?= 1000
 storm: build/train_text web
 	@if sh examples/trainer/here.sh $(MPICC); then \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer; fi
 	@command -v python3 >/dev/null || { \
-	    echo 'skip storm: python3 is not here'; exit 0; }; \
+	    echo 'skip storm: python3 is not installed'; exit 0; }; \
 	    TORCH_PYTHON=$$(sh tests/torch/python.sh) \
 	    python3 tests/fuzz/storm.py $(RUNS) $(SEED)
 
 clean:
 	rm -rf build
 
-# The statistics of the permutation, at length; make test asks the short form.
+# The long statistical tests of the permutation; make test runs the short ones.
 quality: build/quality/quality
 	build/quality/quality long build/quality
 	build/quality/quality selftest 0.25 3
@@ -270,33 +273,33 @@ quality: build/quality/quality
 quality-rounds: build/quality/quality
 	build/quality/quality rounds build/quality
 
-# Two questions of make test may build it at the same time.
+# Renamed into place, as two tests may build it at the same time.
 build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@.$$$$ \
 	    tests/quality/*.c -lm && mv $@.$$$$ $@
 
-# The test vectors, by an independent program; a failing one leaves them alone.
+# The test vectors, from an independent program. If it fails, the file stays.
 vectors:
 	@mkdir -p build
 	python3 tests/reference.py >build/vectors.json
 	cp build/vectors.json tests/vectors.json
 
-# Whole at once: another question of make test may run it, or make it, too.
+# Renamed into place, as another test may run or build it at the same time.
 build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ $< \
 	    -lm -pthread && mv $@.$$$$ $@
 
-# For this machine's GPU, or, where there is none, for any since Turing.
+# For this machine's GPU; without one, for any since Turing.
 GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
     -Xcompiler=-fopenmp
 build/gpu: bench/gpu.cu statesampler.h
 	@mkdir -p $(@D)
 	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
 
-# build/test/WAY/NAME is tests/NAME.c compiled in a way of tests/ways.sh, with
-# the core of its folder.
+# build/test/WAY/NAME is tests/NAME.c compiled as the line WAY of tests/ways.sh
+# says, and linked with build/test/WAY/core.o.
 .PRECIOUS: build/test/%/core.o
 build/test/%/core.o: tests/core.c statesampler.h tests/ways.sh
 	@mkdir -p $(@D)
@@ -306,7 +309,7 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
 	@mkdir -p $(@D)
 	@sh tests/ways.sh $(*D) $< $@
 
-# What deps installs, for the questions of tests/questions.
+# What deps installs, for tests/questions.
 PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
@@ -326,7 +329,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
 deps:
 	@sh tests/deps.sh $(PACKAGES)
 
-# What make prove needs besides, large because of OCaml.
+# What make prove also needs; large because of OCaml.
 deps-prove:
 	@sh tests/deps.sh z3 why3 frama-c-base python3
 

@@ -29,11 +29,11 @@ double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A page of 4 KiB and nine cache lines, in words: sixteen of these steps reach
+/* A page of 4 KiB and nine cache lines, in words: sixteen such steps reach
    sixteen different lines of a page. */
 enum { ADDRESSES = 16, APART = 512 + 9 * 8 };
 
-static size_t moved; /* words, in the present turn */
+static size_t moved; /* words, in this turn */
 
 uint64_t *here(uint64_t *start)
 {
@@ -71,7 +71,7 @@ void race(contender *contenders, size_t count, double seconds)
     for (i = 0; i < count; i++)
         contenders[i].ns = 1e18;
     for (turn = 1; turn <= 2 || now() < end; turn++) {
-        /* The 1st, 2nd, 4th, 8th, ... turn: a check takes longer than a run. */
+        /* In turns 1, 2, 4, 8, ...: a check takes longer than a run. */
         int check = (turn & (turn - 1)) == 0;
         moved = turn % ADDRESSES * APART;
         for (i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ void row(const char *figure, double value, const char *unit,
     double ratio = value / yardstick_value;
     printf("row,%s,%.4g,%s,%s,%.4g,%.2f,", figure, value, unit, yardstick,
            yardstick_value, ratio);
-    /* Judged as it is printed. */
+    /* Compared as rounded for printing. */
     if (bar != NO_BAR)
         printf("%g,%s\n", bar, verdict((int)(ratio * 100 + 0.5) <=
                                        (int)(bar * 100 + 0.5)));
@@ -192,7 +192,7 @@ static void splitmix_run(void *data)
     splitmix_loop(here(a->out), a->count);
 }
 
-/* Of the values, the first is known from the authors' own program. */
+/* The value for 0 is that of the authors' own program. */
 static void splitmix_check(void *data)
 {
     const array *a = data;
@@ -249,7 +249,7 @@ static void bulk_check(void *data)
         must(here(b->out)[i] ==
                  statesampler_perm_at(&b->perm[(b->fills - 1) % KEYS],
                                       b->first + i * b->stride),
-             "perm_fill gives another index than perm_at");
+             "perm_fill and perm_at differ");
 }
 
 contender bulk_contender(bulk *b)
@@ -295,8 +295,7 @@ static void batches_run(void *data)
     }
 }
 
-/* What next serves is compared with locate, which goes from the sample to its
-   place. */
+/* Compares next with locate. */
 static void check_places(const batches *b)
 {
     const uint64_t *out = here(b->out);
@@ -307,11 +306,11 @@ static void check_places(const batches *b)
                  place.step == b->begun + i / b->desc.batch_size &&
                  place.slot == i % b->desc.batch_size &&
                  place.rank == b->desc.rank,
-             "locate finds a sample elsewhere than next served it");
+             "locate and next differ");
 }
 
-/* Where samples repeat, locate cannot say which place is meant. There the
-   comparison is with a sampler whose steps are single positions. */
+/* locate cannot tell repeated samples apart, so REPLACEMENT is compared with a
+   sampler whose steps are single positions. */
 static void check_draws(const batches *b)
 {
     const uint64_t *out = here(b->out);
@@ -327,7 +326,7 @@ static void check_draws(const batches *b)
         must(statesampler_at(&s, first + i * b->desc.world_size, &index,
                              &count) == 1 &&
                  index == out[i],
-             "next draws another index than a lone call");
+             "next and at differ");
     }
 }
 

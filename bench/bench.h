@@ -1,13 +1,13 @@
-/* bench.h - what the programs of bench/ share: a clock, contenders that take
-   turns, and lines of results.
+/* bench.h - shared by the programs of bench/: a clock, races between
+   contenders, and lines of results.
 
    A program prints one line per result, which bench/run.sh collects:
        row,FIGURE,VALUE,UNIT,AGAINST,ITS VALUE,RATIO,BAR,VERDICT
        point,PLOT,SERIES,X,Y
        headline,FIGURE,WHOSE,VALUE,UNIT
        resume,... (see resume.c)
-   Fields may be empty. They hold no comma: a semicolon in the name of a figure
-   is shown as one. */
+   Fields may be empty. They contain no comma; a semicolon in the name of a
+   figure is shown as a comma. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -16,51 +16,48 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an array holds: 128 KiB, as much as a loader asks for at a time. */
+/* Indices in an array: 128 KiB, about what a loader asks for at a time. */
 #define ARRAY 16384
 
-/* The bar of what has none. */
 #define NO_BAR 0
 
-/* One of several that are timed side by side. */
+/* One of several functions that are timed side by side. */
 typedef struct contender {
-    void (*run)(void *data);    /* what is timed */
-    void (*before)(void *data); /* before each run, not timed; may be NULL */
-    void (*check)(void *data);  /* after some runs: was it right? or NULL */
+    void (*run)(void *data);    /* timed */
+    void (*before)(void *data); /* before each run, not timed; or NULL */
+    void (*check)(void *data);  /* checks the result of some runs; or NULL */
     void *data;
-    double ns;                  /* result: the least time of a run */
+    double ns;                  /* result: the shortest run */
 } contender;
 
-/* Whether to be done at once, with times that mean little. Set by BENCH_QUICK
-   in the environment. */
+/* Whether BENCH_QUICK is set: finish at once, with times that mean little. */
 int quick(void);
 
-/* A wrong result makes every figure worthless, so it ends the run. */
+/* Ends the program unless good: with a wrong result every figure is
+   worthless. */
 void must(int good, const char *what);
 
-/* Nanoseconds of a clock that never goes back. */
+/* A monotonic clock, in nanoseconds. */
 double now(void);
 
-/* Lets the contenders take turns for so many seconds in all, and two turns
-   at least. The least time of many short runs is one that nothing disturbed,
-   and a machine that is slower for a while is slower for all of them. A turn
-   is two runs: the first pays for what the contender before left behind, cold
-   caches and vector units that fell asleep. */
+/* Runs the contenders in turns for this many seconds in all, at least two turns
+   each. The shortest of many short runs is an undisturbed one, and a slow phase
+   of the machine slows all contenders alike. A turn is two runs: the first one
+   warms up caches and vector units after the other contenders. */
 void race(contender *contenders, size_t count, double seconds);
 
-/* Storage for count indices, written once. */
+/* Memory for count indices, already touched. */
 uint64_t *array_of(size_t count);
 
-/* Where an array from array_of begins in the present turn of a race. Every
-   turn moves it by a page and some cache lines, to sixteen addresses in all:
-   at some, loads wait for stores that they do not need, because both have the
-   same last twelve bits of their address. */
+/* Where an array from array_of begins in this turn of a race. Each turn moves
+   it by a page and nine cache lines, through sixteen addresses: at some, loads
+   wait for unrelated stores whose addresses have the same low twelve bits. */
 uint64_t *here(uint64_t *start);
 
-/* Whether half of the machine's memory holds so many bytes. */
+/* Whether this many bytes fit into half of the machine's memory. */
 int memory_for(double bytes);
 
-/* A value against a yardstick; the bar is for the ratio. */
+/* A value against a yardstick; the bar is the limit of the ratio. */
 void row(const char *figure, double value, const char *unit,
          const char *yardstick, double yardstick_value, double bar);
 
@@ -68,26 +65,25 @@ void row(const char *figure, double value, const char *unit,
 void row_alone(const char *figure, double value, const char *unit, double bar);
 void row_plain(const char *figure, double value, const char *unit);
 
-/* What cannot be measured here, and why. */
+/* A figure that cannot be measured here. */
 void row_missing(const char *figure, const char *why);
 
 void point(const char *plot, const char *series, double x, double y);
 
-/* One of the README's figures: ours, that of a table in C, or torch's (which
-   bench/torch_tables.py prints). The unit is ns or bytes. */
+/* One of the README's figures. `whose` is statesampler or table;
+   bench/torch_tables.py prints torch's. The unit is ns or bytes. */
 void headline(const char *figure, const char *whose, double value,
               const char *unit);
 
-/* The yardsticks: 0, 1, 2, ... and SplitMix64 of these into an array. In a
-   file of their own, so that no caller knows that nobody reads the results. */
+/* The yardsticks: store 0, 1, 2, ... or SplitMix64 of these. They are in
+   another file than their callers, so that the compiler cannot drop results
+   that nobody reads. */
 void write_loop(uint64_t *out, size_t count);
 void splitmix_loop(uint64_t *out, size_t count);
 
-/* SplitMix64 of x: the first output of that generator, seeded with x (Steele,
-   Lea, Flood, 2014). */
+/* SplitMix64 (Steele, Lea, Flood, 2014): the first output for the seed x. */
 uint64_t splitmix(uint64_t x);
 
-/* The yardsticks as contenders. */
 typedef struct array {
     uint64_t *out; /* from array_of */
     size_t count;
@@ -95,10 +91,10 @@ typedef struct array {
 contender write_contender(array *a);
 contender splitmix_contender(array *a);
 
-/* The permutation in bulk: count positions from first on, the next run those
-   behind them. Where an epoch is shorter than ARRAY, a run is several fills
-   of it, so that the clock has something to measure, under one key after the
-   other: with few samples, how far an index walks depends on the key. */
+/* perm_fill of count positions from first on; the next run continues there.
+   If an epoch is shorter than ARRAY, a run fills it several times, to be long
+   enough for the clock, and with different keys, as the length of the cycle
+   walks depends on the key when there are few samples. */
 enum { KEYS = 64 };
 typedef struct bulk {
     statesampler_perm perm[KEYS];
@@ -111,13 +107,13 @@ void bulk_init(bulk *b, uint64_t n, uint64_t stride, uint64_t *out,
 contender bulk_contender(bulk *b);
 double bulk_per_index(const contender *c);
 
-/* Batches by statesampler_next, as many as fill ARRAY; the batch size is a
-   power of two. Over and over the part of the epoch that whole batches fill,
-   from where the sampler is at first. */
+/* Batches from statesampler_next, ARRAY samples per run; the batch size is a
+   power of two. Repeats the full batches of the epoch, starting where the
+   sampler stands at first. */
 typedef struct batches {
     statesampler sampler;
     statesampler_desc desc;
-    uint64_t first, begun; /* steps: at first, and before the present run */
+    uint64_t first, begun; /* steps: initially, and before this run */
     uint64_t *out;         /* from array_of */
 } batches;
 void batches_init(batches *b, const statesampler_desc *desc, uint64_t *out);
@@ -126,7 +122,7 @@ contender batches_contender(batches *b);
 /* The time of one batch. */
 double batches_per_batch(const contender *c);
 
-/* Fisher and Yates's shuffle of 0 .. n - 1, n below 2^32. */
+/* A Fisher-Yates shuffle of 0 .. n - 1, n below 2^32. */
 void fisher_yates(uint64_t *table, size_t n, uint64_t seed);
 
 #endif

@@ -1,14 +1,14 @@
-/* changes.c - what a run pays that changes while it goes on, and what a seed
-   and a blended sample cost. Compiled with -O2. */
+/* changes.c - the cost of a reshape, a sample's seed and a blended sample.
+   Compiled with -O2. */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* So many calls are one run of a race. */
+/* Calls per run of a race. */
 enum { CALLS = 1000 };
 
-/* A rank's batch of a blend: its sources, the shape and the batch size. */
+/* The shape of a blend. */
 enum { SOURCES = 16, RANKS = 8, RANK = 5, BATCH = 256 };
 
 static statesampler_desc describe(uint32_t source)
@@ -90,7 +90,7 @@ static void blend_init(blend *b)
                                STATESAMPLER_STOP_NEVER) == 0, "mix_init");
 }
 
-/* This rank's part of the next RANKS * BATCH turns. */
+/* This rank's part of the next RANKS * BATCH turns: one batch. */
 static void blend_run(void *data)
 {
     blend *b = data;
@@ -102,7 +102,6 @@ static void blend_run(void *data)
     must(statesampler_mix_seek(&b->mix, first + RANKS * BATCH) == 0, "seek");
 }
 
-/* The last sample is the one before where its source stood. */
 static void blend_check(void *data)
 {
     blend *b = data;
@@ -112,7 +111,7 @@ static void blend_check(void *data)
     size_t count;
     must(statesampler_mix_at(&b->mix, turn, out, &count, &source) == 1 &&
              source == b->source[BATCH - 1] && out[0] == b->out[BATCH - 1],
-         "a blend gives another sample than mix_at");
+         "a blend and mix_at differ");
 }
 
 typedef struct lone {

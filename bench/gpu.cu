@@ -1,11 +1,11 @@
-/* gpu.cu - the header on a GPU: the same bits as on the host, and an epoch
-   written at what part of the speed of a memset?
+/* gpu.cu - checks that the header gives the same bits on a GPU as on the host,
+   and compares writing an epoch with a memset.
 
-   `make gpu` compiles and runs this; `build/gpu 24` fills an epoch of 2^24
-   samples instead of 2^30, and `build/gpu 24 1000000 7` first compares a
-   million cases, drawn from seed 7. Where there is no GPU it checks what the
-   host's half of the compilation made, and says so. Times are the least of
-   many runs, and what was timed is checked against the host, index by index. */
+   `make gpu` compiles and runs this. `build/gpu 24` fills an epoch of 2^24
+   samples instead of 2^30; `build/gpu 24 1000000 7` first compares a million
+   random cases drawn from seed 7. Without a GPU it checks only nvcc's host code,
+   and says so. Times are the shortest of many runs, and every timed result is
+   compared with the host's. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_API __host__ __device__
 #define STATESAMPLER_IMPLEMENTATION
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #ifndef GPU_FLAGS
-#define GPU_FLAGS "not told"
+#define GPU_FLAGS "flags unknown"
 #endif
 
 /* A thread takes EACH positions of a tile, THREADS apart, so that neighbouring
@@ -24,7 +24,8 @@
 enum { THREADS = 256, EACH = 8, TILE = THREADS * EACH };
 enum { CHUNK = 2048, BATCH = 5, SOURCES = 3, RUNS = 20 };
 
-/* A wrong result makes every figure worthless, so it ends the run. */
+/* Ends the program unless good: with a wrong result every figure is
+   worthless. */
 static void must(bool good, const char *what)
 {
     if (!good) {
@@ -38,9 +39,9 @@ static void must(cudaError_t status)
     must(status == cudaSuccess, cudaGetErrorString(status));
 }
 
-/* --- every function, on both sides --- */
+/* --- every function, on host and device --- */
 
-/* What a run gave, as one number, and how often it contradicted itself. */
+/* A digest of all results, and the number of contradictions among them. */
 struct result {
     uint64_t digest, wrong;
 };
@@ -78,7 +79,7 @@ __host__ __device__ static void use_perm(result *r, uint64_t n, uint64_t seed)
     }
 }
 
-/* Not inlined, because three copies of it take nvcc far longer than one. */
+/* Not inlined, as three copies take nvcc far longer to compile than one. */
 __host__ __device__ static __noinline__ int serve(statesampler *s,
                                                   uint64_t *out,
                                                   size_t *count)
@@ -86,7 +87,7 @@ __host__ __device__ static __noinline__ int serve(statesampler *s,
     return statesampler_next(s, out, count);
 }
 
-/* Four steps, each by at and by next, and what they add up to. */
+/* Four steps, each with at and with next, and their audit. */
 __host__ __device__ static void use_steps(result *r, statesampler *s,
                                           uint64_t num_samples)
 {
@@ -111,7 +112,7 @@ __host__ __device__ static void use_steps(result *r, statesampler *s,
     note(r, (uint64_t)statesampler_audit_check(&sum, num_samples));
 }
 
-/* What a sampler says of itself, also after it was moved. */
+/* The queries and the functions that move a sampler. */
 __host__ __device__ static void use_questions(result *r, statesampler *s,
                                               uint64_t num_samples)
 {
@@ -138,7 +139,7 @@ __host__ __device__ static void use_questions(result *r, statesampler *s,
     note(r, statesampler_num_steps(s));
 }
 
-/* A first step, a save, a load on another rank, and the rest there. */
+/* A first step, a save, a load on another rank, and the rest. */
 __host__ __device__ static void use_sampler(result *r,
                                             const statesampler_desc *desc)
 {
@@ -195,7 +196,7 @@ __host__ __device__ static __noinline__ int make_mix(
     return statesampler_mix_init(mix, sources, SOURCES, random >> 40 & 3);
 }
 
-/* So many turns, each by at and by next. */
+/* Turns, each with at and with next. */
 __host__ __device__ static __noinline__ void use_turns(result *r,
                                                        statesampler_mix *mix,
                                                        int turns)
@@ -217,7 +218,7 @@ __host__ __device__ static __noinline__ void use_turns(result *r,
     note(r, statesampler_mix_turn(mix) + statesampler_mix_num_turns(mix));
 }
 
-/* Turns, a save, a load, other weights, another world, and back. */
+/* Turns, a save, a load, other weights, another shape, and a seek back. */
 __host__ __device__ static void use_mix(result *r, uint64_t random)
 {
     unsigned char state[56 + 88 * SOURCES];
@@ -254,7 +255,8 @@ __host__ __device__ static void use_mix(result *r, uint64_t random)
     note(r, statesampler_mix_epoch(&other));
 }
 
-/* One case of many: all orders, partitions and tails, sizes of any width. */
+/* One random case. Together they have all orders, partitions and tails, and
+   sizes of every width. */
 __host__ __device__ static result use_all(uint64_t number)
 {
     result r = {number, 0};
@@ -285,7 +287,7 @@ __global__ void use_all_kernel(uint64_t first, result *results)
     results[thread] = use_all(first + thread);
 }
 
-/* A sampler comes as an argument; each thread serves a step of its own. */
+/* The sampler is passed by value; each thread serves one step. */
 __global__ void serve_kernel(statesampler sampler, uint64_t steps,
                              uint64_t *batches, size_t *counts)
 {
@@ -294,7 +296,7 @@ __global__ void serve_kernel(statesampler sampler, uint64_t steps,
         statesampler_at(&sampler, step, batches + step * BATCH, counts + step);
 }
 
-/* Cases by the host and, where there is a device, by that, too. */
+/* Runs the cases on the host and, if there is one, on the device. */
 static void check_every_function(uint64_t cases, uint64_t seed, bool device)
 {
     result *results = NULL;
@@ -308,10 +310,11 @@ static void check_every_function(uint64_t cases, uint64_t seed, bool device)
         }
         for (uint64_t i = 0; i < CHUNK && first + i < cases; i++) {
             result r = use_all(begin + first + i);
-            must(r.wrong == 0, "the host contradicts itself");
+            must(r.wrong == 0, "results on the host are inconsistent");
             digest += r.digest;
             if (device) {
-                must(results[i].wrong == 0, "the device contradicts itself");
+                must(results[i].wrong == 0,
+                     "results on the device are inconsistent");
                 must(results[i].digest == r.digest, "device and host differ");
             }
         }
@@ -320,7 +323,7 @@ static void check_every_function(uint64_t cases, uint64_t seed, bool device)
         must(cudaFree(results));
     printf("%llu cases of every function: %s, digest %016llx\n",
            (unsigned long long)cases,
-           device ? "the device as the host" : "the host agrees with itself",
+           device ? "device and host agree" : "consistent on the host",
            (unsigned long long)digest);
 }
 
@@ -341,20 +344,20 @@ static void check_serving()
         sampler, steps, batches, counts);
     must(cudaDeviceSynchronize());
     for (uint64_t step = 0; step < steps; step++) {
-        must(statesampler_next(&sampler, out, &count) == 1, "a step");
-        must(count == counts[step], "a batch's size");
+        must(statesampler_next(&sampler, out, &count) == 1, "step");
+        must(count == counts[step], "size of a batch");
         must(memcmp(out, batches + step * BATCH, count * sizeof *out) == 0,
-             "a batch on the device");
+             "batch on the device");
     }
     must(cudaFree(batches));
     must(cudaFree(counts));
-    printf("%llu steps, a thread each: the device as the host\n",
+    printf("%llu steps, one thread each: device and host agree\n",
            (unsigned long long)steps);
 }
 
 /* --- an epoch --- */
 
-/* __grid_constant__: so that taking perm's address makes no copy of it in each
+/* __grid_constant__, so that taking perm's address does not copy it into each
    thread's memory. */
 __global__ void fill_kernel(const __grid_constant__ statesampler_perm perm,
                             uint64_t first, uint64_t count, uint64_t *out)
@@ -384,7 +387,7 @@ __global__ void at_kernel(const __grid_constant__ statesampler_perm perm,
 
 typedef void (*filler)(statesampler_perm, uint64_t, uint64_t, uint64_t *);
 
-/* A digest of which index is where, and the audit's sums over all of them. */
+/* A digest of positions and indices, and the audit's sums. */
 struct proof {
     unsigned long long digest, count, sum1, sum2, sum3;
 };
@@ -411,7 +414,7 @@ __global__ void prove_kernel(uint64_t first, uint64_t count,
     atomicAdd(&sum->sum3, audit.sum3);
 }
 
-/* The host's digest, from bulk calls of another shape than the device's. */
+/* The same digest on the host, computed with other strides and counts. */
 static uint64_t digest_on_host(const statesampler_perm *perm, uint64_t first,
                                uint64_t count)
 {
@@ -430,10 +433,10 @@ static uint64_t digest_on_host(const statesampler_perm *perm, uint64_t first,
     return digest;
 }
 
-static unsigned blocks; /* a few for every multiprocessor */
+static unsigned blocks; /* a few per multiprocessor */
 
-/* Whether these indices are on the device, and, where they are a whole epoch,
-   whether they are a permutation. */
+/* Checks the indices on the device against the host's digest and, if they are a
+   whole epoch, that they are a permutation. */
 static void check_indices(uint64_t n, uint64_t first, uint64_t count,
                           const uint64_t *out, uint64_t digest)
 {
@@ -443,18 +446,18 @@ static void check_indices(uint64_t n, uint64_t first, uint64_t count,
     memset(sum, 0, sizeof *sum);
     prove_kernel<<<blocks, THREADS>>>(first, count, out, sum);
     must(cudaDeviceSynchronize());
-    must(sum->digest == digest, "the indices on the device");
+    must(sum->digest == digest, "indices on the device");
     audit.count = sum->count;
     audit.sum1 = sum->sum1;
     audit.sum2 = sum->sum2;
     audit.sum3 = sum->sum3;
     must(count < n || statesampler_audit_check(&audit, n),
-         "an index is lost or doubled");
+         "an index is missing or repeated");
     must(cudaFree(sum));
 }
 
-/* Both kernels at sizes where tiles do not come out even, where the cycle is
-   walked, and on both sides of 2^30. */
+/* Both kernels, at sizes with a partial tile, with cycle walks, and on both
+   sides of 2^30. */
 static void check_sizes()
 {
     static const uint64_t one = 1, most = 1000003;
@@ -478,11 +481,11 @@ static void check_sizes()
         }
     }
     must(cudaFree(out));
-    printf("n from 1 to 2^62, up to %llu indices each: the device as the "
-           "host\n", (unsigned long long)most);
+    printf("n from 1 to 2^62, up to %llu indices each: device and host "
+           "agree\n", (unsigned long long)most);
 }
 
-/* The least of many runs, in milliseconds. */
+/* The shortest of many runs, in milliseconds. */
 template <class Work>
 static double least(Work work)
 {
@@ -510,7 +513,7 @@ static void print_row(const char *what, uint64_t n, double ms, double bar)
            bar / ms);
 }
 
-/* torch.randperm of as many on the same device; 0 if there is none. */
+/* Milliseconds of torch.randperm(n) on the same device; 0 without torch. */
 static double torch_randperm(uint64_t n)
 {
     char command[640];
@@ -544,9 +547,9 @@ static void time_epoch(uint64_t n)
     must(statesampler_perm_init(&perm, n, 1, 2, 3) == 0, "init");
     uint64_t digest = digest_on_host(&perm, 0, n);
     must(cudaMalloc(&out, n * sizeof *out));
-    printf("\nAn epoch of %llu samples into the device's memory: the least of "
-           "%d runs in\nmilliseconds, 10^9 indices per second, and the speed "
-           "as a part of cudaMemset's.\n\n%-38s %9s %9s %9s\n",
+    printf("\nAn epoch of %llu samples written to device memory: the shortest "
+           "of %d runs in\nmilliseconds, 10^9 indices per second, and the "
+           "speed relative to cudaMemset.\n\n%-38s %9s %9s %9s\n",
            (unsigned long long)n, RUNS, "", "ms", "10^9/s", "memset");
     double bar = least([=] { cudaMemsetAsync(out, 0, n * sizeof *out); });
     print_row("cudaMemset", n, bar, bar);
@@ -564,12 +567,12 @@ static void time_epoch(uint64_t n)
     if (torch > 0)
         print_row("torch.randperm", n, torch, bar);
     else
-        printf("skip torch.randperm: torch with CUDA is not here\n");
+        printf("skip torch.randperm: torch with CUDA is not installed\n");
     printf("\nperm_fill at half or more of cudaMemset's speed: %s\n",
            2 * bar >= ms ? "met" : "MISSED");
 }
 
-/* A whole number, or 0 if there is none between 1 and the most. */
+/* A whole number from 1 to most, or 0 if the word is none. */
 static uint64_t number_of(const char *word, uint64_t most)
 {
     char *end;
@@ -588,13 +591,14 @@ int main(int argc, char **argv)
     bool here = status == cudaSuccess && devices > 0;
     cudaDeviceProp device;
     if (argc > 4 || bits == 0 || cases == 0 || seed == 0) {
-        printf("usage: gpu [the binary logarithm of the samples, 1 .. 40 "
-               "[cases [seed, both 1 .. 999999999]]]\n");
+        printf("usage: gpu [LOG2_SAMPLES [CASES [SEED]]]\n"
+               "LOG2_SAMPLES is 1 .. 40; CASES and SEED are 1 .. "
+               "999999999\n");
         return 2;
     }
     check_every_function(cases, seed, here);
     if (!here) {
-        printf("skip the device's half, compiled only: no GPU is here (%s)\n",
+        printf("skip the device code, which was only compiled: no GPU (%s)\n",
                cudaGetErrorString(status));
         return 0;
     }

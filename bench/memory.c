@@ -1,4 +1,4 @@
-/* memory.c - what a sampler takes in bytes. */
+/* memory.c - the memory of a sampler, in bytes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -9,7 +9,7 @@
 #include <malloc.h>
 #endif
 
-/* Resident pages of 4 KiB, or -1 where the system does not tell. */
+/* Resident memory, for pages of 4 KiB; -1 where /proc is missing. */
 static long resident_kib(void)
 {
     long pages = -1, unused;
@@ -22,7 +22,7 @@ static long resident_kib(void)
     return pages < 0 ? -1 : pages * 4;
 }
 
-/* Bytes taken from the heap, or -1 where the C library does not tell. */
+/* Bytes in use on the heap, or -1 where the C library has no mallinfo2. */
 static double heap_bytes(void)
 {
 #if defined(__GLIBC__) && \
@@ -49,7 +49,7 @@ static void begin(statesampler *s, uint64_t n, uint32_t order)
     must(statesampler_init(s, &d) == 0, "init");
 }
 
-/* Makes a sampler of every order and serves, saves, loads and finds. */
+/* Calls every function of the core, in every order. */
 static void use_all(uint64_t n)
 {
     static uint64_t out[BATCH];
@@ -73,7 +73,7 @@ static void use_all(uint64_t n)
     }
 }
 
-/* The same with mixes of three orders, under every stop rule. */
+/* The same for mixes of three orders, with every stop rule. */
 static void use_mix(uint64_t n)
 {
     enum { SOURCES = 3 };
@@ -111,9 +111,9 @@ static void use_mix(uint64_t n)
 
 int main(void)
 {
-    static const char heap_figure[] = "heap taken by every call of the core";
+    static const char heap_figure[] = "heap used by all calls of the core";
     static const char resident_figure[] =
-        "resident; n = 10^9 more than n = 10^6";
+        "resident memory; n = 10^9 minus n = 10^6";
     double heap, more_heap;
     long resident, more_resident;
     row_alone("a statesampler", sizeof(statesampler), "bytes", 512);
@@ -121,7 +121,7 @@ int main(void)
     row_plain("a statesampler_perm", sizeof(statesampler_perm), "bytes");
     row_plain("a statesampler_audit", sizeof(statesampler_audit), "bytes");
 
-    /* Once before, so that the pages of the code and of stdio are there. */
+    /* A warm-up, so that the pages of code and stdio are resident. */
     use_all(1000000);
     use_mix(1000000);
     resident_kib();
@@ -132,11 +132,11 @@ int main(void)
     more_heap = heap_bytes() - heap;
     more_resident = resident_kib() - resident;
     if (heap < 0)
-        row_missing(heap_figure, "this C library does not tell");
+        row_missing(heap_figure, "this C library has no mallinfo2");
     else
         row_alone(heap_figure, more_heap, "bytes", 0);
     if (resident < 0)
-        row_missing(resident_figure, "this system does not tell");
+        row_missing(resident_figure, "this system has no /proc/self/statm");
     else
         row_alone(resident_figure, (double)more_resident, "KiB", 64);
     return 0;

@@ -1,8 +1,8 @@
-/* mix.c - what a turn of a mix costs beside a batch of a plain sampler.
+/* mix.c - the time of a turn of a mix, compared with a batch of a plain sampler.
 
-   Weights are all different, which takes the longest; a run is as many turns
-   as fill the array with batches of 256. With ALL, 998 of 1,000 sources have
-   one batch, and the two that are left pass over the rest at every turn. */
+   All weights differ, which is the slowest case. A run is as many turns as fill
+   the array with batches of 256. With ALL, 998 of 1,000 sources have one batch
+   each; after that, every turn skips the finished ones. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 enum { BATCH = 256, RANKS = 8, RANK = 5, TURNS = ARRAY / BATCH };
 
-/* With ALL: so many sources have more than one batch, and those of the others
-   are over by this turn. */
+/* With ALL: the number of sources with more than one batch, and a turn at which
+   all others have finished. */
 enum { LONG = 2, LATE = 10000 };
 
 typedef struct turns {
     statesampler_source *sources;
     statesampler_mix mix;
-    uint64_t first;  /* turn that a run begins with at the earliest */
+    uint64_t first;  /* the earliest turn of a run */
     uint32_t source; /* of the last turn */
     uint64_t *out;
 } turns;
@@ -52,7 +52,7 @@ static void mix_run(void *data)
         statesampler_mix_next(&t->mix, out + i * BATCH, &count, &t->source);
 }
 
-/* The last turn's batch is the one before where its sampler now is. */
+/* The last turn served the step before its sampler's current one. */
 static void mix_check(void *data)
 {
     const turns *t = data;
@@ -66,10 +66,10 @@ static void mix_check(void *data)
          "perm_init");
     for (i = 0; i < BATCH; i++)
         must(out[i] == statesampler_perm_at(&perm, first + i * RANKS),
-             "a turn gives another index than perm_at");
+             "a turn and perm_at differ");
 }
 
-/* The same weights the other way round, from some turn on. */
+/* Reverses the weights at turn LATE. */
 static void weigh(turns *t, uint32_t sources)
 {
     uint32_t *weights = malloc(sources * sizeof *weights), k;
@@ -110,7 +110,7 @@ int main(void)
         const char *figure;
         uint32_t sources, stop;
         double bar;
-        int weighed; /* other weights by mix_weigh */
+        int weighed; /* call mix_weigh first */
     } sizes[] = {
         {"a turn of a mix; D = 2; batches of 256", 2,
          STATESAMPLER_STOP_NEVER, 1.3, 0},

@@ -1,6 +1,6 @@
-/* mixture.c - a mixture of 100,000 datasets with names: the time to add them
-   all, and to load its state. Here the header is a private copy, so that no
-   other file needs stb_ds.h. */
+/* mixture.c - a mixture of 100,000 named datasets: the time to add them all and
+   to load a state. It has a private copy of the header, so that no other file
+   needs stb_ds.h. */
 #define STB_DS_IMPLEMENTATION
 #include "stb_ds.h"
 
@@ -61,7 +61,7 @@ static void start(many *m)
          "mixture_start");
 }
 
-/* The state is of turn 1,000 and some, and is loaded into a fresh mixture. */
+/* The state, of turn 1,003, is loaded into a fresh mixture. */
 static void load_before(void *data)
 {
     many *m = data;
@@ -91,13 +91,13 @@ static void load_check(void *data)
 {
     many *m = data;
     uint32_t i;
-    must(statesampler_mix_turn(&m->mixture.mix) == 1003, "the turn");
+    must(statesampler_mix_turn(&m->mixture.mix) == 1003, "turn");
     must(arrlen(m->mixture.changes) == (ptrdiff_t)m->datasets,
-         "a line for each dataset");
+         "number of changes");
     for (i = 0; i < m->datasets; i++)
         must(m->mixture.changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
                  m->mixture.changes[i].source == i,
-             "a dataset is matched");
+             "dataset not matched");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
-/* orders.c - what next costs in every order, partition and tail beside
-   SHUFFLE, and with BLOCKED after a change of the number of ranks: batches of
-   256 for one of eight ranks, or of those after the change. */
+/* orders.c - the time of next in every order, partition and tail compared with
+   SHUFFLE, and with BLOCKED after the number of ranks has changed. Batches of
+   256 for one of eight ranks. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -13,10 +13,10 @@ typedef struct order {
     double bar;
     uint32_t order, partition, tail;
     uint64_t chunk_size, window;
-    uint32_t later; /* ranks after a change; 0: there is none */
+    uint32_t later; /* ranks after a change, 0 if there is none */
 } order;
 
-/* Serves the rest of an epoch that RANKS ranks began. */
+/* Continues an epoch that RANKS ranks began. */
 static void change_ranks(batches *b, uint32_t ranks, uint64_t *out)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
@@ -51,7 +51,7 @@ static contender begin(batches *b, const order *o, uint64_t *out)
     return batches_contender(b);
 }
 
-/* The first is what the others are measured against. */
+/* The others are compared with the first. */
 static const order orders[] = {
     {"SHUFFLE", NO_BAR, STATESAMPLER_ORDER_SHUFFLE,
      STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD, 0, 0, 0},

@@ -1,17 +1,17 @@
-/* ours.c - the speed of the permutation and of next against the yardsticks,
-   and the points of our lines in the plots.
+/* ours.c - the speed of the permutation and of next compared with the
+   yardsticks, and our points in the plots.
 
        ours bulk BAR | epoch | sizes | lone | next | plots
 
-   bench/run.sh compiles this with several sets of flags and asks each for its
-   own rows. */
+   bench/run.sh compiles this with several sets of flags and measures other rows
+   with each. */
 #include "bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked for most: a rank's share, where there are eight. */
+/* The usual case: one of eight ranks. */
 enum { RANKS = 8 };
 static const uint64_t usual = 100000000;
 
@@ -48,10 +48,10 @@ static void epoch_check(void *data)
     uint64_t i;
     statesampler_audit_add(&audit, out, b->count);
     must(statesampler_audit_check(&audit, b->perm->n) == 1,
-         "not each index of the epoch exactly once");
+         "an index is missing or repeated");
     for (i = 0; i < b->perm->n; i += 61)
         must(out[i] == statesampler_perm_at(b->perm, i),
-             "perm_fill gives another index than perm_at");
+             "perm_fill and perm_at differ");
 }
 
 static void measure_epoch(void)
@@ -62,7 +62,7 @@ static void measure_epoch(void)
     bulk b;
     contender c[2];
     if (!memory_for((double)n * 8)) {
-        row_missing(figure, "it needs 2 GiB of memory");
+        row_missing(figure, "not enough memory");
         return;
     }
     yard.out = array_of(n);
@@ -77,7 +77,7 @@ static void measure_epoch(void)
     free(yard.out);
 }
 
-/* --- other sizes against the usual one --- */
+/* --- other sizes compared with the usual one --- */
 
 static void measure_sizes(void)
 {
@@ -116,7 +116,7 @@ static void measure_sizes(void)
 
 /* --- lone calls --- */
 
-/* The function is in another object file, so every index is a call. */
+/* perm_at is in another object file, so every index is a call. */
 static void lone_run(void *data)
 {
     const bulk *b = data;
@@ -127,7 +127,6 @@ static void lone_run(void *data)
             out[i] = statesampler_perm_at(b->perm, b->first + i);
 }
 
-/* What perm_at is itself compared with: its inverse. */
 static void lone_check(void *data)
 {
     const bulk *b = data;
@@ -135,7 +134,7 @@ static void lone_check(void *data)
     size_t i;
     for (i = 0; i < b->count; i++)
         must(statesampler_perm_inverse(b->perm, out[i]) == b->first + i,
-             "perm_inverse does not lead back");
+             "perm_inverse does not undo perm_at");
 }
 
 static contender lone_contender(bulk *b)
@@ -197,7 +196,7 @@ static void measure_next(void)
 
 /* --- plots --- */
 
-/* With what makes the permutation, as a table's time has it too. */
+/* Includes perm_init, as a table's time includes building it. */
 static void epochs_run(void *data)
 {
     bulk *b = data;
@@ -228,7 +227,7 @@ static void plot_size(uint64_t n, uint64_t *out)
     point("bytes", "statesampler", (double)n, sizeof(statesampler));
 }
 
-/* 10, 30, 100, 300, ..., and the largest. */
+/* 10, 30, 100, 300, ... and the largest n. */
 static void plot_sizes(void)
 {
     uint64_t *out = array_of(ARRAY), n;

@@ -1,4 +1,4 @@
-# plots.gp - draws plots.csv in the folder `out`. See run.sh.
+# plots.gp - draws plots.csv of the folder `out`. See run.sh.
 
 set terminal svg size 640,480 font "sans-serif,14" background "white"
 set grid lt 1 lw 0.5 lc rgb "#cccccc"

@@ -1,23 +1,23 @@
-/* resume.c - what a resume costs: init + load + the first batch, against a
-   batch of a run that goes on, at every order, partition, tail, size and
-   position. The worst is a row; all are in resume.csv:
+/* resume.c - the time of a resume (init, load and the first batch), compared
+   with a batch of an uninterrupted run, for every order, partition, tail, size
+   and position. The worst is a row; all are in resume.csv:
        resume,ORDER,N,BATCH NS,RESUME NS,START,MIDDLE,END,VERDICT
-   with the ratios at the first step, in the middle and at the last full step
-   of the epoch, and the times at the worst of these. */
+   START, MIDDLE and END are the ratios at the first, the middle and the last
+   full step of the epoch; the times are those of the worst. */
 #include "bench.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Some in a row, because a clock's tick may be as long as one. */
+/* Timed together, because one may be shorter than a clock tick. */
 enum { BATCH = 256, RANKS = 8, IN_A_ROW = 8 };
 
 static const double bar = 4;
 
 typedef struct place {
-    statesampler_desc desc; /* of the run that goes on */
+    statesampler_desc desc;
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    statesampler before, going; /* the run that was not interrupted */
+    statesampler before, going; /* the uninterrupted run */
     uint64_t expected[BATCH];   /* the batch to resume at */
     size_t count;
     uint64_t out[BATCH];
@@ -29,7 +29,7 @@ static void going_before(void *data)
     memcpy(&p->going, &p->before, sizeof p->going);
 }
 
-/* Batches in a row, the end of the epoch among them where it falls so. */
+/* May cross the end of the epoch, where next returns 0. */
 static void going_run(void *data)
 {
     place *p = data;
@@ -61,8 +61,8 @@ static void resume_check(void *data)
          "the batch after a resume");
 }
 
-/* A state that savers ranks wrote at a step, and a run that comes from some
-   steps before, where the shape has any. */
+/* Makes a state that `savers` ranks saved at this step, and an uninterrupted
+   run that starts a few steps earlier if it can. */
 static void prepare(place *p, uint32_t savers, uint64_t step)
 {
     statesampler_desc saver = p->desc;
@@ -118,7 +118,7 @@ static cost cost_at(place *p, uint32_t savers, uint64_t step)
     return found;
 }
 
-/* An order, a partition, a tail, and how many ranks saved the state. */
+/* savers: the number of ranks that saved the state. */
 typedef struct shape {
     const char *name;
     uint32_t order, partition, tail, savers;
@@ -166,13 +166,13 @@ static uint64_t step_of(int position, const shape *sh, uint64_t full)
 {
     if (full == 0)
         return 0;
-    /* A state at the very start belongs to no shape yet. */
+    /* A state at step 0 does not depend on the number of ranks. */
     if (position == 0)
         return sh->savers == RANKS ? 0 : 1;
     return position == 1 ? full / 2 : full - 1;
 }
 
-/* The costs at the three positions, printed; returns which is the worst. */
+/* Measures and prints the costs at three positions; returns the worst's. */
 static int measure(const shape *sh, const size *si, cost *costs, int judged)
 {
     static place p;
@@ -209,8 +209,8 @@ int main(void)
     size_t sh, si;
     for (sh = 0; sh < sizeof shapes / sizeof shapes[0]; sh++)
         for (si = 0; si < sizeof sizes / sizeof sizes[0]; si++) {
-            /* Of 10^3 samples a rank has 125, so that only CARRY has whole
-               batches there; the others are shown and not judged. */
+            /* With 10^3 samples a rank has 125, so that only CARRY has full
+               batches; the others are shown without a verdict. */
             int judged = sizes[si].n >= RANKS * BATCH ||
                          shapes[sh].tail == CARRY;
             int worst = measure(&shapes[sh], &sizes[si], costs, judged);

@@ -1,23 +1,23 @@
 #!/bin/sh
-# run.sh - what `make bench` runs: compiles the programs of this folder with
-# several sets of flags, asks each for its figures, and leaves in build/bench
+# run.sh - runs `make bench`: compiles the programs of this folder with several
+# sets of flags, runs them, and writes to build/bench
 #     table.csv      every row: figure, value, yardstick, ratio, bar, verdict
 #     resume.csv     resumes at every order, size and position
 #     plots.csv      the points of the plots; the plots are *.svg
 #     headlines.csv  the README's figures
-#     figures.md     all of it to read
+#     figures.md     a report of all of it
 # `sh bench/run.sh figures` copies the last run's figures.md to
-# bench/FIGURES.md, its plots to bench/plots, and the README's figures to
-# between its lines <!-- figures --> and <!-- /figures -->.
+# bench/FIGURES.md, its plots to bench/plots, and the README's figures between
+# its lines <!-- figures --> and <!-- /figures -->.
 #
-# In the environment:
-#     ONLY=pattern   runs only the steps (below) that it matches: "bulk",
-#                    "fast tables", ...; draws nothing
-#     BENCH_QUICK=1  is done in a minute, with times that mean little
-#     OUT=folder     instead of build/bench, or, with one of the two above,
-#                    instead of a folder beside it
-#     CC             the compiler. CFLAGS has no effect: the flags are part of
-#                    the figures.
+# Environment variables:
+#     ONLY=pattern   run only the matching steps (below), such as "bulk" or
+#                    "fast tables"; draw no plots
+#     BENCH_QUICK=1  finish in a minute, with times that mean little
+#     OUT=folder     write here instead of build/bench (or, with ONLY or
+#                    BENCH_QUICK, a folder beside it)
+#     CC             the compiler. CFLAGS has no effect, as the flags are part
+#                    of the figures.
 
 export LC_ALL=C
 CC=${CC:-cc}
@@ -26,8 +26,8 @@ PYTHON=${PYTHON:-/usr/bin/python3}
 STB_FLAGS=${STB_FLAGS-$(pkg-config --cflags stb 2>/dev/null)}
 plots='n batch bytes resume'
 
-# The steps of a run: a set of flags and what is compiled with it, or - and a
-# function of this file. The number behind "bulk" is its bar.
+# The steps of a run: a set of flags, a program and its arguments; or - and a
+# function of this file. The number after "bulk" is its bar.
 steps() {
     cat <<'END'
 fast ours bulk 0.8
@@ -59,8 +59,8 @@ has() { # CPU_FLAG COMPILER_FLAG
         $CC "$2" -E -x c /dev/null >/dev/null 2>&1
 }
 
-# A freestanding build takes the plain C path, as do compilers for which the
-# header knows no vectors.
+# A freestanding build uses plain C, as do compilers for which the header has no
+# vector code.
 flags_of() { # SET
     case $1 in
     fast) has avx2 -mavx2 && echo '-O3 -mavx2' || echo '-O3' ;;
@@ -72,7 +72,7 @@ flags_of() { # SET
 
 # --- Rows -------------------------------------------------------------------
 
-# Shows rows as lines of text.
+# Formats rows as lines of text.
 show() {
     awk -F , '
         function short(x) {
@@ -93,7 +93,7 @@ show() {
         }'
 }
 
-# Takes a step's lines to their files, and shows its rows.
+# Appends a step's lines to the files of their kind, and shows its rows.
 collect() { # FLAGS
     sed -n "s/^row,/$1,/p" $OUT/lines >$OUT/rows
     sed -n 's/^point,//p' $OUT/lines >>$OUT/plots.csv
@@ -103,16 +103,16 @@ collect() { # FLAGS
     show <$OUT/rows
 }
 
-# What stands in the place of a row that cannot be measured.
+# The row of a figure that cannot be measured.
 missing() { # FIGURE WHY
     echo "row,$1,,,,,,,not measured: $2"
 }
 
 # --- The steps that are functions -------------------------------------------
 
-# Lines "WHAT: NUMBER bytes (LIMIT)" are rows, others say why there is none.
+# Turns the lines of `make sizes` into rows.
 sizes() {
-    if [ -n "$BENCH_QUICK" ]; then # questions of make test ask them all
+    if [ -n "$BENCH_QUICK" ]; then # make test checks the sizes by itself
         sh tests/sizes.sh list | sed -n 's/^size //p' | while read -r name; do
             missing "$(echo "$name" | sed 's/,/;/g')" 'make sizes'
         done
@@ -128,7 +128,7 @@ sizes() {
 }
 
 quality() {
-    figure='tests that tell it from Fisher-Yates; short'
+    figure='statistical tests that tell it from Fisher-Yates; short'
     if [ -n "$BENCH_QUICK" ]; then
         missing "$figure" 'make quality'
         return
@@ -145,13 +145,13 @@ torch() {
     if command -v $PYTHON >/dev/null; then
         $PYTHON bench/torch_tables.py
     else
-        missing torch "$PYTHON is not here"
+        missing torch "$PYTHON is not installed"
     fi
 }
 
 # --- The steps that are programs --------------------------------------------
 
-# The files that all share are compiled once for each set of flags.
+# Compiles a program; the shared files are compiled once per set of flags.
 program() { # SET NAME
     [ ! -e "$OUT/$1-$2" ] || return 0
     for unit in bench core $2; do
@@ -163,13 +163,13 @@ program() { # SET NAME
         $OUT/$1-core.o $OUT/$1-$2.o
 }
 
-# Why a step cannot be done here, or nothing.
+# Prints why a step cannot run here, or nothing.
 obstacle() { # SET PROGRAM
     case $1,$2 in
     native,*) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
     *,mixture)
         echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
-            echo 'stb_ds.h is not here'
+            echo 'stb_ds.h is not installed'
         ;;
     esac
 }
@@ -198,24 +198,24 @@ commit() {
         echo 'with changes'
 }
 
-# What the columns and names of the table mean.
+# Explains the columns and names of the table.
 legend() {
     cat <<'END'
-Columns: the figure; its value; what it is measured against, side by side in
-the same run and with the same flags; how many times that it is; the bar that
-the project sets itself (for the value, where there is no ratio); whether it is
-met. A time is the least of many runs that take turns, at several addresses of
-the array; ns/index are nanoseconds for each index of 64 bits.
+Columns: the figure; its value; what it is compared with, timed in the same run
+with the same flags; the ratio of the two; the project's own limit for the ratio
+(or for the value, if there is no ratio); whether it is met. A time is the
+shortest of many runs, in turns with what it is compared with, at several
+addresses of the array. ns/index is nanoseconds per 64-bit index.
 
 - write: stores 0, 1, 2, ... into the same array
-- splitmix: stores SplitMix64 of 0, 1, 2, ...: a random number per index
-- bulk: statesampler_perm_fill of 16,384 positions, every 8th, as one of eight
-  ranks reads them; "n = 10^8" is bulk with that n
-- lone calls: statesampler_perm_at, a call into another object file per index
+- splitmix: stores SplitMix64 of 0, 1, 2, ...: one random number per index
+- bulk: statesampler_perm_fill of 16,384 positions, every 8th, as for one of
+  eight ranks; "n = 10^8" is bulk with that n
+- lone calls: statesampler_perm_at, one call into another object file per index
 - next: statesampler_next for one of eight ranks
 
-What is timed is also checked now and then, against the inverse permutation or
-calls for single indices.
+Some of the timed runs are also checked, against the inverse permutation or
+against calls for single indices.
 END
 }
 
@@ -231,9 +231,9 @@ END
     legend
     echo
     if [ -n "$BENCH_QUICK" ]; then
-        echo 'Quick: some sizes are less than they are called.'
+        echo 'Quick: some sizes are smaller than their names say.'
     elif [ -z "$ONLY" ]; then
-        echo 'This takes about four minutes. Leave the machine alone meanwhile.'
+        echo 'This takes about four minutes. Leave the machine idle meanwhile.'
     fi
 }
 
@@ -293,7 +293,7 @@ plot() {
         }
         echo "plots: $(echo $plots | sed "s|[a-z]*|$OUT/&.svg|g")"
     else
-        echo 'skip the plots: gnuplot is not here'
+        echo 'skip the plots: gnuplot is not installed'
     fi
 }
 
@@ -332,8 +332,8 @@ figures() {
     echo '# Figures'
     echo
     measured_by
-    echo '`make bench` measures them on your machine; `make bench-figures`'
-    echo 'then writes this file.'
+    echo '`make bench` measures on your machine; `make bench-figures` then'
+    echo 'writes this file.'
     echo
     legend
     echo
@@ -342,9 +342,10 @@ figures() {
 
 ## Resumes
 
-The time of init, load and the first batch of 256 of one of eight ranks, beside
-a batch of a run that was never stopped; both where their ratio is worst. Then
-the ratios at the first, the middle and the last full step of an epoch.
+A resume is init, load and the first batch of 256 for one of eight ranks; beside
+it is a batch of an uninterrupted run. Both times are from the position with the
+worst ratio. The last columns are the ratios at the first, the middle and the
+last full step of an epoch.
 
 END
     resumes_table
@@ -355,19 +356,20 @@ END
 | | |
 |---|---|
 | ![ns per index against n](plots/n.svg) | ![ns per index against batch size](plots/batch.svg) |
-| A whole epoch per index, with what it takes to set up: bulk calls, a Fisher-Yates table, torch's samplers, `shuf`; and lone calls | A rank's batches, of 10^8 samples on 8 ranks (torch: 10^7); building tables is not counted |
+| Time per index of a whole epoch, including the setup: bulk calls, a Fisher-Yates table, torch's samplers, `shuf`; also lone calls | Time per index of a rank's batches, 10^8 samples on 8 ranks (torch: 10^7), without building the tables |
 | ![bytes per rank against n](plots/bytes.svg) | ![seconds to the first batch after a resume against position](plots/resume.svg) |
-| What every rank keeps in memory | A rank of 8 resumes in an epoch of 10^7: ours by its state, a table is built again, torch's sampler also skips the batches before |
+| Memory per rank | One of 8 ranks resumes in an epoch of 10^7: ours loads its state, a table is rebuilt, torch's sampler also skips all earlier batches |
 END
 }
 
 # The five figures and two plots of the README.
 headlines() {
     measured_by
-    echo 'One thread; 10^7 samples, 8 ranks, batches of 256. The table is one'
-    echo "that Fisher and Yates's shuffle fills, in C; torch is"
-    echo '`torch.randperm` in the first line and `DistributedSampler` in the'
-    echo 'others. All other figures: [bench/FIGURES.md](bench/FIGURES.md).'
+    echo 'One thread; 10^7 samples, 8 ranks, batches of 256;' \
+        "\`$(flags_of fast)\`. The"
+    echo 'table is a Fisher-Yates shuffle in C; torch is `torch.randperm` in'
+    echo 'the first line and `DistributedSampler` in the others. All figures:'
+    echo '[bench/FIGURES.md](bench/FIGURES.md).'
     echo
     awk -F , '
         function shown(x, unit,    i) {
@@ -387,26 +389,26 @@ headlines() {
         END {
             print "| | statesampler | table | torch |"
             print "|---|---|---|---|"
-            line("epoch", "all indices of an epoch, each")
+            line("epoch", "time per index of a whole epoch")
             line("first", "the first batch of a run")
             line("next", "the next batch")
             line("resume", "the first batch after a resume in mid-epoch")
-            line("memory", "memory of a rank")
+            line("memory", "memory per rank")
         }' $OUT/headlines.csv
     cat <<'END'
 
 | ![seconds to the first batch after a resume against position](bench/plots/resume.svg) | ![bytes per rank against n](bench/plots/bytes.svg) |
 |---|---|
-| Resuming: ours loads its state, a table is built again, torch's sampler also skips the batches before | What every rank keeps in memory |
+| Resuming: ours loads its state, a table is rebuilt, torch's sampler also skips all earlier batches | Memory per rank |
 END
 }
 
-# --- The last run's figures, into the tree ----------------------------------
+# --- Copying the last run's figures into the tree ---------------------------
 
 readme() {
     if ! grep -q '^<!-- figures -->$' README.md ||
         ! grep -q '^<!-- /figures -->$' README.md; then
-        echo 'README.md stays as it is: it has no lines <!-- figures --> and'
+        echo 'README.md is unchanged: it has no lines <!-- figures --> and'
         echo '<!-- /figures -->'
         return
     fi
@@ -418,13 +420,13 @@ readme() {
                 inside = 1
                 while ((getline line <headlines) > 0) print line
             }' README.md >$OUT/README.md &&
-        cat $OUT/README.md >README.md && echo 'README.md, its figures'
+        cat $OUT/README.md >README.md && echo 'updated the figures of README.md'
 }
 
 install_figures() {
     for name in $plots; do
         [ -e $OUT/$name.svg ] || {
-            echo "$OUT/$name.svg is not there: run make bench first, with" \
+            echo "$OUT/$name.svg does not exist: run make bench first, with" \
                 'gnuplot installed'
             exit 1
         }
@@ -434,7 +436,7 @@ install_figures() {
         cp $OUT/$name.svg bench/plots
     done
     cp $OUT/figures.md bench/FIGURES.md
-    echo "bench/FIGURES.md and bench/plots, from $OUT"
+    echo "copied bench/FIGURES.md and bench/plots from $OUT"
     readme
 }
 

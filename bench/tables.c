@@ -1,6 +1,6 @@
-/* tables.c - what is done without a bijection: a table that Fisher and Yates's
-   shuffle fills, on every rank, and shuf of coreutils. Rows, the points of
-   their lines in the plots, and the README's figures, ours and a table's. */
+/* tables.c - the alternatives in C: a Fisher-Yates table on every rank, and
+   shuf of coreutils. Prints rows, points of the plots, and the README's figures
+   for statesampler and a table. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench.h"
@@ -16,10 +16,10 @@ enum { RANKS = 8, BATCH = 256 };
 
 typedef struct table {
     uint64_t *indices;
-    size_t n, builds; /* small tables are built several times in a run */
+    size_t n, builds; /* a run builds small tables several times */
     uint64_t seed;
-    uint64_t *out;    /* from array_of: where what is read goes */
-    size_t batch, first; /* batches of so many, for a rank, from first on */
+    uint64_t *out;    /* from array_of */
+    size_t batch, first; /* a rank's batches of this size, from first on */
 } table;
 
 static void build_run(void *data)
@@ -54,7 +54,7 @@ static contender build_contender(table *t)
     return c;
 }
 
-/* As a loader reads its rank's share, batch by batch. */
+/* Reads one batch of a rank's share. */
 static void read_batch(const table *t, size_t first, uint64_t *out)
 {
     size_t i;
@@ -95,7 +95,7 @@ static contender read_contender(table *t, size_t batch)
     return c;
 }
 
-/* A table of n in three rows, side by side with ours. */
+/* Three rows for a table of n, and the points of its batches. */
 static void measure_table(const char *name, size_t n, int plot)
 {
     char figure[100];
@@ -107,7 +107,7 @@ static void measure_table(const char *name, size_t n, int plot)
     contender c[2];
     if (!memory_for((double)n * 8)) {
         snprintf(figure, sizeof figure, "Fisher-Yates; n = %s", name);
-        row_missing(figure, "it needs more memory");
+        row_missing(figure, "not enough memory");
         return;
     }
     table_init(&t, n, out);
@@ -158,8 +158,7 @@ static void plot_sizes(void)
 
 /* --- a rank's first, next and resumed batch --- */
 
-/* The table is lost with the process: it is built again, then read from the
-   position on. */
+/* The table was lost with the process, so it is built again. */
 static void rebuild_run(void *data)
 {
     table *t = data;
@@ -167,7 +166,7 @@ static void rebuild_run(void *data)
     read_batch(t, t->first, here(t->out));
 }
 
-/* A rank's run that begins, or goes on from a state. */
+/* A rank that starts, or resumes from a state. */
 typedef struct process {
     statesampler_desc desc;
     unsigned char state[STATESAMPLER_STATE_BYTES];
@@ -176,7 +175,7 @@ typedef struct process {
     uint64_t *out;
 } process;
 
-/* So many in a row, as one may be shorter than a clock's tick. */
+/* Timed together, because one may be shorter than a clock tick. */
 enum { PROCESSES = 64 };
 
 static void process_run(void *data)
@@ -192,7 +191,7 @@ static void process_run(void *data)
         good &= statesampler_next(&s, here(p->out), &count) == 1 &&
                 count == BATCH;
     }
-    must(good, "a first batch");
+    must(good, "first batch");
 }
 
 static void process_check(void *data)
@@ -205,7 +204,7 @@ static void process_check(void *data)
     for (i = 0; i < BATCH; i++)
         must(here(p->out)[i] ==
                  statesampler_perm_at(&perm, p->first + i * RANKS),
-             "a first batch, or one after a resume");
+             "first batch, or batch after a resume");
 }
 
 static void process_init(process *p, uint64_t n, uint64_t *out)
@@ -217,7 +216,7 @@ static void process_init(process *p, uint64_t n, uint64_t *out)
     p->out = out;
 }
 
-/* From now on it is one that resumes at this step. */
+/* Makes it resume at this step. */
 static void process_stop_at(process *p, uint64_t step)
 {
     statesampler s;
@@ -228,7 +227,7 @@ static void process_stop_at(process *p, uint64_t step)
     p->first = step * RANKS * BATCH;
 }
 
-/* Seconds to the first batch: ours, and with a table. */
+/* Seconds to the first batch: ours and a table's. */
 static void race_processes(double seconds[2], process *p, table *t)
 {
     contender c[2] = {{process_run, NULL, process_check, NULL, 0},
@@ -268,7 +267,7 @@ static void plot_resume(void)
     free(out);
 }
 
-/* --- the README's figures: bench/torch_tables.py has torch's --- */
+/* --- the README's figures (torch's are from bench/torch_tables.py) --- */
 
 static void headlines(const char *figure, double ours, double tables,
                       const char *unit)
@@ -347,7 +346,7 @@ static void measure_shuf(void)
         row_plain(figure, c.ns / (double)shuf_n, "ns/index");
         point("n", "shuf -i", (double)shuf_n, c.ns / (double)shuf_n);
     } else
-        row_missing(figure, "shuf is not here");
+        row_missing(figure, "shuf is not installed");
 }
 
 int main(void)

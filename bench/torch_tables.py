@@ -1,6 +1,6 @@
-"""What torch does: randperm and DistributedSampler, on one thread, in rows,
-points and headlines as bench/bench.h describes them. Without torch, one row
-says so."""
+"""Measures torch's randperm and DistributedSampler on one thread. Prints rows,
+points and headlines as bench/bench.h describes them; without torch, one row
+that says so."""
 
 import os
 import time
@@ -13,12 +13,12 @@ try:
     import torch
     from torch.utils.data import BatchSampler, DistributedSampler
 except ImportError:
-    print("row,torch,,,,,,,not measured: python3-torch is not here")
+    print("row,torch,,,,,,,not measured: python3-torch is not installed")
     raise SystemExit
 
 
 def least(run, times):
-    """Seconds of the fastest of some runs."""
+    """Seconds of the fastest run."""
     best = float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -58,7 +58,7 @@ def distributed(n):
 
 
 def peak_bytes(n):
-    """Memory that making a rank's share takes, in a process of its own."""
+    """Peak memory of making a rank's share, measured in a child process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -80,7 +80,7 @@ def peak_bytes(n):
 
 
 def first_batch(n, steps, size):
-    """A fresh process's first batch, after the steps that a resume skips."""
+    """The first batch of a fresh process that first skips `steps` batches."""
     batches = iter(BatchSampler(distributed(n), size, False))
     for _ in range(steps):
         next(batches)
@@ -89,13 +89,13 @@ def first_batch(n, steps, size):
 
 torch.set_num_threads(1)
 
-# What is timed is what is meant.
+# Check that what is timed is a permutation.
 assert sorted(torch.randperm(1000).tolist()) == list(range(1000))
 ranks = [list(DistributedSampler(range(1000), RANKS, r)) for r in range(RANKS)]
 assert sorted(sum(ranks, [])) == list(range(1000))
 
-# First, while this process has freed nothing that a child could use again.
-# Of fewer than 10^5 the lists drown in what a process has anyway.
+# First, before this process has freed memory that a child could reuse. Below
+# 10^5 samples the lists are small beside the process itself.
 largest = 10**5 if QUICK else 10**7
 for n in sizes(largest):
     if n >= 10**5 and os.path.exists("/proc/self/status"):

@@ -1,18 +1,18 @@
-/* web.mjs - what an index costs in JavaScript, beside a table's.
+/* web.mjs - the time of an index in JavaScript, compared with a table's.
 
        make web-speed
 
-   The table is a Uint32Array that Fisher and Yates have shuffled. Rank 0 of W
-   reads its batches of 256: from the table every W-th entry, by a loop; from
-   the sampler by next, into the same array. fill is Perm's, into an array of
-   all of them, a million at most. The three take turns, 41 times; the median is
-   printed, in nanoseconds of the processor an index. `made` is what making
-   the table takes, once an epoch, before the first batch. Two bars: what is
-   fetched has 16 KiB gzipped at most, and at 10^8 fill takes twice the table's
-   read at most, by the median of the turns.
+   The table is a Uint32Array shuffled by Fisher-Yates. Rank 0 of W reads
+   batches of 256: every W-th entry of the table in a loop, or Sampler.next into
+   the same array. fill is Perm.fill of all these indices, at most a million, in
+   one call. The three take turns, 41 times; printed is the median, in
+   nanoseconds of processor time per index. `made` is the time to make the
+   table, which each epoch needs before its first batch. Two bars: a page
+   downloads at most 16 KiB gzipped, and at 10^8 fill takes at most twice as
+   long as reading the table (the median of the ratios).
 
-   Then the page, in a headless Chromium, while its run has a million samples:
-   frames a second, and the processor time of a frame in the page's thread. */
+   Then the page in headless Chromium, with a run of a million samples: frames
+   per second, and the processor time per frame of the page's thread. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -36,8 +36,8 @@ function make_table(n) {
     return table;
 }
 
-/* What this process has had of processors, in nanoseconds: what others had
-   meanwhile does not count. */
+/* Processor time of this process in nanoseconds, so that other processes do
+   not count. */
 function now() {
     const { user, system } = process.cpuUsage();
     return (user + system) * 1000;
@@ -46,8 +46,8 @@ function now() {
 const median = (list) =>
     [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
-/* What an index costs by each of several functions that serve so many, in each
-   of the turns. */
+/* The time per index of several functions that each serve this many indices, in
+   each turn. */
 function take_turns(indices, serves) {
     const times = serves.map(() => []);
     const times_a_turn = Math.ceil(1e6 / indices);
@@ -71,14 +71,13 @@ function read_table(table, worldSize, batch, steps) {
     }
 }
 
-/* Before anything is timed, it is compiled: WebAssembly at once for good, by
-   node's --no-liftoff. */
+/* Warm up the JIT. WebAssembly is fully optimized at once, by --no-liftoff. */
 for (let i = 0; i < 20; i++)
     read_table(make_table(1e5), 1, new Uint32Array(BATCH), 300);
 
 console.log(`node ${process.version}, ${process.arch}, ` +
             `${simd ? "with" : "without"} vectors`);
-console.log("         n    W  table's read   made   next   fill  " +
+console.log("         n    W    table read   made   next   fill  " +
             "fill / read  at most 2");
 for (const n of [1e4, 1e6, 1e8]) {
     const start = now(), table = make_table(n), made = (now() - start) / n;
@@ -120,11 +119,12 @@ const gzipped = (name) =>
     execFileSync("gzip", ["-9", "-n", "-c", "build/web/" + name]).length;
 for (const name of ["statesampler-simd.wasm", "statesampler.wasm"]) {
     const bytes = gzipped("statesampler.mjs") + gzipped(name);
-    console.log(`statesampler.mjs and ${name}: ${bytes} bytes gzipped, of ` +
-                `${16384}: ${met(bytes <= 16384)}`);
+    console.log(`statesampler.mjs and ${name}: ${bytes} bytes gzipped, at ` +
+                `most 16384: ${met(bytes <= 16384)}`);
 }
 
-/* What a page's thread does in three seconds of a run. */
+/* Frames per second of a page's thread and milliseconds of processor time per
+   frame, over three seconds. */
 async function frames(page) {
     await page.send("Performance.enable", { timeDomain: "threadTicks" });
     const busy = async () => {
@@ -148,10 +148,9 @@ async function page_speed() {
             await page.type("1000000");
             await page.press("Tab", 9);
             const [rate, ms] = await frames(page);
-            console.log(`the page, a million samples, ${scale} ` +
-                `pixel${scale > 1 ? "s" : ""} a point: ${rate.toFixed(0)} ` +
-                `frames a second, ${ms.toFixed(1)} ms of the processor a ` +
-                `frame, of 16: ${met(ms <= 16)}`);
+            console.log(`the page, a million samples, ${scale}x pixels: ` +
+                `${rate.toFixed(0)} frames per second, ${ms.toFixed(1)} ms ` +
+                `of processor time per frame, at most 16: ${met(ms <= 16)}`);
             await page.close();
         }
     } finally {
@@ -165,4 +164,4 @@ const here = (program) => process.env.PATH.split(":")
 if (here("chromium"))
     await page_speed();
 else
-    console.log("skip the page: chromium is not here");
+    console.log("skip the page: chromium is not installed");

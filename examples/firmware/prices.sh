@@ -15,7 +15,7 @@ for board; do
     esac
     command -v "$(prefix_of $board)gcc" >/dev/null || {
         echo "skip prices, $(name_of $board):" \
-            "$(prefix_of $board)gcc is not here"
+            "$(prefix_of $board)gcc is not installed"
         continue
     }
     echo "$(name_of $board), -Os: bytes of flash if you call"

@@ -244,7 +244,7 @@ echo "$(name_of host): $(cat "$build/weights")"
 for board; do
     missing=$(missing_for $board)
     if [ -n "$missing" ]; then
-        echo "skip $(name_of $board): $missing is not here"
+        echo "skip $(name_of $board): $missing is not installed"
     else
         ask
     fi

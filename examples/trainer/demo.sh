@@ -74,7 +74,7 @@ if command -v gnuplot >/dev/null; then
         plot for [kind = 2:6] '$folder/memory.txt' using kind:xtic(1)"
     echo "Pictures: $folder/loss.svg and $folder/memory.svg."
 else
-    echo 'skip the pictures: gnuplot is not here'
+    echo 'skip the pictures: gnuplot is not installed'
 fi
 
 want=$(sed -n 's/^digest //p' $folder/alone.txt)

@@ -2,13 +2,13 @@
 # here.sh - whether what the trainer needs is here; if not, one line says so.
 for package in openblas yaml-0.1 stb; do
     pkg-config --exists $package 2>/dev/null || {
-        echo "skip the trainer: $package is not here"
+        echo "skip the trainer: $package is not installed"
         exit 1
     }
 done
 for tool in "${1:-mpicc}" mpirun pgrep; do
     command -v "$tool" >/dev/null || {
-        echo "skip the trainer: $tool is not here"
+        echo "skip the trainer: $tool is not installed"
         exit 1
     }
 done

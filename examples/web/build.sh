@@ -14,7 +14,7 @@ trap 'rm -rf $web' EXIT
 
 for tool in clang wasm-ld; do
     command -v $tool >/dev/null || {
-        echo "skip web: $tool is not here"
+        echo "skip web: $tool is not installed"
         exit 0
     }
 done
