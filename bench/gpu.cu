@@ -3,9 +3,9 @@
 
    `make gpu` compiles and runs this. `build/gpu 24` fills an epoch of 2^24
    samples instead of 2^30; `build/gpu 24 1000000 7` first compares a million
-   random cases drawn from seed 7. Without a GPU it checks only nvcc's host code,
-   and says so. Times are the shortest of many runs, and every timed result is
-   compared with the host's. */
+   random cases drawn from seed 7. Without a GPU it checks only nvcc's host
+   code, and says so. Times are the shortest of many runs, and every timed
+   result is compared with the host's. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_API __host__ __device__
 #define STATESAMPLER_IMPLEMENTATION

@@ -1,4 +1,4 @@
-/* mix.c - the time of a turn of a mix, compared with a batch of a plain sampler.
+/* mix.c - the time of a turn of a mix, compared with a batch of a sampler.
 
    All weights differ, which is the slowest case. A run is as many turns as fill
    the array with batches of 256. With ALL, 998 of 1,000 sources have one batch

@@ -114,7 +114,7 @@ static void ask_sentences(void)
     memset(flash[in], 7, sizeof flash[in]);
     CHECK(boot() == newest - 1);
     slots_look();
-    CHECK(strstr(said, ": not this firmware's\n") && !strstr(said, "damaged"));
+    CHECK(strstr(said, ": from another firmware\n") && !strstr(said, "damaged"));
     CHECK(save(newest) && boot() == newest && slots_in == in);
 }
 

@@ -1,6 +1,6 @@
 /* avr.c - an ATmega1284P: 8 bits, 16 MHz, 128 KB of flash, 16 KB of RAM and 4
-   KB of EEPROM, which has the slots. Its registers' names and what runs before
-   main are avr-libc's. simavr, by simulator.c. */
+   KB of EEPROM, which holds the slots. avr-libc gives the register names and
+   the startup code. simulator.c runs it in simavr. */
 #include <avr/interrupt.h>
 #include <avr/io.h>
 #include <avr/pgmspace.h>
@@ -21,7 +21,7 @@ uint32_t board_clock(void)
 void board_start(void)
 {
     TCCR1B = 1 << CS10;
-    UBRR0 = 8; /* 115,200, nearly */
+    UBRR0 = 8; /* about 115,200 baud */
     UCSR0B = 1 << TXEN0;
 }
 
@@ -32,7 +32,7 @@ void board_put(char c)
     UDR0 = (unsigned char)c;
 }
 
-/* Asleep without interrupts: the simulator ends. */
+/* Sleeping without interrupts ends the simulator. */
 void board_stop(void)
 {
     cli();
@@ -62,8 +62,8 @@ void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
     }
 }
 
-/* A byte takes 3 ms and wears out after 100,000 writes: those that are right
-   already stay. */
+/* A byte takes 3 ms to write and wears out after 100,000 writes, so unchanged
+   bytes are skipped. */
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
 {
     size_t i;

@@ -1,12 +1,13 @@
-/* board.h - what a board does for the programs here. microbit.c, avr.c and
-   virt.c are boards, and host.c is a computer with a C library. */
+/* board.h - what a board provides. microbit.c, avr.c and virt.c are boards;
+   host.c is a computer with a C library. */
 #ifndef FIRMWARE_BOARD_H
 #define FIRMWARE_BOARD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands in flash only. An AVR cannot read flash as it reads memory. */
+/* Constants kept in flash only. An AVR needs special instructions to read
+   them. */
 #ifdef __AVR__
 #define BOARD_FLASH __attribute__((section(".progmem.data")))
 #else
@@ -14,9 +15,9 @@
 #endif
 
 #define BOARD_SLOTS 2
-#define BOARD_SLOT_BYTES 256 /* the most that one has room for */
+#define BOARD_SLOT_BYTES 256 /* the size of a slot */
 
-/* What the clock counts, and how often a second on the real board. */
+/* What the clock counts, and its frequency on the real board. */
 extern const char *const board_clock_unit;
 extern const uint32_t board_clock_hz;
 
@@ -27,17 +28,17 @@ void board_stop(void);
 /* Copies from BOARD_FLASH. */
 void board_copy(void *to, const void *flash, size_t size);
 
-/* A slot keeps size bytes without power. A cut of power in mid-write leaves
-   anything in this slot, and the other as it was. Bytes that were never
-   written are whatever is there. Neither says that it failed: slots.c looks. */
+/* A slot keeps its bytes without power. A power cut in mid-write may leave
+   anything in that slot, but must not change the other. Bytes that were never
+   written can be anything. Neither function reports failure: slots.c checks. */
 void board_slot_read(unsigned slot, unsigned char *bytes, size_t size);
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size);
 
-/* Differences up to 60,000 are right. */
+/* Only the low 16 bits of a difference count: up to 60,000 is measured. */
 uint32_t board_clock(void);
 
-/* The memory that the stack may grow into, from its lowest byte, and how many
-   bytes there are; 0 where the system looks after it. */
+/* The lowest byte of the memory that the stack may use, and its size; size 0 if
+   it is not known. */
 volatile unsigned char *board_stack(size_t *size);
 
 #endif

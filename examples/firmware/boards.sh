@@ -1,18 +1,18 @@
-# boards.sh - how a program is made for a board and started on its emulator.
-# run.sh and the tests read it, in the folder that has statesampler.h.
+# boards.sh - builds a program for a board and runs it in an emulator. run.sh
+# and the tests source it, in the folder with statesampler.h.
 
 boards='microbit virt avr'
-# Other cores on these boards, which the tests ask for their numbers only.
+# Other cores on these boards; the tests only compare their checksums.
 others='virt-rv32i virt-rv64imac avr-atmega2560'
 firmware=examples/firmware
 
-# Ends the script if an argument is no board.
+# Ends the script if an argument is not a board.
 check_boards() { # BOARD...
     for board; do
         case " $boards " in
         *" $board "*) ;;
         *)
-            echo "no board \"$board\": BOARDS may have $boards" >&2
+            echo "no board \"$board\": BOARDS may contain $boards" >&2
             exit 2
             ;;
         esac
@@ -52,7 +52,7 @@ prefix_of() { # BOARD
     esac
 }
 
-# Prints the first tool of a board that is not here.
+# Prints the first tool of a board that is not installed.
 missing_for() { # BOARD
     for needed in $(prefix_of $1)gcc $(emulator_of $1); do
         command -v $needed >/dev/null || {
@@ -72,8 +72,8 @@ missing_for() { # BOARD
     esac
 }
 
-# Prints a board's compiler. Functions that nobody calls can be left out, and
-# -Os is as fast as more code would be.
+# Prints a board's compiler and flags, which let the linker drop functions that
+# are not called. -Os is as fast as -O2 or -O3 here.
 compiler_of() { # BOARD
     os='-std=c99 -Os -ffreestanding -ffunction-sections -fdata-sections'
     case $1 in
@@ -90,8 +90,8 @@ compiler_of() { # BOARD
     esac
 }
 
-# Compiles and links a source with what is the board's. $core may be an object
-# that has the header's functions already.
+# Compiles and links a source for a board. $core may name an object that holds
+# the header's functions.
 core=
 link_for() { # BOARD PROGRAM SOURCE FLAG...
     board=$1 program=$2 source=$3
@@ -112,9 +112,9 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     $(compiler_of $board) "$@"
 }
 
-# Becomes the emulator, or a command that runs it, so that its number is that of
-# the shell that asked: in a folder with the slots. A slot is a file, or a part
-# of one on an AVR.
+# Replaces this shell with the emulator, or with a command that runs it, so that
+# the caller can kill it by this shell's process id. The current folder holds
+# the slots: a file each, or on an AVR one file for both.
 become() { # BOARD PROGRAM [COMMAND...]
     board=$1 program=$2
     shift 2
@@ -132,7 +132,7 @@ become() { # BOARD PROGRAM [COMMAND...]
         -semihosting-config enable=on,target=native </dev/null
 }
 
-# Runs a program to its end, which must come within two minutes.
+# Runs a program to its end, for at most two minutes.
 run_on() { # BOARD PROGRAM
     (become "$1" "$2" timeout -s KILL 120)
 }

@@ -2,11 +2,12 @@
 
        cut STARS MICROSECONDS COMMAND...
 
-   hands on what the command prints, and kills it as soon as it has printed so
-   many stars and then used so much processor time; with 0 stars never, but in
-   any case after five minutes, and when it is ended itself. So a busy computer
-   cuts no sooner and, but for a moment, no later. The last line on standard
-   error is how many microseconds the command has used in all. */
+   passes on what the command prints, and kills it once it has printed STARS
+   stars and then used MICROSECONDS of processor time. With 0 stars it does not.
+   It also kills it after five minutes, and when it is itself ended by a signal.
+   Counting processor time makes the moment independent of how busy the
+   computer is. The last line on standard error is the processor time that the
+   command used in all, in microseconds. */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <stdint.h>
@@ -28,7 +29,7 @@ static void end(int signal)
     _exit(128 + signal);
 }
 
-/* Copies to standard output; 0 once the stars are there, -1 at the end. */
+/* Copies to standard output: 0 after that many stars, -1 at the end. */
 static int copy_stars(int from, long stars)
 {
     char bytes[256];
@@ -40,7 +41,7 @@ static int copy_stars(int from, long stars)
             if (bytes[i] == '*' && --stars == 0)
                 return 0;
     }
-    return -1; /* the command has closed its output */
+    return -1;
 }
 
 static int64_t used_by(clockid_t clock)
@@ -51,7 +52,7 @@ static int64_t used_by(clockid_t clock)
     return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-/* Ends when so much time is used, or the command has ended by itself. */
+/* Waits until the command has used this much time, or has ended. */
 static void wait_for(int64_t time)
 {
     clockid_t clock;

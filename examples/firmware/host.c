@@ -1,5 +1,5 @@
-/* host.c - a computer as a board: slots are files, the serial line is the
-   standard output. What the boards must equal. */
+/* host.c - a computer as a board: slots are files, the serial line is standard
+   output. The boards must end with its weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* learn.c - learns on a device, through power cuts, to the same weights.
+/* learn.c - trains on a device; power cuts do not change the final weights.
 
-   Three epochs of logistic regression in whole numbers, over records in flash,
-   each epoch in a new order. Every SAVE_EVERY steps the sampler's 112 bytes and
-   the weights go to flash, by slots.c. */
+   Three epochs of logistic regression in integers, over records in flash, each
+   epoch in a new order. Every SAVE_EVERY steps, slots.c writes the sampler's
+   112 bytes and the weights to flash. */
 #include "statesampler.h"
 #include "print.h"
 #include "records.h"
@@ -15,7 +15,7 @@
 #define BATCH 8
 #define SAVE_EVERY 25
 #define FEATURES 6
-#define WEIGHTS (FEATURES + 1) /* the last is added to all */
+#define WEIGHTS (FEATURES + 1) /* the last is the bias */
 
 #define AT_WEIGHTS STATESAMPLER_STATE_BYTES /* after the sampler's bytes */
 
@@ -31,12 +31,12 @@ static void say(const char *what, unsigned number, const char *more)
     print(more);
 }
 
-/* Takes over the record of a slot. */
+/* Resumes from the record that was read from a slot. */
 static int resume(statesampler *s, unsigned slot)
 {
     int i, code = statesampler_load(s, slots_record, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK) {
-        say("slot ", slot, ": of another run: ");
+        say("slot ", slot, ": from another run: ");
         print(statesampler_error(code));
         board_put('\n');
         return 0;
@@ -67,11 +67,11 @@ static void save(const statesampler *s)
     for (i = 0; i < WEIGHTS; i++)
         slots_put32(slots_record + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
     board_put('*');
-    (void)slots_save(); /* who cannot save still learns, until the next cut */
+    (void)slots_save(); /* if it fails, training still goes on */
 }
 
-/* The weights' say about a record. Divisions round towards 0 on every
-   compiler; shifts of negative numbers may not. */
+/* Uses divisions because they round towards 0 with every compiler; shifts of
+   negative numbers are implementation-defined. */
 static int32_t score(const int8_t *record)
 {
     int32_t sum = weights[FEATURES];
@@ -81,7 +81,8 @@ static int32_t score(const int8_t *record)
     return sum;
 }
 
-/* A step of gradient descent. The logistic function is three straight lines. */
+/* A step of gradient descent. Three straight lines approximate the logistic
+   function. */
 static void learn(const int8_t *record)
 {
     int32_t p = score(record) / 16 + 32768, error;
@@ -98,7 +99,6 @@ static void read_record(int8_t *record, uint64_t index)
     board_copy(record, records[(size_t)index], FEATURES + 1);
 }
 
-/* Trains to the end; how long an index took is the clock's affair. */
 static void train(statesampler *s)
 {
     int8_t record[FEATURES + 1];
@@ -120,7 +120,7 @@ static void train(statesampler *s)
     board_put('\n');
 }
 
-/* Instructions or cycles for an index of this dataset, on the average. */
+/* Prints the average instructions or cycles per index. */
 static void measure(statesampler *s)
 {
     uint32_t sum = 0, before, step, count = 0;
@@ -140,14 +140,15 @@ static void measure(statesampler *s)
     print_number((int32_t)(sum / count));
     print(" ");
     print(board_clock_unit);
-    print(" an index: ");
+    print(" per index: ");
     print_number((int32_t)((sum / count) / (board_clock_hz / 1000000)));
     print(" us at ");
     print_number((int32_t)(board_clock_hz / 1000000));
     print(" MHz\n");
 }
 
-/* The stack is painted before, and looked at after. */
+/* The stack is filled with PAINT at the start; the bytes that have changed by
+   the end were used. */
 #define PAINT 0xa5
 static void paint_stack(void)
 {
@@ -161,13 +162,13 @@ static void measure_stack(void)
 {
     size_t size, i = 0;
     volatile unsigned char *low = board_stack(&size);
-    while (i < size && low[i] == PAINT) /* ends with the memory */
+    while (i < size && low[i] == PAINT)
         i++;
     print_number((int32_t)(size - i));
     print(" bytes of stack\n");
 }
 
-/* What must be the same on every board. */
+/* Prints the line that must be the same on every board. */
 static void report(void)
 {
     int8_t record[FEATURES + 1];
@@ -181,7 +182,7 @@ static void report(void)
         board_put(' ');
         print_number(weights[i]);
     }
-    print(", right ");
+    print(", correct ");
     print_number(right);
     print(" of ");
     print_number(RECORDS);

@@ -13,7 +13,7 @@
 #define SYSTICK_RELOAD REGISTER(0xe000e014)
 #define SYSTICK_VALUE REGISTER(0xe000e018)
 
-/* The emulator has the debugger's call for files. */
+/* The emulator implements semihosting, a debugger's file access. */
 static int32_t semihost(int operation, uintptr_t arguments)
 {
     register int32_t r0 __asm__("r0") = operation;
@@ -42,14 +42,14 @@ void reset(void)
     board_stop();
 }
 
-/* The first two words of the table of vectors. */
+/* The first two words of the vector table. */
 __attribute__((section(".vectors"), used)) static const struct {
     const void *stack;
     void (*reset)(void);
 } vectors = {&image_top, reset};
 
-/* On a board a tick is a cycle. qemu -icount shift=0 runs an instruction in a
-   nanosecond, and this timer at 16 MHz: 62.5 of them a tick. */
+/* On a board a tick is a cycle. qemu -icount shift=0 runs one instruction per
+   nanosecond and this timer at 16 MHz: 62.5 instructions per tick. */
 #ifdef BOARD_IS_QEMU
 #define TICK(ticks) ((ticks) * 125 / 2)
 const char *const board_clock_unit = "instructions";
@@ -79,14 +79,14 @@ void board_put(char c)
 {
     UART_TXDRDY = 0;
     UART_TXD = (unsigned char)c;
-    while (UART_TXDRDY == 0) { /* ends with the byte */
+    while (UART_TXDRDY == 0) { /* ends when the byte is sent */
     }
 }
 
 void board_stop(void)
 {
-    (void)semihost(SEMIHOST_EXIT, 0x20026); /* the program has ended */
-    for (;;) { /* a real board waits for its power to go */
+    (void)semihost(SEMIHOST_EXIT, 0x20026); /* ADP_Stopped_ApplicationExit */
+    for (;;) { /* on a real board */
     }
 }
 

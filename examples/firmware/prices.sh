@@ -1,6 +1,6 @@
 #!/bin/sh
-# prices.sh [BOARD...] - what the header costs on a board, whatever the program
-# around it is: flash by what is called, and RAM for each object.
+# prices.sh [BOARD...] - prints what the header costs on a board: flash by the
+# functions that are called, and RAM per object.
 
 . examples/firmware/boards.sh
 
@@ -18,7 +18,7 @@ for board; do
             "$(prefix_of $board)gcc is not installed"
         continue
     }
-    echo "$(name_of $board), -Os: bytes of flash if you call"
+    echo "$(name_of $board), -Os: bytes of flash if you use"
     sh tests/sizes.sh "code, $core" |
         sed -n 's/^.*, \(.*: [0-9]*\).*/    \1/p' | grep . || exit
     $(compiler_of $board) -I. -c -o "$object" -x c - <<END || exit
@@ -26,7 +26,7 @@ for board; do
 char perm[sizeof(statesampler_perm)], sampler[sizeof(statesampler)],
     mix[sizeof(statesampler_mix)], source[sizeof(statesampler_source)];
 END
-    echo '  and bytes of RAM for each'
+    echo '  and bytes of RAM per object'
     "$(prefix_of $board)nm" -S "$object" | awk 'NF == 4' | sort -k 4 |
         while read -r at size type name; do
         printf '    %s: %d\n' $name 0x$size

@@ -19,7 +19,7 @@ static void print_number(int32_t number)
         board_put('-');
         rest = 0 - rest;
     }
-    do { /* a digit a turn, ten at most */
+    do { /* at most ten digits */
         digits[count++] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest != 0);

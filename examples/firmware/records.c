@@ -1,7 +1,6 @@
-/* records.c - prints the records that the firmware learns from, as a table in
-   C: what an accelerometer on a motor sees in a window of time, six numbers,
-   and whether its bearing is worn. Made up here, as such a sensor would
-   have them, always the same: no floating point, no clock. */
+/* records.c - prints the firmware's training records as a C table: six numbers
+   as from an accelerometer on a motor, and whether its bearing is worn. They
+   are synthetic and always the same: no floating point, no clock. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,7 +16,7 @@ static uint32_t draw(uint32_t bound)
     return (uint32_t)((x ^ (x >> 31)) % bound);
 }
 
-/* About bell-shaped around 0, to +-4 * width. */
+/* Roughly normal around 0, within +-4 * width. */
 static int32_t noise(uint32_t width)
 {
     int32_t sum = 0;
@@ -35,8 +34,8 @@ static int32_t clamp(int32_t x)
 int main(void)
 {
     int i;
-    printf("/* By records.c: level, two bands, peaks, temperature, speed; and\n"
-           "   whether the bearing is worn. */\n#define RECORDS %d\n"
+    printf("/* From records.c: level, two bands, peaks, temperature, speed;\n"
+           "   and whether the bearing is worn. */\n#define RECORDS %d\n"
            "BOARD_FLASH static const int8_t records[RECORDS][7] = {\n",
            RECORDS);
     for (i = 0; i < RECORDS; i++) {

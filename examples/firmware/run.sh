@@ -1,16 +1,16 @@
 #!/bin/sh
-# run.sh FOLDER CUTS [BOARD...] - has learn.c learn on boards, in FOLDER: once
-# unbroken, then with slots that are damaged, then through CUTS power cuts,
-# which kill the emulator at any moment. The weights must be this computer's.
-# A second one with this FOLDER waits for the first.
+# run.sh FOLDER CUTS [BOARD...] - runs learn.c on boards, in FOLDER: once
+# uninterrupted, then with damaged slots, then through CUTS power cuts, which
+# kill the emulator at a random moment. The weights must be those of this
+# computer. A second run in the same FOLDER waits for the first.
 
 . examples/firmware/boards.sh
 
-unset CDPATH # with it, cd prints where it goes
+unset CDPATH # cd would print the folder
 build=$1 cuts=$2
 case $cuts in
 '' | *[!0-9]* | 0?* | ?????*)
-    echo "CUTS=$cuts is not a whole number of 0 to 9999" >&2
+    echo "CUTS=$cuts is not a whole number from 0 to 9999" >&2
     exit 2
     ;;
 esac
@@ -24,7 +24,7 @@ mkdir -p "$build" && build=$(cd "$build" && pwd) &&
     flock 9
 }
 bad=0
-# The emulator ends with this, too.
+# Ending this script ends the emulator.
 running=
 trap '[ -z "$running" ] || kill $running; exit 1' INT TERM HUP
 
@@ -39,8 +39,8 @@ empty_slots() {
     mkdir "$build/$board.run"
 }
 
-# Runs the program in the board's folder, into a file, to its end or until the
-# power goes; `spent` is how many microseconds of processor time it took.
+# Runs the program in the board's folder, with its output in a file, until it
+# ends or the power is cut. Sets `spent` to its processor time in microseconds.
 run_until() { # STARS MICROSECONDS FILE
     (
         cd "$build/$board.run" &&
@@ -54,30 +54,28 @@ run_until() { # STARS MICROSECONDS FILE
     return $status
 }
 
-# Runs it to its end.
 learn() { # FILE
     run_until 0 0 $1 || {
-        complain 'it did not end well' "$build/said"
+        complain 'the program failed' "$build/said"
         return 1
     }
 }
 
 says() { # FILE WHAT
     grep -q "$2" "$build/$1" || {
-        complain "it did not say: $2" "$build/$1"
+        complain "it did not print: $2" "$build/$1"
         return 1
     }
 }
 
-# The weights are this computer's.
 same_weights() { # FILE
     grep '^weights' "$build/$1" | tr -d '\r' | cmp -s - "$build/weights" || {
-        complain 'other weights' "$build/$1"
+        complain "the weights differ from this computer's" "$build/$1"
         return 1
     }
 }
 
-# Puts bytes of standard input into a slot, from one of its bytes on.
+# Overwrites a slot, from BYTE on, with standard input.
 put_slot() { # SLOT BYTE
     case $board in
     avr) file=eeprom at=$((256 * $1 + $2)) ;;
@@ -86,9 +84,10 @@ put_slot() { # SLOT BYTE
     dd of="$build/$board.run/$file" bs=1 seek=$at conv=notrunc 2>/dev/null
 }
 
-# Cuts the power CUTS times, each time after a random number of saves: the last
-# one is being written then, or some of the steps after it are done. The parts
-# add up to less than the way, mostly; who has come to the end begins anew.
+# Cuts the power CUTS times, each time after a random number of saves: while the
+# last one is being written, or some steps later. Most times the runs add up to
+# less than the whole training; after one that reaches the end, the slots are
+# emptied and training starts over.
 cut_power() {
     cut=0 resumed=0 torn=0 runs=0 stars=0
     empty_slots
@@ -111,22 +110,22 @@ cut_power() {
         stars=$(tr -dc '*' <"$build/$board.cut" | wc -c)
     done
     [ $cut = $cuts ] || {
-        complain "$cut power cuts in $runs runs: too few to tell"
+        complain "only $cut power cuts in $runs runs"
         return
     }
     learn $board.last && after_cut $board.last && same_weights $board.last
 }
 
-# What a run did whose power had gone after so many stars, one for each save
-# that was begun: with two of them, one save was whole.
+# Checks a run that follows a power cut. The run before it printed one star per
+# save that it began; with two of them, one save was complete.
 after_cut() { # FILE
     [ $stars -lt 2 ] || says $1 '^resumed' || return
     ! grep -q '^resumed' "$build/$1" || resumed=$((resumed + 1))
     ! grep -q 'damaged' "$build/$1" || torn=$((torn + 1))
 }
 
-# What the slots hold is wrong: a sentence, and the older slot or a new start,
-# which ends at its first save.
+# With bad slots a run prints why, and resumes from the older slot or starts
+# anew; the latter is stopped at its first save.
 damage() {
     echo 'not a save' | put_slot 0 60
     learn one && same_weights one && says one 'slot 0: damaged' &&
@@ -141,16 +140,16 @@ damage() {
         head -c 100 "$build/other_firmware/slot$slot" | put_slot $slot 0
     done
     run_until 1 0 other
-    says other "slot 0: not this firmware's" && says other 'a fresh start'
+    says other 'slot 0: from another firmware' && says other 'a fresh start'
     for slot in 0 1; do
         put_slot $slot 0 <"$build/other_run/slot$slot"
     done
     run_until 1 0 run
-    says run 'slot 0: of another run: .*seed' && says run 'a fresh start'
+    says run 'slot 0: from another run: .*seed' && says run 'a fresh start'
 }
 
-# Bytes of the program's parts, by the names of their functions and variables.
-# The rest is sentences, and what the compiler brings.
+# The sizes of the program's parts, by the names of functions and variables. The
+# rest is strings and the compiler's library.
 parts() {
     { "$(prefix_of $board)size" "$program" | awk 'NR == 2 { print "all", $0 }'
       "$(prefix_of $board)nm" -S "$program"
@@ -172,7 +171,7 @@ parts() {
         }
         NF == 4 {
             part = $4
-            sub(/\..*/, "", part) # the compiler has made versions of it
+            sub(/\..*/, "", part) # a clone made by the compiler
             if (part ~ /^statesampler/) part = "sampler"
             else if (part ~ /^slots_|^(read_slot|check_word|move)$/)
                 part = "slots"
@@ -186,12 +185,12 @@ parts() {
         }
         END {
             tell("sampler", "the sampler")
-            tell("slots", "slots in flash")
-            tell("learner", "the learner")
-            tell("records", "its records")
+            tell("slots", "the slots")
+            tell("learner", "the training")
+            tell("records", "the records")
             tell("board", "the board")
-            tell("rest", "sentences, and what the compiler brings")
-            tell("all", "all, without the stack")
+            tell("rest", "strings and the compiler'\''s library")
+            tell("all", "total, without the stack")
         }'
 }
 
@@ -208,19 +207,19 @@ ask() {
     learn $board.end && same_weights $board.end &&
         says $board.end 'resumed from slot' || return
     way=$((way - spent))
-    # That run has saved once more, in the other slot, which is the newer one.
+    # That run saved once more, so the other slot holds the newest save now.
     saves=$(sed -n 's/^resumed.*, save //p' "$build/$board.end" | tr -d '\r')
     learn $board.next && says $board.next "save $((saves + 1))" || return
     damage
     cut_power
     [ $bad = 0 ] || return
-    echo "ok   $(name_of $board): the same weights after $cut power cuts," \
-        "$resumed of them after a save, $torn after one in mid-write"
+    echo "ok   $(name_of $board): the same weights after $cut power cuts;" \
+        "$resumed runs resumed from a save, $torn found a damaged slot"
     parts
     for file in whole end; do
         grep ' of stack' "$build/$board.$file"
     done | sort -n | tail -n 1 | sed 's/^/    /'
-    grep 'an index' "$build/$board.whole" | sed 's/^/    /'
+    grep 'per index' "$build/$board.whole" | sed 's/^/    /'
 }
 
 ${CC:-cc} -std=c99 -O1 -o "$build/records" examples/firmware/records.c &&

@@ -1,4 +1,4 @@
-/* sampler.c - the header's functions; those that nobody calls are left out by
-   the linker. */
+/* sampler.c - the header's functions; the linker drops those that are not
+   called. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"

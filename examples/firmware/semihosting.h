@@ -1,8 +1,8 @@
-/* semihosting.h - slots in files of the emulator, as a debugger gives them to
-   Arm and RISC-V alike. On a board of your own, take its flash instead.
+/* semihosting.h - keeps slots in files on the computer, by semihosting, the
+   same for Arm and RISC-V. On a board of your own, use its flash instead.
 
-   The file that includes this one has semihost(operation, arguments) before:
-   Arm, "Semihosting for AArch32 and AArch64"; RISC-V uses the same numbers. */
+   The including file defines semihost(operation, arguments) first. See Arm's
+   "Semihosting for AArch32 and AArch64"; RISC-V uses the same numbers. */
 #ifndef FIRMWARE_SEMIHOSTING_H
 #define FIRMWARE_SEMIHOSTING_H
 
@@ -23,7 +23,6 @@ static int32_t semihost_open(unsigned slot, uintptr_t mode)
     return semihost(SEMIHOST_OPEN, (uintptr_t)arguments);
 }
 
-/* Moves some bytes between memory and a file. */
 static void semihost_move(int operation, int32_t file, uintptr_t bytes,
                           size_t size)
 {
@@ -43,7 +42,7 @@ void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
     semihost_move(SEMIHOST_CLOSE, file, 0, 0);
 }
 
-/* A few bytes at a time, as flash is written: a cut comes in between. */
+/* Four bytes at a time, as flash is written, so that a cut can come between. */
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
 {
     int32_t file = semihost_open(slot, SEMIHOST_WB);

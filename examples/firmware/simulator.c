@@ -1,9 +1,9 @@
-/* simulator.c - runs a program for an AVR, with its EEPROM in a file:
+/* simulator.c - runs an AVR program in simavr, with its EEPROM in a file:
 
        simulator CHIP PROGRAM.elf [EEPROM_FILE]
 
-   Whoever kills it cuts the power: each byte is in the file once the chip has
-   it. Prints what the program sends, and at the end nothing. */
+   Killing it is a power cut: each byte is in the file as soon as the program
+   has written it. Prints what the program sends over the serial line. */
 #define _XOPEN_SOURCE 700
 #include <fcntl.h>
 #include <simavr/avr_eeprom.h>
@@ -23,14 +23,14 @@ static void print(struct avr_irq_t *irq, uint32_t value, void *nothing)
     (void)fflush(stdout);
 }
 
-/* The chip's EEPROM, from here on a file. */
+/* Puts the chip's EEPROM into a file. */
 static int map_eeprom(avr_t *avr, const char *path)
 {
     avr_io_t *part = avr->io_port;
     avr_eeprom_t *eeprom;
     void *bytes;
     int file, is_new = access(path, F_OK) != 0;
-    while (part && strcmp(part->kind, "eeprom") != 0) /* ends with the list */
+    while (part && strcmp(part->kind, "eeprom") != 0)
         part = part->next;
     if (!part)
         return 0;
@@ -43,7 +43,7 @@ static int map_eeprom(avr_t *avr, const char *path)
     if (bytes == MAP_FAILED)
         return 0;
     if (is_new)
-        memset(bytes, 0xff, eeprom->size); /* as the chip is sold */
+        memset(bytes, 0xff, eeprom->size); /* erased, as in a new chip */
     eeprom->eeprom = bytes;
     return close(file) == 0;
 }
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     int state;
     memset(&firmware, 0, sizeof firmware);
     if (argc < 3 || elf_read_firmware(argv[2], &firmware) != 0) {
-        fprintf(stderr, "simulator: no program\n");
+        fprintf(stderr, "usage: simulator CHIP PROGRAM.elf [EEPROM_FILE]\n");
         return 2;
     }
     avr = avr_make_mcu_by_name(argv[1]);
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     avr_irq_register_notify(
         avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), print,
         NULL);
-    do /* ends when the program sleeps for good, or is killed */
+    do /* ends when the program sleeps without interrupts */
         state = avr_run(avr);
     while (state != cpu_Done && state != cpu_Crashed);
     return state != cpu_Done;

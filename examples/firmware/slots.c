@@ -1,11 +1,10 @@
-/* slots.c - two slots in turn. In a slot, all numbers little-endian: which
-   firmware, the number of the save, the record, and a check word over all
-   before. */
+/* slots.c - saves go to two slots in turn. A slot holds, little-endian:
+   FIRMWARE, the number of the save, the record, and a check word over these. */
 #include "slots.h"
 #include "print.h"
 
 #ifndef FIRMWARE
-#define FIRMWARE 0x31574653u /* another number for another record */
+#define FIRMWARE 0x31574653u /* change it when the record's layout changes */
 #endif
 #define AT_NUMBER 4
 #define AT_RECORD 8
@@ -15,8 +14,8 @@ typedef char slot_has_room[SLOT_BYTES <= BOARD_SLOT_BYTES ? 1 : -1];
 
 unsigned char slots_record[SLOTS_RECORD];
 static unsigned char slots_bytes[SLOT_BYTES];
-static uint32_t slots_newest;
-static unsigned slots_in; /* the newest is in this slot */
+static uint32_t slots_newest; /* number of the newest save, 0 if none */
+static unsigned slots_in;     /* the slot that holds it */
 
 uint32_t slots_get32(const unsigned char *at)
 {
@@ -37,7 +36,7 @@ static void move(unsigned char *to, const unsigned char *from, size_t size)
         *to++ = *from++;
 }
 
-/* FNV-1a, Fowler, Noll and Vo. */
+/* FNV-1a. */
 static uint32_t check_word(void)
 {
     uint32_t hash = 0x811c9dc5u;
@@ -47,7 +46,7 @@ static uint32_t check_word(void)
     return hash;
 }
 
-/* Reads a slot; what is wrong with it, or NULL. */
+/* Reads a slot; returns what is wrong with it, or NULL. */
 static const char *read_slot(unsigned slot)
 {
     size_t i, blank = 0;
@@ -55,12 +54,12 @@ static const char *read_slot(unsigned slot)
         slots_bytes[i] = 0xff;
     board_slot_read(slot, slots_bytes, SLOT_BYTES);
     while (blank < SLOT_BYTES && slots_bytes[blank] == 0xff)
-        blank++; /* ends with the slot */
+        blank++;
     if (blank == SLOT_BYTES)
         return "empty";
-    /* First, as another firmware's check word may be elsewhere. */
+    /* Checked first: another firmware's check word may be at another place. */
     if (slots_get32(slots_bytes) != FIRMWARE)
-        return "not this firmware's";
+        return "from another firmware";
     if (slots_get32(slots_bytes + AT_CHECK) != check_word())
         return "damaged";
     return NULL;
@@ -87,7 +86,7 @@ void slots_look(void)
 
 int slots_load(unsigned age, unsigned *slot)
 {
-    uint32_t number[BOARD_SLOTS] = {0, 0}; /* of no save */
+    uint32_t number[BOARD_SLOTS] = {0, 0}; /* 0: no good save */
     unsigned which;
     for (which = 0; which < BOARD_SLOTS; which++)
         if (!read_slot(which))
@@ -115,8 +114,9 @@ int slots_save(void)
     move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
     slots_put32(slots_bytes + AT_CHECK, check_word());
     board_slot_write(slot, slots_bytes, SLOT_BYTES);
-    /* Now the other slot has the only good save, and the next one spares it;
-       if there is none yet, the next one goes there. */
+    /* If this failed, the other slot holds the only good save, and the next
+       call tries this slot again. If there is no good save yet, it tries the
+       other slot. */
     if (read_slot(slot) || slots_get32(slots_bytes + AT_NUMBER) != number) {
         say(slot, "cannot be written");
         slots_in = slots_newest == 0 ? slot : slots_in;

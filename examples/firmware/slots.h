@@ -1,6 +1,6 @@
-/* slots.h - a record of bytes that outlives power cuts. Each save goes to the
-   slot that does not have the newest one: a cut in mid-write costs the slot
-   that is being written, and the other one is whole. */
+/* slots.h - a record of bytes that survives power cuts. Each save goes to the
+   slot that does not hold the newest save, so a cut in mid-write leaves the
+   newest save intact. */
 #ifndef FIRMWARE_SLOTS_H
 #define FIRMWARE_SLOTS_H
 
@@ -10,21 +10,22 @@
 #define SLOTS_RECORD 140 /* bytes: a multiple of 4 */
 #endif
 
-/* What slots_save writes and slots_load has read. */
+/* slots_save writes this, slots_load fills it. */
 extern unsigned char slots_record[SLOTS_RECORD];
 
-/* Says over the serial line what is wrong with a slot. */
+/* Prints what is wrong with each slot, if anything. */
 void slots_look(void);
 
-/* Reads the newest good slot, or, with age 1, the one before it; says which it
-   was. 0 if there is none. */
+/* Reads the newest good save (age 0) or the one before it (age 1) and sets
+   *slot to its slot. Returns 0 if there is none. */
 int slots_load(unsigned age, unsigned *slot);
 
 /* The number of the save that was loaded or written last. */
 uint32_t slots_number(void);
 
-/* 0, and says so, if the slot does not have it afterwards: worn out, perhaps.
-   Then the newest save stays where it is, and the next one tries again. */
+/* Saves and reads back. If the slot does not hold the save then (it may be worn
+   out), prints so and returns 0; the previous save stays, and the next call
+   tries again. */
 int slots_save(void);
 
 uint32_t slots_get32(const unsigned char *at);

@@ -1,10 +1,10 @@
-/* virt.c - RISC-V, 32 bits with multiplication and short instructions, as on
-   many small boards. qemu-system-riscv32 -M virt. */
+/* virt.c - a 32-bit RISC-V with multiplication and compressed instructions, as
+   on many small boards. qemu-system-riscv32 -M virt. */
 #include "board.h"
 
 #define UART ((volatile unsigned char *)(uintptr_t)0x10000000)
 
-/* The emulator knows the debugger's call by what stands around it. */
+/* Semihosting, a debugger's file access: the two shifts mark the ebreak. */
 static int32_t semihost(int operation, uintptr_t arguments)
 {
     register int32_t a0 __asm__("a0") = operation;
@@ -21,8 +21,8 @@ static int32_t semihost(int operation, uintptr_t arguments)
 extern unsigned char image_bss, image_end, image_top;
 int main(void);
 
-/* RAM is as the program's file has it; a real board copies data from flash,
-   as microbit.c does. */
+/* The emulator has loaded .data into RAM already; on a real board copy it from
+   flash as microbit.c does. */
 __attribute__((noreturn, used)) static void reset(void)
 {
     volatile unsigned char *to;
@@ -60,7 +60,7 @@ void board_put(char c)
 
 void board_stop(void)
 {
-    *(volatile uint32_t *)(uintptr_t)0x100000 = 0x5555; /* switches it off */
+    *(volatile uint32_t *)(uintptr_t)0x100000 = 0x5555; /* power off */
 }
 
 volatile unsigned char *board_stack(size_t *size)
