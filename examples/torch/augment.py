@@ -1,13 +1,13 @@
-"""Random augmentations in worker processes whose bits survive a kill.
+"""Random augmentations that are reproducible, also after a kill.
 
     python3 examples/torch/augment.py
 
-What is random about a sample is seeded with sampler.sample_seed(index): a
-function of the run's seed, the epoch and the sample. So it is the same in any
-worker, on any rank and after a resume, and no state of a generator has to be
-saved. This trains nothing; it hashes the batches of two epochs, with 0, 1 and
-4 workers, and with 2 workers in a process that gets SIGKILL in the second
-epoch and goes on, from its last checkpoint, in another process.
+Each sample's random numbers are seeded with sampler.sample_seed(index), which
+depends on the run's seed, the epoch and the sample only. So they are the same
+in any worker, on any rank and after a resume, and no generator's state needs
+to be saved. This program does not train; it hashes the batches of two epochs
+with 0, 1 and 4 workers, and with 2 workers in a process that gets SIGKILL in
+the second epoch and resumes from its last checkpoint in another process.
 """
 
 import argparse
@@ -18,11 +18,11 @@ import sys
 import tempfile
 
 if __name__ == "__main__":  # help needs no torch
-    argparse.ArgumentParser(description="Shows that augmented batches are the "
-                            "same bits with any workers and after a kill."
-                            ).parse_args()
+    argparse.ArgumentParser(description="Shows that randomly augmented "
+                            "batches are bit-identical with any number of "
+                            "workers and after a kill.").parse_args()
     if sys.stdout is None:
-        sys.exit("augment.py: the standard output is closed")
+        sys.exit("augment.py: standard output is closed")
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -30,12 +30,12 @@ from torch.utils.data import DataLoader, Dataset
 from statesampler import StatefulDistributedSampler
 
 SAMPLES, BATCH, EPOCHS = 600, 24, 2
-KILL_AT = 37    # of 50 batches; the last checkpoint is of batch 35
+KILL_AT = 37    # of 50 batches; the last checkpoint is after batch 35
 EVERY = 5
 
 
 class Augmented(Dataset):
-    """Waves that are shifted, scaled and noisy, otherwise in each epoch."""
+    """Waves with a random shift, scale and noise, different in each epoch."""
 
     def __init__(self):
         self.sampler = StatefulDistributedSampler(self, 1, 0, seed=3)
@@ -54,8 +54,8 @@ class Augmented(Dataset):
 
 
 def run(workers, path=None):
-    """The hash of each batch, in this process and those before it that had
-    the same checkpoint."""
+    """Returns the hash of each batch, including those of earlier processes
+    with the same checkpoint."""
     dataset, hashes = Augmented(), []
     loader = DataLoader(dataset, BATCH, sampler=dataset.sampler,
                         num_workers=workers, persistent_workers=workers > 0)
@@ -79,7 +79,7 @@ def run(workers, path=None):
 
 
 def in_a_process(workers, path):
-    """Runs it in a process of its own. Says by which signal that ended."""
+    """Runs it in a child process; returns the signal that ended it, or 0."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -90,7 +90,7 @@ def in_a_process(workers, path):
 
 
 def demonstrate():
-    """Compares; says whether all is the same."""
+    """Returns whether all hashes are the same."""
     torch.set_num_threads(1)
     whole = run(0)
     same = [run(workers) == whole for workers in (1, 4)]
@@ -101,8 +101,8 @@ def demonstrate():
         same.append(killed and torch.load(path)["hashes"] == whole)
     batches = len(whole)
     differ = len(set(whole)) == batches == EPOCHS * SAMPLES // BATCH
-    print(f"{batches} batches with random augmentations: the same bits with "
-          f"0, 1 and 4 workers and, killed at batch {KILL_AT}, with 2"
+    print(f"{batches} randomly augmented batches: the same bits with 0, 1 and "
+          f"4 workers, and with 2 workers killed at batch {KILL_AT}"
           if all(same) and differ else
           f"FAILED: augmented batches differ: {same}, {differ}")
     return all(same) and differ
@@ -115,4 +115,4 @@ if __name__ == "__main__":
         sys.stdout.flush()
     except OSError as error:
         sys.stderr.write(f"augment.py: {error}\n")
-        os._exit(1)  # with what cannot be written left unwritten
+        os._exit(1)  # without flushing what cannot be written

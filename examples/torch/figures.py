@@ -1,10 +1,10 @@
-"""Time and memory of the samplers beside torch's DistributedSampler, with the
-bars that the project holds itself to.
+"""Compares time and memory of the samplers with torch's DistributedSampler and
+with the project's own limits.
 
     python3 examples/torch/figures.py
 
 prints a table and writes it to FIGURES.md beside this file. Each figure is
-measured in a process of its own. Times are the least of a few runs.
+measured in a process of its own. Times are the shortest of a few runs.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import time
 def read_options():
     options = argparse.ArgumentParser(description="Measures and writes "
                                       "FIGURES.md.")
-    options.add_argument("--quick", action="store_true", help="small "
-                         "datasets, to see that it works; writes no file")
+    options.add_argument("--quick", action="store_true", help="use small "
+                         "datasets, to check that it works; write no file")
     return options.parse_args()
 
 
@@ -42,26 +42,26 @@ HEADING = """\
 Written by `make torch-figures`.
 Commit: {commit}.
 Machine: {processor}, torch {torch}, Python {python};
-{load:.1f} other processes on {count} processors when it began.
+load {load:.1f} on {count} processors at the start.
 
-One rank of 8 (or the only one) takes batches of 256, as a DataLoader asks its
-`batch_sampler` for them. "Ours" is StatefulDistributedSampler or, "in turn",
-RoundRobinBatchSampler; "torch" is DistributedSampler. Torch's epoch includes
-its table, which it builds for each epoch. Most of the time of
-StatefulDistributedSampler is that of torch's own BatchSampler, which takes
-index by index; RoundRobinBatchSampler hands out whole batches.
-"A DataLoader's batch" is the processor's time for a batch of a loop over a
-DataLoader whose samples are numbers, without workers: the least times of each
-100 batches, in which both take turns. The two digits of a ratio are held to
-its bar, and no more of them can be measured.
+One rank of 8 (or the only rank) takes batches of 256 from the DataLoader's
+`batch_sampler`. "Ours" is StatefulDistributedSampler or, for "three datasets in
+turn", RoundRobinBatchSampler; "torch" is DistributedSampler. torch's epoch
+includes the table that it builds for each epoch. Most of the time of
+StatefulDistributedSampler is spent in torch's own BatchSampler, which takes one
+index at a time; RoundRobinBatchSampler returns whole batches.
+"A DataLoader's batch" is the processor time per batch of a loop over a
+DataLoader without workers whose samples are numbers: the shortest times of each
+100 batches, where the two take turns. Ratios are measured to two digits and
+compared with the limit as printed.
 
-| figure | ours | torch | torch / ours | bar | |
+| figure | ours | torch | torch / ours | limit | |
 |---|---|---|---|---|---|
 """
 
 
 def batches(make, n, replicas):
-    """What a DataLoader takes from a new sampler."""
+    """The batches that a DataLoader takes from a new sampler."""
     return iter(make(n, replicas).batch_sampler)
 
 
@@ -84,7 +84,7 @@ def torchs(n, replicas, size=SIZE, **options):
 
 
 def first_batch(make, n, replicas):
-    """Seconds from nothing to the first batch."""
+    """Seconds to make a sampler and get its first batch."""
     start = time.perf_counter()
     batch = next(batches(make, n, replicas))
     took = time.perf_counter() - start
@@ -93,7 +93,7 @@ def first_batch(make, n, replicas):
 
 
 def epoch(make, n, replicas):
-    """Seconds for each index of a whole epoch."""
+    """Seconds per index of a whole epoch."""
     start = time.perf_counter()
     count = 0
     for batch in batches(make, n, replicas):
@@ -104,7 +104,7 @@ def epoch(make, n, replicas):
 
 
 def memory(make, n, replicas):
-    """Bytes that a whole epoch needs at most, beyond what the process had."""
+    """Peak memory of a whole epoch, in bytes, above that of the process."""
     def status(field):
         with open("/proc/self/status") as lines:
             for line in lines:
@@ -117,10 +117,9 @@ def memory(make, n, replicas):
 
 
 def loaders(n, replicas, size, first):
-    """Seconds of this processor for each 100 batches of a DataLoader's epoch
-    that loads nothing, of ours and of torch's: what the samplers and torch's
-    own code cost. They take turns, so that what else the machine does meets
-    both; `first` begins."""
+    """Processor seconds of each 100 batches of a DataLoader's epoch that loads
+    nothing, for ours and for torch's sampler. They take turns, so that other
+    load affects both; `first` begins."""
     served = [make(n, replicas, size, collate_fn=len)
               for make in (ours, torchs)]
     loops, took = [None, None], [[], []]
@@ -147,8 +146,8 @@ def state_of_1000():
 
 
 def alone(measure, make, n, replicas):
-    """The result of a function, in a process of its own that has run all of
-    the code before: with few samples, but more than are read at a time."""
+    """The result of a function in a child process, after a warm-up with few
+    samples, but more than the sampler reads at a time."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -169,7 +168,6 @@ def least(measure, times, *arguments):
 
 
 def first_batches(*arguments):
-    """The least of some."""
     return min(first_batch(*arguments) for _ in range(5))
 
 
@@ -182,8 +180,8 @@ def rounded(value):
 
 
 def row(figure, mine, theirs, unit, bar, met):
-    """A line of the table. theirs is 0 where torch was not measured, and then
-    a bar that needs it is neither met nor missed."""
+    """A line of the table. theirs is 0 if torch was not measured; a limit of a
+    ratio is then neither met nor missed."""
     others, ratio = "not measured", ""
     verdict = "met" if met else "MISSED"
     if theirs:
@@ -211,7 +209,7 @@ def free_bytes():
 
 
 def commit():
-    """The present commit, and whether what is measured differs from it."""
+    """The commit, and whether the measured files differ from it."""
     def git(*arguments):
         return subprocess.run(["git", "-C", FOLDER, *arguments], check=True,
                               capture_output=True, text=True).stdout.strip()
@@ -233,7 +231,7 @@ def first_batch_rows(sizes, times):
             mine = least(first_batches, times, make, n, 8) * 1e3
             theirs = torchs_figure(
                 first_batches if n < 10**7 else first_batch, times, n) * 1e3
-            far = n == 10**7    # the size at which the ratio has a bar
+            far = n == 10**7    # the size at which the ratio has a limit
             yield row(f"first batch, n = {power(n)}{what}", mine, theirs,
                       "ms", "1 ms, 1000x" if far else "1 ms",
                       mine < 1 and (not far or theirs > 1000 * mine))
@@ -265,8 +263,8 @@ def loader_rows(small, large, times):
         for size, n in (1, small), (16, small), (32, large), (256, large):
             runs = [loaders(n, replicas, size, number % 2)
                     for number in range(times)]
-            # The least time of each hundred, which an interruption meets in
-            # one run or another.
+            # The shortest time of each hundred over all runs, so that an
+            # interruption of one run does not count.
             batches = -(-n // replicas // size) / 1e6
             mine, theirs = (sum(map(min, zip(*took))) / batches
                             for took in zip(*runs))
@@ -283,8 +281,8 @@ def state_rows():
 
 @functools.lru_cache(maxsize=None)
 def torchs_figure(measure, times, n, replicas=8):
-    """Torch's, which stands beside each of ours; 0 where memory is short:
-    its lists take about 50 bytes a sample."""
+    """torch's figure; 0 if memory is short: its lists take about 50 bytes per
+    sample."""
     if 80 * n > free_bytes():
         return 0
     return least(measure, times if n < 10**8 else 1, torchs, n, replicas)

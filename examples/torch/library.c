@@ -4,14 +4,13 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
-/* How large the structs and the state are that Python keeps in memory of its
-   own. */
+/* The sizes of the structs and of a state, for Python, which allocates them. */
 extern const uint64_t statesampler_layout[4];
 const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
-/* Sets up a source of an array: Python does not know a source's fields. */
+/* Sets up a source of an array, as Python does not know its fields. */
 int statesampler_source_init(statesampler_source *sources, uint32_t source,
                              uint32_t weight, const statesampler_desc *desc);
 int statesampler_source_init(statesampler_source *sources, uint32_t source,
@@ -33,9 +32,9 @@ uint64_t statesampler_source_seed(const statesampler_source *sources,
 }
 
 /* Takes up to `turns` turns of this epoch, so that Python calls once for many
-   batches, and returns how many there were. out gets their samples, batch
-   after batch, numbered through all sources; counts[i] is how many of them
-   belong to turn i. */
+   batches, and returns how many there were. out gets their samples, batch after
+   batch, as indices into the concatenation of all sources; counts[i] is the
+   number of samples of turn i. */
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
                           uint64_t *counts);
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,

@@ -1,11 +1,14 @@
-"""Samplers for PyTorch's DataLoader that keep no table and resume at once.
+"""Samplers for PyTorch's DataLoader that need no table and resume instantly.
 
-Change one line:
+Replace
 
     sampler = DistributedSampler(dataset)
+
+by
+
     sampler = StatefulDistributedSampler(dataset)
 
-and put the place in the data into the checkpoints:
+and add the sampler's state to the checkpoints:
 
     loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4)
     if checkpoint:
@@ -13,60 +16,63 @@ and put the place in the data into the checkpoints:
     while sampler.epoch < epochs:
         for batch in loader:
             train(batch)
-            save({"sampler": sampler.state_dict()})     # whenever you like
+            save({"sampler": sampler.state_dict()})     # at any time
 
-A run that loads such a checkpoint goes on with the very next batch, on any
-number of ranks. After the same batch every rank has the same state, so rank
+A run that loads such a checkpoint continues with the next batch, on any number
+of ranks. After the same batch all ranks have the same state, so saving rank
 0's is enough. RoundRobinBatchSampler does the same for several datasets.
 
-How it counts. An epoch is an order that is computed, so a place in it is a
-number. iter() begins the present epoch: at its start, or at the place that was
-loaded. A state is that beginning and how much the loop was given since. The
-loop was given as many batches as its DataLoader's iterator has handed out,
-however many the workers have prefetched; the sampler finds that iterator up
-the call stack when it is first asked, and reads its counter when a state is
-wanted. Under BatchSampler a batch is batch_size indices; under any other batch
-sampler the sampler notes what was taken for each batch. Without a DataLoader,
-whatever was taken was given. A loop that was given all has ended its epoch.
+Counting. The order of an epoch is computed, so a place in it is just a number.
+iter() starts the current epoch at its beginning, or at the loaded place. The
+state is that start plus the batches that the loop has received since: those
+that the DataLoader's iterator has returned, not those that workers have
+prefetched. The sampler finds this iterator on the call stack when it is first
+asked for indices, and reads its counter when a state is asked for. Under
+BatchSampler a batch is batch_size indices; under other batch samplers the
+sampler records how many indices each batch took. Without a DataLoader, indices
+count as received when they are taken. A loop that has received all indices has
+finished its epoch.
 
-Epochs. After a `break` the next loop gives the same again: a look at a batch
-costs nothing, and a validation that is cut short sees the same samples each
-time. A loop that was given all of its epoch is followed by the next epoch, as
-is a state that was saved after the last batch; also one that did not ask for
-more, such as a look at an epoch's only batch, or at the last one after a
-resume. (To take that back, load the state from before it.) There is no need to
-call set_epoch: for the present epoch it does nothing, and for another one it
-begins that epoch. (Its own text says what becomes of epochs that a framework
-counts from 0 in each process.) With tail="carry" or stop="never" nothing ends:
-the next loop always goes on. len() is the epoch's, whatever was loaded;
-`remaining` is what is left of it.
+Epochs. After a `break` the next loop starts over: peeking at a batch changes
+nothing, and a validation loop that stops early sees the same samples each
+time. After a loop that received its whole epoch, the next loop serves the next
+epoch, and so does a run that loads a state saved after the last batch. This
+also holds if the loop did not ask for more, for example after peeking at an
+epoch's only batch or at the last batch after a resume. (To undo that, load the
+state from before.) You need not call set_epoch: for the current epoch it does
+nothing, for another epoch it starts that one. (Its docstring covers frameworks
+that count epochs from 0 in each process.) With tail="carry" or stop="never"
+there is no end, and the next loop always continues. len() is that of the whole
+epoch, also after a state was loaded; `remaining` is what is left.
 
 torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
-YOLO call a sampler in ways of their own: examples/README.md has a line or a
-recipe for each. Anything else that takes batches from the DataLoader ahead of
-the loop must be told of as read_ahead=, or a state is as many batches too
-late.
+YOLO use samplers in their own ways: examples/README.md has a line or a recipe
+for each. If anything else takes batches from the DataLoader ahead of the loop,
+pass read_ahead=, or states will be that many batches too late.
 
-- The DataLoader must hand out batches in order, which is torch's default.
-- What holds indices back to sort them counts as the loop: a run that loads a
-  state does not see what was held back when the state was saved.
-- A batch whose loading raised an exception was not given. If the loop goes on
-  all the same: with workers its next batch counts for both; without, a state
-  is one batch too early, so that a resume repeats one.
-- A batch sampler that ends before its sampler ends the epoch. A state after
-  its last batch still has the rest before it, so that a resume begins with a
-  short loop. One that takes indices in its __iter__ itself, and not for a
-  batch, has taken them without a DataLoader.
-- A sampler serves one loop at a time. A loop raises RuntimeError if it goes on
-  after another loop over its sampler, load_state_dict, set_start_iter or
-  another epoch. Several samplers in one DataLoader each count their own.
-- A copy, also a pickled one, is in no loop. It begins where the original was.
-- A dataset that holds the sampler seeds what is random about a sample with
-  sampler.sample_seed(index), as augment.py does. The epoch of this is shared
-  with forked processes: make a sampler in the process that trains with it.
+- The DataLoader must return batches in order, which is torch's default.
+- If something between sampler and loop holds indices back, for example to sort
+  them, those count as received: a resumed run does not see them.
+- A batch whose loading raised an exception was not received. If the loop
+  continues nevertheless: with workers its next batch counts for both; without,
+  the state is one batch too early, so that a resume repeats one.
+- A batch sampler that ends before its sampler ends the epoch. A state saved
+  after its last batch still has the rest ahead, so a resume begins with a
+  short loop. A batch sampler that takes indices in its __iter__ itself, not
+  when a batch is asked for, counts as having no DataLoader.
+- A sampler serves one loop at a time. A loop raises RuntimeError if it
+  continues after another loop over the same sampler, load_state_dict,
+  set_start_iter or a change of the epoch. Several samplers in one DataLoader
+  count independently.
+- A copy, including a pickled one, is in no loop. It starts where the original
+  stood.
+- A dataset can hold the sampler and seed a sample's random augmentation with
+  sampler.sample_seed(index), as augment.py does. The current epoch is shared
+  with forked processes, so make the sampler in the process that trains with
+  it.
 
-Sampler and Mix need no torch and hand out batches of indices as memoryviews,
-which numpy.asarray takes without a copy:
+Sampler and Mix do not need torch. They return batches of indices as
+memoryviews, which numpy.asarray takes without a copy:
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -104,7 +110,7 @@ try:
     from torch.utils.data import Sampler as _TorchSampler
     from torch.utils.data import BatchSampler
     from torch.utils.data import dataloader as _loaders
-except ImportError:     # Sampler and Mix do without.
+except ImportError:     # Sampler and Mix do not need torch.
     torch, DistributedSampler, _TorchSampler = None, object, object
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
@@ -126,10 +132,10 @@ def _contents(path):
 
 
 def _whole_elf(path):
-    """Whether a library has all of its bytes: to load one that was cut short
-    ends the process. A table says where its segments are (of type 1 are those
-    that are loaded); that of its sections, if it has one, stands at its end.
-    What is not of the ELF format, the loader may judge."""
+    """Whether a library is complete, as loading a truncated one would crash
+    the process. All loaded segments (type 1) and the section table, which is
+    at the end, must lie within the file. Files that are not ELF are left to
+    the loader."""
     whole = _contents(path)
     if whole[:4] != b"\x7fELF":
         return True
@@ -152,8 +158,8 @@ def _whole_elf(path):
 
 
 def _built(stem):
-    """The library that was built before, or None. Its name ends in its own
-    digest, so that a damaged one is passed over."""
+    """The library that was built earlier, or None. Its name ends in the digest
+    of its bytes, so damaged ones are ignored."""
     for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
         with contextlib.suppress(OSError):
             if path == f"{stem}-{_digest(_contents(path))}.so":
@@ -163,7 +169,7 @@ def _built(stem):
 
 def _build(stem, command, source, include):
     """Compiles the library under a temporary name, loads it, and renames it,
-    so that no process finds half of it, or one that cannot be loaded."""
+    so that no process finds an incomplete or unloadable one."""
     folder = os.path.dirname(stem)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder)
@@ -172,8 +178,7 @@ def _build(stem, command, source, include):
         subprocess.run(command + ["-shared", "-fPIC", "-I", include, "-x", "c",
                                   source, "-o", temporary],
                        check=True, capture_output=True, errors="replace")
-        # mkstemp's file is its owner's only; whoever may use the folder may
-        # use the library.
+        # mkstemp's file is private; give it the permissions of the folder.
         os.chmod(temporary, os.stat(folder).st_mode & 0o777)
         loaded = _load(temporary)
         os.replace(temporary, f"{stem}-{_digest(_contents(temporary))}.so")
@@ -184,9 +189,9 @@ def _build(stem, command, source, include):
 
 
 def _find_library():
-    """The library for these sources, compiler and options: one that was built
-    before, or a new one. It is kept in the folder `build`
-    beside the header, or in the user's cache if that cannot be written."""
+    """The library for these sources, compiler and options, built if necessary.
+    It is kept in the folder `build` beside the header, or in the user's cache
+    if that folder cannot be written."""
     folder = os.path.dirname(os.path.realpath(__file__))
     for include in folder, os.path.dirname(os.path.dirname(folder)):
         if os.path.exists(os.path.join(include, "statesampler.h")):
@@ -203,10 +208,10 @@ def _find_library():
         _contents(source), _contents(os.path.join(include, "statesampler.h")),
         platform.platform().encode(), os.fsencode("\n".join(command)))
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):    # It is to be ignored then.
+    if not os.path.isabs(cache):    # The XDG rule: ignore relative paths.
         cache = os.path.expanduser("~/.cache")
     stems = [os.path.join(include, "build", name)]
-    if os.path.isabs(cache):        # Else this user has no home.
+    if os.path.isabs(cache):        # Otherwise the user has no home folder.
         stems.append(os.path.join(cache, "statesampler", name))
     for library in filter(None, map(_built, stems)):
         return library
@@ -217,17 +222,17 @@ def _find_library():
         except (OSError, subprocess.CalledProcessError) as error:
             refused.append(getattr(error, "stderr", None) or str(error))
     raise ImportError(
-        f"could not make {stems[0]} with `{command[0]}`, the C compiler "
-        "(CC chooses another; STATESAMPLER_LIBRARY names a library that "
-        f"is already built): {'; '.join(dict.fromkeys(refused))}")
+        f"could not build {stems[0]} with the C compiler `{command[0]}` "
+        "(set CC to use another one, or STATESAMPLER_LIBRARY to use a library "
+        f"that is already built): {'; '.join(dict.fromkeys(refused))}")
 
 
 def _load(path):
-    """The library at this path, with its functions' types, and the sizes of
-    its structs."""
+    """Loads the library, declares its functions, and reads the sizes of its
+    structs."""
     try:
         if not _whole_elf(path):
-            raise OSError("it was cut short")
+            raise OSError("it is truncated")
         library = ctypes.CDLL(os.path.abspath(path))
         for result, arguments, names in _FUNCTIONS:
             for name in names.split():
@@ -245,7 +250,7 @@ def _load_library():
     try:
         return _load(named)
     except OSError as error:
-        raise ImportError(f"{named} is not what library.c makes: {error}"
+        raise ImportError(f"{named} was not built from library.c: {error}"
                           ) from None
 
 
@@ -301,15 +306,14 @@ _FUNCTIONS = (
 _NONE = 2**64 - 1
 _c, (_SAMPLER, _SOURCE, _MIX, _STATE) = _load_library()
 
-# Each name stands at the place of its number in the header.
+# The position of each name is its number in the header.
 _ORDERS = ["shuffle", "sequential", "window", "replacement"]
 _PARTITIONS = ["interleaved", "blocked"]
 _TAILS = ["pad", "drop", "uneven", "carry"]
 _STOPS = ["first", "all", "restart", "never"]
 
-# How many indices are read from the library at a time: so many that the time
-# of a call does not matter beside torch's lists, so few that the first ones
-# come at once and all of them take little memory.
+# Indices read from the library at a time: enough to make the time of a call
+# negligible, few enough for a fast first batch and little memory.
 _CHUNK = 4096
 
 
@@ -319,14 +323,14 @@ def _memory(size):
 
 
 def _indices(count):
-    """An array for that many indices. They are below 2^62, so that a signed
-    type holds them, and an array is faster to iterate over than ctypes'."""
+    """An array for count indices. They are below 2^62, so a signed type holds
+    them; iterating over an array is faster than over a ctypes array."""
     return array.array("q", bytes(8 * count))
 
 
 def _most(descs):
-    """How many indices a batch can have: only with tail="carry" is it part of
-    more than one epoch."""
+    """The most indices that a batch can have. Only with tail="carry" can it be
+    longer than the dataset."""
     return max(desc.batch_size if _TAILS[desc.tail] == "carry" else
                min(desc.batch_size, max(desc.num_samples, 1))
                for desc in descs)
@@ -337,7 +341,7 @@ def _address(indices):
 
 
 def _sentence(code):
-    """What the library says of an error."""
+    """The library's message for an error."""
     return _c.statesampler_error(code).decode()
 
 
@@ -357,7 +361,8 @@ def _choice(what, value, names):
 
 
 def _flag(what, value):
-    """A bool, also numpy's, or 0 or 1. (A text would always be true.)"""
+    """Accepts bools, including numpy's, 0 and 1; not strings, which would
+    always be true."""
     if isinstance(value, str) or value not in (False, True):
         raise TypeError(f"{what} should be a bool, but got {what}={value!r}, "
                         f"a {type(value).__name__}")
@@ -365,7 +370,8 @@ def _flag(what, value):
 
 
 def _whole(what, value, least, below):
-    """An integer in a range, also torch's or numpy's; not a bool."""
+    """Accepts integers in [least, below), including torch's and numpy's; not
+    bools."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -381,7 +387,8 @@ def _whole(what, value, least, below):
 
 
 def _batch_size(value):
-    """As torch's BatchSampler says it, and numpy's integers are integers."""
+    """The same messages as torch's BatchSampler, but numpy's integers are
+    accepted."""
     try:
         number = 0 if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -394,8 +401,8 @@ def _batch_size(value):
 
 def _found_world():
     """World size and rank from torch.distributed if it is initialised, else
-    from the launcher's environment, else (1, 0); and whether anything said
-    so."""
+    from the launcher's environment, else (1, 0, False). The third value tells
+    whether one of the two had them."""
     if torch and dist.is_available() and dist.is_initialized():
         return dist.get_world_size(), dist.get_rank(), True
     desc, name = _Desc(), ctypes.c_char_p()
@@ -407,15 +414,15 @@ def _found_world():
 
 
 def _world(num_replicas, rank):
-    """Fills in what is None."""
+    """Fills in arguments that are None."""
     if num_replicas is None or rank is None:
         found_replicas, found_rank, said = _found_world()
         if rank is None and num_replicas not in (None, found_replicas):
-            # Found nowhere, all of them would be rank 0.
+            # Otherwise every process would be rank 0.
             raise ValueError(
                 f"rank should be given with num_replicas={num_replicas}, as " +
-                (f"the ranks found are {found_replicas}" if said else
-                 "neither torch.distributed nor the environment says it"))
+                (f"{found_replicas} ranks were found" if said else
+                 "neither torch.distributed nor the environment gives it"))
         num_replicas = found_replicas if num_replicas is None else num_replicas
         rank = found_rank if rank is None else rank
     num_replicas = _whole("num_replicas", num_replicas, -2**63, 2**32)
@@ -436,16 +443,16 @@ def _list(what, value):
 
 
 def _order(desc, shuffle, replacement, chunk_size, window):
-    """Sets the order that these four ask for."""
+    """Sets the order in desc."""
     windows = chunk_size is not None or window is not None
     if not shuffle and (replacement or windows):
         raise ValueError("replacement, chunk_size and window need "
                          "shuffle=True")
     if replacement and windows:
-        raise ValueError("replacement goes with neither chunk_size nor window")
+        raise ValueError("replacement excludes chunk_size and window")
     if windows:
         if chunk_size is None or window is None:
-            raise ValueError("chunk_size and window go together")
+            raise ValueError("chunk_size and window must be given together")
         desc.chunk_size = _whole("chunk_size", chunk_size, 1, 2**62)
         desc.window = _whole("window", window, 1, 2**62)
     desc.order = _ORDERS.index(
@@ -457,8 +464,8 @@ def _weights(weights, lengths):
     weights = ([1] * len(lengths) if weights is None else
                _list("weights", weights))
     if len(weights) != len(lengths):
-        raise ValueError(f"weights should be as many as lengths, "
-                         f"{len(lengths)}, but got {len(weights)}")
+        raise ValueError(f"weights should have {len(lengths)} items, as "
+                         f"lengths has, but got {len(weights)}")
     return [_whole("weight", weight, 1, 2**31) for weight in weights]
 
 
@@ -466,9 +473,9 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
               epoch=0, shuffle=True, replacement=False, chunk_size=None,
               window=None, partition="interleaved", tail="pad",
               drop_last=False, **unknown):
-    """The library's description of a sampler."""
+    """Makes the library's description of a sampler."""
     if unknown:
-        raise TypeError("there is no argument " + ", ".join(unknown))
+        raise TypeError("unexpected arguments: " + ", ".join(unknown))
     desc = _Desc(
         num_samples=_whole("num_samples", num_samples, 0, 2**62 + 1),
         # A negative seed is taken modulo 2^64, as torch does.
@@ -488,7 +495,8 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
 
 
 def _owner(state):
-    """The class whose state this is; None if it is of neither, or damaged."""
+    """The class that saved a state; None if neither did, or if it is
+    damaged."""
     size = len(state)
     if _c.statesampler_describe(state, size, None, None) == 0:
         return "StatefulDistributedSampler"
@@ -499,7 +507,8 @@ def _owner(state):
 
 
 def _identity(desc):
-    """What a state and the sampler that loads it must agree in."""
+    """The fields that must be equal in a state and the sampler that loads
+    it."""
     return {"len(dataset)": desc.num_samples, "seed": desc.seed,
             "stream": desc.stream, "order": _ORDERS[desc.order],
             "chunk_size": desc.chunk_size, "window": desc.window,
@@ -508,19 +517,19 @@ def _identity(desc):
 
 
 def _differences(theirs, ours, of=""):
-    """A sentence for each field in which a state and a sampler differ."""
+    """A clause for each field in which a state and a sampler differ."""
     return [f"the state has {name} {theirs[name]}{of}, this sampler "
             f"{ours[name]}" for name in theirs if theirs[name] != ours[name]]
 
 
 def _tensor(state):
-    """A state as a state_dict has it: torch.load takes a tensor wherever it
-    loads weights only, and a distributed checkpoint shards nothing else."""
+    """The form of a state in a state_dict: a tensor, which torch.load accepts
+    with weights_only=True and distributed checkpoints can store."""
     return torch.frombuffer(bytearray(state), dtype=torch.uint8)
 
 
 def _bytes(state):
-    """A state as the library takes it; numpy's bytes and others' are bytes."""
+    """The form of a state for the library, from any bytes-like object."""
     try:
         return bytes(memoryview(state))
     except TypeError:
@@ -536,11 +545,11 @@ def _crc(state):
 
 
 class _Cursor:
-    """A sampler of the library in memory of its own, as _make() sets it up
-    with the arguments in _made. Those for PyTorch stand on its place, which is
-    an epoch and a step: begin(epoch), seek(step), turn_over() to the next
-    epoch, and read(state), lists of all that comes after a state. A subclass
-    has the library's _step, _num_steps and _seek."""
+    """A sampler of the library in its own memory. _make(*_made) sets it up.
+    The PyTorch samplers are built on its place (an epoch and a step) and on
+    begin(epoch), seek(step), turn_over() to the next epoch, and read(state),
+    which yields lists of everything after a state. Subclasses define _step,
+    _num_steps and _seek, functions of the library."""
 
     def __iter__(self):
         return self
@@ -549,26 +558,26 @@ class _Cursor:
 
     @property
     def num_steps(self):
-        """None if there is no end."""
+        """Steps of the epoch; None if there is no end."""
         steps = self._num_steps(self._memory)
         return None if steps == _NONE else steps
 
     @property
     def own_steps(self):
-        """Where this rank's samples end."""
+        """The step at which this rank has no more samples."""
         return self.num_steps
 
     def seek(self, step):
         _check(self._seek(self._memory, _whole("step", step, 0, 2**64)))
 
     def at(self, state):
-        """Another one like it, there."""
+        """A copy at another state."""
         other = object.__new__(type(self))
         other.__setstate__((self._made, state))
         return other
 
     def __getstate__(self):
-        """For copies: each has memory of its own, which points into itself."""
+        """Copies need their own memory, which has pointers into itself."""
         return self._made, self.save()
 
     def __setstate__(self, state):
@@ -578,12 +587,12 @@ class _Cursor:
 
 
 class Sampler(_Cursor):
-    """The library's sampler. Iterating gives the batches that are left of the
-    epoch, as memoryviews of 64-bit integers; the next loop gives the next
-    epoch. Its place counts what was taken.
+    """The library's sampler. Iterating yields the remaining batches of the
+    epoch as memoryviews of 64-bit integers; the next loop yields the next
+    epoch. Its state is that after the last batch that was taken.
 
-    num_samples: of the dataset. rank, world_size: None as those of
-    StatefulDistributedSampler, and so are the other arguments."""
+    num_samples is the size of the dataset. The other arguments are those of
+    StatefulDistributedSampler; rank and world_size may be None as there."""
 
     _step, _num_steps, _seek = (
         _c.statesampler_step, _c.statesampler_num_steps, _c.statesampler_seek)
@@ -606,8 +615,8 @@ class Sampler(_Cursor):
         return memoryview(out)[:count.value]
 
     def read(self, state):
-        """Lists of indices, by the same sampler with a larger batch_size. (A
-        list is faster to iterate over than an array.)"""
+        """Yields lists of indices, from the same sampler with a larger
+        batch_size. (Lists iterate faster than arrays.)"""
         desc = _Desc.from_buffer_copy(self._desc)
         desc.batch_size = _CHUNK
         reader = object.__new__(Sampler)
@@ -620,8 +629,8 @@ class Sampler(_Cursor):
 
     @property
     def own_steps(self):
-        """A step less than the others' if tail="uneven" gives this rank no
-        sample in the last one."""
+        """One step less than num_steps if tail="uneven" gives this rank no
+        sample in the last step."""
         end, count = self.num_steps, _size()
         if end and _c.statesampler_at(self._memory, end - 1, None,
                                       count) == 1 and count.value == 0:
@@ -654,13 +663,13 @@ class Sampler(_Cursor):
         _check(_c.statesampler_load(self._memory, state, len(state)))
 
     def shape(self, state):
-        """The ranks of a state that is whole, and their batch size."""
+        """World size and batch size in an undamaged state."""
         desc = _Desc()
         _check(_c.statesampler_describe(state, len(state), desc, None))
         return desc.world_size, desc.batch_size
 
     def difference(self, state):
-        """What a state has other than this sampler; "" if it is damaged."""
+        """How a state differs from this sampler; "" if it is damaged."""
         theirs = _Desc()
         if _c.statesampler_describe(state, len(state), theirs, None) != 0:
             return ""
@@ -669,13 +678,13 @@ class Sampler(_Cursor):
 
 
 class Mix(_Cursor):
-    """The library's mix of several datasets, given as lists of the arguments
-    of Sampler, which are otherwise the same for all. Iterating gives batches
-    as Sampler does, with their indices numbered through all datasets.
+    """The library's mix of several datasets, which differ in length and weight
+    only. Iterating yields batches as Sampler does; indices are those of the
+    concatenated datasets.
 
-    lengths, rank, world_size, batch_size, weights, stop and the rest: as
-    RoundRobinBatchSampler's. Behind the library's state, this one's has the
-    epoch at which the library's count of epochs is 0, and a check of all."""
+    The arguments are those of RoundRobinBatchSampler. A state is the library's
+    state, then the epoch at which the library's count of epochs is 0, then a
+    checksum."""
 
     _step, _num_steps, _seek = (
         _c.statesampler_mix_turn, _c.statesampler_mix_num_turns,
@@ -686,11 +695,10 @@ class Mix(_Cursor):
         world_size, rank = _world(world_size, rank)
         lengths = _list("lengths", lengths)
         if not lengths:
-            raise ValueError("lengths should be of at least one dataset, but "
-                             "got lengths=[]")
+            raise ValueError("lengths should not be empty")
         if "stream" in options:
-            raise TypeError("there is no argument stream: each dataset has "
-                            "its own")
+            raise TypeError("unexpected argument: stream (each dataset gets "
+                            "its own)")
         self._make([_describe(_whole("length", length, 0, 2**62 + 1), rank,
                               world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
@@ -716,8 +724,8 @@ class Mix(_Cursor):
         return memoryview(out)[:counts[0]]
 
     def _turns(self, most):
-        """The indices of up to so many batches, and how many each has. After
-        the last turn of an epoch there are fewer, and the next one begins."""
+        """The indices of up to `most` batches, and the size of each. There are
+        fewer at the end of an epoch; the next one then begins."""
         out = _indices(most * self._most)
         counts = _indices(most)
         turns = _c.statesampler_turns(self._memory, most, _address(out),
@@ -725,7 +733,7 @@ class Mix(_Cursor):
         return out, counts[:turns]
 
     def read(self, state):
-        """Lists of batches."""
+        """Yields lists of batches."""
         reader, ahead = self.at(state), max(_CHUNK // self._most, 1)
         turns = ahead
         while turns == ahead:
@@ -742,11 +750,11 @@ class Mix(_Cursor):
                 _c.statesampler_mix_epoch(self._memory)) % 2**64
 
     def begin(self, epoch):
-        """Begins all datasets in the order of this epoch."""
+        """Starts all datasets in the order of this epoch."""
         self._make(*self._made[:-1], _whole("epoch", epoch, 0, 2**64))
 
     def turn_over(self):
-        """Datasets that began anew go on from where they are."""
+        """Datasets that were restarted continue from where they are."""
         self.seek(self.num_steps)
         self._turns(1)
 
@@ -772,7 +780,7 @@ class Mix(_Cursor):
             raise ValueError("statesampler: the state is damaged")
         mix = state[:-12]
         _check(_c.statesampler_mix_load(self._memory, mix, len(mix)))
-        # The weights are then the state's: from here on its own.
+        # Loading took the state's weights; this mix's own count from here on.
         weights = self._made[1]
         _check(_c.statesampler_mix_weigh(
             self._memory, (_u32 * len(weights))(*weights)))
@@ -784,7 +792,7 @@ class Mix(_Cursor):
         return desc.world_size, desc.batch_size
 
     def difference(self, state):
-        """What a state has other than this mix; "" if it is damaged."""
+        """How a state differs from this mix; "" if it is damaged."""
         state = state[:-12]
         theirs, place, said = _Desc(), _MixPlace(), []
         for i, ours in enumerate(self._descs):
@@ -803,34 +811,34 @@ class Mix(_Cursor):
 
 
 # --- A loop -----------------------------------------------------------------
-# A loop is what one sampler serves to one iterator of a DataLoader, or to a
-# plain `for`. A pass is one call of the sampler's __iter__; a loop has several
-# where something repeats the sampler. A unit is a step of the library: one
-# sample of each rank, or one turn of RoundRobinBatchSampler.
+# A loop is everything that one sampler serves to one iterator of a DataLoader,
+# or to a plain `for`. A pass is one call of the sampler's __iter__; a loop has
+# several passes if something repeats the sampler. A unit is a step of the
+# library: one sample per rank, or one turn of RoundRobinBatchSampler.
 
 
 def _left_of(iterator):
-    """How many items the iterator of a list still has. Its pickle would hold
-    the whole and how far it is in it; at its end, an empty one."""
+    """The number of items left in a list's iterator. __reduce__ gives the list
+    and the position in it; at the end, an empty list."""
     _, (whole,), *at = iterator.__reduce__()
     return len(whole) - sum(at)
 
 
 def _dispatched(loader):
-    """One of each process at a time; at an epoch's end, what there is."""
+    """It takes a batch for each process at a time."""
     processes = 1 if loader.split_batches else loader.state.num_processes
     if processes > 1 and not loader._drop_last:
         warnings.warn(
-            "accelerate's DataLoaderDispatcher may take an epoch's last "
-            "batches before it hands out those before: a state that is saved "
-            "then is without them. dispatch_batches=False, "
-            "split_batches=True or drop_last=True is exact.", stacklevel=2)
+            "accelerate's DataLoaderDispatcher may take the last batches of "
+            "an epoch before it returns earlier ones, and a state saved then "
+            "skips those. Use dispatch_batches=False, split_batches=True or "
+            "drop_last=True for exact states.", stacklevel=2)
     return processes
 
 
-# What is known to take batches from a DataLoader before the loop asks for
-# them, by the name of its class, and how many. The fetchers are Lightning's,
-# the first up to 1.9.5, the other one since 2.0 (up to 2.0.7 with _has_len).
+# Classes known to take batches from a DataLoader before the loop asks for
+# them, and how many. The fetchers are Lightning's: DataFetcher up to 1.9.5,
+# _PrefetchDataFetcher since 2.0 (up to 2.0.7 with _has_len).
 _READERS = {
     None: lambda _: 0,
     "DataLoaderShard": lambda loader: 1,    # accelerate's
@@ -844,9 +852,9 @@ _READERS = {
 
 
 def _skips(frame):
-    """Whether a loader of accelerate's calls that skips an epoch's first
-    batches and was made for that. From 1.7.0 to 1.9.0 it counts from 0 then,
-    whatever the epoch is."""
+    """Whether the caller is a loader that accelerate made to skip the first
+    batches of an epoch. Versions 1.7.0 to 1.9.0 count epochs from 0 in such a
+    loader."""
     while frame is not None:
         caller = frame.f_locals.get("self")
         if {kind.__name__ for kind in type(caller).__mro__} & {
@@ -858,8 +866,8 @@ def _skips(frame):
 
 
 def _processes(batches, loader):
-    """To how many processes accelerate deals these batches. A batch sampler
-    that skips some may stand around the one that does."""
+    """The number of processes that accelerate distributes these batches to. A
+    batch sampler that skips batches may wrap the one that distributes."""
     for each in batches, getattr(batches, "batch_sampler", None):
         if type(each).__name__ == "BatchSamplerShard":
             return each.num_processes
@@ -868,29 +876,29 @@ def _processes(batches, loader):
 
 
 class _Watch:
-    """A DataLoader's iterator: the last resort of a sampler that is not told
-    how many of its batches reached the loop. Batches count from 0."""
+    """Observes a DataLoader's iterator, as nothing else tells a sampler how
+    many of its batches reached the loop. Batches count from 0."""
 
     def __init__(self, iterator, frame):
         self.workers = iterator._num_workers > 0
-        # Workers are given indices before a loader may know of its length: of
-        # them, who reads ahead is asked for the first batch.
+        # Workers get indices before a loader may know its length: then read
+        # `ahead` when the first batch arrives.
         self.reader, caller = self.who_asks(iterator, frame)
         self.ahead = 0 if self.workers else _READERS[self.reader](caller)
         self.processes = _processes(iterator._index_sampler, caller)
-        # Workers must end with the loop; a loader without them may stay.
+        # Weak, so that workers end with the loop.
         self.iterator = weakref.ref(iterator) if self.workers else (
             lambda: iterator)
         self.feeding = iterator._sampler_iter
-        self.handed_out = 0     # With workers: while there was an iterator.
+        self.handed_out = 0     # With workers: the iterator may be gone.
         self.drops_last = getattr(iterator._index_sampler, "drop_last", False)
-        self.loops = {}         # Each sampler's.
+        self.loops = {}         # By sampler.
         self.fetcher = None
 
     @classmethod
     def find(cls):
-        """The one whose iterator is asking for a batch, somewhere up the call
-        stack; None if there is none."""
+        """The watch of the iterator on the call stack that is asking for a
+        batch; None if there is none."""
         frame = sys._getframe(1)
         code = _loaders._BaseDataLoaderIter._next_index.__code__
         while frame.f_code is not code:
@@ -898,7 +906,7 @@ class _Watch:
             if frame is None:
                 return None
         iterator = frame.f_locals["self"]
-        # Not by vars(): an object whose dict was asked for has slow fields.
+        # Not vars(iterator), which would slow down its attributes.
         watch = getattr(iterator, "_statesampler", None)
         if watch is None or watch.feeding is not iterator._sampler_iter:
             watch = iterator._statesampler = cls(iterator, frame)
@@ -906,8 +914,8 @@ class _Watch:
 
     @staticmethod
     def who_asks(iterator, frame):
-        """What is known to take batches ahead and asks the iterator, from this
-        frame of the call stack upwards: its name in _READERS, and itself."""
+        """The object on the call stack above this frame that reads ahead: its
+        name in _READERS, and the object."""
         while frame is not None:
             caller = frame.f_locals.get("self")
             for kind in type(caller).__mro__:
@@ -915,12 +923,12 @@ class _Watch:
                     return kind.__name__, caller
             if (isinstance(caller, _loaders._BaseDataLoaderIter) and
                     caller is not iterator):
-                break   # This DataLoader is part of another one's data.
+                break   # A DataLoader inside another one's dataset.
             frame = frame.f_back
         return None, None
 
     def units_per_batch(self, sampler):
-        """If batches are alike; else None."""
+        """The units in each batch; None if batches may differ."""
         iterator = self.iterator()
         if type(iterator) not in (_loaders._SingleProcessDataLoaderIter,
                                   _loaders._MultiProcessingDataLoaderIter):
@@ -931,20 +939,20 @@ class _Watch:
         return 1 if asked is sampler else None
 
     def asked(self):
-        """The batch that is asked for."""
+        """The batch that is being asked for."""
         iterator = self.iterator()
         return iterator._send_idx if self.workers else iterator._num_yielded
 
     def given(self):
-        """How many batches were handed out."""
+        """The number of batches that were returned."""
         return (self.handed_out if self.workers else
                 self.iterator()._num_yielded)
 
     def see_the_end(self):
-        """From here on, each batch that is handed out passes through this,
-        and so does the end. Without workers this may be called in the first
-        batch's making, which does not pass through this: what tells the end
-        from that batch is that nothing is fetched."""
+        """From here on, __call__ returns each batch and meets the end. Without
+        workers, this may be called while the first batch is being made, which
+        __call__ then does not return; if nothing is fetched, it was the end
+        instead."""
         iterator = self.iterator()
         iterator._next_data = self
         if not self.workers and self.fetcher is None:
@@ -956,7 +964,7 @@ class _Watch:
         return self.fetcher.fetch(batch)
 
     def fetched_nothing(self):
-        """And nor is a batch in the making, in this thread."""
+        """Whether nothing was fetched, and this thread makes no batch."""
         return (not self.workers and
                 self.iterator()._dataset_fetcher is self and
                 _Watch.find() is not self)
@@ -981,8 +989,8 @@ class _Watch:
 
 class _Pass(itertools.chain):
     """The iterator that __iter__ returns: a chain of iterators over lists of
-    indices or batches. It also has the state of what was taken from
-    it, as torchdata asks for. It begins when the first index is asked for."""
+    indices or batches. It starts when the first index is asked for. torchdata
+    calls its state_dict and load_state_dict."""
 
     @classmethod
     def over(cls, sampler):
@@ -993,7 +1001,7 @@ class _Pass(itertools.chain):
 
     @staticmethod
     def _chunks(me):
-        """Iterators over what the pass serves."""
+        """Yields iterators over the indices or batches of the pass."""
         this = me()
         this.sampler._begin(this)
         for units in this.source:
@@ -1004,11 +1012,11 @@ class _Pass(itertools.chain):
                 return
             if this.stale:
                 raise RuntimeError(
-                    "this loop was given up: another one over its sampler, "
-                    "load_state_dict, set_start_iter or another epoch came in "
-                    "between")
-        # Who asks past this rank's last sample has taken all units, also
-        # one in which this rank has none.
+                    "this loop cannot continue: another loop over its "
+                    "sampler, load_state_dict, set_start_iter or a change of "
+                    "the epoch came in between")
+        # After this rank's last sample all units are taken, including a last
+        # one in which this rank has no sample.
         taken, this.read, this.chunk = this.read, this.total, iter(())
         this.loop.no_more(taken)
 
@@ -1030,38 +1038,38 @@ class _Pass(itertools.chain):
         return self.total is not None and self.taken() >= self.own
 
     def give_up(self, refuse):
-        """It has come to its end, or is refused if it goes on and was not at
-        its end anyway."""
+        """Ends the pass. If `refuse`, continuing it is an error, unless it had
+        reached its end."""
         if not self.ended():
             self.stale, self.refuse = True, refuse
             collections.deque(self.chunk, maxlen=0)
 
     def state_dict(self):
-        """The place after what was taken from this iterator."""
+        """The state after what was taken from this iterator."""
         return {"state": _tensor(self.sampler._taken(self))}
 
     def load_state_dict(self, state_dict):
-        """Goes on there. At the end of an epoch, it is at its end."""
+        """Continues from a state. After one from the end of an epoch, this
+        iterator is at its end."""
         if self.loop is not None:
-            raise RuntimeError("a state is loaded before the first index is "
-                               "taken")
+            raise RuntimeError("a state must be loaded before the first index "
+                               "is taken")
         self.sampler.load_state_dict(state_dict)
         self.literal = self.sampler._parse(state_dict)
 
 
 class _Loop:
-    """What one sampler has served to one DataLoader's iterator, or to a plain
+    """What one sampler serves to one DataLoader's iterator, or to a plain
     `for` (watch is None)."""
 
     def __init__(self, sampler, watch):
         self.sampler, self.watch = sampler, watch
-        self.passes = []        # The one of the last batch, and later ones.
+        self.passes = []        # That of the last batch, and later ones.
         self.exhausted = False  # The sampler has nothing left.
         self.ends = 0           # How often the end was met.
         self.unit = watch and watch.units_per_batch(sampler)
-        # Batches may differ: (batch, units that were taken before it). The
-        # list is replaced and never changed, as a state may be asked for at
-        # any time.
+        # If batches may differ: (batch, units taken before it). The list is
+        # replaced, never changed, as another thread may ask for a state.
         self.marks = None if watch is None or self.unit else []
         if watch:
             watch.loops[sampler] = self
@@ -1074,7 +1082,7 @@ class _Loop:
         return self.passes[-1].before + self.passes[-1].taken()
 
     def marked(self, chunk):
-        """Notes what a batch begins with before that is taken."""
+        """Records where each batch begins, before its first unit is taken."""
         while _left_of(chunk) > 0:
             batch = self.watch.asked()
             if not self.marks or self.marks[-1][0] != batch:
@@ -1088,8 +1096,8 @@ class _Loop:
         return self.watch.ahead if said is None else said
 
     def batches(self):
-        """How many reached the loop; with read_ahead, before the first one
-        less than 0."""
+        """The number of batches that reached the loop. With read_ahead it is
+        negative at first."""
         return self.watch.given() - self.read_ahead() + self.ends
 
     def received(self):
@@ -1097,39 +1105,40 @@ class _Loop:
         if self.watch is None:
             return self.taken()
         if self.unit:
-            # A rank may have a unit less than others, all of which is taken.
+            # A rank may have one unit less than others.
             return min(self.batches() * self.unit, self.taken())
         batches, taken = self.batches(), self.taken()
         return next((units for batch, units in self.marks if batch >= batches),
                     taken)
 
     def ended_at_once(self):
-        """Whether the end came instead of a first batch, and unseen."""
+        """Whether the loop ended without a batch, unseen by the watch."""
         return (self.exhausted and self.marks is not None and
                 self.watch.fetched_nothing())
 
     def dropped_the_rest(self):
-        """Whether BatchSampler has given all its batches and drops samples."""
+        """Whether BatchSampler has returned all its batches and drops the
+        remaining samples."""
         return (self.unit is not None and self.watch.drops_last and
                 not self.read_ahead() and
                 (self.watch.given() + 1) * self.unit > self.passes[0].own)
 
     def no_more(self, taken):
-        """The sampler has nothing left, after so many indices or batches."""
+        """The sampler has nothing left, after this many units."""
         self.exhausted = True
         if self.watch is None:
             self.sampler._finish(self)
         elif self.unit and not self.watch.workers:
-            # What is left may still be a batch; the end comes after it.
+            # The rest may be one more batch; the end comes after it.
             left = taken % self.unit > 0 and not self.watch.drops_last
             if left or not self.end():
                 self.watch.see_the_end()
-        # Else the watch sees the end.
+        # Otherwise the watch sees the end.
 
     def end(self):
-        """The end was met; whether the loop is over. Who was said to take
-        several batches ahead still has these. They reach the loop one by one,
-        each time that the end is met again."""
+        """The end was met; returns whether the loop is over. With read_ahead,
+        the last batches are still on their way: each reaches the loop when the
+        end is met again."""
         self.ends += 1
         over = self.ends >= (self.sampler.read_ahead or 1)
         if over:
@@ -1141,13 +1150,14 @@ class _Loop:
 
 
 def _page():
-    """A place for an epoch, for forked workers too. It takes no file, as
-    torch's shared memory does; this is added for spawned ones."""
+    """Memory for the epoch that forked workers share. Unlike torch's shared
+    memory it needs no file; torch's is added for spawned workers."""
     return [memoryview(mmap.mmap(-1, 8)).cast("q")]
 
 
 def _locked(method):
-    """For what moves the cursor: a state may be asked for in any thread."""
+    """Locks the methods that move the cursor, as any thread may ask for a
+    state."""
     @functools.wraps(method)
     def locked(self, *arguments, **options):
         with self._lock:
@@ -1156,11 +1166,11 @@ def _locked(method):
 
 
 class _Resumable:
-    """A cursor, which is a Sampler or a Mix, and the present loop. Between
-    loops the cursor stands where the next one begins; in a loop, anywhere in
-    its epoch. Settling moves it to the place after what the loop received. A
-    subclass has _owner: its name; _cursor; _length; and _units_per_batch():
-    those of start_iter."""
+    """A cursor (a Sampler or a Mix) and the current loop. Between loops the
+    cursor stands where the next loop begins; during a loop, anywhere in its
+    epoch. Settling moves it to the place after what the loop has received.
+    Subclasses define _owner, their name; _cursor; _length; and
+    _units_per_batch(), for start_iter."""
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
@@ -1168,25 +1178,26 @@ class _Resumable:
                  read_ahead):
         if torch is None:
             raise ImportError(f"{self._owner} needs torch; Sampler and Mix do "
-                              "without")
+                              "not")
         self.num_replicas, self.rank = _world(num_replicas, rank)
         self._asked = num_replicas, rank
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
         self._at = None         # The pass in whose epoch the cursor is.
-        self._relative = 0      # What set_epoch's epochs are short of.
+        self._relative = 0      # Added to the epochs given to set_epoch.
         self._fresh = False     # set_epoch may mean the epoch of a state.
         self._loaded = 0, 0     # The epoch and step of that state.
         self._old_shape = None  # Its ranks, until they were compared.
         self.read_ahead = (None if read_ahead is None else
                            _whole("read_ahead", read_ahead, 0, 2**31))
-        # The epoch of the present loop, for the workers' copies as well.
+        # The epoch of the current loop, also for the copies in workers.
         self._shared, self._process = _page(), os.getpid()
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
-            raise AttributeError(f"{name} is fixed: make another sampler")
+            raise AttributeError(f"{name} cannot be changed: make another "
+                                 "sampler")
         super().__setattr__(name, value)
 
     def __iter__(self):
@@ -1197,20 +1208,20 @@ class _Resumable:
         self._share()
 
     def _of_another(self):
-        """Whether this is a worker's copy of another process's sampler."""
+        """Whether this is a copy in a worker process."""
         return (torch.utils.data.get_worker_info() is not None and
                 self._process != os.getpid())
 
     def _share(self):
-        """Says the workers in which epoch the cursor is."""
-        if self._of_another():  # A worker that has loops of its own.
+        """Tells the workers the epoch of the cursor."""
+        if self._of_another():  # This worker has loops of its own.
             self._shared, self._process = _page(), os.getpid()
         for shared in self._shared:
             shared[0] = ctypes.c_int64(self._cursor.epoch).value
 
     @_locked
     def _begin(self, this):
-        """Begins a pass, in the present loop or in a new one."""
+        """Begins a pass, in the current loop or in a new one."""
         watch = _Watch.find()
         self._settle()
         loop = self._loop
@@ -1232,37 +1243,39 @@ class _Resumable:
         self._share()
 
     def _compare_ranks(self, watch):
-        """Where the samples would be dealt by nobody, or twice."""
+        """Raises an error if samples would be distributed to the ranks twice,
+        or by nobody."""
         if dist.is_available() and dist.is_initialized():
             found = _world(*self._asked)
             if found != (self.num_replicas, self.rank):
                 raise RuntimeError(
                     f"this sampler was made for rank {self.rank} of "
-                    f"{self.num_replicas}, but by torch.distributed this is "
-                    f"rank {found[1]} of {found[0]}: initialise that first, "
-                    "or give num_replicas and rank")
+                    f"{self.num_replicas}, but torch.distributed says this is "
+                    f"rank {found[1]} of {found[0]}: initialise "
+                    "torch.distributed before making the sampler, or pass "
+                    "num_replicas and rank")
         if watch and watch.processes > 1 < self.num_replicas:
             raise RuntimeError(
-                f"accelerate deals the batches to its {watch.processes} "
-                f"processes, and this sampler to {self.num_replicas}: give it "
-                "num_replicas=1, rank=0, or samples are left out")
+                f"accelerate distributes batches to its {watch.processes} "
+                f"processes, and this sampler to {self.num_replicas}: make it "
+                "with num_replicas=1, rank=0, or samples are left out")
 
     def _compare_shapes(self, loop):
-        """Lightning ends an epoch by its own count of batches, which does not
-        hold for a state of other ranks or of another batch size."""
+        """Lightning ends an epoch by its own count of batches, which is wrong
+        after loading a state from other ranks or with another batch size."""
         if (self._old_shape and loop.watch and
                 "Fetcher" in (loop.watch.reader or "")):
             if (self._old_shape != self._cursor.shape(self._cursor.save()) or
                     loop.unit and self._loaded[1] % loop.unit):
                 warnings.warn(
-                    "the state that was loaded is of other ranks or another "
-                    "batch size, and Lightning goes on with its count of that "
-                    "run's batches: it may end this epoch too early, so that "
-                    "some samples are not trained on in it", stacklevel=2)
+                    "the loaded state is from other ranks or another batch "
+                    "size, and Lightning continues that run's count of "
+                    "batches: it may end this epoch too early, without "
+                    "training on some samples", stacklevel=2)
             self._old_shape = None
 
     def _close(self):
-        """Gives the present loop up, after settling. The cursor goes to where
+        """Ends the current loop, after settling, and moves the cursor to where
         the next loop begins."""
         now, complete = self._loop.passes[0], self._complete()
         self._give_up()
@@ -1272,15 +1285,15 @@ class _Resumable:
             self._cursor.seek(now.start)
 
     def _give_up(self, repeated=False):
-        """The loop is refused if it goes on, unless something that repeats the
-        sampler may go on with the next pass."""
+        """Ends the current loop; continuing it is an error. With `repeated`,
+        something that repeats the sampler may continue with the next pass."""
         loop, self._loop, self._at = self._loop, None, None
         if loop is not None:
             for each in loop.passes:
                 each.give_up(refuse=not repeated or loop.marks is None)
 
     def _go(self, now, units):
-        """Moves the cursor to a number of units of the loop, in this pass."""
+        """Moves the cursor to this number of units of the loop, in a pass."""
         if self._at is not now:
             self._cursor.load(now.state)
             self._at = now
@@ -1298,7 +1311,7 @@ class _Resumable:
             self._go(loop.passes[0], max(units, loop.passes[0].before))
 
     def _complete(self):
-        """Whether the loop was given all of the epoch. The cursor must be
+        """Whether the loop has received the whole epoch. The cursor must be
         settled."""
         end = self._cursor.own_steps
         return end is not None and (
@@ -1307,11 +1320,11 @@ class _Resumable:
 
     @_locked
     def _finish(self, loop):
-        """A loop has come to its end: the next epoch begins."""
+        """A loop has ended: the next epoch begins."""
         if self._loop is loop:
             last = loop.passes[-1]
             if last.total is None:
-                # What is between sampler and loop has ended, not the data.
+                # Something between sampler and loop has ended, not the data.
                 loop.ends = loop.read_ahead()
                 self._settle()
                 self._loop = self._at = None
@@ -1337,21 +1350,21 @@ class _Resumable:
 
     def __len__(self):
         if self._length is None:
-            raise TypeError("this sampler has no end, and so no len()")
+            raise TypeError("this sampler has no len(), as it has no end")
         return self._length
 
     @property
     @_locked
     def remaining(self):
-        """How much of the epoch is left for the present loop; between loops,
-        for the next one. None if there is no end."""
+        """How many items of the epoch are left for the current loop; between
+        loops, for the next one. None if there is no end."""
         self._settle()
         end = self._cursor.own_steps
         return None if end is None else max(end - self._cursor.step, 0)
 
     @_locked
     def __getstate__(self):
-        """For copies, which are in no loop."""
+        """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.at(self._save()),
                  "_loop": None, "_at": None, "_shared": None}
         del state["_lock"]
@@ -1371,10 +1384,10 @@ class _Resumable:
             self._share()
 
     def sample_seed(self, index, epoch=None):
-        """64 bits for what is random about a sample: the same in any worker,
-        on any rank and after a resume. Without an epoch, that of the present
-        loop, also in its workers. (Where workers load ahead into the next
-        epoch, as with tail="carry" or _RepeatSampler, give the epoch.)"""
+        """64 bits to seed a sample's random numbers with: the same in any
+        worker, on any rank and after a resume. The default epoch is that of
+        the current loop, also in its workers. (If workers load ahead into the
+        next epoch, as with tail="carry" or _RepeatSampler, pass the epoch.)"""
         if epoch is None:
             epoch = self._shared_epoch()
         return self._cursor.sample_seed(epoch, index)
@@ -1385,8 +1398,8 @@ class _Resumable:
     @property
     @_locked
     def epoch(self):
-        """The epoch of the present loop, also in its workers; between loops,
-        of the next one."""
+        """The epoch of the current loop, also in its workers; between loops,
+        that of the next one."""
         if self._of_another():
             return self._shared_epoch()
         self._settle()
@@ -1398,13 +1411,14 @@ class _Resumable:
 
     @_locked
     def set_epoch(self, epoch):
-        """The next loop begins this epoch. Nothing changes if the sampler is
-        in it already, so that this does not undo a resume. A framework that
-        counts its epochs from 0 in each process calls this with less than a
-        state's epoch, while a loop has not been through that: from there on,
+        """The next loop begins this epoch. Does nothing if the sampler is in
+        this epoch already, so that it does not undo a resume.
+
+        A framework that counts epochs from 0 in each process calls this, after
+        a state was loaded, with an epoch below the state's. From then on
         epochs are taken relative to the state's, with a warning; until
-        something is taken, another call may still say the state's own. Later
-        a warning says that an epoch is before the state's."""
+        something is taken, another call may still name the state's own epoch.
+        Later, an epoch before the state's only gets a warning."""
         epoch = _whole("epoch", epoch, 0, 2**64)
         present, loaded = self.epoch, self._loaded[0]
         if epoch == 0 < present and _skips(sys._getframe(1)):
@@ -1416,12 +1430,12 @@ class _Resumable:
         said = None
         if self._fresh and epoch <= present:
             if epoch < present and self._relative != present - epoch:
-                said = (f"after a state of epoch {present} was loaded: from "
-                        "here on set_epoch(n) means epoch n + "
+                said = (f"after loading a state of epoch {present}: from now "
+                        "on set_epoch(n) means epoch n + "
                         f"{present - epoch}")
             self._relative = present - epoch
         elif epoch + self._relative < loaded:
-            said = f"goes back to before epoch {loaded}, of the state loaded"
+            said = f"goes back before epoch {loaded} of the loaded state"
         if said:
             warnings.warn(f"set_epoch({epoch}) {said}. (begin(epoch) begins "
                           "any epoch.)", stacklevel=3)
@@ -1443,7 +1457,7 @@ class _Resumable:
         if epoch == (self._cursor.epoch + 1) % 2**64 and loop is not None:
             if len(loop.passes) > 1 and (
                     loop.passes[1].batch == loop.watch.given()):
-                # It begins with the next batch; what came before is dropped.
+                # It begins with the next batch; the rest before is dropped.
                 del loop.passes[0]
                 self._settle()
             elif self._complete():
@@ -1457,22 +1471,22 @@ class _Resumable:
     @property
     @_locked
     def start_iter(self):
-        """How many batches of this epoch were given; with tail="carry" since
-        epoch 0."""
+        """How many batches of this epoch were received; with tail="carry",
+        since epoch 0."""
         self._settle()
         unit, short = self._batches()
         return -(-(self._cursor.step + short) // unit)
 
     def _batches(self):
-        """Units of a batch, and how many the first batch of this epoch is
-        taken to be short of that: so many that a batch ends at the place that
-        was loaded, which may be of a run with another batch size."""
+        """Units per batch, and by how many the first batch of this epoch
+        counts as shorter: such that a batch ends at the loaded place, which
+        may be from a run with another batch size."""
         unit, (epoch, step) = self._units_per_batch(), self._loaded
         here = self._cursor.num_steps is None or epoch == self._cursor.epoch
         return unit, -step % unit if here else 0
 
     def _units(self, start_iter, what):
-        """A number of batches of the epoch, in units."""
+        """Converts a number of batches of the epoch to units."""
         (unit, short), end = self._batches(), self._cursor.num_steps
         batches = _whole(what, start_iter, 0, 2**62)
         units = max(unit * batches - short, 0)
@@ -1486,9 +1500,9 @@ class _Resumable:
 
     @_locked
     def set_start_iter(self, start_iter):
-        """The next loop begins at this batch of the present epoch. (To go to
-        another epoch, call set_epoch before.) After a state of a run with
-        other ranks was loaded, batches before that place are ValueErrors."""
+        """The next loop begins at this batch of the current epoch. (For
+        another epoch, call set_epoch first.) After loading a state from
+        another number of ranks, batches before that place raise ValueError."""
         self._settle()
         units = self._units(start_iter, "start_iter")
         cursor = self._cursor.at(self._cursor.save())
@@ -1501,12 +1515,13 @@ class _Resumable:
 
     @_locked
     def state_dict(self, batches=None):
-        """The place after the last batch that the loop was given. After the
+        """The state after the last batch that the loop received. After the
         same batch it is the same on every rank: save rank 0's.
-        batches: instead, the place after so many batches of the present epoch,
-        whatever was given. (set_start_iter goes to it.) They are counted as
-        start_iter is, and go on from its value at the place that was loaded,
-        which is rounded up if that was no whole number of batches."""
+
+        With `batches`, the state after that many batches of the current epoch
+        instead. They count as start_iter does: after loading a state they
+        continue from the value of start_iter there, which is rounded up if it
+        was not a whole number of batches."""
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
@@ -1516,9 +1531,9 @@ class _Resumable:
 
     @_locked
     def load_state_dict(self, state_dict):
-        """Goes on where a state was saved, by any number of ranks with any
-        batch size. A state that is damaged, or of another dataset, seed or
-        order, is a ValueError and changes nothing."""
+        """Continues where a state was saved, by any number of ranks with any
+        batch size. A state that is damaged or from another dataset, seed or
+        order raises ValueError and changes nothing."""
         state = self._parse(state_dict)
         different = self._cursor.difference(state)
         if different:
@@ -1534,10 +1549,10 @@ class _Resumable:
         self._share()
 
     def _parse(self, state_dict):
-        """The library's state in a state_dict."""
+        """Extracts the library's state from a state_dict."""
         try:
             state = state_dict["state"]
-            if isinstance(state, str):      # The form of earlier versions.
+            if isinstance(state, str):      # From earlier versions.
                 state = self._of_text(state_dict)
             elif torch.is_tensor(state):
                 state = bytes(state.tolist())
@@ -1547,7 +1562,7 @@ class _Resumable:
                              f"{self._owner}") from None
         owner, own = _owner(state), self._owner
         if owner not in (own, None):
-            raise ValueError(f"this is a state_dict of {owner}, not of {own}")
+            raise ValueError(f"this is a state_dict of {owner}, not {own}")
         return state
 
     def _of_text(self, state_dict):
@@ -1558,37 +1573,38 @@ class _Resumable:
 
 
 class StatefulDistributedSampler(_Resumable, DistributedSampler):
-    """torch's DistributedSampler, without a table and with a state.
+    """torch's DistributedSampler without a table, and with a state.
 
-    dataset, num_replicas, rank, shuffle, seed, drop_last: as torch's. Without
-        num_replicas and rank, and without an initialised torch.distributed,
-        both come from the launcher's environment; if that does not say them,
-        this is rank 0 of 1. (num_replicas=4 alone is then a ValueError.) A
-        loop is a RuntimeError if torch.distributed says others by then.
+    dataset, num_replicas, rank, shuffle, seed, drop_last: as in torch. If
+        num_replicas and rank are not given and torch.distributed is not
+        initialised, both come from the launcher's environment; without that,
+        this is rank 0 of 1 (and num_replicas=4 alone raises ValueError). A
+        loop raises RuntimeError if torch.distributed has other values by then.
         seed must be the same on every rank.
     batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
         set_start_iter. Nothing else needs it.
-    partition: "interleaved", as torch's, or "blocked": each rank has a part of
-        neighbours. (VISSL's sampler is "blocked" with drop_last.)
-    tail: what becomes of the last samples if num_replicas does not divide the
+    partition: "interleaved", as in torch, or "blocked": each rank gets a
+        contiguous part of the order. (VISSL's sampler is "blocked" with
+        drop_last.)
+    tail: what happens to the last samples if num_replicas does not divide the
         dataset. "pad" and "drop" are torch's drop_last=False and True.
-        "uneven" neither adds nor leaves out a sample, so that some ranks have
-        one less, for evaluation. "carry" opens the next epoch with the rest; a
-        loop then has no end, len() raises TypeError, total_size is
-        len(dataset), and num_samples is the most that a rank has of an epoch.
-    chunk_size, window: a shuffle that needs only `window` chunks of
-        `chunk_size` neighbours open at a time.
-    replacement: draws with replacement.
-    stream: another order for another dataset with the same seed.
+        "uneven", for evaluation, neither adds nor drops samples, so that some
+        ranks have one less. "carry" starts the next epoch with them; a loop
+        then has no end, len() raises TypeError, total_size is len(dataset),
+        and num_samples is the most that a rank gets of an epoch.
+    chunk_size, window: shuffles such that only `window` chunks of `chunk_size`
+        consecutive samples are in use at a time.
+    replacement: draw with replacement.
+    stream: gives datasets with the same seed different orders.
     read_ahead: how many batches something between the DataLoader and the loop
-        has always taken ahead. None: what is known of accelerate's, timm's
-        and Lightning's loaders, else 0. With 2 or more, an epoch ends when
-        the DataLoader was asked as often past its end, or else at the next
-        iter() or set_epoch: `while sampler.epoch < epochs` may be too long
-        then, and a loop over range(sampler.epoch, epochs) is right.
+        always takes ahead. None: as known for the loaders of accelerate, timm
+        and Lightning, else 0. With 2 or more, an epoch ends when the
+        DataLoader was asked that often past its end, or at the next iter() or
+        set_epoch: then `while sampler.epoch < epochs` may run too long; loop
+        over range(sampler.epoch, epochs) instead.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
-    cannot be assigned to, as the order would not follow.
+    are read-only, as assigning to them would not change the order.
     """
 
     _owner = "StatefulDistributedSampler"
@@ -1603,7 +1619,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         if tail is None:
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
-            raise ValueError(f"drop_last=True is tail='drop', but got "
+            raise ValueError(f"drop_last=True means tail='drop', but got "
                              f"tail={tail!r}")
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
                             tail == "drop", read_ahead)
@@ -1615,8 +1631,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         except (TypeError, OverflowError) as error:
             raise ValueError("dataset should have a len(), but got "
                              f"{type(dataset).__name__}: {error}") from None
-        # With one sample of each rank in a step there is a step for any place
-        # in the data, whatever batches the loader makes.
+        # A step is one sample per rank, so that the loader can make any
+        # batches.
         self._cursor = self._cursors(
             _whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
             self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
@@ -1631,38 +1647,37 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
 
     def _units_per_batch(self):
         if self.batch_size is None:
-            raise ValueError("start_iter and batches count in batches: they "
-                             "need the sampler's batch_size")
+            raise ValueError("start_iter and batches need a sampler with a "
+                             "batch_size")
         return self.batch_size
 
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler):
-    """Batches of several datasets in turn, for the `batch_sampler` of a
-    DataLoader over their ConcatDataset. Each batch is of one dataset.
+    """Batches from several datasets in turn, for the `batch_sampler` of a
+    DataLoader over their ConcatDataset. Each batch is from one dataset.
 
-    lengths: those of the datasets.
-    batch_size, drop_last: of each rank's batches, as torch's BatchSampler.
-    rank, num_replicas, seed, shuffle: as StatefulDistributedSampler's. Each
+    lengths: the lengths of the datasets.
+    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
+    rank, num_replicas, seed, shuffle: as in StatefulDistributedSampler. Each
         dataset has an order of its own.
-    weights: how many turns each dataset has in a round, in integers, which may
-        be others than those of a state that is loaded; None: one each.
+    weights: the number of turns of each dataset in a round, as integers; None:
+        one each. They may differ from those of a loaded state.
     stop: when an epoch ends. "first": at the turn of a dataset that has
-        nothing left. "all": when each dataset has been served once.
-        "restart": the same, but those that are finished earlier begin again.
-        "never": never, and all begin again.
+        nothing left. "all": when each dataset has been served once. "restart":
+        the same, but datasets that finish earlier start again. "never": never;
+        all datasets start again.
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window, read_ahead: as
-        StatefulDistributedSampler's.
+    partition, tail, chunk_size, window, read_ahead: as in
+        StatefulDistributedSampler.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
-        batch in a dataset's last turn, and collate_fn gets an empty list.
+        batch in a dataset's last turn; collate_fn then gets an empty list.
 
-    Each dataset has epochs of its own. With stop="restart" or "never", one
-    that begins again does so in the order of its next epoch, and goes on from
-    there in this sampler's next epoch. Only set_epoch to another epoch than
-    the present one begins all datasets in the order of that epoch, also one
-    that has been through it.
+    Each dataset has its own epochs. With stop="restart" or "never", a dataset
+    that starts again uses the order of its next epoch, and continues there in
+    this sampler's next epoch. Only set_epoch to an epoch other than the
+    current one starts all datasets in the order of that epoch.
     """
 
     _owner = "RoundRobinBatchSampler"
@@ -1677,12 +1692,12 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                             read_ahead)
         sampler = lengths if sampler is None else sampler
         if isinstance(sampler, _TorchSampler):
-            # Lightning and others make a batch sampler again, around another
-            # sampler.
+            # Lightning and others try to rebuild a batch sampler around
+            # another sampler.
             raise TypeError(
                 "RoundRobinBatchSampler takes the lengths of datasets, not a "
-                f"{type(sampler).__name__}: it deals to the ranks itself. "
-                "(Lightning: Trainer(use_distributed_sampler=False))")
+                f"{type(sampler).__name__}: it distributes to the ranks "
+                "itself. (Lightning: Trainer(use_distributed_sampler=False))")
         lengths = _list("lengths", lengths)
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
@@ -1690,7 +1705,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         if stop is None:
             stop = "never" if reinit else "first"
         elif reinit and stop != "never":
-            raise ValueError(f"reinit=True is stop='never', but got "
+            raise ValueError(f"reinit=True means stop='never', but got "
                              f"stop={stop!r}")
         self.lengths = lengths
         self.batch_size = _batch_size(batch_size)

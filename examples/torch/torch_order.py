@@ -1,10 +1,10 @@
-"""For a run that was begun with torch's order and must keep it.
+"""For runs that were started with torch's order and must keep it.
 
-TorchOrderSampler serves exactly what torch's DistributedSampler does, which is
-torch.randperm seeded with seed + epoch, but with the states and epochs of
-StatefulDistributedSampler. It costs what torch's costs: a table of the whole
-epoch on every rank (8 bytes per sample), made again for each epoch. Another
-version of torch may have another order.
+TorchOrderSampler serves exactly the indices of torch's DistributedSampler
+(torch.randperm seeded with seed + epoch), with the states and epochs of
+StatefulDistributedSampler. It costs as much as torch's sampler: a table of the
+whole epoch on every rank (8 bytes per sample), rebuilt for each epoch. Other
+versions of torch may have another order.
 """
 
 import torch
@@ -16,7 +16,7 @@ __all__ = ["TorchOrderSampler"]
 
 
 class _Table(Sampler):
-    """Torch's table, indexed by a sequential sampler."""
+    """torch's table, indexed by a sequential sampler."""
 
     def _make(self, desc):
         desc.order = _ORDERS.index("sequential")
@@ -32,8 +32,8 @@ class _Table(Sampler):
 
 
 class TorchOrderSampler(StatefulDistributedSampler):
-    """The arguments are as StatefulDistributedSampler's; for shuffle=False use
-    that one."""
+    """Takes the arguments of StatefulDistributedSampler. For shuffle=False use
+    that one instead."""
 
     _cursors = _Table
 
@@ -41,12 +41,14 @@ class TorchOrderSampler(StatefulDistributedSampler):
                  seed=0, drop_last=False, batch_size=None, *, tail=None,
                  stream=0):
         if not shuffle:
-            raise ValueError("torch's order with shuffle=False is that of "
-                             "StatefulDistributedSampler(shuffle=False)")
+            raise ValueError("with shuffle=False use "
+                             "StatefulDistributedSampler, which has the same "
+                             "order")
         if tail == "carry":
-            raise ValueError("tail='carry' runs on into the next epoch, and "
-                             "a table is of one")
-        # Another stream, so that a state of a sequential sampler is refused.
+            raise ValueError("tail='carry' is not possible in torch's order: "
+                             "the table is for one epoch only")
+        # A stream of its own, so that states of a sequential sampler are
+        # refused.
         super().__init__(dataset, num_replicas, rank, True, seed, drop_last,
                          batch_size, tail=tail,
                          stream=_whole("stream", stream, 0, 2**64) ^

@@ -1,20 +1,19 @@
-"""Training with DistributedDataParallel that is killed and goes on at once.
+"""Trains with DistributedDataParallel, is killed, and resumes.
 
     python3 examples/torch/train.py
 
 trains a small network on 2 processes, kills one of them with SIGKILL in the
-middle of the epoch, starts again on 3 from the last checkpoint, and twice more
-on 1, and counts how often each sample was trained on, by all processes of all
-runs. Then it times
-a resume in the middle of 10^7 samples, beside torch's own way of doing it, and
-shows augment.py.
+middle of the epoch, resumes from the last checkpoint on 3 processes, then
+twice on 1, and counts how often each sample was trained on in all runs
+together. Then it times a resume in the middle of 10^7 samples, compares it
+with torch's own way, and runs augment.py.
 
-Each process runs train(), which does what any training script does:
+Each process runs train(), which is an ordinary training script:
 
     torchrun --nproc_per_node 4 examples/torch/train.py --folder run
 
 The size of the dataset and the batch size are multiples of 6, so that neither
-2 nor 3 processes need padding, wherever they go on.
+2 nor 3 processes need padding, wherever they resume.
 """
 
 import argparse
@@ -28,36 +27,37 @@ import tempfile
 import time
 
 
-LEAST = 4096    # samples, to have a batch of each of 8 ranks left to compare
+LEAST = 4096    # samples: a batch for each of 8 ranks is left in mid-epoch
 
 
 def samples(text):
     number = int(text)
     if number != 0 and number < LEAST:
-        raise argparse.ArgumentTypeError(f"{text} is not 0, nor {LEAST} or "
-                                         "more")
+        raise argparse.ArgumentTypeError(f"{text} is neither 0 nor at least "
+                                         f"{LEAST}")
     return number
 
 
 def read_options():
     options = argparse.ArgumentParser(description=
-        "Trains on 2 processes, kills one in mid-epoch, goes on with 3, and "
-        "counts that every sample was trained on exactly once.")
-    options.add_argument("--folder", help="train as a process of torchrun, "
+        "Trains on 2 processes, kills one in mid-epoch, resumes on 3, and "
+        "checks that every sample was trained on exactly once.")
+    options.add_argument("--folder", help="run as one process of torchrun, "
                          "with checkpoints in this folder")
     options.add_argument("--compare", type=samples, default=10**7,
-                         metavar="SAMPLES", help="time a resume among so many "
-                         "samples beside torch's (0: do not)")
+                         metavar="SAMPLES", help="compare the time of a "
+                         "resume in this many samples with torch's (0: do "
+                         "not)")
     chosen = options.parse_args()
     if chosen.folder and "RANK" not in os.environ:
-        options.error("--folder is for a process of torchrun")
+        options.error("--folder needs torchrun: RANK is not set")
     return chosen
 
 
 if __name__ == "__main__":  # help needs no torch
     OPTIONS = read_options()
     if sys.stdout is None:
-        sys.exit("train.py: the standard output is closed")
+        sys.exit("train.py: standard output is closed")
 
 import torch
 import torch.distributed as dist
@@ -68,13 +68,13 @@ import augment
 from statesampler import StatefulDistributedSampler
 
 SAMPLES = 6000
-BATCH = 12      # of each process
-EVERY = 10      # steps from one checkpoint to the next
-KILL_AT = 6     # checkpoints until the first run is killed
+BATCH = 12      # per process
+EVERY = 10      # steps between checkpoints
+KILL_AT = 6     # checkpoints until a process of the first run is killed
 
 
 class Waves(Dataset):
-    """Points on a wave, and which sample each is."""
+    """Points on a wave, with the index of the sample."""
 
     def __len__(self):
         return SAMPLES
@@ -85,13 +85,13 @@ class Waves(Dataset):
 
 
 def save(path, checkpoint):
-    """A crash leaves the old file or the new one."""
+    """After a crash the file is the old or the new one, whole."""
     torch.save(checkpoint, path + ".tmp")
     os.replace(path + ".tmp", path)
 
 
 def train(folder):
-    """What each process runs."""
+    """Runs in each process."""
     os.makedirs(folder, exist_ok=True)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
@@ -103,8 +103,8 @@ def train(folder):
     sampler = StatefulDistributedSampler(dataset, seed=1)
     loader = DataLoader(dataset, BATCH, sampler=sampler, num_workers=1)
     path = os.path.join(folder, "checkpoint.pt")
-    # How often each sample was trained on: by all until the checkpoint, and by
-    # this process since.
+    # How often each sample was trained on: by all processes until the
+    # checkpoint, and by this process since then.
     before = torch.zeros(SAMPLES, dtype=torch.int64)
     since = torch.zeros(SAMPLES, dtype=torch.int64)
     total = torch.zeros(SAMPLES, dtype=torch.int64)
@@ -124,7 +124,7 @@ def train(folder):
         dist.all_reduce(total)
         return total + before
 
-    # One epoch, which a checkpoint may have finished.
+    # One epoch, which may be finished already.
     for step, (index, x, y) in enumerate(loader if steps else (), 1):
         loss = torch.nn.functional.mse_loss(model(x), y)
         optimiser.zero_grad()
@@ -143,15 +143,16 @@ def train(folder):
     if rank == 0:
         with open(os.path.join(folder, "seen.json"), "w") as file:
             json.dump(done.tolist(), file)
-    # The model goes first, while `total` is still there: torch 1.13 can hang
-    # if the group's threads are the last to hold a tensor.
+    # Delete the model while `total` still exists: torch 1.13 can hang if the
+    # group's threads hold the last reference to a tensor.
     del model
     dist.destroy_process_group()
 
 
 def process(rank, folder, processes, port, output):
-    """One of a run, in the environment that torchrun would give it. What the
-    end of another one makes it say is kept for fail()."""
+    """A process of a run, in the environment that torchrun would set. Its
+    errors, also those caused by the death of another one, go to a file for
+    fail()."""
     os.dup2(output, sys.stdout.fileno())
     with open(os.path.join(folder, f"errors.{processes}"), "a") as errors:
         os.dup2(errors.fileno(), sys.stderr.fileno())
@@ -162,8 +163,8 @@ def process(rank, folder, processes, port, output):
 
 
 def launch(folder, processes):
-    """Starts a run. They are forked, and not torchrun's, so that torch, which
-    takes seconds to import, is imported once. Returns what they print, too."""
+    """Starts a run; returns its processes and their output. They are forked
+    instead of started by torchrun, as importing torch takes seconds."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -177,8 +178,8 @@ def launch(folder, processes):
 
 
 def failure(run):
-    """Waits for all of a run; how one of them failed, which ends the others,
-    or None."""
+    """Waits for a run. Returns the error of the first process that failed,
+    which ends the others, or None."""
     try:
         while not run.join():
             pass
@@ -196,7 +197,8 @@ def fail(folder, what):
 
 
 def demonstrate(folder):
-    """Kills a process of the first run, lets others end, and counts."""
+    """Kills a process of the first run, lets the other runs end, and counts
+    the samples."""
     run, output = launch(folder, 2)
     saved = 0
     for line in output:
@@ -208,24 +210,24 @@ def demonstrate(folder):
             break
     if not failure(run) or run.processes[1].exitcode != -signal.SIGKILL:
         fail(folder, "the first run was not killed")
-    # Of one process, what is left since the last checkpoint; then nothing.
+    # The last two: one process trains what is left, then finds nothing left.
     for processes in 3, 1, 1:
         run, output = launch(folder, processes)
         for line in output:
             print(line, end="")
         failed = failure(run)
         if failed:
-            fail(folder, f"a run that goes on: {failed}")
+            fail(folder, f"a resumed run failed: {failed}")
     with open(os.path.join(folder, "seen.json")) as file:
         seen = json.load(file)
     print(f"of {len(seen)} samples: {seen.count(1)} trained on exactly once, "
           f"{seen.count(0)} never, {sum(n > 1 for n in seen)} more than once")
     if seen != [1] * SAMPLES:
-        fail(folder, "not every sample exactly once")
+        fail(folder, "not every sample was trained on exactly once")
 
 
 class Skipping:
-    """Torch's own way at its fastest: the batches served before are made and
+    """torch's own way at its fastest: earlier batches of indices are made and
     thrown away, but their samples are not loaded."""
 
     def __init__(self, sampler, batch_size, skipped):
@@ -238,8 +240,8 @@ class Skipping:
 
 
 def compare(samples):
-    """Seconds to the first batch of a resume in the middle of an epoch, rank 3
-    of 8, batches of 256."""
+    """Times a resume in the middle of an epoch up to its first batch, for rank
+    3 of 8 and batches of 256."""
     data, size, replicas, rank = range(samples), 256, 8, 3
     steps = samples // (2 * size * replicas)
     old = StatefulDistributedSampler(data, replicas, rank, batch_size=size)
@@ -259,7 +261,7 @@ def compare(samples):
         batch = next(iter(DataLoader(data, batch_sampler=skipping)))
         theirs = min(theirs, time.perf_counter() - start)
         assert len(batch) == size
-    print(f"resume in the middle of {samples} samples, to the first batch: "
+    print(f"first batch after a resume in the middle of {samples} samples: "
           f"{ours * 1e3:.2f} ms; torch, skipping: {theirs * 1e3:.0f} ms, "
           f"{theirs / ours:.0f} times as long")
 
@@ -283,4 +285,4 @@ if __name__ == "__main__":
         main()
     except OSError as error:
         sys.stderr.write(f"train.py: {error}\n")
-        os._exit(1)  # with what cannot be written left unwritten
+        os._exit(1)  # without flushing what cannot be written

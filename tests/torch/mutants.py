@@ -147,7 +147,7 @@ FAULTS = [
      'taken % self.unit > 0 and not self.watch.drops_last',
      'False'),
     ("state", "statesampler.py",
-     '                self.watch.see_the_end()\n        # Else',
+     '                self.watch.see_the_end()\n        # Otherwise',
      '                pass\n        # Else'),
     ("state", "statesampler.py",
      '        different = self._cursor.difference(state)\n     '

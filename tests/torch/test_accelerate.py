@@ -131,7 +131,7 @@ class Accelerate(unittest.TestCase):
                 # 1.2.1 does not call set_epoch.)
                 self.assertEqual(len(said), first > 0 and told.called)
                 for each in said:
-                    self.assertIn(f"after a state of epoch {first}",
+                    self.assertIn(f"after loading a state of epoch {first}",
                                   str(each.message))
 
     def test_other_processes(self):

@@ -232,8 +232,8 @@ class Library(unittest.TestCase):
         bare[40:48], bare[58:62] = bytes(8), bytes(4)
         bare32 = b"\x7fELF\1\1\1" + struct.pack(
             "<21xI10x5H8I", 52, 32, 1, 0, 0, 0, 1, 0, 0, 0, 84, 84, 5, 0)
-        for made, said in ((bare, "36"), (bare[:len(bare) // 2], "cut short"),
-                           (bare32, "class"), (bare32[:-1], "cut short")):
+        for made, said in ((bare, "36"), (bare[:len(bare) // 2], "truncated"),
+                           (bare32, "class"), (bare32[:-1], "truncated")):
             name = os.path.join(self.folder, "bare.so")
             with open(name, "wb") as file:
                 file.write(made)
@@ -269,7 +269,7 @@ class Library(unittest.TestCase):
     def test_what_cannot_be_loaded(self):
         """It is not put in place, where the next process would find it: here
         of a compiler that fails where nobody hears of it."""
-        self.assertIn("ImportError: could not make", self.said(CC="true"))
+        self.assertIn("ImportError: could not build", self.said(CC="true"))
         self.assertEqual(self.libraries(), [])
         self.assertEqual(self.said(), "36\n")
         whole, = self.libraries()
@@ -287,7 +287,7 @@ class Library(unittest.TestCase):
         before = sorted(os.listdir(self.folder))
         for cache in "", "cache":
             said = self.said(XDG_CACHE_HOME=cache, HOME="~")
-            self.assertIn("ImportError: could not make", said)
+            self.assertIn("ImportError: could not build", said)
             self.assertEqual(sorted(os.listdir(self.folder)), before)
 
     def test_names_in_another_encoding(self):
@@ -299,7 +299,7 @@ class Library(unittest.TestCase):
 
     def test_what_is_missing(self):
         said = self.said(CC="no-such-cc")
-        self.assertIn("ImportError: could not make", said)
+        self.assertIn("ImportError: could not build", said)
         self.assertIn("no-such-cc", said)
         self.assertIn("no-such-flag", self.said(CFLAGS="--no-such-flag"))
         self.assertEqual(self.libraries(), [])
@@ -308,7 +308,7 @@ class Library(unittest.TestCase):
             library.write("not one")
         for name in other, "/none.so":
             said = self.said(STATESAMPLER_LIBRARY=name)
-            self.assertIn(f"ImportError: {name} is not what", said)
+            self.assertIn(f"ImportError: {name} was not built from library.c", said)
         # Another one, and an older one, which lacks what is newer.
         for source in "", "unsigned long long statesampler_layout[4];":
             os.unlink(other)

@@ -294,7 +294,7 @@ class Repeated(unittest.TestCase):
             state = sampler.state_dict()
             next(served)
             move(sampler)
-            with self.assertRaisesRegex(RuntimeError, "given up"):
+            with self.assertRaisesRegex(RuntimeError, "cannot continue"):
                 some(served, 10)
             # At the end of its pass, there is nothing to refuse.
             sampler = Distributed(range(20), 1, 0, batch_size=5)

@@ -147,7 +147,7 @@ class Parity(unittest.TestCase):
             self.assertEqual(list(ours), list(range(2, 30, 3)))
             self.assertEqual(Ours(range(30), num_replicas=3).rank, 2)
             # VISSL's second argument is a batch size.
-            with self.assertRaisesRegex(ValueError, "ranks found are 3"):
+            with self.assertRaisesRegex(ValueError, "3 ranks were found"):
                 Ours(range(30), 5)
         with mock.patch.dict(os.environ, RANK="2"):
             with self.assertRaisesRegex(ValueError, "torchrun"):
@@ -198,7 +198,7 @@ class Parity(unittest.TestCase):
         with mock.patch.dict(os.environ, clear=True):
             self.assertIn("rank should be given with num_replicas=4, as "
                           "neither torch.distributed nor the environment "
-                          "says it", said(Ours, range(9), 4))
+                          "gives it", said(Ours, range(9), 4))
             self.assertEqual(Ours(range(9), 1).rank, 0)
         for size in (0, -1, True, 2.5, "4"):
             self.assertEqual(

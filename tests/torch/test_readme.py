@@ -86,7 +86,7 @@ class Snippets(unittest.TestCase):
 
     def test_opening(self):
         """Its example: the lines that are indented."""
-        example, _ = statesampler.__doc__.split("How it counts.")
+        example, _ = statesampler.__doc__.split("Counting.")
         self.runs(textwrap.dedent("".join(re.findall("^    .*\n", example,
                                                      re.M))))
 

@@ -646,9 +646,9 @@ class States(unittest.TestCase):
     def test_the_other_kinds_state(self):
         one, other = Distributed(range(9), 1, 0), RoundRobin([9], 1, 0, 1)
         self.refused(one, other.state_dict(), "a state_dict of "
-                     "RoundRobinBatchSampler, not of Stateful")
+                     "RoundRobinBatchSampler, not Stateful")
         self.refused(other, one.state_dict(), "a state_dict of "
-                     "StatefulDistributedSampler, not of RoundRobin")
+                     "StatefulDistributedSampler, not RoundRobin")
 
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),
