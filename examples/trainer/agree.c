@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each rank has its own words, also where ranks are threads (tests/fuzz/mpi). */
+/* Per rank, also where ranks are threads (tests/fuzz/mpi). */
 #ifndef MPI_RANK_LOCAL
 #define MPI_RANK_LOCAL
 #endif
 static MPI_RANK_LOCAL char words[1200];
 
-/* Shared memory and TCP. Otherwise MPI looks for networks and complains of each
-   whose library is not here. */
+/* Uses shared memory and TCP only. Otherwise Open MPI looks for networks and
+   warns of each whose library is missing. */
 void agree_begin(int *argc, char ***argv)
 {
     setenv("OMPI_MCA_pml", "ob1", 0);
@@ -33,7 +33,7 @@ const char *complain(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    for (c = text; *c; c++) /* a file's words may hold a terminal's commands */
+    for (c = text; *c; c++) /* file names may contain terminal commands */
         if (iscntrl((unsigned char)*c))
             *c = '?';
     memcpy(words, text, sizeof words);
@@ -74,7 +74,7 @@ void agree(const char *complaint, int status)
 
 int agree_same(uint64_t value)
 {
-    uint64_t most[2] = {value, ~value}; /* the second is ~ of the least */
+    uint64_t most[2] = {value, ~value}; /* the maximum, and ~ the minimum */
 
     MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX,
                   MPI_COMM_WORLD);

@@ -1,9 +1,9 @@
-/* agree.h - an error that one process finds is an error of all.
+/* agree.h - turns an error of one process into an error of all.
 
-   MPI's processes wait for each other in every collective call. A process that
-   simply left would keep the others waiting for ever; so all of them tell each
-   other how it went, at points that all of them reach, and leave together. A
-   complaint is a sentence; "" where all is well. */
+   MPI processes wait for each other in collective calls, so a process that
+   simply exited would leave the others waiting forever. Instead they exchange
+   their errors at points that all of them reach, and exit together. A complaint
+   is an error message, or "" if there is no error. */
 #ifndef TRAINER_AGREE_H
 #define TRAINER_AGREE_H
 
@@ -12,19 +12,19 @@
 /* MPI_Init. */
 void agree_begin(int *argc, char ***argv);
 
-/* Puts a complaint into words, in one place: the next one takes it. The one
-   before may be among the arguments. */
+/* Formats a complaint in a static buffer, which the next call overwrites. The
+   last complaint may be among the arguments. */
 const char *complain(const char *format, ...);
 
-/* To be called by all. Returns the first process's complaint that has one, the
-   same on all; it stands until the next one is put into words. */
+/* All processes must call this. Returns the complaint of the first process that
+   has one, the same on all; it is valid until the next call of complain. */
 const char *agree_on(const char *complaint);
 
-/* The same, but where there is one, process 0 prints it and all end with this
-   status. */
+/* The same, but if there is a complaint, process 0 prints it and all exit with
+   this status. */
 void agree(const char *complaint, int status);
 
-/* Whether all have the same value. To be called by all. */
+/* Whether all processes have the same value. All must call this. */
 int agree_same(uint64_t value);
 
 #endif

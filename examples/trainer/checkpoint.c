@@ -19,7 +19,7 @@
 
 enum { PATH_BYTES = CONFIG_STRING + 96, NAME = 17 /* "step-" and 12 digits */ };
 
-/* Returns the complaint, with what the system says. */
+/* An error message with errno's text. */
 static const char *cannot(const char *what, const char *path)
 {
     return complain("cannot %s %s: %s", what, path, strerror(errno));
@@ -30,7 +30,7 @@ static const char *cannot(const char *what, const char *path)
 const char *checkpoint_flush(const char *path)
 {
     const int descriptor = open(path, O_RDONLY);
-    /* A file system may have no way to flush a folder. */
+    /* Some file systems cannot flush a folder. */
     const int good = descriptor >= 0 &&
                      (fsync(descriptor) == 0 || errno == EINVAL ||
                       errno == ENOSYS || errno == ENOTSUP);
@@ -48,8 +48,8 @@ static const char *write_end(FILE *file, const char *path)
     return good ? "" : cannot("write", path);
 }
 
-/* Removes the files of a folder. Returns 0 or the first error; that folders are
-   still in it is none. */
+/* Removes the files of a folder, but not its subfolders. Returns 0 or the first
+   error. */
 static int empty_folder(const char *path)
 {
     const int inside = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -69,9 +69,8 @@ static int empty_folder(const char *path)
     return error;
 }
 
-/* Removes a checkpoint's folder, or whatever has its place: of a link to a
-   folder elsewhere only the link. Returns whether it is gone; otherwise errno
-   says why not. */
+/* Removes a checkpoint's folder, or whatever has its name; does not follow
+   links. Returns whether it is gone; otherwise sets errno. */
 static int remove_folder(const char *path)
 {
     struct stat about;
@@ -84,21 +83,20 @@ static int remove_folder(const char *path)
     error = empty_folder(path);
     if (rmdir(path) == 0)
         return 1;
-    errno = error != 0 ? error : errno; /* what came first */
+    errno = error != 0 ? error : errno; /* the first error */
     return 0;
 }
 
-/* Whether an error says that there is no such file. All others, of which some
-   pass, leave open whether there is a good one: nobody may take an older one's
-   place for that. */
+/* Whether an error means that there is no such file. After any other error,
+   which may be temporary, the file may exist, so that falling back to an older
+   checkpoint would be wrong. */
 static int is_missing(int error)
 {
     return error == ENOENT || error == ENOTDIR;
 }
 
-/* Reads a whole file, with a 0 after its end. Returns NULL if it is missing,
-   has more than so many bytes, or is a pipe, say, into which nobody would
-   write. One that may be there, but cannot be read, is not a damaged one:
+/* Reads a whole file and adds a 0. Returns NULL if it is missing, not a regular
+   file, or longer than `most` bytes. If it may exist but cannot be read,
    *refused says why. */
 static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
                                 const char **refused)
@@ -128,8 +126,8 @@ static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
 
 /* ---- Saving ---- */
 
-/* Weights and state of the tensors that are this process's to write, whether
-   it shares them or not. */
+/* Writes weights and state of the tensors that this process owns, also without
+   ZeRO. */
 static const char *write_part(const run *r, const char *path,
                               manifest_part *part)
 {
@@ -173,12 +171,12 @@ static const char *write_manifest(const run *r, const char *folder,
     return *wrong ? (fclose(file), wrong) : write_end(file, path);
 }
 
-/* The moment from which on the checkpoint exists. */
+/* Renames the folder, from which moment on the checkpoint exists. */
 static const char *commit(const run *r, const char *folder, const char *name)
 {
     const char *wrong = checkpoint_flush(folder);
 
-    /* A damaged one may have the name, or an earlier run's. */
+    /* A damaged checkpoint or one of an earlier run may have the name. */
     if (!*wrong && !remove_folder(name))
         wrong = cannot("remove", name);
     if (!*wrong && rename(folder, name) != 0)
@@ -199,10 +197,10 @@ const char *checkpoint_save(run *r)
     snprintf(name, sizeof name, "%s/%s", dir, step);
     snprintf(path, sizeof path, "%s/part%d", folder, r->rank);
     if (r->rank == 0 && !*wrong) {
-        if (!remove_folder(folder)) /* what a killed run has left */
+        if (!remove_folder(folder)) /* left by a killed run */
             wrong = cannot("remove", folder);
         else if (mkdir(folder, 0777) != 0)
-            wrong = cannot("make the folder", folder);
+            wrong = cannot("create the folder", folder);
         else
             wrong = log_flush(r);
     }
@@ -221,7 +219,7 @@ const char *checkpoint_save(run *r)
         wrong = agree_on(wrong);
     }
     if (*wrong && r->rank == 0)
-        remove_folder(folder); /* lest it keep a full disk full */
+        remove_folder(folder); /* free the space of a full disk */
     free(parts);
     free(state);
     return wrong;
@@ -239,7 +237,7 @@ static const char *find_before(const char *dir, const char *before, char *name)
     if (!folder)
         return cannot("read the folder", dir);
     name[0] = 0;
-    /* Ends: each entry comes once. errno tells a failure from the end. */
+    /* errno distinguishes an error from the end. */
     while ((errno = 0, entry = readdir(folder))) {
         const char *found = entry->d_name;
 
@@ -254,8 +252,8 @@ static const char *find_before(const char *dir, const char *before, char *name)
     return wrong;
 }
 
-/* Process 0 reads the manifest, and all have it. Returns "" or why it is no
-   good; *other: because it cannot be read. */
+/* Process 0 reads the manifest and sends it to all. Returns "" or why it cannot
+   be used; *other is set if it cannot be read. */
 static const char *manifest_share(const run *r, const char *name, manifest *m,
                                   int *other)
 {
@@ -276,7 +274,8 @@ static const char *manifest_share(const run *r, const char *name, manifest *m,
     MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (size == 0) {
         manifest_free(m);
-        return *refused ? refused : "its manifest is missing, cut or changed";
+        return *refused ? refused
+                        : "its manifest is missing, truncated or changed";
     }
     if (r->rank != 0) {
         m->size = (size_t)size;
@@ -288,8 +287,7 @@ static const char *manifest_share(const run *r, const char *name, manifest *m,
 
 /* ---- Loading ---- */
 
-/* Takes from a part, whose tensors are those of `owner`, what is this
-   process's own now. */
+/* Copies this process's tensors from a part. owner: the part of each tensor. */
 static void take_part(run *r, const unsigned char *bytes, const int *owner,
                       int part)
 {
@@ -307,7 +305,8 @@ static void take_part(run *r, const unsigned char *bytes, const int *owner,
     }
 }
 
-/* Whether this process needs anything of a part; *size is what it must have. */
+/* Whether this process needs anything from a part; *size is the part's expected
+   size. */
 static int needs(const run *r, const int *owner, int part, uint64_t *size)
 {
     size_t t;
@@ -323,8 +322,8 @@ static int needs(const run *r, const int *owner, int part, uint64_t *size)
     return any;
 }
 
-/* Takes over what is this process's own, or only looks whether all of it is
-   whole. *other: because a part cannot be read. */
+/* Reads the parts with this process's tensors and checks them; copies the
+   tensors if `take`. *other is set if a part cannot be read. */
 static const char *read_parts(run *r, const char *name, const manifest *m,
                               int take, int *other)
 {
@@ -349,7 +348,7 @@ static const char *read_parts(run *r, const char *name, const manifest *m,
             is.size != size ||
             text_hash(TEXT_HASH, bytes, (size_t)size) != is.hash)
             wrong = *other ? wrong
-                           : complain("part%d is missing, cut or changed",
+                           : complain("part%d is missing, truncated or changed",
                                       part);
         else if (take)
             take_part(r, bytes, owner, part);
@@ -359,7 +358,7 @@ static const char *read_parts(run *r, const char *name, const manifest *m,
     return wrong;
 }
 
-/* Returns "" or why this one is no good. A checkpoint of another run, or one
+/* Returns "" or why this checkpoint cannot be used. One of another run, or one
    that cannot be read, ends the search: *other is set. */
 static const char *load_one(run *r, const char *name, int *other)
 {
@@ -378,11 +377,11 @@ static const char *load_one(run *r, const char *name, int *other)
     MPI_Allreduce(MPI_IN_PLACE, other, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong)
         wrong = manifest_restore(&m, r);
-    if (!*wrong) { /* all is whole: from here on the run is changed */
+    if (!*wrong) { /* all is intact: from here on the run is changed */
         wrong = agree_on(read_parts(r, name, &m, 1, other));
         *other = *wrong != 0;
     }
-    if (!*wrong) { /* each tensor was read by its owner */
+    if (!*wrong) { /* each owner has read its tensors */
         optimizer_share(&r->optimizer, !r->optimizer.sharded);
         model_changed(&r->model);
     }
@@ -391,14 +390,15 @@ static const char *load_one(run *r, const char *name, int *other)
         (strlen(r->blas) != strcspn(blas, "\n") ||
          strncmp(blas, r->blas, strlen(r->blas)) != 0))
         fprintf(stderr, "trainer: %s\n",
-                complain("%s was saved with another kernel of OpenBLAS (%.*s, "
-                         "here %s): from here on bits may differ", name,
+                complain("%s was saved with another OpenBLAS kernel (%.*s, "
+                         "now %s): from here on the bits may differ", name,
                          (int)strcspn(blas, "\n"), blas, r->blas));
     manifest_free(&m);
     return wrong;
 }
 
-/* A run that gave a checkpoint its name was perhaps killed at that. */
+/* The run that renamed the checkpoint may have been killed before it could
+   flush DIR. */
 static const char *flush_names(const run *r)
 {
     return agree_on(
@@ -423,25 +423,24 @@ const char *checkpoint_load(run *r, char name[64])
         if (!name[0])
             break;
         if (!r->config.checkpoint.auto_resume)
-            return complain("%s has %s of an earlier run: "
-                            "CHECKPOINT.AUTO_RESUME=False wants another DIR",
-                            dir, name);
+            return complain("%s has %s of an earlier run: with CHECKPOINT."
+                            "AUTO_RESUME=False choose another DIR", dir, name);
         if (++found < asked)
             continue;
         wrong = load_one(r, name, &other);
         if (!*wrong)
             return flush_names(r);
         if (other)
-            return complain("cannot go on from %s/%s: %s", dir, name, wrong);
+            return complain("cannot resume from %s/%s: %s", dir, name, wrong);
         if (r->rank == 0)
-            fprintf(stderr, "trainer: %s/%s is passed over: %s\n", dir, name,
-                    wrong);
+            fprintf(stderr, "trainer: skipping %s/%s: %s\n", dir, name, wrong);
     }
     if (found == 0 && (asked == 1 || !r->config.checkpoint.auto_resume))
         return "";
     if (found < asked)
-        return complain("%s has only %" PRId64 " checkpoints, and number "
-                        "%" PRId64 " is asked for", dir, found, asked);
-    return complain("no whole checkpoint is left in %s%s", dir,
-                    asked > 1 ? " of those that are asked for" : "");
+        return complain("%s has only %" PRId64 " checkpoints, but LATEST_"
+                        "CHECKPOINT_RESUME_FILE_NUM is %" PRId64, dir, found,
+                        asked);
+    return complain("no intact checkpoint in %s%s", dir,
+                    asked > 1 ? " among those asked for" : "");
 }

@@ -1,9 +1,8 @@
-/* config.c - from YAML, a file or an argument, to the struct.
+/* config.c - reads YAML, from a file or an argument, into the struct.
 
-   A text's events are taken as they come: a function that reads something
-   begins at its first event and ends at its last. So the first fault of a text
-   is the one that is named, and no level is entered that the table of keys
-   does not have, which bounds the depth. */
+   Events are processed as they come: a function that reads something begins at
+   its first event and ends at its last. So the first error in a text is the one
+   reported. The depth is bounded by that of the table of keys. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,8 +12,8 @@
 
 #include "config_events.h"
 
-/* Most bytes of a text. A configuration is less when it is printed: three lists
-   of CONFIG_FILES strings, whose letters may take two bytes each, are 98,496. */
+/* The maximum size of a text. A printed configuration is smaller: three lists of
+   CONFIG_FILES strings of two bytes per letter take 98,496 bytes. */
 enum { SIZE = 131072 };
 
 /* --- Values --------------------------------------------------------------- */
@@ -39,15 +38,15 @@ static bool unknown_key(struct reader *r, struct config_place at,
     const struct config_key *found;
 
     if (!config_nearest(path, table, count, nearest))
-        return fail_at(r, at, path, "unknown key; --keys prints all");
+        return fail_at(r, at, path, "unknown key; --keys lists all keys");
     found = config_find_key(table, count, nearest);
     if (found != NULL)
         config_written_path(found, config_is_nested(path), nearest,
                             sizeof nearest);
-    return fail_at(r, at, path, "unknown key; the nearest one is %s", nearest);
+    return fail_at(r, at, path, "unknown key; did you mean %s?", nearest);
 }
 
-/* What the form of a part of a schedule has no use for, or lacks. */
+/* Checks that a part of a schedule has exactly the keys that its kind needs. */
 static bool check_curve(struct reader *r, struct config_place at,
                         const char *path, const bool *given,
                         const struct config_curve *curve)
@@ -60,10 +59,10 @@ static bool check_curve(struct reader *r, struct config_place at,
                                : i == 0;
 
         if (needed && !given[i])
-            return fail_at(r, at, path, "lacks %s", name);
+            return fail_at(r, at, path, "%s is missing", name);
         if (!needed && given[i])
             return fail_at(r, at, path,
-                           "a schedule of this name has no use for %s", name);
+                           "a schedule of this name does not use %s", name);
     }
     return true;
 }
@@ -78,9 +77,9 @@ static bool read_curve(struct reader *r, const char *path,
 
     if (r->event.type != YAML_MAPPING_START_EVENT)
         return must_be(r, path,
-                       "a schedule, as {name: constant, value: 0.1}");
+                       "a schedule such as {name: constant, value: 0.1}");
     memset(curve, 0, sizeof *curve);
-    while (next_key(r, path, whole, &at)) { /* ends: some text is taken */
+    while (next_key(r, path, whole, &at)) { /* ends: consumes text */
         const struct config_key *key;
 
         if (whole[0] == 0)
@@ -106,7 +105,7 @@ static bool read_item(struct reader *r, const struct config_key *key,
 
     if (key->type == TYPE_CURVES)
         return read_curve(r, path, (struct config_curve *)(void *)out);
-    one.most = 0; /* What an item must be, not what the list must be. */
+    one.most = 0; /* describe an item, not the list */
     return (r->event.type != YAML_SEQUENCE_START_EVENT &&
             r->event.type != YAML_MAPPING_START_EVENT &&
             config_take_scalar(key, &s, out)) || refuse(r, path, &one);
@@ -123,10 +122,9 @@ static bool read_value(struct reader *r, const struct config_key *key,
         return read_item(r, key, path, field);
     if (r->event.type != YAML_SEQUENCE_START_EVENT)
         return refuse(r, path, key);
-    /* What is left of a longer list would not be printed, but sent and saved
-       with the struct. */
+    /* Clear the items of a longer list, as the whole struct is sent. */
     memset(field, 0, config_item_at(key, key->most));
-    for (;; count++) { /* ends: each round takes some of the text */
+    for (;; count++) { /* ends: consumes text */
         snprintf(item, sizeof item, "%s[%u]", path, count);
         item[CONFIG_PATH - 1] = 0;
         if (!next_event(r, item))
@@ -161,7 +159,7 @@ static bool read_path(struct reader *r, struct config_place at,
         at.nested = config_is_nested(path);
         r->places[key - config_key_table] = at;
     }
-    /* An argument's value is where its text begins. */
+    /* In an argument we are at the value already. */
     if (!(r->argument && shlen(r->seen) == 1) && !next_event(r, path))
         return false;
     return key != NULL ? read_value(r, key, path, r->config)
@@ -174,8 +172,8 @@ static bool read_section(struct reader *r, const char *path)
     struct config_place at;
 
     if (r->event.type != YAML_MAPPING_START_EVENT)
-        return must_be(r, path, "keys with values");
-    while (next_key(r, path, whole, &at)) { /* ends: some text is taken */
+        return must_be(r, path, "a mapping of keys to values");
+    while (next_key(r, path, whole, &at)) { /* ends: consumes text */
         if (whole[0] == 0)
             return true;
         if (shlen(r->seen) == 0 && strcmp(whole, "config") == 0) {
@@ -183,7 +181,7 @@ static bool read_section(struct reader *r, const char *path)
             return first_time(r, at, whole, whole) && next_event(r, "") &&
                    read_section(r, "") && next_event(r, "") &&
                    (r->event.type == YAML_MAPPING_END_EVENT ||
-                    fail_at(r, here(r), "", "a key beside config"));
+                    fail_at(r, here(r), "", "no key is allowed beside config"));
         }
         if (!read_path(r, at, whole))
             return false;
@@ -193,8 +191,8 @@ static bool read_section(struct reader *r, const char *path)
 
 /* --- Texts ---------------------------------------------------------------- */
 
-/* Whether nothing but blanks follows the value where we are. A # in an argument
-   would end it in silence, and DIR would be another folder. */
+/* Whether only blanks follow the value. Otherwise a # in an argument would
+   silently cut it off, and DIR would be another folder. */
 static bool ends_here(const struct reader *r)
 {
     size_t left = r->event.end_mark.index, i; /* in characters */
@@ -210,14 +208,14 @@ static bool ends_here(const struct reader *r)
     return true;
 }
 
-/* Reads all of the text; an argument's stands at a path. */
+/* Reads all of the text. path: that of an argument, else "". */
 static bool read_all(struct reader *r, const char *path)
 {
     const struct config_place beginning = {1, 1, 1, 0};
 
     if (r->size > SIZE)
         return fail_at(r, here(r), path, "longer than 131,072 bytes");
-    /* The stream begins, then the document, if there is one. */
+    /* The start of the stream, then of the document, if there is one. */
     if (!next_event(r, path) || !next_event(r, path))
         return false;
     if (r->event.type != YAML_STREAM_END_EVENT && !next_event(r, path))
@@ -228,16 +226,16 @@ static bool read_all(struct reader *r, const char *path)
         return false;
     if (path[0] != 0 && !ends_here(r))
         return fail_at(r, here(r), path,
-                       "more follows this value; put all of it in quotes");
+                       "text after the value; quote it if it belongs to it");
     while (r->event.type != YAML_STREAM_END_EVENT) {
-        if (!next_event(r, path)) { /* ends: it is the last event */
+        if (!next_event(r, path)) { /* ends at the last event */
             return false;
         }
     }
     return true;
 }
 
-/* Reads a text whose root stands at a path. Nothing is changed if it fails. */
+/* Reads a text whose root is at a path. If it fails, nothing is changed. */
 static bool read_text(struct trainer_config *config,
                       struct config_source *source, struct reader *r,
                       const char *path, const char *text, size_t size)
@@ -278,8 +276,8 @@ bool config_read_text(struct trainer_config *config,
 
     memset(&r, 0, sizeof r);
     r.name = name;
-    /* libyaml takes a mark of byte order for a column, so that the keys after
-       the first would stand elsewhere. */
+    /* libyaml counts a byte order mark as a column, which would indent the
+       first key. */
     if (size >= 3 && memcmp(text, mark, 3) == 0) {
         text += 3;
         size -= 3;
@@ -302,7 +300,7 @@ bool config_read(struct trainer_config *config, struct config_source *source,
     if (from != NULL && text != NULL)
         size = fread(text, 1, SIZE + 1, from);
     if (from == NULL || text == NULL || ferror(from))
-        snprintf(source->error, sizeof source->error, "%s: cannot be read: %s",
+        snprintf(source->error, sizeof source->error, "%s: cannot read: %s",
                  file, strerror(errno));
     else
         good = config_read_text(config, source, file, text, size);

@@ -1,5 +1,5 @@
-/* config.h - what a run of the trainer is told: one plain struct, filled from
-   a YAML file and from arguments of the form OPTIMIZER.use_larc=True.
+/* config.h - the configuration of a run: one plain struct, filled from a YAML
+   file and from arguments of the form OPTIMIZER.use_larc=True.
 
        struct trainer_config config;
        struct config_source source;
@@ -10,10 +10,10 @@
            fprintf(stderr, "%s\n", source.error);   (and exit with 2)
        }
 
-   The names are those of VISSL's configuration, in small letters. The struct
-   holds no pointers: process 0 reads, and MPI_Bcast of its bytes tells the
-   others. config_table.c has the table of all keys, with defaults and ranges;
-   `--keys` prints it. A key that the trainer would not obey is unknown. */
+   The names are those of VISSL's configuration, in lower case. The struct has
+   no pointers, so that process 0 can send its bytes to the others.
+   config_table.c has the table of all keys with defaults and ranges; --keys
+   prints it. Keys that the trainer does not implement are unknown keys. */
 #ifndef TRAINER_CONFIG_H
 #define TRAINER_CONFIG_H
 
@@ -23,17 +23,17 @@
 #include <stdio.h>
 
 enum {
-    CONFIG_LIST = 16,         /* most items of a list of numbers */
-    CONFIG_FILES = 32,        /* most items of a list of strings */
-    CONFIG_OWN = 2,           /* texts of our own, without DATA.TRAIN's */
-    CONFIG_STRING = 512,      /* bytes of a string, with the 0 at its end */
-    CONFIG_BATCH = 4095,      /* most sequences of a step: reduce.h has why */
-    CONFIG_SCHEDULES = 8,     /* most parts of a composite schedule */
-    CONFIG_ERROR = 1536,      /* bytes of an error, with the 0 at its end */
+    CONFIG_LIST = 16,         /* items of a list of numbers, at most */
+    CONFIG_FILES = 32,        /* items of a list of strings, at most */
+    CONFIG_OWN = 2,           /* default texts, without DATA.TRAIN's */
+    CONFIG_STRING = 512,      /* bytes of a string, including the 0 */
+    CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
+    CONFIG_SCHEDULES = 8,     /* parts of a composite schedule, at most */
+    CONFIG_ERROR = 1536,      /* bytes of an error, including the 0 */
     CONFIG_KEYS = 96          /* at least the number of keys of the table */
 };
 
-/* The choices of keys that take a word, in the order of the table's words. */
+/* The values of keys that take a word, in the order of the table's words. */
 enum config_amp { CONFIG_O0, CONFIG_O1 };
 enum config_optimizer { CONFIG_SGD, CONFIG_ADAMW, CONFIG_ZERO };
 enum config_stop { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART };
@@ -53,14 +53,14 @@ struct config_strings {
 };
 struct config_weights { uint32_t count; int64_t items[CONFIG_FILES]; };
 
-/* One schedule without parts: the rate over `where`, the share of the run
-   that is done, from 0 to 1. schedule.h has the formulas. */
+/* A schedule that is not composite: the rate as a function of the part of the
+   run that is done. schedule.c has the formulas. */
 struct config_curve {
     int64_t name;                   /* enum config_schedule */
     double value;                   /* constant; >= 0, as all rates are */
     double start_value, end_value;  /* cosine, linear */
     struct config_numbers values;   /* multistep, step */
-    struct config_integers milestones; /* multistep: epochs, rising */
+    struct config_integers milestones; /* multistep: increasing epochs */
 };
 
 struct config_curves {
@@ -71,18 +71,18 @@ struct config_curves {
 struct trainer_config {
     int64_t seed_value;             /* of the sampler and the weights, < 2^32 */
     int64_t log_frequency;          /* steps between lines of the log, >= 1 */
-    bool test_model;                /* whether held-out text is evaluated */
+    bool test_model;                /* evaluate the held-out text */
     int64_t test_every_num_epoch;   /* epochs, >= 1 */
 
     struct {
         double ddp_bucket_cap_mb;   /* of overlapped reduction, MiB, > 0 */
         struct {
             bool use_stateful_distributed_sampler;
-            bool use_debugging_sampler; /* no shuffle; wins over stateful */
+            bool use_debugging_sampler; /* no shuffle; overrides stateful */
             bool drop_last;
             int64_t batchsize_per_replica; /* sequences, 1 .. 2^20 */
-            int64_t data_limit;     /* of a file; -1: all, else 1 .. 2^40 */
-            struct config_strings data_paths; /* none: the trainer's own */
+            int64_t data_limit;     /* per file; -1: all, else 1 .. 2^40 */
+            struct config_strings data_paths; /* none: the default texts */
         } train;
         struct {
             bool use_stateful_distributed_sampler;
@@ -103,9 +103,9 @@ struct trainer_config {
             int64_t num_activation_checkpointing_splits; /* 2 .. num_layers */
         } activation_checkpointing;
         struct {
-            bool use_sdp;           /* gradients are sharded too: ZeRO-2 */
-            int64_t reduce_buffer_size; /* elements collected before they are
-                                       reduced; -1: ddp_bucket_cap_mb */
+            bool use_sdp;           /* ZeRO-2: shard the gradients too */
+            int64_t reduce_buffer_size; /* elements to reduce at a time;
+                                       -1: ddp_bucket_cap_mb */
         } sharded_ddp_setup;
         struct {
             bool use_grad_clip;
@@ -123,10 +123,10 @@ struct trainer_config {
     } model;
 
     struct {
-        int64_t name;               /* as written: sgd, adamw or zero */
-        int64_t algorithm;          /* CONFIG_SGD or CONFIG_ADAMW: what is to
-                                       be computed, after config_check */
-        bool use_zero;              /* state is sharded, after config_check */
+        int64_t name;               /* as given: sgd, adamw or zero */
+        int64_t algorithm;          /* CONFIG_SGD or CONFIG_ADAMW; valid after
+                                       config_check */
+        bool use_zero;              /* shard the state; after config_check */
         bool use_larc;              /* sgd only */
         struct {
             bool clip;
@@ -136,13 +136,13 @@ struct trainer_config {
         double weight_decay;        /* >= 0 */
         double momentum;            /* 0 .. below 1 */
         bool nesterov;              /* with momentum only */
-        struct config_numbers betas; /* of AdamW: two of 0 .. below 1 */
+        struct config_numbers betas; /* AdamW: two of 0 .. below 1 */
         int64_t num_epochs;         /* 1 .. 1000000 */
-        bool regularize_bn;         /* False: no weight decay of norm layers */
-        bool regularize_bias;       /* False: none of biases */
-        struct config_strings non_regularized_parameters; /* none of names
-                                       that contain one of these */
-        bool construct_single_param_group_only; /* everything decays */
+        bool regularize_bn;         /* weight decay for norm layers */
+        bool regularize_bias;       /* weight decay for biases */
+        struct config_strings non_regularized_parameters; /* parts of the
+                                       names of tensors without decay */
+        bool construct_single_param_group_only; /* decay for all tensors */
         struct {
             struct {
                 bool auto_scale;
@@ -152,9 +152,9 @@ struct trainer_config {
             } auto_lr_scaling;
             int64_t update_interval;        /* enum config_interval */
             struct config_curve curve;
-            /* Of a composite: as many of each as there are schedulers. */
+            /* For a composite schedule: as many items in each list. */
             struct config_curves schedulers;
-            struct config_numbers lengths;  /* shares of the run, sum 1 */
+            struct config_numbers lengths;  /* shares of the run; sum 1 */
             struct config_integers interval_scaling; /* enum config_parts */
         } lr;
     } optimizer;
@@ -164,7 +164,7 @@ struct trainer_config {
         bool auto_resume;
         int64_t checkpoint_frequency;       /* epochs, >= 1 */
         int64_t checkpoint_iter_frequency;  /* steps, >= 1; -1: none */
-        int64_t latest_checkpoint_resume_file_num; /* 1: the newest, 2: .. */
+        int64_t latest_checkpoint_resume_file_num; /* 1: the newest, ... */
     } checkpoint;
 
     struct {
@@ -173,32 +173,32 @@ struct trainer_config {
     } distributed;
 
     struct {
-        struct config_weights weights; /* of the files, 1 ..; none: all 1 */
+        struct config_weights weights; /* of the files, >= 1; none: all 1 */
         int64_t stop;                  /* enum config_stop */
     } statesampler;
 };
 
-/* Where each key was given, so that errors can say it, and the last error:
-   FILE:LINE:COLUMN: PATH: a sentence. Its insides are config.c's. */
+/* Where each key was given, for errors, and the last error:
+   FILE:LINE:COLUMN: PATH: MESSAGE. Private to config*.c except for error. */
 struct config_source {
     char file[CONFIG_STRING];
     struct config_place {
-        int32_t line;               /* 0: nowhere, the default holds */
+        int32_t line;               /* 0: not given, the default is used */
         int32_t column;
-        int32_t argument;           /* it was given by an argument */
+        int32_t argument;           /* given by an argument */
         int32_t nested;             /* below OPTIMIZER.base_optimizer */
     } places[CONFIG_KEYS];
     char error[CONFIG_ERROR];
 };
 
-/* All as the defaults of the table say. This fails only without memory. */
+/* Sets all defaults. Fails only without memory. */
 bool config_defaults(struct trainer_config *config,
                      struct config_source *source);
 
-/* These return whether all went well. Otherwise source->error says what is
-   wrong and config is as it was. config_check also fills in what follows from
-   other keys: it comes after the last override; processes is how many there
-   are now, or 0 where that is not known. */
+/* These return whether they succeeded; if not, source->error is set and config
+   unchanged. Call config_check after the last override, as it also sets fields
+   that depend on others. processes: their current number, or 0 if it is not
+   known. */
 bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file);
 bool config_read_text(struct trainer_config *config,
@@ -209,25 +209,25 @@ bool config_override(struct trainer_config *config,
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes);
 
-/* Prints YAML that config_read reads back to the same: every key but those of
-   another form of schedule. */
+/* Prints YAML that config_read reads back to the same: all keys except those
+   that the kind of schedule does not use. */
 void config_print(const struct trainer_config *config, FILE *to);
 
 /* The path of key i of the table, or NULL after the last. */
 const char *config_key_path(uint32_t i);
 
-/* Prints the value of one key, as it stands there. */
+/* Prints the value of one key as YAML. */
 void config_print_key(const struct trainer_config *config, const char *path,
                       FILE *to);
 
-/* Prints every key with type, default, range and meaning: KEYS.md. */
+/* Prints KEYS.md: every key with default, range and meaning. */
 void config_keys(FILE *to);
 
-/* What follows from several keys, after config_check. */
+/* Values derived from several keys; call them after config_check. */
 int64_t config_world_size(const struct trainer_config *config);
 int64_t config_global_batch(const struct trainer_config *config);
 int config_zero_stage(const struct trainer_config *config);  /* 0, 1 or 2 */
 int config_opt_level(const struct trainer_config *config);   /* O0 if no AMP */
-int64_t config_splits(const struct trainer_config *config);  /* 1 if not used */
+int64_t config_splits(const struct trainer_config *config);  /* 1: not split */
 
 #endif

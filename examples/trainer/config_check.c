@@ -1,5 +1,5 @@
-/* config_check.c - what keys must be together. A rule is a function; the list
-   of them stands at the end. */
+/* config_check.c - rules about several keys. Each rule is a function; the list
+   of them is in config_check. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -15,7 +15,8 @@ struct check {
 
 #define LR "OPTIMIZER.param_schedulers.lr."
 #define BASE "OPTIMIZER.base_optimizer.name"
-#define NEEDS_ITEMS "it needs %u items, one for each "
+#define NEEDS_ITEMS "must have %u items, one for each "
+#define ONLY_COMPOSITE "used by a schedule with name: composite only"
 #define SPLITS \
     "MODEL.ACTIVATION_CHECKPOINTING.NUM_ACTIVATION_CHECKPOINTING_SPLITS"
 
@@ -25,7 +26,8 @@ static const struct config_place *place_of(const struct check *c,
     return &c->source->places[config_key_number(path)];
 }
 
-/* Names the key, and where it was given, if it was. Always false. */
+/* Sets the error, with the key and where it was given, if it was. Returns
+   false. */
 static bool fail(struct check *c, const char *path, const char *format, ...)
 {
     const struct config_place *place = place_of(c, path);
@@ -72,7 +74,7 @@ static bool check_zero(struct check *c)
 
     if (!config->optimizer.use_zero && (zero || sdp) &&
         place_of(c, "OPTIMIZER.use_zero")->line != 0)
-        return fail(c, "OPTIMIZER.use_zero", "False, but %s",
+        return fail(c, "OPTIMIZER.use_zero", "must not be False, as %s",
                     zero ? "OPTIMIZER.name is zero"
                          : "MODEL.SHARDED_DDP_SETUP.USE_SDP needs ZeRO");
     if (zero || sdp)
@@ -89,10 +91,11 @@ static bool check_sgd(struct check *c)
 
     if (config->optimizer.use_larc && !sgd)
         return fail(c, "OPTIMIZER.use_larc",
-                    "LARC is for sgd only, and the optimizer is adamw");
+                    "LARC works with sgd only, and the optimizer is adamw");
     if (config->optimizer.nesterov && !sgd)
         return fail(c, "OPTIMIZER.nesterov",
-                    "nesterov is for sgd only, and the optimizer is adamw");
+                    "nesterov works with sgd only, and the optimizer is "
+                    "adamw");
     if (config->optimizer.nesterov && config->optimizer.momentum == 0)
         return fail(c, "OPTIMIZER.nesterov",
                     "nesterov needs a momentum above 0");
@@ -124,7 +127,7 @@ static bool check_curve(struct check *c, const char *path,
     if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
         begins_with_zero(curve))
         return fail(c, LR "auto_lr_scaling.auto_scale",
-                    "the first rate is 0, and no factor makes it another");
+                    "cannot scale a schedule whose first rate is 0");
     if (curve->name != CONFIG_MULTISTEP)
         return true;
     if (curve->values.count != milestones->count + 1)
@@ -139,10 +142,10 @@ static bool check_curve(struct check *c, const char *path,
                         at[0], at[-1]);
         if (at[0] >= c->config->optimizer.num_epochs)
             return fail(c, path, "milestone %" PRId64 "%s is never reached in %"
-                        PRId64 " epochs%s", at[0], given ? "" : ", a default,",
+                        PRId64 " epochs%s", at[0], given ? "" : " (a default)",
                         c->config->optimizer.num_epochs,
-                        given ? "" : ": give values and milestones, or the "
-                                     "name of another schedule");
+                        given ? "" : ": set values and milestones, or choose "
+                                     "another schedule");
     }
     return true;
 }
@@ -156,7 +159,7 @@ static bool check_composite(struct check *c)
     uint32_t i;
 
     if (count == 0)
-        return fail(c, LR "schedulers", "composite needs at least one");
+        return fail(c, LR "schedulers", "composite needs at least one item");
     if (lengths->count != count)
         return fail(c, LR "lengths", NEEDS_ITEMS "scheduler, not %u", count,
                     lengths->count);
@@ -169,15 +172,15 @@ static bool check_composite(struct check *c)
                          &c->config->optimizer.lr.schedulers.items[i]))
             return false;
     }
-    /* The last one is what the others leave. */
+    /* The last one gets what the others leave. */
     if (sum < 0.999 || sum > 1.001 || sum - lengths->items[count - 1] >= 1)
-        return fail(c, LR "lengths", "their sum must be 1, to 0.001");
+        return fail(c, LR "lengths", "the sum must be 1, within 0.001");
     return true;
 }
 
-/* Keys of a form that is not the schedule's; but an argument may name another
-   form than the file, whose keys are then those of the defaults: as they are
-   not printed, nobody could go on with what is printed. */
+/* Refuses keys that the kind of schedule does not use. But if an argument has
+   changed the kind, the file's unused keys are reset to their defaults instead:
+   --print-config does not print them. */
 static bool check_form(struct check *c)
 {
     const bool renamed = place_of(c, LR "name")->argument != 0;
@@ -193,8 +196,8 @@ static bool check_form(struct check *c)
             config_is_used(key, c->config->optimizer.lr.curve.name))
             continue;
         if (place->argument != 0 || !renamed)
-            return fail(c, key->path, "a schedule of this name (multistep, if "
-                        "none is given) has no use for it");
+            return fail(c, key->path, "not used by a schedule of this name "
+                        "(the default is multistep)");
         snprintf(argument, sizeof argument, "%s=%s", key->path, key->standard);
         config_override(c->config, &unused, argument);
     }
@@ -208,11 +211,11 @@ static bool check_schedule(struct check *c)
     if (c->config->optimizer.lr.curve.name == CONFIG_COMPOSITE)
         return check_composite(c);
     if (c->config->optimizer.lr.schedulers.count > 0)
-        return fail(c, LR "schedulers", "they need the name composite");
+        return fail(c, LR "schedulers", ONLY_COMPOSITE);
     if (c->config->optimizer.lr.lengths.count > 0)
-        return fail(c, LR "lengths", "they need the name composite");
+        return fail(c, LR "lengths", ONLY_COMPOSITE);
     if (c->config->optimizer.lr.interval_scaling.count > 0)
-        return fail(c, LR "interval_scaling", "it needs the name composite");
+        return fail(c, LR "interval_scaling", ONLY_COMPOSITE);
     return check_curve(c, LR "milestones", &c->config->optimizer.lr.curve);
 }
 
@@ -230,8 +233,8 @@ static bool check_model(struct check *c)
     const int64_t width = c->config->model.trunk.hidden_dim;
     const int64_t heads = c->config->model.trunk.num_heads;
 
-    /* MPI counts the elements of a tensor with an int. The largest has the
-       width by three times that, the MLP's or the context. */
+    /* MPI counts the elements of a tensor in an int. The largest tensor is
+       width times 3 * width, the MLP's width or the context. */
     if (width * larger(3 * width, larger(c->config->model.trunk.mlp_dim,
                                          c->config->model.trunk.context)) >
         INT32_MAX)
@@ -241,8 +244,8 @@ static bool check_model(struct check *c)
         return fail(c, "MODEL.TRUNK.GPT.NUM_HEADS", "%" PRId64 " heads do not "
                     "divide the HIDDEN_DIM of %" PRId64, heads, width);
     if (splits > layers)
-        return fail(c, SPLITS, "%" PRId64 " splits are more than NUM_LAYERS, "
-                    "which is %" PRId64, splits, layers);
+        return fail(c, SPLITS, "%" PRId64 " splits, but NUM_LAYERS is %" PRId64,
+                    splits, layers);
     return true;
 }
 
@@ -263,7 +266,7 @@ static bool check_weights(struct check *c)
         sum += weights->items[i];
     if (sum >= (int64_t)1 << 31)
         return fail(c, "STATESAMPLER.WEIGHTS",
-                    "their sum must be below 2147483648");
+                    "the sum must be below 2147483648");
     return true;
 }
 
@@ -273,20 +276,20 @@ static bool check_processes(struct check *c)
 
     if (batch > CONFIG_BATCH)
         return fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " "
-                    "sequences in a global batch are more than %d", batch,
-                    CONFIG_BATCH);
+                    "sequences in a global batch, but at most %d are allowed",
+                    batch, CONFIG_BATCH);
     return c->processes <= batch ||
-           fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " processes "
-                "are more than the %" PRId64 " sequences of a global batch",
+           fail(c, "DATA.TRAIN.BATCHSIZE_PER_REPLICA", "%" PRId64 " processes, "
+                "but only %" PRId64 " sequences in a global batch",
                 c->processes, batch);
 }
 
-/* A folder of this name would be made here, and be hard to remove. */
+/* Otherwise a folder named ~ would be created, which is hard to remove. */
 static bool check_dir(struct check *c)
 {
     return strncmp(c->config->checkpoint.dir, "~/", 2) != 0 ||
-           fail(c, "CHECKPOINT.DIR", "~ is no folder here: write all of its "
-                "name");
+           fail(c, "CHECKPOINT.DIR", "~ is not expanded here: write the whole "
+                "path");
 }
 
 bool config_check(struct trainer_config *config, struct config_source *source,
@@ -307,7 +310,7 @@ bool config_check(struct trainer_config *config, struct config_source *source,
     return true;
 }
 
-/* --- What follows --------------------------------------------------------- */
+/* --- Derived values ------------------------------------------------------- */
 
 int64_t config_world_size(const struct trainer_config *config)
 {

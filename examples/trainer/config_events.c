@@ -37,7 +37,7 @@ bool fail_at(struct reader *r, struct config_place at, const char *path,
     return false;
 }
 
-/* What libyaml's reader complains of has no line, only a byte. */
+/* libyaml's reader reports errors by byte, without a line. */
 static yaml_mark_t mark_of_byte(const struct reader *r, size_t byte)
 {
     yaml_mark_t mark = {0, 0, 0};
@@ -61,7 +61,7 @@ static bool fail_for_libyaml(struct reader *r, const char *path)
     switch (parser->error) {
     case YAML_READER_ERROR:
         return fail_at(r, place_of(r, mark_of_byte(r, parser->problem_offset)),
-                       "", "not UTF-8 that YAML allows: %s", parser->problem);
+                       "", "not UTF-8 as YAML requires: %s", parser->problem);
     case YAML_SCANNER_ERROR:
     case YAML_PARSER_ERROR:
         return fail_at(r, place_of(r, parser->problem_mark), path,
@@ -138,7 +138,7 @@ bool next_key(struct reader *r, const char *path, char whole[CONFIG_PATH],
         return r->event.type == YAML_MAPPING_END_EVENT;
     *at = here(r);
     if (r->event.type != YAML_SCALAR_EVENT)
-        return fail_at(r, *at, path, "a key must be a word");
+        return fail_at(r, *at, path, "a key must be a scalar");
     name = scalar_here(r);
     snprintf(whole, CONFIG_PATH, "%s%s", path, path[0] != 0 ? "." : "");
     used = strlen(whole);
@@ -156,13 +156,13 @@ bool first_time(struct reader *r, struct config_place at, const char *path,
     const struct seen *before = shgetp_null(r->seen, same);
 
     if (before != NULL)
-        return fail_at(r, at, path, "given a second time, after line %d",
+        return fail_at(r, at, path, "duplicate key, first given in line %d",
                        before->value);
     shput(r->seen, same, at.line);
     return true;
 }
 
-/* --- What is wrong with a value ------------------------------------------- */
+/* --- Wrong values --------------------------------------------------------- */
 
 bool must_be(struct reader *r, const char *path, const char *wanted)
 {
@@ -173,9 +173,9 @@ bool must_be(struct reader *r, const char *path, const char *wanted)
     if (r->event.type == YAML_SEQUENCE_START_EVENT) {
         strcpy(shown, "a list");
     } else if (r->event.type == YAML_MAPPING_START_EVENT) {
-        strcpy(shown, "keys of its own");
+        strcpy(shown, "a mapping");
     } else if (config_is_nothing(&s)) {
-        strcpy(shown, "nothing");
+        strcpy(shown, "an empty value");
     } else {
         char text[41];
 

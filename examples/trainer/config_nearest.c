@@ -1,5 +1,5 @@
-/* config_nearest.c - which key somebody may have meant: the one whose last
-   name takes the fewest changes, then whose whole path does. */
+/* config_nearest.c - suggests a key for an unknown one: the key whose last
+   name, and then whose whole path, is the most similar. */
 #include "config_table.h"
 
 #include <ctype.h>
@@ -10,8 +10,8 @@ static int small(char c)
     return tolower((unsigned char)c);
 }
 
-/* How many letters must be put in, taken out or replaced (Levenshtein 1966);
-   small and capital letters are the same. Both are shorter than CONFIG_PATH. */
+/* The Levenshtein distance, ignoring case. Both are shorter than
+   CONFIG_PATH. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[CONFIG_PATH], i, j;
@@ -33,13 +33,13 @@ static unsigned distance(const char *a, const char *b)
     return row[strlen(b)];
 }
 
-/* How far apart two names are; SEED and SEED_VALUE are as near as can be. */
+/* The distance of two names; 1 if a is a prefix, as SEED of SEED_VALUE. */
 static unsigned name_distance(const char *a, const char *b)
 {
     size_t length = strlen(a), i;
 
     for (i = 0; i < length && small(a[i]) == small(b[i]); i++) {
-        /* strlen(b) may be less: its 0 is no letter of a. */
+        /* b may be shorter: its 0 differs from all letters of a. */
     }
     return i == length && i >= 3 && b[i] != 0 ? 1 : distance(a, b);
 }
@@ -55,7 +55,7 @@ bool config_nearest(const char *path, const struct config_key *table,
                     uint32_t count, char out[CONFIG_PATH])
 {
     const char *name = last_name(path);
-    /* At most a third of the letters are wrong. */
+    /* At most about a third of the letters may differ. */
     unsigned limit = (unsigned)strlen(name) / 3 + 1;
     unsigned least = limit * CONFIG_PATH;
     uint32_t i;
@@ -66,7 +66,7 @@ bool config_nearest(const char *path, const struct config_key *table,
         char *dot;
 
         strcpy(candidate, table[i].path);
-        /* The key and its sections; each turn takes a name away. */
+        /* The key, then its sections, shortest last. */
         do {
             unsigned far =
                 name_distance(name, last_name(candidate)) * CONFIG_PATH;

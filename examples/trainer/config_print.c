@@ -1,14 +1,14 @@
-/* config_print.c - what the table says, for people: --keys, KEYS.md, and
-   --print-config, whose YAML reads back to the same. */
+/* config_print.c - prints the table for people (--keys, KEYS.md), and a
+   configuration as YAML that reads back to the same (--print-config). */
 #include "config_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- What a value must be ------------------------------------------------- */
+/* --- Allowed values ------------------------------------------------------- */
 
-enum { WORDS = 160 }; /* more than any words of a key take */
+enum { WORDS = 160 }; /* bytes; longer than the words of any key */
 
 /* The words of a key, as `sgd, adamw, zero`. */
 static void list_words(char out[WORDS], const char *words)
@@ -23,7 +23,7 @@ static void list_words(char out[WORDS], const char *words)
     out[used] = 0;
 }
 
-/* All bounds are whole numbers, also those of fractions. */
+/* All bounds are whole numbers, also for reals. */
 static void describe_number(const struct config_key *key, char out[2 * WORDS])
 {
     const bool above = (key->flags & KEY_ABOVE_LOW) != 0;
@@ -59,8 +59,8 @@ void config_describe(const struct config_key *key, char *out, size_t size)
                  strchr(key->words, '|') ? "one of " : "", words);
         break;
     case TYPE_TEXT:
-        snprintf(what, sizeof what, "printable text of 1 to %d bytes, in "
-                 "quotes if it is like a number or True", CONFIG_STRING - 1);
+        snprintf(what, sizeof what, "printable text of 1 to %d bytes, quoted "
+                 "if it looks like a number or True", CONFIG_STRING - 1);
         break;
     case TYPE_CURVES:
         strcpy(what, "a schedule");
@@ -76,7 +76,7 @@ void config_describe(const struct config_key *key, char *out, size_t size)
 static void print_value(const struct config_key *key, const void *base,
                         FILE *to);
 
-/* With the fewest digits that read back to the same; 17 always do. */
+/* Prints the fewest digits that read back to the same; 17 always do. */
 static void print_real(double value, FILE *to)
 {
     char text[64];
@@ -107,7 +107,7 @@ static void print_word(const char *words, int64_t number, FILE *to)
         fputc(*words++, to);
 }
 
-/* A part of a composite schedule: the keys that its form needs. */
+/* A part of a composite schedule: the keys that its kind uses. */
 static void print_curve(const struct config_curve *curve, FILE *to)
 {
     uint32_t i;
@@ -185,7 +185,7 @@ void config_print_key(const struct trainer_config *config, const char *path,
 
 /* --- The whole configuration ---------------------------------------------- */
 
-/* Prints the sections of a path that the path before it was not in, and its
+/* Prints the sections of a path that differ from the previous path, and its
    last name. */
 static void print_sections(const char *path, const char *before, FILE *to)
 {
@@ -203,7 +203,7 @@ static void print_sections(const char *path, const char *before, FILE *to)
 
         fprintf(to, "%*s%.*s:", (int)(2 * depth), "", (int)length, path);
         if (path[length] == 0) {
-            return; /* The last name; each turn takes one, so it comes. */
+            return; /* the last name */
         }
         fputc('\n', to);
         path += length + 1;
@@ -240,9 +240,10 @@ void config_keys(FILE *to)
     uint32_t i;
 
     fputs("# Keys of the trainer's configuration\n\n"
-          "The names and defaults are VISSL's, where it has such a key. "
-          "Where OPTIMIZER.name is\n"
-          "zero, use_larc to betas stand below OPTIMIZER.base_optimizer.\n\n"
+          "Names and defaults are those of VISSL where it has the key. If "
+          "OPTIMIZER.name is zero,\n"
+          "the keys from use_larc to betas go below "
+          "OPTIMIZER.base_optimizer.\n\n"
           "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
     for (i = 0; i < config_key_count; i++) {
         const struct config_key *key = &config_key_table[i];

@@ -1,6 +1,6 @@
-/* config_scalar.c - one scalar of YAML as the value that a key wants: numbers,
-   words, text. What is quoted is text and nothing else. The trainer keeps C's
-   own locale, so that a dot is the decimal point. */
+/* config_scalar.c - converts a YAML scalar to the value of a key: a number,
+   word or text. Quoted scalars are text only. The locale is C, so that the
+   decimal point is a dot. */
 #include "config_table.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of a word among those of a key, or -1. */
+/* The index of a word among those of a key, or -1. */
 static int64_t find_word(const char *words, const char *text)
 {
     int64_t number = 0;
@@ -19,7 +19,7 @@ static int64_t find_word(const char *words, const char *text)
         if (strlen(text) == length && memcmp(words, text, length) == 0)
             return number;
         if (words[length] == 0) {
-            return -1; /* It was the last word. */
+            return -1; /* that was the last word */
         }
         words += length + 1;
         number++;
@@ -31,9 +31,9 @@ bool config_is_nothing(const struct config_scalar *s)
     return s->plain && find_word("~|null|Null|NULL|", s->text) >= 0;
 }
 
-/* Whether this is a number as YAML and C agree on: decimal, no 010 (which some
-   readers take for 8), with dot or exponent only for a real, and neither too
-   large nor too small for a double. */
+/* Parses a number that YAML and C agree on: decimal, not 010 (which some
+   parsers read as 8), with a dot or exponent only if real, within a double's
+   range. */
 static bool to_number(const char *text, bool real, double *out)
 {
     const char *digits = text + (*text == '+' || *text == '-');
@@ -47,7 +47,7 @@ static bool to_number(const char *text, bool real, double *out)
     return end != text && *end == 0 && errno == 0;
 }
 
-/* Whether a plain scalar is something else than text to YAML's readers. */
+/* Whether YAML parsers read a plain scalar as something other than text. */
 static bool reads_as_other(const struct config_scalar *s)
 {
     char small[8] = "";
@@ -61,8 +61,8 @@ static bool reads_as_other(const struct config_scalar *s)
             find_word("true|false|yes|no|on|off", small) >= 0);
 }
 
-/* U+0080 to U+009F; U+2028, U+2029; U+FEFF; U+FFFE, U+FFFF. libyaml gave whole
-   characters, and a 0 stands at the end. */
+/* Control characters and U+0080 to U+009F; U+2028, U+2029; U+FEFF; U+FFFE,
+   U+FFFF. The text is valid UTF-8 that ends with a 0. */
 static bool is_hidden(const unsigned char *text)
 {
     switch (text[0]) {
@@ -78,8 +78,7 @@ static bool is_hidden(const unsigned char *text)
     }
 }
 
-/* Whether text can be printed in quotes and read back: no control characters
-   and no line breaks, also those of Unicode, and no mark of byte order. */
+/* Whether text can be printed in quotes and read back. */
 static bool is_printable(const char *text)
 {
     for (; *text != 0; text++)
@@ -111,10 +110,10 @@ static bool take_number(const struct config_key *key,
         return false;
     }
     if (real) {
-        value += 0.0; /* -0 becomes 0. */
+        value += 0.0; /* -0 becomes 0 */
         memcpy(out, &value, sizeof value);
     } else {
-        /* Every range of whole numbers is one where a double is exact. */
+        /* Exact: all ranges of whole numbers are within 2^53. */
         int64_t integer = (int64_t)value;
 
         memcpy(out, &integer, sizeof integer);
@@ -128,7 +127,7 @@ bool config_take_scalar(const struct config_key *key,
     int64_t word;
     bool value;
 
-    /* No value has a byte 0 in it. */
+    /* No value may contain a zero byte. */
     if (strlen(s->text) != s->length)
         return false;
     switch (key->type) {

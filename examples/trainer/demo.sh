@@ -1,9 +1,9 @@
 #!/bin/sh
-# demo.sh - what `make trainer-demo` runs: LARC, O1, ZeRO-2, activation
-# checkpointing and reduction by hand, all at once, on four processes; one is
-# killed in mid-epoch, three go on. Another run is left alone. Both must end in
-# the same weights, optimizer state and log, to the last bit. TRAINER is the
-# program (build/trainer/trainer).
+# demo.sh - runs `make trainer-demo`: LARC, O1, ZeRO-2, activation checkpointing
+# and manual reduction together, on four processes; one is killed in mid-epoch,
+# and three resume. Another run is not interrupted. Both must end with the same
+# weights, optimizer state and log, to the last bit. TRAINER is the program
+# (default: build/trainer/trainer).
 
 folder=build/trainer/demo
 rm -rf $folder
@@ -14,9 +14,8 @@ settings="examples/trainer/everything.yaml
     DATA.TRAIN.DATA_LIMIT=480 DATA.TEST.DATA_LIMIT=32 STATESAMPLER.STOP=all
     CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
 
-# Ends the second of the four processes as soon as step 15 is saved: a child of
-# this launcher's mpirun, as other folders may have a demo of their own. Ends
-# itself when the run has ended.
+# Kills the second of the four processes, a child of this launcher's mpirun, as
+# soon as step 15 is saved. Returns when the run has ended.
 kill_one() { # LAUNCHER
     while [ ! -d $folder/killed/step-000000000015 ]; do
         kill -0 "$1" 2>/dev/null || return
@@ -27,12 +26,12 @@ kill_one() { # LAUNCHER
     kill -KILL "$victim"
 }
 
-echo 'Two processes, left alone:'
+echo 'Two processes, uninterrupted:'
 RESTARTS=0 sh examples/trainer/launch.sh 2 $settings \
     CHECKPOINT.DIR=$folder/alone >$folder/alone.txt || exit 1
 tail -n 3 $folder/alone.txt
 
-echo 'Four processes; one is killed in mid-epoch, three go on:'
+echo 'Four processes; one is killed in mid-epoch, three resume:'
 sh examples/trainer/launch.sh 4 $settings \
     CHECKPOINT.DIR=$folder/killed \
     >$folder/killed.txt 2>$folder/launch.txt &
@@ -42,13 +41,13 @@ wait $launcher
 status=$?
 cat $folder/launch.txt >&2
 [ $status = 0 ] || exit 1
-grep -q 'on with 3$' $folder/launch.txt || {
+grep -q 'restarting with 3 processes$' $folder/launch.txt || {
     echo 'FAILED: no process was killed'
     exit 1
 }
 grep -A 9 '^kilobytes' $folder/killed.txt
 
-# A row for each process of a run: its name, then kilobytes of each kind.
+# Prints a row per process of a run: its name, then kilobytes of each kind.
 memory_of() { # RUN
     awk -v run="$1" '/^kilobytes/ { $1 = "process"; print; next }
         $1 == "process" { $1 = ""; $2 = run "-" $2; print }' $folder/$1.txt
@@ -70,17 +69,17 @@ if command -v gnuplot >/dev/null; then
         set yrange [0:*]; set style data histograms;
         set style histogram rowstacked; set boxwidth 0.7;
         set style fill solid 0.8 border -1; set xtics nomirror;
-        set xlabel 'alone: of two processes; killed: of the three that went on';
+        set xlabel 'alone: two processes; killed: the three that resumed';
         plot for [kind = 2:6] '$folder/memory.txt' using kind:xtic(1)"
-    echo "Pictures: $folder/loss.svg and $folder/memory.svg."
+    echo "Plots: $folder/loss.svg and $folder/memory.svg."
 else
-    echo 'skip the pictures: gnuplot is not installed'
+    echo 'skip the plots: gnuplot is not installed'
 fi
 
 want=$(sed -n 's/^digest //p' $folder/alone.txt)
 got=$(sed -n 's/^digest //p' $folder/killed.txt)
 if [ -n "$want" ] && [ "$want" = "$got" ]; then
-    echo "ok, the same weights, optimizer state and log to the last bit: $got"
+    echo "ok: same weights, optimizer state and log, to the last bit: $got"
 else
     echo "FAILED: the digests are '$want' and '$got'"
     exit 1

@@ -80,14 +80,14 @@ uint64_t feed_epoch(const feed *f)
     return statesampler_mix_epoch(&f->mix);
 }
 
-/* Makes the mix that of another rank of the run; where it is stays. */
+/* Switches the mix to another rank of the run, at the same turn. */
 static void become(feed *f, uint64_t rank)
 {
     statesampler_mix_reshape(&f->mix, (uint32_t)rank, f->world_size);
 }
 
-/* Of `count` slots that one rank has just served, those before the repeats at
-   its end. */
+/* The number of the `count` slots that one rank has just served, without the
+   padding at the end. */
 static uint64_t unrepeated(const feed *f, uint32_t source, uint64_t count)
 {
     const statesampler *s = &f->sources[source].sampler;
@@ -95,8 +95,8 @@ static uint64_t unrepeated(const feed *f, uint32_t source, uint64_t count)
     return count - statesampler_padding(s, statesampler_step(s) - 1);
 }
 
-/* Adds slots from .. to - 1 of what one rank has just served, `count` in all,
-   without the repeats at its end. */
+/* Adds slots from .. to - 1 of the `count` that one rank has just served to the
+   audit, without the padding at the end. */
 static void audit(feed *f, uint32_t source, uint64_t from, uint64_t to,
                   uint64_t count)
 {
@@ -137,7 +137,7 @@ size_t feed_next(feed *f, uint64_t first, uint64_t last,
     return taken;
 }
 
-/* All processes' audits of a source, added up on each. */
+/* The sum of all processes' audits of a source. */
 static void audit_all(const feed *f, uint32_t source, statesampler_audit *sum)
 {
     const statesampler_audit *a = &f->audits[source];
@@ -170,7 +170,7 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         if (f->audited[i] != statesampler_epoch(s) ||
             statesampler_step(s) != statesampler_num_steps(s) ||
             f->config->data.train.drop_last)
-            whole = 0; /* the sums say nothing of a part of an epoch */
+            whole = 0; /* an audit cannot check a part of an epoch */
         else
             exact = exact && statesampler_audit_check(
                                  &sum, counts.positions - counts.padded);
@@ -209,8 +209,8 @@ const char *feed_save(const feed *f, unsigned char *state)
     return code == STATESAMPLER_OK ? "" : statesampler_error(code);
 }
 
-/* Whether a mix that has just loaded a state is that of the run that saved it:
-   a state of another shape goes on in this one, and is another. */
+/* Whether the mix, which has just loaded a state, saves it as the same bytes. A
+   state of another shape can be loaded too, but is then saved differently. */
 static int is_same(const feed *f, const unsigned char *state)
 {
     const size_t size = statesampler_mix_state_bytes(&f->mix);
@@ -232,20 +232,20 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
     int code;
 
     if (size != feed_state_bytes(f))
-        return "its sampler state is of another length";
+        return "its sampler state has another length";
     memcpy(&before, f, sizeof before);
     code = statesampler_mix_load(&f->mix, state, mix);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
     if (!is_same(f, state)) {
         memcpy(f, &before, sizeof before);
-        return "its sampler state is of another world size or batch";
+        return "its sampler state is from another world size or batch size";
     }
     for (i = 0; i < f->text->num_files; i++) {
         const unsigned char *from = state + mix + i * (size_t)AUDIT_BYTES;
 
         memset(&f->audits[i], 0, sizeof f->audits[i]);
-        if (keep_audit) /* one process has what all had before */
+        if (keep_audit) /* the sum of all goes to one process */
             memcpy(&f->audits[i], from, sizeof f->audits[i]);
         memcpy(&f->audited[i], from + sizeof f->audits[i], 8);
     }
@@ -259,8 +259,8 @@ uint64_t feed_restart_epoch(feed *f)
     uint32_t source;
     size_t count;
 
-    /* The audits do not have what a source served before it began anew within
-       the epoch. */
+    /* Counted by serving again, as the audits do not include what a source
+       served before it restarted within the epoch. */
     for (rank = 0; rank < f->world_size; rank++) {
         become(f, rank);
         statesampler_mix_seek(&f->mix, 0);

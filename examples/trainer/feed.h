@@ -1,11 +1,10 @@
-/* feed.h - which sequences are the leaves of a step. This is where the trainer
-   uses statesampler.h.
+/* feed.h - chooses the sequences (leaves) of each step. This is where the
+   trainer uses statesampler.h.
 
-   The sampler's ranks are those of the run, NUM_NODES * NUM_PROC_PER_NODE, and
-   not the processes of the moment: leaf i of a step is number i modulo the
-   batch of rank i / batch. A process asks for the leaves that it computes, of
-   whatever ranks they are; so the steps are the same on any number of
-   processes. */
+   The sampler's ranks are the run's NUM_NODES * NUM_PROC_PER_NODE, not the
+   current processes: leaf i of a step is sample i % batch of rank i / batch. A
+   process asks for the leaves that it computes, whichever ranks they belong to;
+   so steps are the same on any number of processes. */
 #ifndef TRAINER_FEED_H
 #define TRAINER_FEED_H
 
@@ -17,13 +16,13 @@ typedef struct feed {
     const struct trainer_config *config;
     statesampler_mix mix;
     statesampler_source sources[CONFIG_FILES];
-    statesampler_audit audits[CONFIG_FILES]; /* what this process has served */
-    uint64_t audited[CONFIG_FILES];          /* of which epoch of the source */
+    statesampler_audit audits[CONFIG_FILES]; /* of what this process served */
+    uint64_t audited[CONFIG_FILES];          /* the audits' epochs */
     uint32_t world_size, batch_size;         /* of the run */
     uint64_t *batch;
 } feed;
 
-/* Returns "" or what is wrong. */
+/* Returns "" or an error. */
 const char *feed_init(feed *f, const text *t,
                       const struct trainer_config *config);
 
@@ -32,14 +31,14 @@ uint64_t feed_steps(const feed *f);
 uint64_t feed_step(const feed *f);
 uint64_t feed_epoch(const feed *f);
 
-/* Takes a step: sets leaves[0 .. return value) to those of positions first ..
-   last - 1 of the global batch. Fewer where the epoch's last step is short. */
+/* Takes a step: sets leaves to positions first .. last - 1 of the global batch
+   and returns their number, which is less at a short last step. */
 size_t feed_next(feed *f, uint64_t first, uint64_t last,
                  const unsigned char **leaves);
 
-/* After the last step of an epoch: what the sources have served in it, proved
-   by all processes' audits added up, in words, the same on each. Then the next
-   epoch begins. Returns whether what must be exact is. */
+/* Ends an epoch after its last step and begins the next. Checks the sum of all
+   processes' audits, writes the result as a sentence, the same on each process,
+   and returns whether the audit passed. */
 int feed_end_epoch(feed *f, char *words, size_t size);
 
 /* The state of the mix and all processes' audits; the same on each. */
@@ -48,8 +47,8 @@ const char *feed_save(const feed *f, unsigned char *state);
 const char *feed_load(feed *f, const unsigned char *state, size_t size,
                       int keep_audit);
 
-/* The epoch begins anew: what torch's sampler does after a resume. Returns how
-   many sequences it has served, and so serves again. */
+/* Restarts the epoch, as torch's sampler does after a resume. Returns how many
+   sequences it had served, which will be served again. */
 uint64_t feed_restart_epoch(feed *f);
 
 #endif

@@ -1,5 +1,6 @@
 #!/bin/sh
-# here.sh - whether what the trainer needs is here; if not, one line says so.
+# here.sh - checks that what the trainer needs is installed; if not, prints one
+# line and fails.
 for package in openblas yaml-0.1 stb; do
     pkg-config --exists $package 2>/dev/null || {
         echo "skip the trainer: $package is not installed"

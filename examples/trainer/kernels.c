@@ -1,6 +1,6 @@
-/* kernels.c - see kernels.h. Loops are written so that a compiler may turn them
-   into vector code without leave to change a result: sums run in LANES lanes
-   side by side, which are added up in one order. */
+/* kernels.c - see kernels.h. Loops are written so that a compiler can vectorize
+   them without changing results: sums run in LANES separate lanes, which are
+   then added in a fixed order. */
 #include "kernels.h"
 
 #include <cblas.h>
@@ -134,10 +134,10 @@ void sum_rows(real *out, const real *in, size_t rows, size_t cols)
 
 /* ---- Exponentials ---- */
 
-/* e^x for x <= 88, by e^x = 2^k * e^r with |r| <= ln 2 / 2 and the series of
-   e^r to the seventh power, which is off by less than 6e-9. Below -87 it stays
-   at e^-87, which no sum here notices; what is no number stays none. libm's
-   would cost half of the run. */
+/* e^x for x <= 88, as e^x = 2^k * e^r with |r| <= ln 2 / 2 and the series of
+   e^r up to the seventh power, whose error is below 6e-9. Below -87 it returns
+   e^-87, which is negligible in all sums here; NaN stays NaN. libm's exp would
+   take half of the run's time. */
 static inline real exponential(real x)
 {
 #ifdef TRAINER_DOUBLE
@@ -206,7 +206,7 @@ void gelu_back(real *d, const real *in, size_t count)
 
 /* ---- Rows: softmax, the loss, layernorm ---- */
 
-/* Leaves e^(x - largest) and returns their sum. */
+/* Replaces x by e^(x - largest) and returns the sum. */
 static real exponentials(real *x, real largest, size_t count)
 {
     size_t i;
@@ -334,11 +334,11 @@ uint16_t half_from_float(float value)
     x.value = value;
     sign = x.bits >> 16 & 0x8000u;
     x.bits &= 0x7fffffffu;
-    if (x.bits > 0x7f800000u) /* no number */
+    if (x.bits > 0x7f800000u) /* NaN */
         return (uint16_t)(sign | 0x7e00u | (x.bits >> 13 & 0x3ffu));
     if (x.bits >= 0x47800000u) /* 65536 and more */
         return (uint16_t)(sign | 0x7c00u);
-    if (x.bits < 0x38800000u) { /* below 2^-14: 0.5 has their last place */
+    if (x.bits < 0x38800000u) { /* below 2^-14: adding 0.5 rounds */
         x.value += 0.5f;
         return (uint16_t)(sign | (x.bits - 0x3f000000u));
     }
@@ -351,7 +351,7 @@ float half_to_float(uint16_t half)
     const uint32_t exponent = half & 0x7c00u, fraction = half & 0x3ffu;
     float_bits x;
 
-    if (exponent == 0x7c00u) { /* infinite, or no number: then a quiet one */
+    if (exponent == 0x7c00u) { /* infinity, or NaN, which becomes quiet */
         x.bits = 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
     } else if (exponent == 0) {
         x.value = (float)fraction * (1.0f / 16777216);

@@ -1,8 +1,9 @@
 #!/bin/sh
-# launch.sh - starts the trainer on some processes, and again on fewer when one
-# of them dies, from the last checkpoint:
+# launch.sh - starts the trainer; if a process dies, restarts it from the last
+# checkpoint with one process fewer:
 #     sh examples/trainer/launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]
-# RESTARTS (3) is how often at most. TRAINER is the program (build/trainer).
+# RESTARTS is the maximum number of restarts (default 3), TRAINER the program
+# (default build/trainer/trainer).
 
 processes=$1
 restarts=${RESTARTS:-3}
@@ -10,32 +11,33 @@ trainer=${TRAINER:-build/trainer/trainer}
 
 case $processes in
 '' | 0* | *[!0-9]* | ?????*)
-    echo "launch.sh: '$processes' is no number of processes:" \
+    echo "launch.sh: '$processes' is not a number of processes:" \
         'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
     exit 2 ;;
 esac
 case $restarts in
 *[!0-9]* | ?????*)
-    echo "launch.sh: RESTARTS is a number of at most 4 digits, not $restarts" >&2
+    echo "launch.sh: RESTARTS must be a number of at most 4 digits, not" \
+        "$restarts" >&2
     exit 2 ;;
 esac
 for program in mpirun "$trainer"; do
     found=$(command -v "$program") && [ -f "$found" ] && [ -x "$found" ] || {
-        echo "launch.sh: $program is no program here: make deps; make trainer;" \
-            'and this from the root of the repository' >&2
+        echo "launch.sh: cannot find the program $program: run make deps and" \
+            'make trainer, and start this in the root of the repository' >&2
         exit 2
     }
 done
 shift
 
-# One thread in OpenBLAS, or bits would differ; more processes than cores, and
-# processes that wait without keeping a core busy.
+# One thread in OpenBLAS, as more change the bits; allow more processes than
+# cores, and let waiting processes yield.
 export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# mpirun watches files of processes that have ended; libevent's epoll warns of
-# each, its poll does not.
+# mpirun watches files of processes that have ended; with epoll libevent warns
+# of each.
 export EVENT_NOEPOLL=1
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -44,29 +46,30 @@ if [ -t 1 ]; then
     TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
-# A signal to this script is one to mpirun, which ends its processes. Slurm
-# sends the last four; SIGPIPE says that nobody reads what is said here.
+# Forward signals to mpirun, which ends its processes. Slurm sends the last
+# four; SIGPIPE means that nobody reads our output.
 stopped=
 trap 'stopped=1; kill -TERM $! 2>/dev/null' \
     TERM INT HUP QUIT PIPE ALRM USR1 USR2 XCPU
 
-# mpirun leaves a folder behind when it is killed, and each of its processes a
-# file in memory, through which messages go.
+# When mpirun is killed, it leaves a folder, and each of its processes leaves a
+# file in shared memory.
 TMPDIR=$(mktemp -d) || exit 1
 export TMPDIR
 memory=
 trap 'rm -rf "$TMPDIR" "$memory"' EXIT
-# That file goes into a folder that this script removes, unless the caller has
-# chosen one. Other machines have no such folder: their processes, which must
-# not be told of it, put theirs where Open MPI does.
+# Put these files into a folder that this script removes, unless the caller has
+# chosen one. Other machines do not have this folder, so their processes use
+# Open MPI's default.
 [ -n "$OMPI_MCA_btl_vader_backing_directory" ] ||
     memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null)
 begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
 exec "$@"'
 
-# Another start reads what the first one has read, whatever the file has become.
-# A pipe can be read but once, and what this script has open its processes have
-# not: they find it on their standard input. Otherwise the caller's is its own.
+# A restart must read the same configuration as the first start, so keep a copy.
+# A pipe can be read only once, and the processes do not have this script's open
+# files: they read the copy from standard input. In all other cases standard
+# input is /dev/null.
 input=/dev/null copy=$TMPDIR/copy.yaml
 for word; do
     shift
@@ -76,7 +79,7 @@ for word; do
     *) [ ! -p "$word" ] || input=$copy ;;
     esac
     if [ "$input" = "$copy" ] && [ ! -e "$copy" ]; then
-        # More is no configuration, and a device may have no end.
+        # No configuration is longer, and a device may have no end.
         head -c 9999999 "$word" >"$copy" || exit 2
         word=/dev/stdin
     fi
@@ -88,25 +91,26 @@ on=
 while :; do
     mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" $on \
         <"$input" &
-    [ -z "$stopped" ] || kill -TERM $! # it came just before
+    [ -z "$stopped" ] || kill -TERM $! # a signal came just before
     wait $!
     status=$?
     # A signal ends the wait before mpirun has ended.
     while kill -0 $! 2>/dev/null; do wait $!; done
-    # 1 and 2 are the trainer's own errors, and with 126 and 127 it did not
-    # even begin: they would come again.
+    # 1 and 2 are the trainer's own errors, with 126 and 127 it did not start: a
+    # restart would fail again.
     case $status in 0 | 1 | 2 | 126 | 127) exit $status ;; esac
     [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
-    export TRAINER_AGAIN=1 # it waits for processes that are about to end
-    # Wherever the first start began, what it has done since is not lost.
+    export TRAINER_AGAIN=1 # wait for processes that are still ending
+    # Resume from the newest checkpoint, whatever the first start was told.
     on='CHECKPOINT.AUTO_RESUME=True
         CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
     if [ -e "$copy" ]; then
         shift
         set -- "$copy" "$@"
     fi
-    echo "launch.sh: a process died (status $status): on with $processes" >&2
+    echo "launch.sh: a process died (status $status):" \
+        "restarting with $processes processes" >&2
     [ -z "$stopped" ] || exit $status # SIGPIPE
 done

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Flushes the folder that a folder is in, if it is on a device. Those that may
-   not be read, or written, are others' to keep. */
+/* Flushes the parent of a folder if it is on this device. Parents that we may
+   not read or write are none of our business. */
 static const char *flush_above(const char *path, dev_t device)
 {
     char part[CONFIG_STRING];
@@ -31,8 +31,8 @@ static const char *flush_above(const char *path, dev_t device)
     return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
 }
 
-/* Makes part, a beginning of a path, longer by a folder. Returns whether there
-   was one. */
+/* Extends part, a prefix of path, by one folder. Returns whether there was
+   one. */
 static int next_folder(char *part, const char *path)
 {
     size_t size = strlen(part);
@@ -47,10 +47,10 @@ static int next_folder(char *part, const char *path)
     return 1;
 }
 
-/* Makes a folder and those that it is in, where they are not there, and flushes
-   what each is in, lest a power cut take it, with all checkpoints, away again.
-   A run that made some may have been killed before it could do so. A folder
-   that is made is on the device of the one above: those of others are old. */
+/* Creates a folder with its parents and flushes each parent, so that a power
+   cut cannot remove it with all checkpoints. Existing folders are flushed too,
+   as the run that created them may have been killed before it could; but only
+   on this device, as a new folder is on the device of its parent. */
 static const char *make_folders(const char *path)
 {
     char part[CONFIG_STRING] = "";
@@ -65,7 +65,8 @@ static const char *make_folders(const char *path)
             error = errno;
     }
     if (error != 0)
-        return complain("cannot make the folder %s: %s", path, strerror(error));
+        return complain("cannot create the folder %s: %s", path,
+                        strerror(error));
     if (stat(path, &about) != 0)
         return complain("cannot read the folder %s: %s", path, strerror(errno));
     for (part[0] = 0; !*wrong && next_folder(part, path);)
@@ -73,18 +74,18 @@ static const char *make_folders(const char *path)
     return wrong;
 }
 
-/* The first line of every log, so that it is known. */
+/* The first line of every log, by which it is recognized. */
 static const char log_begin[] = "a log of the trainer";
 
-/* Locks a file as long as this process lives. Where launch.sh has started
-   again, processes of a mpirun that was killed may have it for seconds yet. */
+/* Locks a file for the life of this process. After a restart by launch.sh,
+   processes of the killed mpirun may still hold it for some seconds. */
 static int lock(int file)
 {
     const struct timespec moment = {0, 100000000};
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int tries = getenv("TRAINER_AGAIN") ? 300 : 1;
 
-    while (fcntl(file, F_SETLK, &whole) != 0) { /* ends: a try less */
+    while (fcntl(file, F_SETLK, &whole) != 0) {
         if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
             return 0;
         nanosleep(&moment, NULL);
@@ -105,7 +106,7 @@ const char *log_open(run *r)
     const char *wrong;
     int file;
 
-    /* A limit on the size of files is an error like a full disk. */
+    /* Exceeding a limit on file sizes is then an error, like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     if (r->rank != 0)
         return "";
@@ -115,19 +116,19 @@ const char *log_open(run *r)
     snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
     file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && !is_regular(file))
-        return complain("cannot write %s: it is no regular file", path);
+        return complain("cannot write %s: it is not a regular file", path);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,
                         file >= 0 && (errno == EAGAIN || errno == EACCES)
-                            ? "another run is at work there"
+                            ? "another run is using it"
                             : strerror(errno));
-    /* A power cut may leave zeros or a beginning; checkpoints have it all. */
+    /* A power cut may leave zeros or a part; checkpoints have all of it. */
     if (fgets(begin, sizeof begin, r->log) &&
         strncmp(begin, log_begin, strlen(begin)) != 0)
-        return complain("%s is not the trainer's: choose another "
+        return complain("%s was not written by the trainer: choose another "
                         "CHECKPOINT.DIR", path);
-    if (ferror(r->log)) /* it may be anybody's */
+    if (ferror(r->log))
         return complain("cannot read %s: %s", path, strerror(errno));
     return "";
 }

@@ -1,26 +1,26 @@
-/* log.h - DIR/log.txt, which process 0 writes and all have the hash of. */
+/* log.h - DIR/log.txt: process 0 writes it, all processes keep its hash. */
 #ifndef TRAINER_LOG_H
 #define TRAINER_LOG_H
 
 #include "run.h"
 
-/* Takes DIR for this run alone, as long as its process 0 lives: a lock on
-   DIR/log.txt, which is opened. Whoever else has a log.txt there keeps it.
-   Returns "" or what is wrong. */
+/* Opens DIR/log.txt and locks it, so that DIR belongs to this run as long as
+   its process 0 lives. A log.txt that the trainer has not written is an error
+   and stays unchanged. Returns "" or an error. */
 const char *log_open(run *r);
 
-/* Cuts the log back to what it was at the checkpoint; where there is none, to
-   its first line. The same. */
+/* Truncates the log to its size at the checkpoint; without one, to its first
+   line. Returns "" or an error. */
 const char *log_cut(run *r);
 
-/* A line for the log and its hash. */
+/* Adds a line to the log and its hash. */
 void log_line(run *r, const char *line);
 
-/* Whether DIR's log is the file that this run has, and no longer than what it
-   has written. */
+/* Whether DIR/log.txt is still the file that this run has open, with the size
+   that it has written. */
 int log_is_whole(const run *r);
 
-/* Has all lines reach the disk. Returns "" or why one did not. */
+/* Flushes the log to disk. Returns "" or the first error of any write. */
 const char *log_flush(run *r);
 
 #endif

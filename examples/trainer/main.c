@@ -1,11 +1,11 @@
-/* main.c - trains a small language model on several processes at once, so that
-   the final weights are the same to the last bit however many there are.
+/* main.c - trains a small language model on several processes; the final
+   weights are the same, to the last bit, for any number of processes.
 
    mpirun starts W copies of this program; MPI tells each its number, the rank.
-   All of them run the same code and hold the same weights. In a step each one
-   computes the gradients of its own share of the batch; these are added up
-   over all processes; then each does the same update. Functions that talk to
-   the others are called by all processes at the same place, and wait there.
+   All of them run the same code and hold the same weights. In a step each
+   computes the gradients of its share of the batch; these are summed over all
+   processes; then each does the same update. Functions that communicate must be
+   called by all processes at the same point, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What is printed must arrive. Returns the exit status. */
+/* Flushes standard output. Returns the exit status. */
 static int end_print(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -35,12 +35,15 @@ static int end_print(void)
 static const char usage[] =
     "usage: trainer [--print-config] [FILE.yaml] [KEY=VALUE ...]\n"
     "       trainer --keys | --help\n\n"
-    "Trains on as many processes as mpirun starts; see launch.sh.\n";
+    "Trains a small GPT on as many processes as mpirun starts; see launch.sh.\n"
+    "  --print-config  print the whole configuration as YAML, and exit\n"
+    "  --keys          print all keys with defaults and meanings, and exit\n";
 
-/* ---- What is asked for ---- */
+/* ---- Arguments ---- */
 
-/* A file or a key with its value; told: how many came before. A file after a
-   key would overrule it. Its name may have a =, as in ./lr=0.1.yaml. */
+/* Takes a file or PATH=VALUE; told: the number of arguments before. A file must
+   come first, or it would override keys. Its name may contain a = after a /, as
+   in ./lr=0.1.yaml. */
 static int take_argument(struct trainer_config *c,
                          struct config_source *source, const char *argument,
                          int told)
@@ -49,7 +52,7 @@ static int take_argument(struct trainer_config *c,
 
     if (argument[0] == '-') {
         snprintf(source->error, sizeof source->error,
-                 "%s: there is no such option; --help says which", argument);
+                 "%s: unknown option; see --help", argument);
         return 0;
     }
     if (argument[path] && strcspn(argument, "/") > path)
@@ -57,13 +60,12 @@ static int take_argument(struct trainer_config *c,
     if (told == 0)
         return config_read(c, source, argument);
     snprintf(source->error, sizeof source->error,
-             "%s: there is one file at most, and it comes before the keys",
-             argument);
+             "%s: at most one file is allowed, before all keys", argument);
     return 0;
 }
 
-/* Process 0 reads the configuration and answers questions about it. Returns
-   whether the run is to begin; otherwise *status is the exit status. */
+/* Process 0 reads the configuration, or prints what the options ask for.
+   Returns whether to run; otherwise *status is the exit status. */
 static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv, int *status)
 {
@@ -103,7 +105,7 @@ static int read_config(struct trainer_config *c, int world, int argc,
 
 static void configure(run *r, int argc, char **argv)
 {
-    int answer[2] = {0, 0}; /* whether to begin, the status */
+    int answer[2] = {0, 0}; /* whether to run, the exit status */
 
     if (r->rank == 0)
         answer[0] = read_config(&r->config, r->world, argc, argv, &answer[1]);
@@ -125,8 +127,8 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The columns of the terminal, 0 where there is none. mpirun gives every
-   process one of its own, so launch.sh says whether there is a real one. */
+/* The columns of the terminal, or 0. mpirun gives every process a terminal of
+   its own, so launch.sh tells whether there is a real one. */
 static int terminal(void)
 {
     const char *columns = getenv("TRAINER_TERMINAL");
@@ -135,7 +137,7 @@ static int terminal(void)
     return !columns ? 0 : given > 0 ? given : 80;
 }
 
-static int moving; /* whether the last line is the one that moves */
+static int moving; /* whether the last line is the progress line */
 
 static void end_line(void)
 {
@@ -144,8 +146,8 @@ static void end_line(void)
     moving = 0;
 }
 
-/* One line that moves, and a bar where it leaves room: a line wider than the
-   terminal would scroll. */
+/* A progress line, with a bar if there is room. It must not be wider than the
+   terminal, or it would scroll. */
 static void show_line(const run *r, double started, uint64_t first)
 {
     const uint64_t steps = feed_steps(&r->feed);
@@ -178,7 +180,7 @@ static void show_line(const run *r, double started, uint64_t first)
     moving = 1;
 }
 
-/* Leaves if any process has a complaint. */
+/* Exits on all processes if any of them has a complaint. */
 static void require(const char *complaint)
 {
     complaint = agree_on(complaint);
@@ -187,7 +189,7 @@ static void require(const char *complaint)
     agree(complaint, 1);
 }
 
-/* A line for the log; shown: for people as well. */
+/* Writes a line to the log and, if shown, to standard output. */
 static void tell(run *r, int shown, const char *format, ...)
 {
     char line[256];
@@ -231,12 +233,13 @@ static void end_epoch(run *r)
         return;
     held = run_held_out(r);
     tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
-    require(isnan(held) ? "a held-out loss is no number or above 2048: lower "
-                          "the learning rate"
+    require(isnan(held) ? "a held-out loss is not a number or above 2048: "
+                          "lower the learning rate"
                         : "");
 }
 
-/* Whether a checkpoint is due; at the end of an epoch, only after it. */
+/* Whether a checkpoint is due. After the last step of an epoch, only once the
+   epoch has ended. */
 static int is_due(const run *r, int epoch_ended)
 {
     const int64_t steps = r->config.checkpoint.checkpoint_iter_frequency;
@@ -259,7 +262,7 @@ static void train(run *r)
     const double started = seconds();
     int ended;
 
-    while (feed_epoch(&r->feed) < epochs) { /* each round is a step on */
+    while (feed_epoch(&r->feed) < epochs) { /* a step or an epoch's end each */
         ended = feed_step(&r->feed) == feed_steps(&r->feed);
         if (ended)
             end_epoch(r);
@@ -270,15 +273,14 @@ static void train(run *r)
     }
 }
 
-/* What is asked for and cannot be, but takes nothing from the run. */
 static void warn(const run *r)
 {
     if (r->rank == 0 && r->config.test_model && r->text.held == 0)
-        fprintf(stderr, "trainer: nothing is held out and evaluated: no text "
-                "has ten sequences\n");
+        fprintf(stderr, "trainer: no text has ten sequences, so nothing is "
+                "held out and evaluated\n");
 }
 
-/* Goes on where the last run was, if there was one. */
+/* Resumes from a checkpoint, if there is one. */
 static void resume(run *r)
 {
     char name[64] = "";
@@ -290,7 +292,7 @@ static void resume(run *r)
     if (!name[0])
         return;
     if (r->rank == 0)
-        fprintf(stderr, "trainer: goes on from %s\n", name);
+        fprintf(stderr, "trainer: resuming from %s\n", name);
     if (feed_step(&r->feed) == 0 ||
         feed_step(&r->feed) == feed_steps(&r->feed) ||
         r->config.data.train.use_stateful_distributed_sampler)
@@ -298,12 +300,12 @@ static void resume(run *r)
     again = feed_restart_epoch(&r->feed);
     if (r->rank == 0)
         fprintf(stderr,
-                "trainer: without the stateful sampler this epoch begins "
-                "again: %" PRIu64 " sequences are seen twice\n", again);
+                "trainer: without the stateful sampler this epoch starts "
+                "over: %" PRIu64 " sequences are seen twice\n", again);
 }
 
-/* The memory of each process, and the digest: printed before MPI ends, in which
-   a process may yet be lost. Returns the exit status. */
+/* Prints the memory of each process and the digest, before MPI_Finalize, in
+   which a process may still die. Returns the exit status. */
 static int report(run *r)
 {
     uint64_t mine[MEMORY_KINDS], *all =

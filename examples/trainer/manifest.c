@@ -44,7 +44,7 @@ const char *manifest_find(const manifest *m, const char *name)
     return NULL;
 }
 
-/* A whole number of a line; 0 where there is no such line. */
+/* The number in a line; 0 if there is no such line. */
 static uint64_t number(const manifest *m, const char *name, int base)
 {
     const char *value = manifest_find(m, name);
@@ -54,9 +54,9 @@ static uint64_t number(const manifest *m, const char *name, int base)
 
 /* ---- What must be the same ---- */
 
-/* A line each: a name, most often a key's, and the value. All keys must be the
-   same but those that never change a bit of the result, and those that the
-   lines before them stand for. */
+/* Writes everything that must be the same on a resume, one line each: a name,
+   usually a key, and its value. Excluded are keys that never change a bit of
+   the result and those covered by the first five lines. */
 static void put_same(FILE *to, const run *r)
 {
     static const char *const but[] = {
@@ -76,7 +76,7 @@ static void put_same(FILE *to, const run *r)
     fprintf(to, "optimizer %s\n",
             c->optimizer.algorithm == CONFIG_ADAMW ? "adamw" : "sgd");
     fprintf(to, "opt_level %s\n", r->model.half ? "O1" : "O0");
-    /* Also where the product is the same: whose blocks are whose follows. */
+    /* Both factors: the ranks' blocks depend on them, not on the product. */
     fprintf(to, "global_batch %" PRId64 " x %" PRId64 "\n",
             config_world_size(c), c->data.train.batchsize_per_replica);
     for (i = 0; (path = config_key_path(i)); i++) {
@@ -108,9 +108,10 @@ const char *manifest_match(const manifest *m, const run *r)
         was = manifest_find(m, name);
         size = was ? strcspn(was, "\n") : 0;
         if (size != strlen(value) || strncmp(was, value, size) != 0)
-            words = was ? complain("it has another %s: %.*s, here %s", name,
-                                   (int)size, was, value)
-                        : complain("it has no %s, as another release's", name);
+            words = was ? complain("its %s is %.*s, but this run's is %s",
+                                   name, (int)size, was, value)
+                        : complain("it has no %s: it may be from another "
+                                   "release", name);
     }
     free(here);
     return words;
@@ -118,8 +119,8 @@ const char *manifest_match(const manifest *m, const run *r)
 
 /* ---- The log ---- */
 
-/* The log so far, each line after the word log: so a checkpoint needs no file
-   beside it, and nobody who changes log.txt takes it away. */
+/* Writes the log so far, each line after the word log, so that a checkpoint
+   does not depend on any other file. */
 static const char *put_log(FILE *to, const run *r)
 {
     uint64_t left = r->log_bytes, hash = TEXT_HASH;
@@ -144,7 +145,7 @@ static const char *put_log(FILE *to, const run *r)
     return "";
 }
 
-/* log_cut, which comes next, sees whether all of it could be written. */
+/* Errors are found by log_cut, which is called next. */
 static void restore_log(const manifest *m, FILE *log)
 {
     const char *line = m->text;
@@ -160,7 +161,7 @@ static void restore_log(const manifest *m, FILE *log)
 
 /* ---- Making and reading ---- */
 
-/* The configuration as YAML, each line after the word config. */
+/* Writes the configuration as YAML, each line after the word config. */
 static void put_config(FILE *to, const struct trainer_config *c)
 {
     char *yaml, *line, *end;
@@ -176,7 +177,7 @@ static void put_config(FILE *to, const struct trainer_config *c)
     free(yaml);
 }
 
-/* What a manifest says of a run, but for the texts at its end. */
+/* The values in a manifest, without the configuration and log at its end. */
 typedef struct values {
     uint64_t step, skipped;
     int64_t optimizer_steps, unskipped;
@@ -282,7 +283,7 @@ static int digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Two digits for each byte; returns how many there were. */
+/* Two digits per byte; returns the number of bytes. */
 static size_t from_hex(unsigned char *out, size_t room, const char *digits)
 {
     size_t size = 0;
@@ -293,8 +294,8 @@ static size_t from_hex(unsigned char *out, size_t room, const char *digits)
     return size;
 }
 
-/* Reads all values; where a line is missing, or not as it would be written, any
-   will do. To be freed. */
+/* Reads all values; those of missing or malformed lines are arbitrary, as
+   manifest_check finds them. Release with free_values. */
 static void take_values(const manifest *m, const run *r, values *v)
 {
     const char *scale = manifest_find(m, "loss_scale");
@@ -315,7 +316,7 @@ static void take_values(const manifest *m, const run *r, values *v)
     v->blas_size = (int)strcspn(v->blas, "\n");
     v->state = memory_borrow(room, 1);
     v->bytes = state ? from_hex(v->state, room, state) : 0;
-    /* Each part has a line, and so there are fewer than bytes. */
+    /* Each part has a line, so there are fewer parts than bytes. */
     for (part = 0; part < parts && (size_t)part < m->size; part++) {
         manifest_part ignored;
 
@@ -334,8 +335,8 @@ static void free_values(values *v)
     free(v->parts);
 }
 
-/* Whether these are lines of the configuration and of a log, of so many bytes
-   and that hash. A text has no zeros. */
+/* Whether these are lines of a configuration and of a log with the size and
+   hash in v, without zero bytes. */
 static int is_rest(const char *line, const char *end, const values *v)
 {
     uint64_t bytes = 0, hash = TEXT_HASH;
@@ -374,11 +375,11 @@ const char *manifest_check(const manifest *m, const run *r, const char *name)
     else if (m->size < size + HASH_LINE || v.num_parts == 0 ||
              memcmp(m->text, again, size) != 0 ||
              !is_rest(m->text + size, m->text + m->size - HASH_LINE, &v))
-        wrong = "its manifest is not as one is written";
+        wrong = "its manifest is malformed";
     else if (v.skipped > v.step ||
              (uint64_t)v.optimizer_steps != v.step - v.skipped ||
              !scaler_can_be(&r->scaler, v.loss_scale, v.unskipped))
-        wrong = "its manifest has numbers that no run comes to";
+        wrong = "its manifest has impossible numbers";
     free(again);
     free_values(&v);
     return wrong;

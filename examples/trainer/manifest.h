@@ -1,5 +1,5 @@
-/* manifest.h - the text in a checkpoint that says what it is: lines of a name
-   and a value, and at the end the hash of all lines before. */
+/* manifest.h - the text that describes a checkpoint: lines of a name and a
+   value, and at the end a hash of all lines before. */
 #ifndef TRAINER_MANIFEST_H
 #define TRAINER_MANIFEST_H
 
@@ -10,25 +10,24 @@ typedef struct manifest {
     size_t size;
 } manifest;
 
-/* What one process has written. */
+/* The part that one process has written. */
 typedef struct manifest_part {
     uint64_t size, hash;
 } manifest_part;
 
-/* The manifest of this moment, with the log's text. state: the feed's. Returns
-   "", or what is wrong with log.txt. */
+/* Makes the current manifest, including the log. state is the feed's. Returns
+   "" or what is wrong with log.txt. */
 const char *manifest_make(manifest *m, const run *r, manifest_part *parts,
                           unsigned char *state);
 
-/* Whether the last line's hash is that of the lines before. */
+/* Whether the hash in the last line is right. */
 int manifest_whole(const manifest *m);
 
-/* Returns "", or how the checkpoint differs in what must be the same. */
+/* Returns "", or how the checkpoint differs where it must not. */
 const char *manifest_match(const manifest *m, const run *r);
 
-/* Returns "", or why no run has saved this under that name: so what is restored
-   from it is saved again as it was, and nothing in it has to be taken on
-   trust. */
+/* Returns "", or why no run can have saved this under that name. Saving what is
+   restored from it gives the same bytes again. */
 const char *manifest_check(const manifest *m, const run *r, const char *name);
 
 /* The name of the checkpoint of a step. */
@@ -37,13 +36,12 @@ void manifest_name(char name[64], uint64_t step);
 /* The value of a line, up to its end, or NULL. */
 const char *manifest_find(const manifest *m, const char *name);
 
-/* How many parts there are; what one of them is; whether it says so. */
+/* The number of parts; and one of them, if it is listed. */
 int manifest_parts(const manifest *m);
 int manifest_part_at(const manifest *m, int part, manifest_part *out);
 
-/* Takes over what is neither weights nor optimizer state. Process 0's log has
-   the lines again that it had. Returns "", or what is wrong, with nothing
-   changed. */
+/* Restores everything except weights and optimizer state, and process 0's log.
+   Returns "" or an error, with nothing changed. */
 const char *manifest_restore(const manifest *m, run *r);
 
 void manifest_free(manifest *m);

@@ -1,4 +1,4 @@
-/* model.c - see model.h. model_blocks.c has what happens inside of a block. */
+/* model.c - see model.h. model_blocks.c has the blocks. */
 #include "model.h"
 #include "memory.h"
 #include "model_blocks.h"
@@ -25,8 +25,7 @@ static void tensor_add(model *m, const char *block, const char *name,
     m->largest = size > m->largest ? size : m->largest;
 }
 
-/* The order of the list: that of the way forward. In a block it is the order
-   of the BLOCK_ constants. */
+/* In the order of the forward pass; within a block, of the BLOCK_ constants. */
 static void tensors_list(model *m)
 {
     const size_t width = m->shape.width, mlp = m->shape.mlp;
@@ -64,8 +63,8 @@ size_t model_segments(size_t blocks, size_t splits, size_t *first)
 
     first[0] = 0;
     first[1] = blocks;
-    /* Ends: each round adds a segment, and one of a single block is never cut,
-       as splits <= blocks. */
+    /* Halves the longest segment. One of a single block is never cut, as
+       segments < blocks. */
     while (segments < splits && segments < blocks) {
         longest = 0;
         for (i = 1; i < segments; i++)
@@ -107,8 +106,8 @@ size_t model_activation_bytes(const model_shape *shape, size_t splits,
     return bytes;
 }
 
-/* Under O1 what is kept as halves is worked on as floats, in one place that
-   all blocks share. */
+/* Under O1 values that are kept as halves are computed as floats, in buffers
+   that all blocks share. */
 static void kept_take(model *m, size_t count)
 {
     size_t b, keep;
@@ -172,7 +171,7 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
 
 /* ---- Weights ---- */
 
-/* Four uniform numbers of 16 bits added up: nearly normal, of mean 0 and
+/* The sum of four uniform 16-bit numbers: nearly normal, with mean 0 and
    deviation 1, and the same on every machine. */
 static double normal(uint64_t bits)
 {
@@ -209,7 +208,7 @@ void model_fill(model *m, uint64_t seed)
     model_changed(m);
 }
 
-/* Linear layers and their biases are half under O1. */
+/* Under O1 linear layers and their biases are halves. */
 void model_changed(model *m)
 {
     size_t t;
@@ -252,7 +251,7 @@ static void embed_back(model *m, const unsigned char *bytes, model_sink *sink,
     sink(context, 0, m->gradient);
 }
 
-/* What follows the last block: the loss and, in m->logits, its derivative. */
+/* After the last block: returns the loss; m->logits is its derivative. */
 static double head(model *m, const unsigned char *next, real scale)
 {
     const size_t rows = m->shape.context, width = m->shape.width;
@@ -290,8 +289,8 @@ static void head_back(model *m, model_sink *sink, void *context)
     sink(context, last - 2, d_weight);
 }
 
-/* Runs the blocks of a segment; the stream comes in and goes out. Again, for
-   the way back, nobody needs what comes out of the last of them. */
+/* Runs the blocks of a segment on m->stream. If it runs again, for the backward
+   pass, the output of its last block is not needed. */
 static void segment_forward(model *m, size_t s, int again)
 {
     const size_t last = m->first[s + 1] - 1;

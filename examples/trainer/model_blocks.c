@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The tensors of a block, in their order; tensors 0 and 1 of the model are the
+/* The tensors of a block, in order. Tensors 0 and 1 of the model are the
    embeddings. */
 enum {
     BLOCK_LN1,
@@ -52,8 +52,8 @@ void block_half(const model *m, real *values, size_t count)
         half_round(values, NULL, count);
 }
 
-/* What is kept leaves the forward pass rounded, so that a segment that is run
-   again meets the same numbers. */
+/* Kept values are rounded in the forward pass too, so that running a segment
+   again gives the same numbers. */
 static void keep(const model *m, model_kept *kept, size_t what)
 {
     if (m->half)
@@ -72,7 +72,7 @@ static void fetch(const model *m, model_kept *kept)
 
 /* ---- Attention ---- */
 
-/* Where in a row of qkv the queries, keys or values of a head are. */
+/* The queries (0), keys (1) or values (2) of a head within qkv. */
 static matrix part(const model *m, const real *qkv, size_t which, size_t head)
 {
     const size_t width = m->shape.width;
@@ -114,7 +114,7 @@ static void attention(model *m, model_kept *kept)
     keep(m, kept, KEEP_HEADS);
 }
 
-/* From the heads' outputs, in d_branch, to qkv, in d_wide. */
+/* From the derivative of the heads in d_branch to that of qkv in d_wide. */
 static void attention_back(model *m, const model_kept *kept)
 {
     const size_t rows = m->shape.context, width = m->shape.width;
@@ -193,7 +193,7 @@ void block_forward(model *m, size_t block, model_kept *kept)
     branch(m, kept->values[KEEP_GELU], block, BLOCK_OUT, m->shape.mlp);
 }
 
-/* What a gradient goes through on its way to the sink, and to whom. */
+/* The arguments of a backward pass. */
 typedef struct way {
     model *m;
     size_t block;
@@ -201,8 +201,8 @@ typedef struct way {
     void *context;
 } way;
 
-/* A linear layer's bias and weight, in this order; under O1 they leave as
-   halves. */
+/* Passes a linear layer's gradients to the sink, bias first; under O1 rounded
+   to halves. */
 static void hand_over_linear(const way *w, size_t tensor, const real *d_out,
                              const real *in, size_t inputs, size_t outputs)
 {
@@ -217,7 +217,7 @@ static void hand_over_linear(const way *w, size_t tensor, const real *d_out,
     w->sink(w->context, number(w->block, tensor), m->gradient);
 }
 
-/* Through a layernorm into d_stream. */
+/* Backward through a layernorm, from d_branch to d_stream. */
 static void norm_back(const way *w, size_t tensor, const real *in,
                       const real *stats)
 {

@@ -4,21 +4,21 @@
 
 #include "model.h"
 
-/* How many numbers a block keeps of one of KEEP_IN .. KEEP_GELU. */
+/* The number of elements of one of KEEP_IN .. KEEP_GELU. */
 size_t block_keeps(const model_shape *shape, size_t keep);
 
-/* Under O1 rounds to half, otherwise leaves alone. It stands wherever Apex has
-   a cast: what goes into a linear layer or a product of matrices, what comes
-   out of it, and the same on the way back. */
+/* Under O1 rounds to half, else does nothing. It is called wherever Apex casts:
+   on inputs and outputs of linear layers and matrix products, and on their
+   gradients. */
 void block_half(const model *m, real *values, size_t count);
 
-/* m->stream comes in and goes out; `kept` is what the way back needs. */
+/* Updates m->stream; stores in kept what the backward pass needs. */
 void block_forward(model *m, size_t block, model_kept *kept);
 
-/* Only what the way back needs: the stream does not come out. */
+/* The same without the last update of m->stream. */
 void block_again(model *m, size_t block, model_kept *kept);
 
-/* m->d_stream comes in and goes out. */
+/* Updates m->d_stream. */
 void block_backward(model *m, size_t block, model_kept *kept, model_sink *sink,
                     void *context);
 

@@ -5,15 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- What decays, who steps ---- */
+/* ---- Setup ---- */
 
-/* Whether this process steps a tensor. */
+/* Whether this process updates a tensor. */
 static int is_stepped(const optimizer *o, size_t tensor)
 {
     return !o->sharded || o->owner[tensor] == o->rank;
 }
 
-/* Weight decay of a tensor, by what it is and by its name. */
+/* Weight decay of a tensor, by its kind and its name. */
 static double decay_of(const optimizer *o, size_t tensor)
 {
     const struct trainer_config *c = o->config;
@@ -61,8 +61,8 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
 
 /* ---- The rules ---- */
 
-/* In double, one element after the other: a whole tensor's, so the same on
-   any number of processes. */
+/* The norm of a whole tensor, in a fixed order, so the same on any number of
+   processes. */
 static double norm(const float *values, size_t size)
 {
     double sum = 0;
@@ -73,9 +73,9 @@ static double norm(const float *values, size_t size)
     return sqrt(sum);
 }
 
-/* LARC: changes the gradient so that a plain SGD step has a length in
-   proportion to the weights'. A tensor of zeros, or without a gradient, keeps
-   it, and does not decay in this step: larc.yaml has a schedule for that. */
+/* LARC: scales the gradient so that the length of an SGD step is proportional
+   to that of the weights. If the weights or the gradient are zero, the gradient
+   is unchanged and there is no weight decay in this step: see larc.yaml. */
 static void larc(const float *weight, float *gradient, size_t size,
                  const optimizer_rule *rule)
 {
@@ -153,9 +153,8 @@ double optimizer_norm(const float *values, size_t size, double power)
     return largest * pow(sum, 1 / power);
 }
 
-/* By what all gradients are multiplied, so that their common norm is at most
-   MAX_NORM: the norm of the tensors' norms. Each is computed by one process, or
-   by all alike. */
+/* The factor that reduces the norm of all gradients to at most MAX_NORM. It is
+   the norm of the tensors' norms, each computed by its owner or by all. */
 static double clipping(optimizer *o, const reduce *r)
 {
     const double power = o->config->model.grad_clip.norm_type;
@@ -172,7 +171,7 @@ static double clipping(optimizer *o, const reduce *r)
         o->norms[t] = (float)optimizer_norm(
             o->m->gradient, o->m->tensors[t].size, power);
     }
-    if (o->sharded) /* all others have 0 there, so that nothing is rounded */
+    if (o->sharded) /* exact, as all processes but one have 0 */
         MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
                       MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     total = optimizer_norm(o->norms, o->m->num_tensors, power);

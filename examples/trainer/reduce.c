@@ -11,8 +11,8 @@
 
 /* ---- Integers ---- */
 
-/* 1.5 * 2^52 + x has x, rounded to an integer, in its low bits, for any x of
-   less than 2^51. The same bits less those of 1.5 * 2^52 are x itself. */
+/* For |x| < 2^51, the low bits of 1.5 * 2^52 + x are x rounded to an integer:
+   subtracting the bits of 1.5 * 2^52 gives that integer. */
 int64_t reduce_round(int64_t *sums, const real *values, size_t count,
                      double scale)
 {
@@ -52,7 +52,7 @@ void reduce_owners(int *owner, const model *m, int world)
     free(sum);
 }
 
-/* ---- What there is room for ---- */
+/* ---- Memory ---- */
 
 static void take_sums(reduce *r)
 {
@@ -70,8 +70,8 @@ static void take_sums(reduce *r)
         }
 }
 
-/* Backward goes from the last tensor to the first, and so do the buckets. One
-   tensor is never cut. */
+/* Buckets go from the last tensor to the first, as the backward pass does. They
+   contain whole tensors. */
 static void make_buckets(reduce *r, double bytes)
 {
     const model_tensor *tensors = r->m->tensors;
@@ -112,7 +112,7 @@ void reduce_init(reduce *r, const model *m, const int *owner, int stage,
         r->pieces[i].values = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
 }
 
-/* ---- Everybody has every sum ---- */
+/* ---- Stages 0 and 1: every process has every sum ---- */
 
 static void bucket_begin(reduce *r)
 {
@@ -141,13 +141,13 @@ static void add_here(reduce *r, size_t tensor, const real *gradient)
         r->sum[tensor], gradient, r->m->tensors[tensor].size, r->unscale);
     if (!r->is_last || r->manual)
         return;
-    if (r->begun > 0) /* MPI goes on only while it is called */
+    if (r->begun > 0) /* MPI makes progress only while it is called */
         MPI_Testall((int)r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
     if (r->buckets[r->begun].first == tensor)
         bucket_begin(r);
 }
 
-/* ---- The owner alone has the sum ---- */
+/* ---- Stage 2: only the owner has the sum ---- */
 
 static void piece_end(reduce *r, reduce_piece *p)
 {
@@ -174,7 +174,7 @@ static void piece_begin(reduce *r, reduce_piece *p)
         piece_end(r, p);
 }
 
-/* gradient: NULL where there is none to add. */
+/* gradient may be NULL: nothing to add. */
 static void send_pieces(reduce *r, size_t tensor, const real *gradient)
 {
     const size_t size = r->m->tensors[tensor].size;
@@ -246,7 +246,7 @@ void reduce_no_leaf(reduce *r)
 
 void reduce_finish(reduce *r)
 {
-    while (r->stage < 2 && r->begun < arrlenu(r->buckets)) /* adds one */
+    while (r->stage < 2 && r->begun < arrlenu(r->buckets))
         bucket_begin(r);
     if (r->stage < 2)
         MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);

@@ -11,7 +11,7 @@
 
 #include "schedule.h"
 
-/* ---- Beginning ---- */
+/* ---- Setup ---- */
 
 static void model_from(model *m, const struct trainer_config *c)
 {
@@ -27,7 +27,7 @@ static void model_from(model *m, const struct trainer_config *c)
     model_fill(m, (uint64_t)c->seed_value);
 }
 
-/* The bytes of a bucket. Sums have 8 for each element. */
+/* Bytes per bucket, at 8 bytes per element. */
 static double bucket_bytes(const struct trainer_config *c)
 {
     const int64_t elements = c->model.sharded_ddp_setup.reduce_buffer_size;
@@ -37,7 +37,7 @@ static double bucket_bytes(const struct trainer_config *c)
     return c->data.ddp_bucket_cap_mb * 1048576;
 }
 
-/* Nodes may have copies of their own. */
+/* Each node may have its own copy. */
 static const char *compare_texts(const text *t)
 {
     uint64_t hash = TEXT_HASH;
@@ -46,18 +46,18 @@ static const char *compare_texts(const text *t)
     for (i = 0; i < t->num_files + t->num_test; i++)
         hash = text_hash(hash, &t->files[i].hash, 8);
     return agree_same(hash) ? ""
-                            : "the texts are not the same on all processes";
+                            : "the texts differ between processes";
 }
 
-enum { KERNEL = 32 }; /* bytes of a kernel's name, with the 0 at its end */
+enum { KERNEL = 32 }; /* bytes of a kernel's name, including the 0 */
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp((const char *)a, (const char *)b);
 }
 
-/* OpenBLAS chooses a kernel by the processor's kind, and each rounds in its own
-   way. */
+/* OpenBLAS chooses a kernel by the type of the processor; kernels round
+   differently. */
 static void list_kernels(run *r)
 {
     char mine[KERNEL], *all = memory_borrow((size_t)r->world, KERNEL);
@@ -74,8 +74,8 @@ static void list_kernels(run *r)
                                      "%s%s", i ? "," : "", all + i * KERNEL);
     free(all);
     if (r->rank == 0 && strchr(r->blas, ','))
-        fprintf(stderr, "trainer: the processes have several kernels of "
-                "OpenBLAS (%s): another run's bits may differ\n", r->blas);
+        fprintf(stderr, "trainer: the processes use different OpenBLAS kernels "
+                "(%s): the bits may differ from other runs\n", r->blas);
 }
 
 void run_init(run *r)
@@ -102,7 +102,8 @@ void run_init(run *r)
 
 /* ---- A step ---- */
 
-/* Process r takes leaves first(r) to first(r + 1) - 1 of the global batch. */
+/* Process i takes leaves first_leaf(i) .. first_leaf(i + 1) - 1 of the global
+   batch. */
 static uint64_t first_leaf(const run *r, int rank)
 {
     return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
@@ -113,12 +114,12 @@ const char *run_step(run *r)
 {
     const uint64_t first = first_leaf(r, r->rank);
     const uint64_t last = first_leaf(r, r->rank + 1);
-    const uint64_t most = /* leaves that any process has */
+    const uint64_t most = /* the most leaves of any process */
         ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
         (uint64_t)r->world;
     const double scale = r->scaler.scale;
-    /* Steps of an epoch that begins again count once: the rate ends with the
-       last epoch. */
+    /* Not r->step: steps of a restarted epoch count once, so that the schedule
+       ends with the last epoch. */
     const uint64_t steps = feed_steps(&r->feed);
     const uint64_t done = feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const size_t count = feed_next(&r->feed, first, last, r->leaves);
@@ -138,14 +139,14 @@ const char *run_step(run *r)
     }
     reduce_finish(&r->reduce);
     r->step++;
-    /* Losses are added up as they are: no other scale makes them numbers. */
+    /* Losses are summed unscaled, so another loss scale cannot help. */
     if (isnan(reduce_mean_loss(&r->reduce)))
-        return "a loss is no number or above 2048: lower the learning rate";
-    /* A scale that small has been halved in vain: every step to come would be
-       skipped. */
+        return "a loss is not a number or above 2048: lower the learning rate";
+    /* At such a small scale, halving it again does not help: all further steps
+       would be skipped. */
     if (reduce_overflowed(&r->reduce) &&
         (!r->scaler.dynamic || scale < 1e-6))
-        return "a gradient has overflowed: lower the learning rate";
+        return "a gradient overflowed: lower the learning rate";
     if (scaler_skips(&r->scaler, reduce_overflowed(&r->reduce)))
         r->skipped++;
     else
@@ -153,7 +154,7 @@ const char *run_step(run *r)
     return "";
 }
 
-/* ---- What comes of it ---- */
+/* ---- Evaluation and digest ---- */
 
 double run_held_out(run *r)
 {
@@ -163,7 +164,7 @@ double run_held_out(run *r)
         .world_size = (uint32_t)r->world,
         .order = STATESAMPLER_ORDER_SEQUENTIAL,
         .tail = STATESAMPLER_TAIL_UNEVEN};
-    int64_t sums[2] = {0, 0}; /* nats, and how many losses are no number */
+    int64_t sums[2] = {0, 0}; /* nats; the number of losses out of range */
     uint64_t i;
     size_t count;
     statesampler s;

@@ -1,5 +1,5 @@
-/* run.h - a run of the trainer: everything that one process has, and what can
-   be done with it. main.c says when. */
+/* run.h - a run of the trainer: the state of one process, and the functions
+   that main.c calls. */
 #ifndef TRAINER_RUN_H
 #define TRAINER_RUN_H
 
@@ -13,8 +13,8 @@
 
 typedef struct run {
     struct trainer_config config;
-    int rank, world; /* of the processes there are now */
-    char blas[256];  /* the kernels of OpenBLAS that they have */
+    int rank, world; /* of the current processes */
+    char blas[256];  /* their OpenBLAS kernels */
     text text;
     feed feed;
     model model;
@@ -23,27 +23,28 @@ typedef struct run {
     optimizer optimizer;
     scaler scaler;
 
-    uint64_t step, skipped; /* steps taken, all epochs; of these, skipped */
+    uint64_t step, skipped; /* steps in all epochs; of these, skipped */
     double rate;            /* of the last step */
-    const unsigned char **leaves; /* this process's, of a step */
+    const unsigned char **leaves; /* this process's, of one step */
 
-    FILE *log; /* process 0's */
-    int log_errno; /* why the first line that did not get there did not */
+    FILE *log; /* process 0 only */
+    int log_errno; /* of the first write that failed, or 0 */
     uint64_t log_bytes, log_hash;
 } run;
 
-/* Opens the texts and takes all memory. Leaves on any error, all together. */
+/* Opens the texts and allocates all memory. On an error of any process all
+   processes exit. */
 void run_init(run *r);
 
-/* One step of training. Returns "", or why the run cannot go on: the same on
-   all processes. */
+/* One training step. Returns "" or why the run cannot continue, the same on all
+   processes. */
 const char *run_step(run *r);
 
-/* Mean loss of the held-out text, in bits per byte; exact, so the same on any
-   number of processes. Not a number where one of the losses is none. */
+/* Mean loss of the held-out text in bits per byte, the same on any number of
+   processes; NaN if a loss is NaN or too large. */
 double run_held_out(run *r);
 
-/* A hash of weights, optimizer state and log. To be called by all. */
+/* A hash of weights, optimizer state and log. All processes must call it. */
 uint64_t run_digest(run *r);
 
 #endif

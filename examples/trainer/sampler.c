@@ -1,3 +1,3 @@
-/* sampler.c - the one place where the header's implementation is compiled. */
+/* sampler.c - compiles the implementation of statesampler.h. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"

@@ -2,7 +2,7 @@
 #include "scaler.h"
 
 #define MOST 16777216.0
-enum { GROWS = 2000 }; /* good steps in a row */
+enum { GROWS = 2000 }; /* steps without overflow until the scale doubles */
 
 void scaler_init(scaler *s, int half, double fixed)
 {

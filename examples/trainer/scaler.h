@@ -1,6 +1,6 @@
-/* scaler.h - the loss scale of O1, as Apex has it: small gradients would vanish
-   in half precision, so the loss is multiplied before the way back, and the
-   gradients are divided by the same number. */
+/* scaler.h - the loss scale of O1, as in Apex: small gradients would vanish in
+   half precision, so the loss is multiplied by the scale before the backward
+   pass, and the gradients are divided by it. */
 #ifndef TRAINER_SCALER_H
 #define TRAINER_SCALER_H
 
@@ -8,17 +8,17 @@
 
 typedef struct scaler {
     double scale;
-    int64_t unskipped; /* good steps in a row */
+    int64_t unskipped; /* steps without overflow, in a row */
     int dynamic;
 } scaler;
 
-/* fixed: 0 for a dynamic scale. Without O1 the scale is 1 for ever. */
+/* fixed: 0 for a dynamic scale. Without O1 the scale is always 1. */
 void scaler_init(scaler *s, int half, double fixed);
 
-/* Whether a run with this scaler can have come to that. */
+/* Whether these values are possible for this scaler. */
 int scaler_can_be(const scaler *s, double scale, int64_t unskipped);
 
-/* After a step. Returns whether the weights are to be left alone. */
+/* Call it after each step. Returns whether to skip the update. */
 int scaler_skips(scaler *s, int overflowed);
 
 #endif

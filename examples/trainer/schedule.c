@@ -1,28 +1,29 @@
-/* schedule.c - the learning rate at any moment of a run.
+/* schedule.c - the learning rate at any point of a run.
 
-   The forms are those of ClassyVision's schedulers, which VISSL uses. With w
-   for the share of the run that is done:
+   The kinds are those of ClassyVision's schedulers, which VISSL uses. If w is
+   the part of the run that is done, from 0 to 1, the rate is
      constant    value
      linear      start_value + (end_value - start_value) w
      cosine      end_value + (start_value - end_value) (1 + cos(pi w)) / 2
-     step        the values one after the other, each as long as the others
-     multistep   the next value from each milestone on, in epochs
-     composite   the schedulers one after the other, each for its length
+     step        the values in order, each for an equal part of the run
+     multistep   the values in order; each milestone (an epoch) starts the next
+     composite   that of the schedulers in order, each for its length
 
-   auto_lr_scaling: base_value times the global batch / base_lr_batch_size (or
-   its square root) is the rate of a constant schedule, the first one of a
-   cosine, step or multistep, whose others keep their ratio to it, and the last
-   one of a linear, which leads up to it. In a composite it is that of each. */
+   auto_lr_scaling: let rate be base_value times the global batch divided by
+   base_lr_batch_size (or the square root of that ratio). It replaces the value
+   of constant, the end_value of linear, and the first rate of cosine, step and
+   multistep, whose other rates keep their ratio to the first. In a composite
+   schedule it applies to each part. */
 #include "schedule.h"
 
 #include <math.h>
 
-/* Shares are quotients that may fall short of a boundary by rounding. */
+/* `where` may fall short of a boundary by a rounding error. */
 #define CLOSE 1e-6
 
 static const double pi = 3.14159265358979323846;
 
-/* The values are at least one; at the end of the run it is the last. */
+/* There is at least one value. */
 static double step_at(const struct config_numbers *values, double where)
 {
     double place = (where + CLOSE) * values->count;
@@ -61,7 +62,7 @@ static double curve_at(const struct config_curve *curve, int64_t num_epochs,
     }
 }
 
-/* The curve with its rates as auto_lr_scaling has them. */
+/* Applies auto_lr_scaling to a schedule. */
 static void scale_curve(struct config_curve *curve, double rate)
 {
     double first = curve->values.items[0];
@@ -113,11 +114,11 @@ double schedule_at(const struct trainer_config *config, double where)
         return scaled_at(config, &config->optimizer.lr.curve, where);
     while (i < last && where + CLOSE > start + lengths->items[i])
         start += lengths->items[i++];
-    /* The last one takes what the lengths leave, so that it ends at 1. */
+    /* The last one gets the rest, so that it ends at 1. */
     length = i < last ? lengths->items[i] : 1 - start;
     if (config->optimizer.lr.interval_scaling.count == 0 ||
         config->optimizer.lr.interval_scaling.items[i] == CONFIG_RESCALED) {
-        /* A little before its start it has begun already, by CLOSE. */
+        /* It may have started up to CLOSE early. */
         where = where > start ? (where - start) / length : 0;
     }
     return scaled_at(config, &config->optimizer.lr.schedulers.items[i], where);

@@ -1,3 +1,3 @@
-/* stb.c - the one place where stb_ds, growing arrays and maps, is compiled. */
+/* stb.c - compiles stb_ds.h: dynamic arrays and hash maps. */
 #define STB_DS_IMPLEMENTATION
 #include <stb_ds.h>

@@ -44,7 +44,8 @@ static const char *file_map(text_file *f, const char *path)
         wrong = complain("cannot open the text %s: %s", path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || about.st_size == 0) {
         wrong = complain("cannot use the text %s: it is %s", path,
-                         S_ISREG(about.st_mode) ? "empty" : "no regular file");
+                         S_ISREG(about.st_mode) ? "empty"
+                                                : "not a regular file");
     } else {
         void *at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE,
                         descriptor, 0);
@@ -63,11 +64,11 @@ static const char *file_map(text_file *f, const char *path)
     return wrong;
 }
 
-/* A page beyond the end of a mapped file was read: the end. */
+/* SIGBUS: a page beyond the end of a mapped file was read. */
 static void file_cut(int number)
 {
     static const char words[] =
-        "trainer: a text was cut short while the run read it\n";
+        "trainer: a text was truncated during the run\n";
 
     const ssize_t written = write(2, words, sizeof words - 1);
 
@@ -98,7 +99,7 @@ static uint64_t at_most(int64_t limit, uint64_t count)
     return limit >= 0 && count > (uint64_t)limit ? (uint64_t)limit : count;
 }
 
-/* A file more: how many of its sequences are trained on and held out. */
+/* Adds a file and counts its training and held-out sequences. */
 static const char *add(text *t, const char *path, int test,
                        const struct trainer_config *config)
 {
@@ -108,8 +109,8 @@ static const char *add(text *t, const char *path, int test,
     const uint64_t tenth = sequences / TENTH;
 
     if (!*wrong && sequences == 0)
-        wrong = complain("the text %s has %" PRIu64 " bytes, and a sequence "
-                         "has %" PRIu64, path, f->size, t->length);
+        wrong = complain("the text %s has %" PRIu64 " bytes, but a sequence "
+                         "needs %" PRIu64, path, f->size, t->length);
     f->whole = test;
     f->held = at_most(config->data.test.data_limit, test ? sequences : tenth);
     f->train = test ? 0 : at_most(config->data.train.data_limit,

@@ -663,7 +663,7 @@ class Trainer:
                     f"{what}: it did not", said)
         ended = f"digest {self.digest}" in said
         self.expect(ended or
-                    re.search(r"^trainer: (?!goes on from )", said, re.M),
+                    re.search(r"^trainer: (?!resuming from )", said, re.M),
                     what, said)
         self.expect(not ended or not self.must_say(name, error, calls),
                     f"{what}, and it says nothing", said)

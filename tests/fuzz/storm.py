@@ -128,7 +128,7 @@ class Demo:
 class Trainer:
     """examples/trainer over MPI, with ZeRO and mixed precision."""
     name, worlds = "trainer", (1, 2, 3, 4, 5, 8)
-    program, went_on = "build/trainer/trainer", "trainer: goes on from"
+    program, went_on = "build/trainer/trainer", "trainer: resuming from"
     keys = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3 OPTIMIZER.num_epochs=2 "
             "TEST_MODEL=False MODEL.AMP_PARAMS.USE_AMP=True "
             "OPTIMIZER.name=adamw OPTIMIZER.param_schedulers.lr.value=0.003 "

@@ -76,9 +76,9 @@ config_files() {
     diff defaults said >changed && return 1
     [ "$(grep '^>' changed)" = '> SEED_VALUE: 3
 >   use_larc: True' ]
-    config_refuses 'none.yaml: cannot be read: No such file or directory' \
+    config_refuses 'none.yaml: cannot read: No such file or directory' \
         none.yaml
-    config_refuses 'tests: cannot be read: Is a directory' tests
+    config_refuses 'tests: cannot read: Is a directory' tests
     head -c 131072 /dev/zero | tr '\0' '#' >long.yaml
     ./config_test print long.yaml >said
     cmp defaults said

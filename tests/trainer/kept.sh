@@ -29,7 +29,7 @@ goes_on() { # STEP PROCESSES KEYS
     done
     got=$(run $2 $dir $rule $3 | sed -n 's/^digest //p')
     same "$plain" "$got" "from step $1 with $2 $3: $rule"
-    grep -q "goes on from step-0000000000$1" "$folder/errors" ||
+    grep -q "resuming from step-0000000000$1" "$folder/errors" ||
         fail "it did not go on from step $1"
     cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
     manifests $dir >"$folder/got"
@@ -132,24 +132,24 @@ damaged() {
     printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" 'a byte of a part is changed'
-    grep -q 'step-000000000032 is passed over: part1 is' "$folder/errors" ||
+    grep -q 'skipping .*step-000000000032: part1 is' "$folder/errors" ||
         fail 'the part is not named'
     sed -i 's/^config /config x/' $newest/manifest # only its hash tells
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
         'the manifest is changed'
-    grep -q 'step-000000000032 is passed over: its manifest' "$folder/errors" ||
+    grep -q 'skipping .*step-000000000032: its manifest' "$folder/errors" ||
         fail 'the manifest is not named'
-    refused 'has only 5 checkpoints, and number 6 is asked for' \
+    refused 'has only 5 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 6' \
         $number=6
     : >$dir/step-000000000030/part0
     : >$dir/step-000000000020/part0
     : >$dir/step-000000000016/part0
     : >$dir/step-000000000010/part0
-    refused 'no whole checkpoint is left .* of those that are asked' $number=2
+    refused 'no intact checkpoint in .* among those asked' $number=2
     : >$newest/part0
-    refused 'no whole checkpoint is left in [^ ]*$'
+    refused 'no intact checkpoint in [^ ]*$'
     dir=$folder/none
-    refused 'has only 0 checkpoints, and number 2 is asked for' $number=2
+    refused 'has only 0 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 2' $number=2
 }
 number=CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM
 
@@ -235,15 +235,15 @@ unread() {
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
         tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
     forge '1s/2$/9/'
-    refused "$newest: it has another format: 9, here "
+    refused "$newest: its format is 9, but this run's is "
     forge 's/^parts 2/parts 2000000000/'
-    passed_over 'its manifest is not as one is written'
+    passed_over 'its manifest is malformed'
     forge 's/^log step 1 /log step 2 /'
-    passed_over 'its manifest is not as one is written'
+    passed_over 'its manifest is malformed'
     forge 's/^step 32/step 33/'
     passed_over 'its manifest is that of step 33'
     forge 's/^skipped 0/skipped 33/'
-    passed_over 'its manifest has numbers that no run comes to'
+    passed_over 'its manifest has impossible numbers'
     cp "$folder/manifest" $newest
     rm $newest/part0
     mkfifo $newest/part0
@@ -265,8 +265,8 @@ forge() { # SED
 
 passed_over() { # SENTENCE
     rm -rf $dir/step-0000000000[12]* $dir/step-000000000030
-    refused 'no whole checkpoint is left'
-    grep -q "step-000000000032 is passed over: $1" "$folder/errors" ||
+    refused 'no intact checkpoint in'
+    grep -q "skipping .*step-000000000032: $1" "$folder/errors" ||
         fail "it does not say: $1"
 }
 
@@ -338,7 +338,7 @@ finds_no_room() { # FILE STEP...
     got=$(run 1 $dir $thrice | sed -n 's/^digest //p')
     same "$plain" "$got" 'there is room again'
     for step; do :; done
-    [ $# = 0 ] || grep -q "goes on from step-00000000000$step" \
+    [ $# = 0 ] || grep -q "resuming from step-00000000000$step" \
         "$folder/errors" || fail "it did not go on from step $step"
 }
 
@@ -347,29 +347,29 @@ finds_no_room() { # FILE STEP...
 foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
-    refused 'another texts' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
-    refused 'another texts' DATA.TEST.DATA_PATHS='["LICENSE"]'
-    refused 'another MODEL.TRUNK.GPT.MLP_DIM: 128, here 96' \
+    refused 'its texts is' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'its texts is' DATA.TEST.DATA_PATHS='["LICENSE"]'
+    refused "its MODEL.TRUNK.GPT.MLP_DIM is 128, but this run's is 96" \
         MODEL.TRUNK.GPT.MLP_DIM=96
-    refused 'another optimizer: sgd, here adamw' OPTIMIZER.name=adamw
-    refused 'another OPTIMIZER.use_larc' OPTIMIZER.use_larc=True
-    refused 'another OPTIMIZER.num_epochs' OPTIMIZER.num_epochs=3
-    refused 'another opt_level' $o1
+    refused "its optimizer is sgd, but this run's is adamw" OPTIMIZER.name=adamw
+    refused 'its OPTIMIZER.use_larc is' OPTIMIZER.use_larc=True
+    refused 'its OPTIMIZER.num_epochs is' OPTIMIZER.num_epochs=3
+    refused 'its opt_level is' $o1
     # What else decides the weights, and the log.
     for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
         MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
-        refused "another ${key%%=*}: .*, here ${key#*=}" "$key"
+        refused "its ${key%%=*} is .*, but this run's is ${key#*=}" "$key"
     done
     # What decides which sequences are in a step.
-    refused 'another SEED_VALUE: 0, here 9' SEED_VALUE=9
-    refused 'another global_batch: 2 x 4, here 4 x 2' \
+    refused "its SEED_VALUE is 0, but this run's is 9" SEED_VALUE=9
+    refused "its global_batch is 2 x 4, but this run's is 4 x 2" \
         DISTRIBUTED.NUM_PROC_PER_NODE=4 DATA.TRAIN.BATCHSIZE_PER_REPLICA=2
     stateful=DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER
-    refused "another $stateful: True, here False" $stateful=False
+    refused "its $stateful is True, but this run's is False" $stateful=False
     for key in DATA.TRAIN.USE_DEBUGGING_SAMPLER=True \
         DATA.TRAIN.DROP_LAST=True DATA.TRAIN.DATA_LIMIT=59 \
         STATESAMPLER.WEIGHTS='[2,1]' STATESAMPLER.STOP=first; do
-        refused "another ${key%%=*}: .*, here .*" "$key"
+        refused "its ${key%%=*} is .*, but this run's is .*" "$key"
     done
     refused 'foreign has step-.*32 of an earlier run' \
         CHECKPOINT.AUTO_RESUME=False
@@ -383,7 +383,7 @@ foreign() {
         DATA.TRAIN.DATA_PATHS="[\"$folder/README.md\", \"$folder/LICENSE\"]" |
         sed -n 's/^digest //p')
     same "$plain" "$got" 'processes, ZeRO, splits, reduction, paths differ'
-    grep -q 'goes on from step-000000000016' "$folder/errors" ||
+    grep -q 'resuming from step-000000000016' "$folder/errors" ||
         fail 'it did not go on from step 16'
     note "$refusals refusals"
 }
@@ -440,7 +440,7 @@ twice() {
     rm -rf $dir/step-0000000000[23]* $dir/step-000000000016 \
         $dir/step-00000000001[05]
     run 3 $dir $rule >"$folder/said"
-    grep -q 'begins again: 40 sequences are seen twice' "$folder/errors" ||
+    grep -q 'starts over: 40 sequences are seen twice' "$folder/errors" ||
         fail 'it does not say how many are seen twice'
     grep -q '^steps 37,' "$folder/said" || fail 'not 5 + 32 steps'
     rates | sed 1,5d | cmp - "$folder/rates" || fail 'other learning rates'
@@ -461,7 +461,7 @@ twice_in() { # SEQUENCES STEP KEY=VALUE...
         [ $saved = $dir/step-$(printf %012d $step) ] || rm -rf $saved
     done
     run 3 $dir $rule "$@" >"$folder/said"
-    grep -q "begins again: $want sequences" "$folder/errors" ||
+    grep -q "starts over: $want sequences" "$folder/errors" ||
         fail "not $want seen twice"
 }
 

@@ -282,7 +282,7 @@ static void never_fits(run *r)
             feed_end_epoch(&r->feed, words, sizeof words);
         wrong = run_step(r);
     }
-    check(strcmp(wrong, "a gradient has overflowed: lower the learning rate")
+    check(strcmp(wrong, "a gradient overflowed: lower the learning rate")
               == 0, *wrong ? wrong : "skipped for ever", step);
     check(r->skipped > 30, "the scale was halved before",
           (double)r->skipped);
