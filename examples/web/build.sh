@@ -1,13 +1,13 @@
 #!/bin/sh
-# build.sh - what `make web` runs: makes build/web/ with clang and wasm-ld.
-#   statesampler-simd.wasm, statesampler.wasm   the header, with vectors or not
+# build.sh - runs `make web`: builds build/web/ with clang and wasm-ld.
+#   statesampler-simd.wasm, statesampler.wasm   the header, with SIMD or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
-#   index.html                                  the page, all in one file
-# clang and wasm-ld are enough; wasm-opt and esbuild make it a fifteenth less,
-# which is what brings the module below 16 KiB gzipped.
+#   index.html                                  the page, in one file
+# wasm-opt and esbuild are optional; with them the module is a fifteenth
+# smaller, below 16 KiB gzipped.
 set -e
 
-# Another make may read what is there: it gets whole files.
+# Build in another folder and rename, as another make may be reading.
 web=build/web.$$
 mkdir -p $web build/web
 trap 'rm -rf $web' EXIT
@@ -19,17 +19,16 @@ for tool in clang wasm-ld; do
     }
 done
 
-# Whoever opens a page waits for these: size counts. Without vectors there are
-# none of the header's loops over many indices, as in a build that does not
-# optimise.
+# Optimized for size, as pages download these. Without SIMD, -U__OPTIMIZE__
+# drops the header's bulk loops.
 wasm() { # FILE FLAG...
     file=$1
     shift
-    # There is no libc: no loop is to become a call of its memset.
+    # There is no libc: -fno-builtin keeps loops from becoming calls of memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
         -fno-builtin -I. -c -o $file.o examples/web/module.c
-    # A stack of 16 KiB before the data: what overflows it traps. As it fills
-    # from its end, nothing is in the first KiB, which wasm-opt may know.
+    # A stack of 16 KiB before the data, so that an overflow traps. It grows
+    # downwards, so the first KiB is unused (--low-memory-unused).
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
@@ -43,7 +42,7 @@ wasm() { # FILE FLAG...
 wasm $web/statesampler-simd.wasm -msimd128
 wasm $web/statesampler.wasm -ffreestanding -U__OPTIMIZE__
 
-# Comments and indentation stay in the source, but for the first line.
+# Remove comments, except the first line, and indentation.
 awk 'NR == 1 { sub(/$/, " */") }
     NR > 1 && /^ *\/\*/ { comment = 1 }
     NR == 1 { print; comment = 1; next }
@@ -57,8 +56,8 @@ else
 fi >$web/statesampler.mjs
 cp examples/web/statesampler.d.mts $web
 
-# The page is one file: @NAME@ in it is a file's text. Its module has the bytes
-# in itself.
+# The page is one file: @NAME@ is replaced by a file's text, and its module
+# includes the WebAssembly as base64.
 text() { # FILE
     base64 <$web/$1 | tr -d '\n'
 }
@@ -89,3 +88,4 @@ rm $web/plain $web/inlined $web/library $web/vectors
 
 mv -f $web/* build/web
 touch build/web/made
+echo 'built build/web: open index.html in a browser, or import statesampler.mjs'

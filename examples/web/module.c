@@ -1,24 +1,23 @@
-/* module.c - statesampler.h as WebAssembly: what statesampler.mjs calls.
+/* module.c - statesampler.h as WebAssembly, called by statesampler.mjs.
 
-   JavaScript keeps the bytes of a sampler, a permutation, a mix or an audit
-   itself, so that its garbage collector frees them. To ask one something it
-   copies the bytes to the one place that is here for an object, at the end of
-   the module's own memory. (A mix points to its sources behind it: in this
-   place they always have the same address.) Behind the object lie the indices
-   of a batch; other answers go to `words`. A function of this file is named as
-   the header's that it calls. */
+   JavaScript keeps the bytes of each sampler, permutation, mix and audit, so
+   that its garbage collector frees them. To call a function it copies the bytes
+   to the one place for an object, at the end of the module's data. (A mix
+   points to its sources behind it, which always have the same address in this
+   place.) Behind the object are the indices of a batch; other results go to
+   `words`. Functions are named as the header's that they call. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
-/* Declares, exports and begins a function. */
+/* Declares and exports a function. */
 #define WEB(type, name, parameters)                          \
     __attribute__((export_name(#name))) type name parameters; \
     type name parameters
 
 #define PAGE 65536u /* a page of WebAssembly's memory, in bytes */
 
-/* The linker's: where the module's own memory ends, a multiple of 16. */
+/* From the linker: the end of the module's data, a multiple of 16. */
 extern unsigned char __heap_base[];
 
 static uint64_t words[13];
@@ -53,8 +52,8 @@ static statesampler_source *sources(void)
 
 /* --- memory --------------------------------------------------------------- */
 
-/* Where `words` are: the object's place, and the bytes of a sampler, of a
-   permutation, of an audit and of a sampler's state. */
+/* Returns the address of `words`, with: the object's place, and the sizes of a
+   sampler, a permutation, an audit and a sampler's state. */
 WEB(uint64_t *, start, (void))
 {
     words[0] = (size_t)__heap_base;
@@ -65,9 +64,9 @@ WEB(uint64_t *, start, (void))
     return words;
 }
 
-/* Makes room for an object of so many bytes and, behind it, so many indices and
-   the three more of give_uint32. Returns where these are; NULL if there is no
-   memory for them, and nothing is changed. */
+/* Makes room for an object of `bytes` bytes and, behind it, `indices` indices
+   and three more for give_uint32. Returns the address of the indices; NULL if
+   there is no memory, with nothing changed. */
 WEB(uint64_t *, reserve, (uint32_t bytes, uint32_t indices))
 {
     uint64_t start = ((uint64_t)(size_t)__heap_base + bytes + 15) & ~15ull;
@@ -82,7 +81,7 @@ WEB(uint64_t *, reserve, (uint32_t bytes, uint32_t indices))
     return out;
 }
 
-/* 0 for more than 2^20 sources, which is more than this memory is for. */
+/* The size of a mix with its sources; 0 for more than 2^20 sources. */
 WEB(uint32_t, mix_bytes, (uint32_t num_sources))
 {
     return num_sources > 1u << 20
@@ -93,9 +92,9 @@ WEB(uint32_t, mix_bytes, (uint32_t num_sources))
 
 /* --- indices as JavaScript's numbers -------------------------------------- */
 
-/* Makes the indices 32-bit numbers, four at a time and in their place: number i
-   is written to where index i / 2 has been, which is read by then. Up to three
-   more than count are read and written: there is room. */
+/* Converts the indices to 32 bits in place, four at a time: number i goes to
+   the place of index i / 2, which has been read by then. Reads and writes up to
+   three more than count, for which there is room. */
 WEB(void, give_uint32, (size_t count))
 {
     typedef uint32_t numbers __attribute__((vector_size(16), aligned(8)));
@@ -119,7 +118,7 @@ WEB(void, give_float64, (size_t count))
     }
 }
 
-/* And back, from the last to the first for the same reason. */
+/* The inverse of give_uint32; from the last to the first, as it is in place. */
 WEB(void, take_uint32, (size_t count))
 {
     unsigned char *from = (unsigned char *)out;
@@ -131,7 +130,7 @@ WEB(void, take_uint32, (size_t count))
     }
 }
 
-/* JavaScript has seen that they are whole, and below 2^53. */
+/* JavaScript has checked that they are whole and below 2^53. */
 WEB(void, take_float64, (size_t count))
 {
     double number;
@@ -168,7 +167,7 @@ WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
 
 /* --- sampler -------------------------------------------------------------- */
 
-/* The fields of a description, in this order for every function. */
+/* The fields of a description, as parameters. */
 #define FIELDS                                                            \
     uint64_t num_samples, uint64_t seed, uint64_t epoch, uint64_t stream, \
         uint64_t chunk_size, uint64_t window, uint32_t rank,              \
@@ -191,7 +190,7 @@ WEB(int, init, (FIELDS))
     return statesampler_init(sampler(), &desc);
 }
 
-/* What a step has for this rank is written only if `fills`; words: count */
+/* Computes the indices only if `fills`; words: count */
 WEB(int, next, (int fills))
 {
     size_t count;
@@ -297,8 +296,7 @@ WEB(int, resize, (uint64_t num_samples))
     return statesampler_resize(sampler(), num_samples);
 }
 
-/* A state is where the indices are: JavaScript has reserved as many words as
-   it is long. */
+/* States are in the place of the indices. JavaScript has reserved the room. */
 WEB(int, save, (void))
 {
     return statesampler_save(sampler(), out, STATESAMPLER_STATE_BYTES);
@@ -335,7 +333,7 @@ WEB(int, describe, (size_t size))
 
 /* --- mix ------------------------------------------------------------------ */
 
-/* Describes a source of the mix that mix_init is to make. */
+/* Sets up a source for mix_init. */
 WEB(int, mix_source, (uint32_t source, uint32_t weight, FIELDS))
 {
     const statesampler_desc desc = DESC;
@@ -349,7 +347,7 @@ WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
     return statesampler_mix_init(mix(), sources(), num_sources, stop);
 }
 
-/* As next and at of a sampler; words: count, source */
+/* Like next and at of a sampler; words: count, source */
 WEB(int, mix_next, (int fills))
 {
     size_t count;
@@ -379,7 +377,7 @@ WEB(int, mix_seek, (uint64_t turn))
     return statesampler_mix_seek(mix(), turn);
 }
 
-/* The weights lie where the indices are, 32 bits each. */
+/* The weights are in the place of the indices, 32 bits each. */
 WEB(int, mix_weigh, (void))
 {
     return statesampler_mix_weigh(mix(), (const uint32_t *)(void *)out);
@@ -456,7 +454,7 @@ WEB(void, audit_add, (size_t count))
     statesampler_audit_add(audit(), out, count);
 }
 
-/* Adds the audit whose bytes lie where the indices are. */
+/* Adds the audit whose bytes are in the place of the indices. */
 WEB(void, audit_merge, (void))
 {
     statesampler_audit_merge(audit(),
@@ -473,7 +471,7 @@ WEB(uint64_t, audit_count, (void))
     return audit()->count;
 }
 
-/* A sentence that ends with a zero byte. */
+/* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
     return statesampler_error(code);

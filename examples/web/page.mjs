@@ -1,5 +1,5 @@
-/* page.mjs - what moves in index.html. Each section of the page is a function
-   here, and each has its state in itself. */
+/* page.mjs - the program of index.html. Each section of the page is a function
+   with its own state. */
 const $ = (id) => document.getElementById(id);
 const library = URL.createObjectURL(new Blob([$("library").textContent],
                                              { type: "text/javascript" }));
@@ -11,13 +11,13 @@ const count = (number) => NUMBERS.format(number);
 
 /* --- colours and patterns ------------------------------------------------- */
 
-/* Okabe and Ito, Color universal design, 2008: told apart by the colour-blind.
-   Black is left out, which a dark page does not show. */
+/* From Okabe and Ito, Color universal design, 2008, for the colour-blind;
+   without black, which is invisible on a dark page. */
 const COLOURS = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167],
                  [86, 180, 233], [213, 94, 0], [240, 228, 66],
                  [150, 150, 150]];
 
-/* Whether a pixel of a cell is in full colour: a pattern for each rank. */
+/* A pattern for each rank: whether a pixel of a cell has the full colour. */
 const PATTERNS = [
     () => true,
     (x, y, p) => Math.floor(y / p) % 2 === 0,
@@ -40,7 +40,7 @@ const blend = (a, b, share) =>
 const pack = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 const css = (colour) => `rgb(${colour})`;
 
-/* A cell of a rank, s pixels wide; of what was before a kill, paler. */
+/* The pixels of a rank's cell, s wide; pale if served before a kill. */
 function tile(rank, s, pale, tall = s) {
     const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
     const full = blend(COLOURS[rank], paper, pale ? 0.5 : 1);
@@ -53,7 +53,7 @@ function tile(rank, s, pale, tall = s) {
     return pixels;
 }
 
-/* A canvas with as many pixels as the screen has there. */
+/* Gives a canvas the resolution of the screen. */
 function sharp(canvas) {
     const scale = devicePixelRatio, box = canvas.getBoundingClientRect();
     canvas.width = Math.max(1, Math.round(box.width * scale));
@@ -63,7 +63,7 @@ function sharp(canvas) {
     return { context, scale, width: canvas.width, height: canvas.height };
 }
 
-/* Calls draw now, and when the page's size or colours change. */
+/* Calls draw now, and whenever the page's size or colours change. */
 const drawings = [];
 function drawn(draw) {
     drawings.push(draw);
@@ -86,22 +86,22 @@ function paint(context, rank, pale) {
     return context.createPattern(cell, "repeat");
 }
 
-/* What it says already is not read aloud again. */
+/* Sets a text. An unchanged text must not be read aloud again. */
 function say(id, text, problem = false) {
     if ($(id).textContent !== text)
         $(id).textContent = text;
     $(id).classList.toggle("problem", problem);
 }
 
-/* A file's name, as long as a sentence has room for it. */
+/* A file's name, shortened for messages. */
 const short = ({ name }) =>
     name.length > 40 ? `${name.slice(0, 20)}…${name.slice(-16)}` : name;
 
 const some = (number, one) =>
     `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
 
-/* A slider and the number beside it; calls back when it is moved. What it says
-   to who cannot see it is its number in words. */
+/* A slider and the number beside it; calls `changed` when it is moved. Screen
+   readers get its value from `words`. */
 function slider(id, words, changed) {
     const input = $(id), output = document.querySelector(`output[for=${id}]`);
     const tell = () => {
@@ -119,21 +119,21 @@ function slider(id, words, changed) {
 
 const MAX_SEED = 2n ** 64n - 1n;
 
-/* A whole number in a field; null if it is none, and the field says so, or
-   what else there is to say of a number that is too large. */
+/* The whole number in a field, or null with a message below the field. above:
+   the message for a number that is too large. */
 function number(id, low, high, above = "") {
     const text = $(id).value.replace(/[,_\s]/g, "");
     const value = /^\d{1,20}$/.test(text) ? BigInt(text) : -1n;
     const good = value >= low && value <= high;
     const range = `A whole number from ${count(low)} to ` +
                   `${high === MAX_SEED ? "2^64 - 1" : count(high)}.`;
-    say(id + "Hint", good ? range : "Not taken. " +
+    say(id + "Hint", good ? range : "Not accepted. " +
         (value > high && above || range), !good);
     return good ? value : null;
 }
 
-/* A slider that goes by tenths of a power of ten, and the field beside it: both
-   show the last number that either gave, and it calls back. */
+/* A logarithmic slider and the field beside it, which show the same number.
+   Calls `changed` with it. */
 function sample_slider(id, low, high, changed, above) {
     const field = $(id + "Text"), input = $(id);
     let samples = "";
@@ -209,7 +209,7 @@ function make_grid() {
             owner = new Uint8Array(n);
             layout();
         },
-        /* Returns how many of them had been served before. */
+        /* Returns how many of the samples had been served before. */
         serve(rank, batch) {
             let again = 0;
             for (const index of batch) {
@@ -235,11 +235,11 @@ function make_grid() {
 function start_run() {
     const grid = make_grid(), EPOCH_SECONDS = 16;
     const MOST = 1000000n;
-    let numSamples, seed = 42n; /* the last good ones */
+    let numSamples, seed = 42n; /* the last valid ones */
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
-    let most; /* ranks that this epoch has had at a time */
-    let phase = "running"; /* paused, killed, over */
-    let stopped = CALM.matches; /* who wants no motion starts it */
+    let most; /* the largest number of ranks in this epoch */
+    let phase = "running"; /* or paused, killed, over */
+    let stopped = CALM.matches; /* with reduced motion, starts paused */
     let due = 0, last = 0, rest = 0;
 
     const sampler = (rank, worldSize) =>
@@ -248,7 +248,7 @@ function start_run() {
         Array.from({ length: worldSize },
                    (_, rank) => sampler(rank, worldSize));
 
-    /* Takes the state anew, and shows it and what else has changed. */
+    /* Saves the state, and shows it and the steps. */
     function show() {
         const before = state;
         state = samplers[0].save();
@@ -257,7 +257,7 @@ function start_run() {
         grid.show();
     }
 
-    let strip; /* the canvas of steps, and a full step of so many ranks */
+    let strip; /* the canvas of steps, with images of full steps */
     function lay_steps() {
         strip = sharp($("steps"));
         strip.paints = COLOURS.map((_, rank) =>
@@ -274,7 +274,7 @@ function start_run() {
         });
     }
 
-    /* Most steps look the same: one picture serves them. */
+    /* Most steps look the same, so their image is drawn once. */
     function full_step(ranks) {
         const { height, scale, full } = strip;
         if (!full[ranks.length]) {
@@ -285,7 +285,7 @@ function start_run() {
         return full[ranks.length];
     }
 
-    /* What each rank got in the last steps. */
+    /* Draws each rank's batches in the last steps. */
     function draw_steps() {
         const { context, width, height, scale } = strip;
         const wide = 10 * scale, room = Math.floor(width / wide);
@@ -302,7 +302,7 @@ function start_run() {
         });
     }
 
-    /* Pale as in the picture are those that were there before a kill. */
+    /* Ranks that are gone after a kill are pale. */
     function draw_ranks() {
         most = Math.max(most, samplers.length);
         $("ranks").replaceChildren(...COLOURS.slice(0, most).map((_, rank) => {
@@ -344,28 +344,28 @@ function start_run() {
         const through = kills === 0 ? "" : kills === 1 ? ", through a kill"
             : `, through ${kills} kills`;
         if (desc.order === "replacement")
-            return `Epoch over${through}: ${count(served)} draws, ` +
+            return `Epoch done${through}: ${count(served)} draws, ` +
                    `${count(served - again)} different samples.`;
         if (audit.check(n))
             return `Audit: ${count(n)} of ${count(n)} samples, each exactly ` +
                    `once${through}.`;
         if (desc.tail === "drop" && again === 0)
             return `Audit: ${count(served)} of ${count(n)} samples, none ` +
-                   `twice${through}; ${count(n - served)} left out, as the ` +
-                   "tail says.";
+                   `twice${through}; ${count(n - served)} dropped by the ` +
+                   "tail rule.";
         return `Audit: WRONG. ${count(served)} served, ${count(again)} twice.`;
     }
 
     function tell() {
         const [first] = samplers;
-        /* What changes at every frame is not read aloud. */
+        /* Texts that change at every frame must not be read aloud. */
         $("status").ariaLive = phase === "running" ? "off" : "polite";
         if (phase === "over")
             return say("status", verdict());
         if (phase === "killed")
             return say("status", `Killed at step ${count(first.step)}: ` +
                 `${count(first.position)} of ${count(desc.numSamples)} ` +
-                "samples served (now pale). All that is left is 112 bytes.");
+                "samples served (now pale). Only 112 bytes are left.");
         return say("status", `Epoch ${first.epoch}, ` +
             `step ${count(first.step)} of ${count(first.numSteps)} on ` +
             `${some(samplers.length, "rank")}: ` +
@@ -380,10 +380,10 @@ function start_run() {
         $("kill").classList.toggle("main", phase !== "killed");
         $("resume").classList.toggle("main", phase === "killed");
         $("pause").disabled = phase === "killed";
-        $("pause").textContent = phase === "paused" ? "Go on" : "Pause";
+        $("pause").textContent = phase === "paused" ? "Play" : "Pause";
         $("resumeOn").textContent = $("newWorldSize").value;
         document.body.dataset.phase = phase;
-        /* One that is none any more hands the keyboard on. */
+        /* A button that was just disabled passes the focus on. */
         if (pressed?.disabled)
             $(phase === "killed" ? "resume" : "kill")
                 .focus({ preventScroll: true });
@@ -393,7 +393,7 @@ function start_run() {
 
     function enter(next) {
         phase = next;
-        rest = 4; /* seconds for which a verdict stands */
+        rest = 4; /* seconds for which the verdict is shown */
         if (moves() && frame === 0) {
             last = performance.now();
             frame = requestAnimationFrame(tick);
@@ -411,8 +411,8 @@ function start_run() {
         grid.clear(desc.numSamples);
     }
 
-    /* At most 200 steps at a time, so that a tab that was hidden catches up
-       nothing. */
+    /* At most 200 steps at a time, so that a tab that was hidden does not catch
+       up. */
     function tick(now) {
         frame = moves() ? requestAnimationFrame(tick) : 0;
         const passed = Math.min(now - last, 100) / 1000;
@@ -439,7 +439,7 @@ function start_run() {
             enter("over");
     }
 
-    /* Begins anew with what the controls say. */
+    /* Starts a new run with the values of the controls. */
     function begin() {
         desc = { numSamples, seed, batchSize: $("batchSize").valueAsNumber,
                  order: $("order").value, tail: $("tail").value,
@@ -447,7 +447,7 @@ function start_run() {
         samplers = ranks_of($("worldSize").valueAsNumber);
         state = samplers[0].save();
         begin_epoch();
-        if (stopped) /* what a control changes is seen all the same */
+        if (stopped) /* show the effect of the controls all the same */
             for (let i = Math.ceil(samplers[0].numSteps / 2); i > 0; i--)
                 step(false);
         due = 1;
@@ -455,14 +455,14 @@ function start_run() {
         show();
     }
 
-    /* A seed that is none is not taken: the last good one holds. */
+    /* With an invalid seed the last valid one stays. */
     function take_seed() {
         const value = number("seed", 0n, MAX_SEED);
         seed = value ?? seed;
         return value !== null;
     }
 
-    /* After a verdict the next epoch is killed, which has not begun. */
+    /* While a verdict is shown, this kills the next epoch at its start. */
     function kill() {
         if (phase === "over")
             begin_epoch();
@@ -471,7 +471,7 @@ function start_run() {
         enter("killed");
     }
 
-    /* The only thing that is taken from the killed run is its state. */
+    /* Takes nothing from the killed run except its state. */
     function resume() {
         samplers = ranks_of($("newWorldSize").valueAsNumber);
         samplers.forEach((one) => one.load(state));
@@ -497,11 +497,11 @@ function start_run() {
         audit_before(samplers[0].position);
         enter(stopped ? "paused" : "running");
         show();
-        say("loadStatus", "Loaded: the run goes on at step " +
+        say("loadStatus", "Loaded: the run continues at step " +
                           `${count(samplers[0].step)}.`);
     }
 
-    /* What had been served when the state was saved: by one rank, from 0. */
+    /* Adds what had been served before the state was saved. */
     function audit_before(position) {
         const all = new Sampler({ ...desc, epoch: samplers[0].epoch,
                                   batchSize: 4096, tail: "uneven" });
@@ -538,7 +538,7 @@ function start_run() {
     sample_slider("numSamples", 10n, MOST, (samples) => {
         numSamples = samples;
         begin();
-    }, `The picture has room for ${count(MOST)}. A trillion is below.`);
+    }, `The picture shows at most ${count(MOST)}. A trillion is below.`);
     drawings.push(grid.layout, lay_steps, draw_ranks);
     return { load };
 }
@@ -553,7 +553,7 @@ const hex = (bytes) =>
     Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const refuse_state = (why) =>
-    say("loadStatus", `Not loaded: ${why}. The run is as it was.`, true);
+    say("loadStatus", `Not loaded: ${why}. The run is unchanged.`, true);
 
 let shown = null;
 function show_state(state, before) {
@@ -585,8 +585,8 @@ function start_bytes(run) {
         } catch {
             $("paste").value = hex(shown);
             $("paste").select();
-            say("loadStatus", "This browser does not let the page copy: they " +
-                              "stand in the field above, marked.");
+            say("loadStatus", "This browser does not let the page copy. The " +
+                              "bytes are selected in the field above.");
         }
     });
     $("paste").addEventListener("keydown", ({ key }) =>
@@ -594,7 +594,7 @@ function start_bytes(run) {
     $("load").addEventListener("click", () => {
         const text = $("paste").value.replace(/\s/g, "");
         if (!/^([0-9a-f]{2})*$/i.test(text))
-            return refuse_state("these are not pairs of hexadecimal digits");
+            return refuse_state("this is not pairs of hexadecimal digits");
         return run.load(Uint8Array.from(text.match(/../g) ?? [],
                                         (pair) => parseInt(pair, 16)));
     });
@@ -602,7 +602,7 @@ function start_bytes(run) {
 
 /* --- a table would need --------------------------------------------------- */
 
-/* Rounded, 99.6 MB are 100 MB and 999.6 kB are 1.0 MB. */
+/* Rounds: 99.6 MB is 100 MB, and 999.6 kB is 1.0 MB. */
 const scaled = (value, units, by) => {
     let at = 0;
     for (; value >= by[at] - 0.5 && at < by.length; at++)
@@ -616,7 +616,7 @@ const in_time = (seconds) =>
     scaled(seconds * 1e6, ["µs", "ms", "s", "min", "h", "days"],
            [1e3, 1e3, 60, 60, 24]);
 
-/* How long a table of a million takes here, in seconds an index. */
+/* The time to shuffle a table of a million, in seconds per index. */
 function measure_table() {
     const n = 1e6, table = new Uint32Array(n), start = performance.now();
     for (let i = 0; i < n; i++)
@@ -652,7 +652,7 @@ function start_table() {
             context.fillText(name, inside ? long - room + 8 * scale
                                  : long + 8 * scale, y + tall / 2 + 5 * scale);
         };
-        bar(0, "--soft", 8 * n, "a table");
+        bar(0, "--soft", 8 * n, "table");
         bar(height / 2, "--accent", 512, "statesampler.h");
     };
     measure_ours(1000);
@@ -703,7 +703,7 @@ function start_mix() {
             : `The epoch has ${mix.numTurns} turns` +
               (mix.numTurns > MOST ? `; ${MOST} are shown.` : ".")) +
             (taken.some((some, i) => some > LENGTHS[i])
-                ? " Pale: begun anew." : "");
+                ? " Pale: restarted." : "");
     }
 
     NAMES.forEach((_, i) =>
@@ -722,7 +722,7 @@ function scramble(x) {
 }
 const derive = (k, v) => scramble(k + v + GOLDEN & M64);
 
-/* Algorithm 1 as the manual says it, for n up to 2^30, with so many rounds. */
+/* The manual's algorithm 1 for n up to 2^30, with this number of rounds. */
 function algorithm(n, seed, rounds) {
     const s = derive(derive(derive(derive(0n, seed), 0n), 0n), BigInt(n));
     const root = Math.ceil(Math.sqrt(n)), a = root + root % 2;
@@ -738,7 +738,7 @@ function algorithm(n, seed, rounds) {
     };
     return (position) => {
         let i = position;
-        do { /* a cycle of a bijection: it comes back below n */
+        do { /* ends: the cycle of a bijection comes back below n */
             let l = Math.floor(i / b), r = i % b;
             for (let t = 0; t < rounds; t++)
                 if (t % 2 === 0)
@@ -777,8 +777,8 @@ function start_plots() {
 
 function start_training() {
     const LEAST = 2000, MOST = 1e6;
-    /* A page from disk may not start a worker that is a module: what makes the
-       library one is taken out of its text. */
+    /* A page from disk may not start a worker that is a module, so remove what
+       makes the library a module from its text. */
     const plain = $("library").textContent.replace(/^export /gm, "")
         .replaceAll("import.meta.url", "location.href");
     const worker = new Worker(URL.createObjectURL(new Blob(
@@ -787,7 +787,7 @@ function start_training() {
         { type: "text/javascript" })));
     let losses = [], steps = 1, phase = "empty", former = "";
 
-    /* What is drawn of the losses stays; only what is new is added. */
+    /* Only new losses are drawn; the others stay. */
     let view, shown, sum;
     const OF = 20; /* losses in the mean */
 
@@ -827,7 +827,7 @@ function start_training() {
         context.stroke();
     }
 
-    /* At most once a frame, however many steps a frame has. */
+    /* At most once per frame. */
     let waiting = 0;
     function draw_soon(what) {
         cancelAnimationFrame(waiting);
@@ -841,24 +841,24 @@ function start_training() {
                         interruptions, digest }) {
         const ranks = some(worldSize, "rank");
         if (phase === "elsewhere")
-            return "Another tab of this page has the run now. Go on with it " +
-                   "here, or forget it.";
+            return "Another tab of this page has the run now. Continue it " +
+                   "here, or delete it.";
         if (phase === "empty")
-            return problem ? "" : "Nothing is kept. Train, and close the tab " +
-                                  "whenever you like.";
+            return problem ? "" : "No run is stored. Train, and close the " +
+                                  "tab at any time.";
         if (phase !== "done")
             return `Step ${count(step)} of ${count(steps)} on ${ranks}, ` +
                    `epoch ${epoch}, ${breaks(interruptions)}. Next: sample ` +
                    `${count(position)} of ${count(samples)}.`;
         const same = former === "" ? ""
-            : former === digest ? " The run before it ended in the same."
-            : ` The run before it ended in ${former}.`;
+            : former === digest ? " The run before had the same."
+            : ` The run before had ${former}.`;
         return `Done on ${ranks}: ${count(step)} steps, ` +
                `${breaks(interruptions)}. Digest of the weights: ` +
                `${digest}.${same}`;
     }
 
-    /* What is said of a file or a press stands for six seconds. */
+    /* A remark about a file or a button stays for six seconds. */
     let said = -Infinity;
     function remark(text, bad = false) {
         said = performance.now();
@@ -867,11 +867,11 @@ function start_training() {
     }
     const refuse = (why) => remark(`${why}. Nothing has changed.`, true);
 
-    /* Whether there are enough bytes to learn, and not too many. */
+    /* Whether the size of the text is allowed. */
     function fits(bytes, what) {
         const good = bytes >= LEAST && bytes <= MOST;
         if (!good)
-            refuse(`The ${what} has ${count(bytes)} bytes: it takes ` +
+            refuse(`The ${what} has ${count(bytes)} bytes: it must have ` +
                    `${count(LEAST)} to ${count(MOST)}`);
         return good;
     }
@@ -885,11 +885,11 @@ function start_training() {
             return refuse(`${short(file)} cannot be read`);
         }
         return remark(`${short(file)} is in the field` +
-            (phase === "running" ? "; the run goes on with the text that it " +
-                                   "began with." : ": Train learns it."));
+            (phase === "running" ? "; the run continues with the text it " +
+                                   "started with." : ": Train learns it."));
     }
 
-    /* Before its first message the worker hears nothing: one waits for it. */
+    /* The controls are disabled until the worker's first message. */
     let heard;
     const ready = new Promise((resolve) => { heard = resolve; });
     ready.then(() => {
@@ -910,17 +910,18 @@ function start_training() {
         }
         if (data.text)
             $("text").value = data.text;
-        /* Of what was kept. Later messages may be older than a choice. */
+        /* From the stored run. Later messages may be older than a choice. */
         if (data.worldSize && $("trainWorldSize").disabled)
             $("trainWorldSize").value = data.worldSize;
         document.body.dataset.training = phase;
         $("trainStatus").dataset.step = losses.length;
         $("trainStatus").dataset.digest = data.digest ?? "";
-        $("train").textContent = { running: "Pause", paused: "Go on",
-                                   elsewhere: "Go on here" }[phase] ?? "Train";
+        $("train").textContent = { running: "Pause", paused: "Continue",
+                                   elsewhere: "Continue here" }[phase] ??
+                                 "Train";
         say("trainProblem", data.problem, true);
         if (!stands) {
-            /* What changes at every step is not read aloud. */
+            /* Texts that change at every step must not be read aloud. */
             $("trainStatus").ariaLive = phase === "running" ? "off" : "polite";
             say("trainStatus", sentence(data));
         }
@@ -943,7 +944,7 @@ function start_training() {
         worker.postMessage({ reshapes: true, worldSize: chosen() }));
     $("forget").addEventListener("click", () =>
         worker.postMessage({ forgets: true }));
-    /* The module itself, but for its tables of numbers. */
+    /* The default text is the module itself without its base64 strings. */
     $("text").value = $("library").textContent
         .replace(/^const inlined.*$/m, "").replace(/^const PROBE[^;]*;/m, "")
         .replace(/\n{2,}/g, "\n").trim();
@@ -951,13 +952,13 @@ function start_training() {
     return { take_text, refuse, ready };
 }
 
-/* --- files that are dropped ----------------------------------------------- */
+/* --- dropped files -------------------------------------------------------- */
 
-/* A text where one learns it, and a state anywhere else. */
+/* A text in the training section, a state anywhere else. */
 function start_drops(run, training) {
     addEventListener("dragover", (event) => {
         if (event.dataTransfer.types.includes("Files"))
-            event.preventDefault(); /* a text goes where it is dragged */
+            event.preventDefault(); /* but dragged text works as usual */
     });
     addEventListener("drop", async (event) => {
         const [file, ...more] = event.dataTransfer.files;
@@ -967,21 +968,21 @@ function start_drops(run, training) {
         const learned = event.target.closest("#training");
         if (more.length > 0)
             return (learned ? training.refuse : refuse_state)(
-                `${more.length + 1} files were dropped, and it takes one`);
+                `${more.length + 1} files were dropped; drop only one`);
         if (learned)
             return training.take_text(file);
         try {
             run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
-        } catch { /* a folder, or a file that is gone by now */
+        } catch { /* a folder, or a file that has been removed */
             refuse_state(`${short(file)} cannot be read`);
         }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });
 }
 
-/* --- the page's own check ------------------------------------------------- */
+/* --- self-test ------------------------------------------------------------ */
 
-/* Cases of tests/vectors.json, by the library and by the manual's algorithm. */
+/* Checks cases of tests/vectors.json, and the algorithm above. */
 function check_vectors() {
     const cases = JSON.parse($("vectors").textContent);
     let checked = 0, wrong = 0;
@@ -1001,10 +1002,10 @@ function check_vectors() {
         wrong += by_hand(i) !== index;
     });
     say("check", wrong === 0
-        ? `Checked in this browser${simd ? ", with vectors" : ""}: ` +
-          `${count(checked)} indices are those of tests/vectors.json and of ` +
-          "the manual's algorithm, none differs."
-        : `Checked in this browser: ${count(wrong)} of ${count(checked)} ` +
+        ? `Self-test in this browser${simd ? ", with SIMD" : ""}: ` +
+          `${count(checked)} indices agree with tests/vectors.json and with ` +
+          "the manual's algorithm."
+        : `Self-test in this browser: ${count(wrong)} of ${count(checked)} ` +
           "indices are WRONG.", wrong > 0);
     document.body.dataset.wrong = wrong;
 }

@@ -1,5 +1,5 @@
-/* What statesampler.mjs has. The manual at the head of statesampler.h says what
-   things mean; its names stand here in camelCase. */
+/* Declarations of statesampler.mjs. The manual at the head of statesampler.h
+   explains the terms; its names are in camelCase here. */
 
 export type Order = "shuffle" | "sequential" | "window" | "replacement";
 export type Partition = "interleaved" | "blocked";
@@ -11,36 +11,37 @@ export const PARTITIONS: readonly Partition[];
 export const TAILS: readonly Tail[];
 export const STOPS: readonly Stop[];
 
-/** Whether indices are computed with vectors here. */
+/** Whether WebAssembly SIMD is in use. */
 export const simd: boolean;
 
-/** A whole number that goes in: above 2^53 a bigint. */
+/** A whole number as an argument; above 2^53 it must be a bigint. */
 export type Whole = number | bigint;
 
 /** An array for indices. */
 export type IndexArray = Uint32Array | Float64Array | BigUint64Array;
 
-/** What indices come in: with `bigint: true` a BigUint64Array; otherwise a
-    Uint32Array up to 2^32 samples and a Float64Array above. */
+/** The array that indices are returned in: with `bigint: true` a
+    BigUint64Array, else a Uint32Array for up to 2^32 samples and a Float64Array
+    above. */
 export type Indices<T> = T extends bigint
     ? BigUint64Array : Uint32Array | Float64Array;
 
-/** The class of an array's part: never one of your own. */
+/** The built-in class of an array, also for an array of a subclass. */
 export type Plain<A> = A extends Uint32Array ? Uint32Array
     : A extends Float64Array ? Float64Array : BigUint64Array;
 
-/* A class with `bigint: true` is of bigint, with a boolean that is known only
-   when it runs of either. What has a type parameter has it so that each can be
-   extended: `extends Sampler`, `extends Sampler<bigint>`. */
+/* T is bigint with `bigint: true`, and number | bigint if the option is a
+   boolean known at run time only. Classes are declared as interface and const
+   so that you can write `extends Sampler` and `extends Sampler<bigint>`. */
 
-/** What must be the same on every rank, and in the run that goes on. */
+/** Must be the same on every rank, and after a resume. */
 export interface Dataset {
     numSamples: Whole;
     seed?: Whole;
     epoch?: Whole;
     stream?: Whole;
     order?: Order;
-    /** Of the order "window". */
+    /** For the order "window" only, as is `window`. */
     chunkSize?: Whole;
     window?: Whole;
     partition?: Partition;
@@ -62,7 +63,7 @@ export interface Counts<T> {
     positions: T | number;
     padded: T | number;
     dropped: T | number;
-    /** Infinity with the tail "carry", and so the next two. */
+    /** Infinity with the tail "carry"; so are the next two. */
     steps: T | number;
     rankSamples: T | number;
     rankBatches: T | number;
@@ -75,14 +76,14 @@ export interface Place<T> {
     slot: T;
 }
 
-/** What the header has an error for; `message` is its sentence. */
+/** An error of the header; `message` is from statesampler_error. */
 export class StatesamplerError extends Error {
     constructor(code: number);
-    /** STATESAMPLER_EINVAL and so on, as a number. */
+    /** The header's number of the error. */
     readonly code: number;
 }
 
-/** What a permutation is of. */
+/** The key of a permutation. */
 export interface Epoch {
     seed?: Whole;
     epoch?: Whole;
@@ -95,8 +96,8 @@ export interface Perm<T extends number | bigint = number> {
     readonly numSamples: T;
     at(position: Whole): T;
     inverse(index: Whole): T;
-    /** The indices at first, first + stride, ...: so many, or as many as an
-        array holds. */
+    /** The indices at first, first + stride, ...: this many, or as many as fit
+        into the array. */
     fill(first: Whole, count: Whole, stride?: Whole): Indices<T>;
     fill<A extends IndexArray>(first: Whole, into: A, stride?: Whole): A;
 }
@@ -110,12 +111,12 @@ export const Perm: {
         Perm<T>;
 };
 
-/** One rank's batches. `for (const batch of sampler)` takes those that are left
-    of the epoch. An array to write to has room for what the step has: batchSize
-    always is enough. What is returned is that array or, of a longer one, the
-    part that was written, as a plain array also of a class of your own. One
-    that is too short is a RangeError, one that is detached a TypeError, and
-    nothing has moved. */
+/** One rank's batches. `for (const batch of sampler)` yields the remaining ones
+    of the epoch. If you pass an array to write to, it must have room for the
+    step; batchSize is always enough. The result is that array or, if it is
+    longer, the part that was written, as a built-in array even if yours is of a
+    subclass. An array that is too short throws a RangeError, a detached one a
+    TypeError, and the sampler does not move. */
 export interface Sampler<T extends number | bigint = number>
     extends Iterable<Indices<T>> {
     readonly bigint: boolean;
@@ -126,23 +127,24 @@ export interface Sampler<T extends number | bigint = number>
     readonly numSteps: T | number;
     readonly position: T;
     readonly counts: Counts<T>;
-    /** null once at the end of an epoch: the next one has then begun. */
+    /** null once at the end of an epoch; then the next epoch has begun. */
     next(): Indices<T> | null;
     next<A extends IndexArray>(into: A): Plain<A> | null;
-    /** Moves only; false at the end of an epoch. */
+    /** Moves as next does, without computing; false at the end of an epoch. */
     skip(): boolean;
-    /** The batch of any step of this epoch, without moving. */
+    /** The batch of any step of this epoch, without moving; null past the
+        end. */
     at(step: Whole): Indices<T> | null;
     at<A extends IndexArray>(step: Whole, into: A): Plain<A> | null;
     seek(step: Whole): void;
     begin(epoch: Whole): void;
     setEpoch(epoch: Whole): void;
-    /** How many samples of a batch are repeats: the last ones. */
+    /** How many samples at the end of a batch are padding. */
     padding(step: Whole): number;
     locate(index: Whole): Place<T>;
-    /** 64 mixed bits for what is random about a sample. */
+    /** 64 bits to seed a sample's random numbers with. */
     sampleSeed(epoch: Whole, index: Whole): bigint;
-    /** batchSize stays as it is, if it is left out. */
+    /** Without batchSize, it stays the same. */
     reshape(shape: Required<Rank> & Pick<Shape, "batchSize">): void;
     resize(numSamples: Whole): void;
     /** 112 bytes. */
@@ -158,7 +160,7 @@ export const Sampler: {
         desc: Dataset & Shape & { bigint?: boolean }): Sampler<T>;
 };
 
-/** What a state holds, and of which run it is. */
+/** The contents of a sampler's state. */
 export function describeState(state: Uint8Array): {
     numSamples: bigint; seed: bigint; epoch: bigint; stream: bigint;
     chunkSize: bigint; window: bigint; position: bigint; step: bigint;
@@ -167,7 +169,7 @@ export function describeState(state: Uint8Array): {
 };
 
 export interface Source extends Dataset {
-    /** "off": it takes no turns. */
+    /** "off": takes no turns. */
     weight?: Whole | "off";
 }
 
@@ -176,8 +178,8 @@ export interface Turn<A> {
     indices: A;
 }
 
-/** Datasets that take turns. An array to write to is as a sampler's: the
-    largest batchSize always is enough. */
+/** Datasets that take turns. An array to write to is used as in Sampler; the
+    largest batchSize is always enough. */
 export interface Mix<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
     readonly bigint: boolean;
@@ -191,12 +193,12 @@ export interface Mix<T extends number | bigint = number>
     at<A extends IndexArray>(turn: Whole, into: A):
         Turn<Plain<A>> | null;
     seek(turn: Whole): void;
-    /** From this turn on with these weights, one for each source. */
+    /** Sets the weights from this turn on, one per source. */
     weigh(weights: Iterable<Whole | "off">): void;
     reshape(shape: Required<Rank>): void;
-    /** How many samples the sources before this one have. */
+    /** The number of samples in all earlier sources. */
     offset(source: Whole): T;
-    /** Where the sampler of a source is. */
+    /** The place of a source's sampler. */
     progress(source: Whole): {
         epoch: T; step: T; numSteps: T | number; position: T };
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
@@ -216,7 +218,7 @@ export const Mix: {
         options: Rank & { stop?: Stop; bigint?: boolean }): Mix<T>;
 };
 
-/** Proof in 32 bytes that each sample was served exactly once. */
+/** Checks in 32 bytes that each sample was served exactly once. */
 export class Audit {
     constructor();
     readonly count: number;

@@ -7,39 +7,39 @@
            train(batch);
        const state = sampler.save(); // 112 bytes, also in mid-epoch
 
-   What things mean is said in the manual at the head of statesampler.h, and
-   statesampler.d.mts lists all there is. Fields are named as there, in
-   camelCase; an order, a partition, a tail and a stop rule is a word.
+   The manual at the head of statesampler.h explains the terms;
+   statesampler.d.mts lists the interface. Fields have the header's names in
+   camelCase; orders, partitions, tails and stop rules are words.
 
-   Indices come as numbers, in a Uint32Array where they fit (numSamples at most
-   2^32) and otherwise in a Float64Array. An array is yours to keep; to have
-   none made, give one to write to. With `bigint: true` indices come in a
-   BigUint64Array, and all other 64-bit numbers as bigints too. Numbers that go
-   in may always be either.
+   Indices are numbers, in a Uint32Array if they fit (numSamples at most 2^32),
+   else in a Float64Array. Each array is new and yours to keep; to avoid
+   allocation, pass one to write to. With `bigint: true` indices are in a
+   BigUint64Array, and all other 64-bit numbers are bigints too. Arguments can
+   always be numbers or bigints.
 
-   A bundler takes the two .wasm files along; those that do not (esbuild,
-   Rollup by itself) want them beside what they make.
+   webpack and Vite copy the two .wasm files; with esbuild or plain Rollup, copy
+   them beside the bundle yourself.
 
-   Whatever is wrong throws an error and changes nothing: a StatesamplerError
-   with the header's code and sentence, or a TypeError or RangeError for what
-   the header cannot see. */
+   Errors change nothing. They are a StatesamplerError with the header's code
+   and message, or a TypeError or RangeError for arguments that do not reach the
+   header. */
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
 const decode = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-/* A function that does nothing with a vector: is it known here? */
+/* A module with a SIMD instruction, to test for support. */
 const PROBE = "AGFzbQEAAAABBQFgAAF7AwIBAAoKAQgAQQD9D/1iCw==";
 
-/* Whether indices are computed with vectors. */
+/* Whether SIMD is in use. */
 export const simd = WebAssembly.validate(decode(PROBE));
 
-/* The bytes of the module with vectors and of the one without, in base64, where
-   somebody has put them here; otherwise they lie beside this file. */
+/* build.sh puts both modules here for the page, in base64. Otherwise they are
+   files beside this one. */
 const inlined = {};
 
-/* A bundler takes the files along by their names in full, and must not look for
-   node's module when it bundles for pages. */
+/* Bundlers need the file names as literals, and must not find an import of
+   node's fs when they bundle for pages. */
 async function read() {
     if (inlined[simd])
         return decode(inlined[simd]);
@@ -66,11 +66,11 @@ const wordsAt = c.start() >>> 0;
 const [object, SAMPLER, PERM, AUDIT, STATE] =
     Array.from(new BigInt64Array(c.memory.buffer, wordsAt, 5), Number);
 let roomBytes = 0, roomIndices = 0;
-let out = 0;       /* where the indices are */
-let inside = null; /* whose bytes are in the object's place */
-let bytes, words;  /* views of the memory, made anew when it grows */
+let out = 0;       /* the address of the indices */
+let inside = null; /* the object whose bytes are in the object's place */
+let bytes, words;  /* views of the memory, renewed when it grows */
 
-/* Makes room for an object and indices, of which each only becomes more. */
+/* Makes room for an object and indices. Both only grow. */
 function reserve(size, indices) {
     if (size > roomBytes || indices > roomIndices) {
         size = Math.max(size, roomBytes);
@@ -89,15 +89,15 @@ function reserve(size, indices) {
     }
 }
 
-/* The one that is there gets its bytes back. */
+/* Copies the bytes of the current object back to it. */
 function leave() {
     inside?.[BYTES].set(bytes.subarray(object, object + inside[BYTES].length));
     inside = null;
 }
 
-/* Brings an object to its place, with room for indices behind it. Each class
-   has an own #enter, which throws where a method is called for another's
-   object, and returns C's functions. */
+/* Copies an object to its place, with room for indices behind it. Each class
+   has its own #enter, which throws if a method is called on an object of
+   another class, and returns the functions of C. */
 function enter(thing, indices = 0) {
     reserve(thing[BYTES].length, indices);
     if (inside !== thing) {
@@ -107,7 +107,7 @@ function enter(thing, indices = 0) {
     }
 }
 
-/* Makes a new object in the place, by a function that returns a code. */
+/* Makes a new object in the place with a function that returns a code. */
 function make(thing, size, init) {
     reserve(size, 0);
     leave();
@@ -117,20 +117,19 @@ function make(thing, size, init) {
     inside = thing;
 }
 
-/* What an array has, whatever its own class says. */
+/* The built-in properties of typed arrays, which subclasses may override. */
 const TYPED = Object.getOwnPropertyDescriptors(
     Object.getPrototypeOf(Uint8Array.prototype));
 
-/* A plain array in the place of one that is given: that may be of another frame
-   of a page, or of a class that has its own length or makes parts of itself in
-   its own way. What is no such array, whatever it calls itself, is an error,
-   and so is one that is detached, which no view can be made of. */
+/* A built-in array on the memory of a given one, which may come from another
+   frame of the page or from a subclass with its own length or subarray.
+   Anything else is an error, and so is a detached array. */
 function viewOf(what, array, kinds) {
     const real = ({ get }) => get.call(array);
     const name = real(TYPED[Symbol.toStringTag]);
     const kind = kinds.find((one) => one.name === name);
     if (!kind)
-        throw new TypeError(`${what} is a ` +
+        throw new TypeError(`${what} must be a ` +
                             kinds.map((one) => one.name).join(" or a "));
     return new kind(real(TYPED.buffer), real(TYPED.byteOffset),
                     real(TYPED.length));
@@ -138,7 +137,7 @@ function viewOf(what, array, kinds) {
 
 const stateIn = (array) => viewOf("a state", array, [Uint8Array]);
 
-/* Copies bytes to where the indices are. */
+/* Copies bytes to the place of the indices. */
 function bring(thing, from) {
     const view = stateIn(from);
     enter(thing, Math.ceil(view.length / 8));
@@ -161,62 +160,67 @@ export class StatesamplerError extends Error {
     }
 }
 
-/* Returns a code that is no error. */
+/* Returns a code, or throws if it is an error. */
 function check(code) {
     if (code < 0)
         throw new StatesamplerError(code);
     return code;
 }
 
-/* --- numbers that go in and come out -------------------------------------- */
+/* --- numbers: arguments and results --------------------------------------- */
 
-/* A whole number of so many bits, as a bigint. */
+/* An argument in an error message. */
+const shown = (value) =>
+    typeof value === "string" ? `"${value}"` : String(value);
+
+/* A whole number of up to `bits` bits, as a bigint. */
 function big(name, value, bits = 64n) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
     const number = whole ? BigInt(value) : -1n;
     if (number < 0n || number >> bits)
-        throw new RangeError(`${name} is no whole number from 0 to 2^${bits} ` +
-                             `- 1 (above 2^53 a bigint): ${String(value)}`);
+        throw new RangeError(`${name} must be a whole number from 0 to ` +
+                             `2^${bits} - 1 (above 2^53 a bigint), not ` +
+                             shown(value));
     return number;
 }
 
-/* One of 32 bits, as a number. */
+/* A whole number of up to 32 bits, as a number. */
 const half = (name, value) => Number(big(name, value, 32n));
 
-/* One below n, as a bigint. */
+/* A whole number below n, as a bigint. */
 function below(name, value, n) {
     const number = big(name, value);
     if (number >= n)
-        throw new RangeError(`${name} is ${number}: it must be below ${n}`);
+        throw new RangeError(`${name} must be below ${n}, not ${number}`);
     return number;
 }
 
 function word(name, value, list) {
     const at = list.indexOf(value);
     if (at < 0)
-        throw new TypeError(`${name} is ${String(value)}: it must be one of ` +
-                            list.join(", "));
+        throw new TypeError(`${name} must be one of ${list.join(", ")}, not ` +
+                            shown(value));
     return at;
 }
 
-/* A number below 2^53, or with bigint whatever it is. C's come with a sign. */
+/* A result: a bigint with `bigint`, else a number below 2^53. Numbers from C
+   are signed. */
 function give(thing, value, name) {
     value = BigInt.asUintN(64, value);
     if (thing.bigint)
         return value;
     if (value > Number.MAX_SAFE_INTEGER)
-        throw new RangeError(`${name ?? value} is above 2^53 - 1: ask for ` +
+        throw new RangeError(`${name ?? value} is above 2^53 - 1: use ` +
                              "bigint: true");
     return Number(value);
 }
 
-/* The same where the header says NONE, which comes as -1, for what has no
-   end. */
+/* The same for a count, which is Infinity if the header says NONE (-1). */
 const giveCount = (thing, value) =>
     value === -1n ? Infinity : give(thing, value);
 
-/* The first of the answers, by their names: a field has been given, and may be
-   any number. */
+/* The first of the words, by name. A field of a description may be any number,
+   also -1. */
 const answers = (thing, ...names) =>
     Object.fromEntries(names.map((name, i) =>
         [name, (name in FIELDS ? give : giveCount)(thing, words[i])]));
@@ -227,8 +231,8 @@ const KINDS = [Uint32Array, Float64Array, BigUint64Array];
 
 const indicesIn = (array) => viewOf("an array of indices", array, KINDS);
 
-/* The kind of array for indices below n, and a view of the one that is given:
-   of any that is not undefined. */
+/* The kind of array for indices below n, and a view of `into` unless it is
+   undefined. */
 function roomOf(n, bigint, into) {
     const view = into === undefined ? into : indicesIn(into);
     const kind = view?.constructor ?? KINDS[bigint ? 2 : n > 2n ** 32n ? 1 : 0];
@@ -239,7 +243,7 @@ function roomOf(n, bigint, into) {
     return [kind, view];
 }
 
-/* So many indices in their place, as an array of a kind. */
+/* The first indices in their place, as an array of a kind. */
 function indicesOf(kind, count) {
     if (kind === Uint32Array)
         c.give_uint32(count);
@@ -248,10 +252,10 @@ function indicesOf(kind, count) {
     return new kind(c.memory.buffer, out, count);
 }
 
-const CHUNK = 8192; /* indices that always have room: 64 KiB */
+const CHUNK = 8192; /* indices that can always be allocated: 64 KiB */
 
-/* A batch, or null at the end. Where there may be no room for `most` indices,
-   serve is asked for their number first, without moving: a batch that has no
+/* A batch, or null at the end. If there may be no room for `most` indices,
+   serve(0) first tells their number without moving, so that a batch without
    room changes nothing. */
 function batchOf(thing, n, most, into, serve) {
     const [kind, view] = roomOf(n, thing.bigint, into);
@@ -261,8 +265,8 @@ function batchOf(thing, n, most, into, serve) {
         check(serve(0));
         count = Number(words[0]);
         if (view?.length < count)
-            throw new RangeError(`an array of ${view.length} is too short ` +
-                                 `for ${count} indices`);
+            throw new RangeError(`an array of length ${view.length} is too ` +
+                                 `short for ${count} indices`);
     }
     enter(thing, count);
     if (!check(serve(1)))
@@ -277,19 +281,18 @@ function batchOf(thing, n, most, into, serve) {
 
 /* --- descriptions --------------------------------------------------------- */
 
-/* Where a word stands is what it means: nobody sorts these. */
+/* The position of a word is its number in the header. */
 export const ORDERS = Object.freeze(["shuffle", "sequential", "window",
                                      "replacement"]);
 export const PARTITIONS = Object.freeze(["interleaved", "blocked"]);
 export const TAILS = Object.freeze(["pad", "drop", "uneven", "carry"]);
 export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
 
-/* The fields of the names that have a default here, of which each is read once.
-   A name that is not known is an error, and no field that is left out; those
-   that a class has are names as well. */
+/* Reads each field that has a default here, once. Unknown names are errors,
+   also those of getters of a class. */
 function known(fields, defaults) {
     if (typeof fields !== "object" || !fields)
-        throw new TypeError("a description is an object with named fields");
+        throw new TypeError("a description must be an object with fields");
     const names = Object.keys(defaults);
     for (let one = fields; one && !Object.hasOwn(one, "isPrototypeOf");
          one = Object.getPrototypeOf(one))
@@ -303,7 +306,7 @@ function known(fields, defaults) {
     return read;
 }
 
-/* What is undefined must be given. */
+/* undefined: the field is required. */
 const SHAPE = { rank: 0, worldSize: 1 };
 const RESHAPE = { rank: undefined, worldSize: undefined };
 const FIELDS = { numSamples: undefined, seed: 0, epoch: 0, stream: 0,
@@ -312,11 +315,11 @@ const FIELDS = { numSamples: undefined, seed: 0, epoch: 0, stream: 0,
 
 function numSamplesOf(numSamples, bigint) {
     const n = big("numSamples", numSamples);
-    give({ bigint }, n, "numSamples"); /* or no number holds its indices */
+    give({ bigint }, n, "numSamples"); /* indices must fit into numbers */
     return n;
 }
 
-/* The arguments that every function of C takes for a description. */
+/* The arguments of C's functions for a description (FIELDS in module.c). */
 const describe = (desc, { rank, worldSize, bigint }) => [
     numSamplesOf(desc.numSamples, bigint),
     ...["seed", "epoch", "stream", "chunkSize", "window"].map(
@@ -366,7 +369,7 @@ export class Perm {
         return give(this, this.#enter().perm_inverse(number));
     }
 
-    /* The indices at first, first + stride, ...: so many, or an array full. */
+    /* The indices at first, first + stride, ...: `count` may be an array. */
     fill(first, count, stride = 1) {
         const into = typeof count === "object" ? count : undefined;
         const n = this.#n, by = big("stride", stride);
@@ -417,7 +420,7 @@ export class Sampler {
             fills ? c.next(1) : c.at(0, c.step()));
     }
 
-    /* Moves as next does, and computes nothing: false at the end. */
+    /* Moves as next does, without computing; false at the end. */
     skip() {
         return this.#enter().next(0) === 1;
     }
@@ -429,7 +432,7 @@ export class Sampler {
                        (fills) => c.at(fills, number));
     }
 
-    /* The batches that are left of this epoch. */
+    /* Yields the remaining batches of this epoch. */
     *[Symbol.iterator]() {
         for (let batch; (batch = this.next()) !== null;)
             yield batch;
@@ -483,7 +486,7 @@ export class Sampler {
         return answers(this, "position", "step", "rank", "slot");
     }
 
-    /* Always a bigint: 64 mixed bits. */
+    /* Always a bigint. */
     sampleSeed(epoch, index) {
         return BigInt.asUintN(64, this.#enter().sample_seed(
             big("epoch", epoch), big("index", index)));
@@ -515,8 +518,7 @@ export class Sampler {
     }
 }
 
-/* What a state holds: the description of the run that saved it, and where it
-   is. All 64-bit numbers are bigints. */
+/* The contents of a state. All 64-bit numbers are bigints. */
 export function describeState(state) {
     const audit = new Audit(), wide = { bigint: true };
     check(c.describe(bring(audit, state)));
@@ -530,7 +532,7 @@ export function describeState(state) {
 
 /* --- mix ------------------------------------------------------------------ */
 
-/* The greatest is that of a source that takes no turns. */
+/* The largest weight means that the source takes no turns. */
 const weightOf = (weight) =>
     half("weight", weight === "off" ? 2 ** 32 - 1 : weight);
 
@@ -540,8 +542,7 @@ export class Mix {
     #count;
     #bigint;
 
-    /* sources: descriptions, without rank and worldSize, and each with its
-       weight. */
+    /* sources: descriptions without rank and worldSize, each with a weight. */
     constructor(sources, options = {}) {
         const shape = known(options,
                             { stop: "first", ...SHAPE, bigint: false });
@@ -552,7 +553,7 @@ export class Mix {
         });
         const size = c.mix_bytes(list.length) >>> 0;
         if (size === 0)
-            throw new RangeError("a mix has at most 2^20 sources here");
+            throw new RangeError("a mix can have at most 2^20 sources");
         make(this, size, () => {
             list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
             return c.mix_init(list.length, rule);
@@ -583,7 +584,7 @@ export class Mix {
         return this.#turn(into, (fills) => {
             if (fills)
                 return c.mix_next(1);
-            /* at takes long for it: this moves, and is taken back. */
+            /* mix_at would be slow, so move, and undo it by entering again. */
             leave();
             const more = c.mix_next(0);
             enter(this);
@@ -605,7 +606,7 @@ export class Mix {
         check(this.#enter().mix_seek(big("turn", turn)));
     }
 
-    /* From here on with these weights, one for each source. */
+    /* Sets the weights from this turn on, one per source. */
     weigh(weights) {
         const list = Uint32Array.from(weights, weightOf);
         if (list.length !== this.#count)
@@ -634,13 +635,13 @@ export class Mix {
         return give(this, this.#enter().mix_epoch());
     }
 
-    /* How many samples the sources before this one have. */
+    /* The number of samples in all earlier sources. */
     offset(source) {
         const number = Number(below("source", source, this.#count + 1));
         return give(this, this.#enter().mix_offset(number));
     }
 
-    /* Where the sampler of a source is. */
+    /* The place of a source's sampler. */
     progress(source) {
         const number = Number(below("source", source, this.#count));
         this.#enter().mix_progress(number);
@@ -667,7 +668,7 @@ export class Mix {
 
 /* --- audit ---------------------------------------------------------------- */
 
-/* Proof in 32 bytes that each of [0, numSamples) was served exactly once. */
+/* Checks in 32 bytes that each of [0, numSamples) was served exactly once. */
 export class Audit {
     constructor() {
         this[BYTES] = new Uint8Array(AUDIT);
@@ -696,7 +697,7 @@ export class Audit {
 
     merge(other) {
         if (!(other instanceof Audit))
-            throw new TypeError("an audit merges with another Audit");
+            throw new TypeError("merge needs another Audit");
         leave();
         bring(this, other[BYTES]);
         this.#enter().audit_merge();
@@ -710,7 +711,7 @@ export class Audit {
         return give({}, this.#enter().audit_count());
     }
 
-    /* 32 bytes, to go on with in a new Audit. */
+    /* 32 bytes, to load into a new Audit. */
     save() {
         this.#enter();
         return bytes.slice(object, object + AUDIT);
@@ -719,7 +720,7 @@ export class Audit {
     load(state) {
         const view = stateIn(state);
         if (view.length !== AUDIT)
-            throw new TypeError(`the state of an audit is ${AUDIT} bytes`);
+            throw new TypeError(`the state of an audit has ${AUDIT} bytes`);
         this.#enter();
         bytes.set(view, object);
     }

@@ -1,16 +1,15 @@
-/* trainer.mjs - the worker that trains, in index.html: the model of
-   examples/train_text.c, and a checkpoint in IndexedDB at every step.
+/* trainer.mjs - the worker of index.html that trains: the model of
+   examples/train_text.c, with a checkpoint in IndexedDB at every step.
 
-   The page puts statesampler.mjs before it. A step is: each rank's next batch,
-   forward, backward, down the gradient; then weights and state are stored
-   together, so that a tab that is closed at any instant goes on at the batch
-   that is next. The ranks are simulated: one worker is all of them, in turn.
-   Sums are taken in the order of positions: a run that was interrupted, or that
-   changed its number of ranks, ends in the weights of one that was not. */
+   The page puts statesampler.mjs before it. In a step each rank takes its next
+   batch, the gradients are summed, and the weights are updated; then weights
+   and state are stored together, so that a tab closed at any moment continues
+   with the next batch. One worker simulates all ranks. Sums are in the order of
+   positions, so that an interrupted run, or one that changed its number of
+   ranks, ends with the same weights as any other. */
 const CONTEXT = 8, EMBED = 16, HIDDEN = 128, LETTERS = 256;
 const INPUT = CONTEXT * EMBED, BATCH = 48, EPOCHS = 2, RATE = 0.4;
-/* Among so many ranks a batch is shared without a rest; index.html offers
-   them. */
+/* They divide BATCH. index.html offers the same. */
 const WORLD_SIZES = [1, 2, 3, 4, 6, 8];
 const SHAPES = { embed: LETTERS * EMBED, w1: INPUT * HIDDEN, b1: HIDDEN,
                  w2: HIDDEN * LETTERS, b2: LETTERS };
@@ -18,14 +17,14 @@ const WEIGHTS = Object.values(SHAPES).reduce((sum, size) => sum + size);
 
 /* --- the model ------------------------------------------------------------ */
 
-/* All weights are one array, of which each layer is a part. */
+/* All weights are in one array; each layer is a part of it. */
 function layers(weights) {
     let at = 0;
     return Object.fromEntries(Object.entries(SHAPES).map(([name, size]) =>
         [name, weights.subarray(at, at += size)]));
 }
 
-/* Uniform numbers, by xorshift (Marsaglia 2003): the same in every browser. */
+/* Uniform numbers from xorshift (Marsaglia 2003), the same in every browser. */
 function first_weights() {
     const weights = new Float32Array(WEIGHTS), model = layers(weights);
     let x = 2463534242;
@@ -47,7 +46,7 @@ const input = new Float32Array(INPUT), d_input = new Float32Array(INPUT);
 const hidden = new Float32Array(HIDDEN), d_hidden = new Float32Array(HIDDEN);
 const output = new Float32Array(LETTERS);
 
-/* Leaves the guesses less the truth in output; returns the loss in bits. */
+/* Sets output to the derivative of the loss; returns the loss in bits. */
 function forward(m, text, at) {
     for (let i = 0; i < CONTEXT; i++) {
         const letter = text[at - CONTEXT + i] * EMBED;
@@ -75,7 +74,7 @@ function forward(m, text, at) {
     return (Math.log(sum) - right) / Math.LN2;
 }
 
-/* Adds the gradient of the sample that forward has just seen. */
+/* Adds the gradient of the sample of the last call of forward. */
 function backward(m, g, text, at) {
     for (let i = 0; i < HIDDEN; i++) {
         const w = i * LETTERS, x = hidden[i];
@@ -115,41 +114,40 @@ function digest_of(weights) {
 
 /* --- the store ------------------------------------------------------------ */
 
-let store = null; /* the database; null where there is none */
-let why_not = ""; /* why there is none */
+let store = null; /* the database, or null */
+let why_not = ""; /* why store is null */
 
-/* Keys in the store: the numbers of the steps, each with its loss, "text",
-   "tab", and "checkpoint" with what every step changes. */
+/* Keys in the store: the step numbers, each with its loss; "text"; "tab"; and
+   "checkpoint", with what changes at every step. */
 const losses_range = () => IDBKeyRange.bound(0, Infinity);
 
 const done = (request) => new Promise((resolve, reject) => {
     request.onsuccess = request.oncomplete = () => resolve(request.result);
     request.onerror = request.onabort =
-        ({ target }) => reject(target.error); /* a request's, or its own */
+        ({ target }) => reject(target.error); /* of a request or transaction */
 });
 
-/* Pages opened from disk may share a database: it has a name of its own. */
+/* Pages opened from disk may share databases, so its name is specific. */
 async function open_store() {
     const request = indexedDB.open("statesampler-page", 1);
     request.onupgradeneeded = () => request.result.createObjectStore("run");
     store = await done(request);
-    store.onclose = () => { /* someone has emptied it */
+    store.onclose = () => { /* the user has cleared the browser's data */
         store = null;
-        why_not = "what it had stored was deleted";
+        why_not = "the stored data was deleted";
         if (run)
             run.kept = 0;
     };
 }
 
-/* Changes what is kept. All of a change is done or, if it throws, if there is
-   no room or the tab is closed meanwhile, nothing; and no other tab's comes in
-   between. */
+/* Changes the store in one transaction: completely, or not at all if `change`
+   throws, there is no room, or the tab is closed. */
 async function change_kept(change) {
     if (!store)
         await open_store();
     const transaction = store.transaction("run", "readwrite");
     const ended = done(transaction);
-    ended.catch(() => {}); /* if change throws, nobody waits for it */
+    ended.catch(() => {}); /* if change throws, nobody awaits it */
     try {
         const found = await change(transaction.objectStore("run"));
         await ended;
@@ -157,14 +155,14 @@ async function change_kept(change) {
     } catch (error) {
         try {
             transaction.abort();
-        } catch { /* it has ended already, and nothing of it is done */
+        } catch { /* it has been aborted already */
         }
         throw error;
     }
 }
 
-/* Without a store training goes on; only a closed tab then goes back to what
-   was kept before. The next press of a button tries it anew. */
+/* The same, but without a store training continues; a closed tab then falls
+   back to what was stored before. The next button press tries again. */
 async function stored(change) {
     why_not = "";
     try {
@@ -178,24 +176,24 @@ async function stored(change) {
 
 /* --- a run ---------------------------------------------------------------- */
 
-/* All tabs of the page have one store, and one of them trains: the last that
-   began or went on. */
+/* All tabs of the page share the store, and only one of them trains: the last
+   one that started or continued the run. */
 const me = `${Date.now()} ${Math.random()}`;
 
 let phase = "empty"; /* running, paused, done; elsewhere: another tab has it */
 let run = null;      /* { text, weights, losses, interruptions, kept } */
-let samplers = [];   /* each rank's */
+let samplers = [];   /* one per rank */
 const gradient = new Float32Array(WEIGHTS), g = layers(gradient);
 
 function samplers_of(text, worldSize) {
     if (!WORLD_SIZES.includes(worldSize))
-        throw new Error(`${worldSize} ranks do not share ${BATCH} samples`);
+        throw new Error(`${worldSize} ranks do not divide ${BATCH} samples`);
     return Array.from({ length: worldSize }, (_, rank) => new Sampler({
         numSamples: text.length - CONTEXT, seed: 1, rank, worldSize,
         batchSize: BATCH / worldSize, tail: "uneven" }));
 }
 
-/* Samplers that go on where a state was saved, by however many ranks. */
+/* Samplers that continue from a state saved by any number of ranks. */
 function samplers_at(state, text, worldSize) {
     const ranks = samplers_of(text, worldSize);
     ranks.forEach((one) => one.load(state));
@@ -206,10 +204,10 @@ const steps_of = (one) => EPOCHS * one.numSteps;
 
 function tell(more) {
     const problem = why_not &&
-        `This browser does not let the page store it (${why_not}). Training ` +
-        "works, but " + (run?.kept > 0 ? "a reload goes back to step " +
-                                         `${run.kept}.`
-                                       : "not through a reload.");
+        `This browser does not let the page store the run (${why_not}). ` +
+        "Training works, but " +
+        (run?.kept > 0 ? `a reload goes back to step ${run.kept}.`
+                       : "does not survive a reload.");
     const [first] = samplers;
     postMessage({ phase, problem, ...(run && {
         step: run.losses.length, steps: steps_of(first),
@@ -218,11 +216,12 @@ function tell(more) {
         interruptions: run.interruptions }), ...more });
 }
 
-/* What all ranks take in a step, in the order of positions: rank after rank, of
-   each its slot 0, then slot 1 and so on. Where the last step of an epoch is
-   not full, the first ranks have one sample more. */
+/* All ranks' samples of a step, in the order of positions: slot 0 of each rank,
+   then slot 1 and so on. In a short last step the first ranks may have one
+   sample more. */
 function global_batch() {
-    /* null ends an epoch, of all ranks at the same step. */
+    /* next returns null at the end of an epoch, on all ranks at the same
+       step. */
     const batches = samplers.map((one) => one.next() ?? one.next());
     const all = [];
     for (let slot = 0; slot < batches[0].length; slot++)
@@ -248,7 +247,7 @@ function step_down() {
     run.losses.push(loss / batch.length);
 }
 
-/* A loss is stored once: those before run.kept are there. */
+/* Losses before run.kept are stored already. */
 function keep(kept) {
     const { weights, losses, interruptions } = run;
     kept.put({ weights, interruptions, state: samplers[0].save() },
@@ -257,8 +256,8 @@ function keep(kept) {
         kept.put(losses[step], step);
 }
 
-/* Keeps the run, where there is a store and unless another tab has taken it;
-   returns whether it is kept. */
+/* Stores the run, unless there is no store or another tab has taken the run;
+   returns whether it is stored. */
 async function keep_mine() {
     const mine = store && await stored(async (kept) => {
         const still = await done(kept.get("tab")) === me;
@@ -273,7 +272,7 @@ async function keep_mine() {
     return mine === true;
 }
 
-/* A step, after which messages are heard. */
+/* One step; messages are handled between steps. */
 async function train() {
     if (run.losses.length === steps_of(samplers[0])) {
         phase = "done";
@@ -288,8 +287,8 @@ async function train() {
     return tell({ loss: run.losses.at(-1) });
 }
 
-/* What is kept: a run and its samplers, of as many ranks as had kept it if no
-   number is given, or what is wrong with it; null if it is nothing. */
+/* The stored run and its samplers, for the number of ranks that stored it
+   unless worldSize is given; or what is wrong with it; null if none. */
 async function find(kept, worldSize) {
     const checkpoint = await done(kept.get("checkpoint"));
     const text = await done(kept.get("text"));
@@ -303,16 +302,16 @@ async function find(kept, worldSize) {
         const [one] = ranks;
         if (weights.length !== WEIGHTS ||
             losses.length !== one.epoch * one.numSteps + one.step)
-            throw new Error("its weights are not those of its state");
+            throw new Error("its weights do not match its state");
         return { run: { ...checkpoint, losses, text, kept: losses.length },
                  samplers: ranks, ends: losses.length === steps_of(one) };
     } catch (error) {
-        return { wrong: "What this browser has kept is no run of this page: " +
-                        `${error.message}.` };
+        return { wrong: "The data stored in this browser is not a run of " +
+                        `this page: ${error.message}.` };
     }
 }
 
-/* This tab begins anew, with a text or with none. */
+/* Clears the store and takes it for this tab. text may be null. */
 function clear(kept, text) {
     kept.put(me, "tab");
     kept.put(text, "text");
@@ -320,7 +319,7 @@ function clear(kept, text) {
     kept.delete(losses_range());
 }
 
-/* Another tab's run gives way only when it is at its end. */
+/* Starts a new run, unless another tab has an unfinished one. */
 async function begin(text, worldSize) {
     run = null;
     const begins = await stored(async (kept) => {
@@ -339,8 +338,8 @@ async function begin(text, worldSize) {
     return tell({ losses: [] });
 }
 
-/* Goes on where a tab was closed. What cannot be used is told, and stays until
-   a new run takes its place. */
+/* Continues the stored run. If it cannot be used, reports that; it stays until
+   a new run replaces it. */
 async function go_on(worldSize) {
     let found = null;
     run = null;
@@ -359,8 +358,8 @@ async function go_on(worldSize) {
            ...(found?.wrong && { problem: found.wrong }) });
 }
 
-/* Goes on with so many ranks where the run is, as after a kill: all that the
-   new ranks take over is the state. In a reload they are that many, too. */
+/* Continues on another number of ranks, as after a kill: they take over only
+   the state. The new number is stored too. */
 async function reshape(worldSize) {
     samplers = samplers_at(samplers[0].save(), run.text, worldSize);
     await keep_mine();
@@ -376,8 +375,9 @@ async function forget() {
 
 /* --- buttons -------------------------------------------------------------- */
 
-/* A press means what the button said, and nothing if that is over. A number of
-   ranks is taken by a run that goes on here; any other waits for a press. */
+/* A press means what the button said; it is ignored if the phase has changed
+   since. A new number of ranks applies to a run of this tab at once, otherwise
+   at the next press. */
 async function pressed({ forgets, reshapes, shown, text, worldSize }) {
     const mine = phase === "running" || phase === "paused";
     if (forgets)
@@ -394,8 +394,8 @@ async function pressed({ forgets, reshapes, shown, text, worldSize }) {
     return tell();
 }
 
-/* One thing after the other, as long as there is the page: no press comes in
-   between a step and its checkpoint. */
+/* Handles one thing at a time, as long as the page exists, so that no press
+   comes between a step and its checkpoint. */
 const presses = [];
 let wake = () => {};
 addEventListener("message", ({ data }) => {

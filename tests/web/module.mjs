@@ -375,8 +375,8 @@ function rooms() {
         const s = new Sampler({ ...all, batchSize: most });
         same([...s.at(0)], want);
         same([...s.at(0, new Float64Array(13))], want);
-        refuses(s, () => s.at(0, new Uint32Array(12)), /of 12 .* 13 ind/);
-        refuses(s, () => s.next(new Uint32Array(12)), /of 12 .* 13 ind/);
+        refuses(s, () => s.at(0, new Uint32Array(12)), /length 12 .* 13 ind/);
+        refuses(s, () => s.next(new Uint32Array(12)), /length 12 .* 13 ind/);
         same([...s.next(new Uint32Array(13))], want);
         same([s.at(1, new Uint32Array(0)), s.next(new Uint32Array(0)), s.epoch],
              [null, null, 1]);
@@ -390,8 +390,8 @@ function rooms() {
         const mix = new Mix([{ numSamples: 5, batchSize: most },
                              { numSamples: 4, batchSize: 3, tail: "uneven" }],
                             { stop });
-        refuses(mix, () => mix.next(new Uint32Array(4)), /of 4 .* 5 ind/);
-        refuses(mix, () => mix.at(0, new Uint32Array(4)), /of 4 .* 5 ind/);
+        refuses(mix, () => mix.next(new Uint32Array(4)), /length 4 .* 5 ind/);
+        refuses(mix, () => mix.at(0, new Uint32Array(4)), /length 4 .* 5 ind/);
         same(mix.next(new Uint32Array(5)), mix.at(0));
         same([mix.next().indices.length, mix.turn], [3, 2]);
         if (stop === "all")
@@ -578,10 +578,10 @@ function errors() {
     refuses(null, () => perm.at(10), RangeError);
     /* Nothing stands for false but false, and no field that is left out. */
     for (const bigint of [null, 0, 0n, "", NaN]) {
-        refuses(null, () => new Perm(3, { bigint }), /bigint is/);
-        refuses(null, () => new Mix(three, { bigint }), /bigint is/);
+        refuses(null, () => new Perm(3, { bigint }), /bigint must be/);
+        refuses(null, () => new Mix(three, { bigint }), /bigint must be/);
         refuses(null, () => new Sampler({ numSamples: 3, bigint }),
-                /bigint is/);
+                /bigint must be/);
     }
     for (const bigint of [undefined, false, true])
         same([new Perm(3, { bigint }), new Mix(three, { bigint }),
@@ -597,13 +597,13 @@ function errors() {
     for (const source of [-1n, 3n, 2n ** 32n])
         refuses(mix, () => mix.progress(source), /^RangeError: .*source/);
     for (const fields of [{ world_size: 3 }, { batchSize: 3 }])
-        refuses(mix, () => mix.reshape(fields), /a field is/);
+        refuses(mix, () => mix.reshape(fields), /a field must be/);
     refuses(mix, () => mix.reshape({}), /^RangeError: rank/);
     for (const name of ["rank", "worldSize", "bigint"])
         refuses(null, () => new Mix([{ numSamples: 3, [name]: 1 }]),
-                /a field is/);
+                /a field must be/);
     refuses(null, () => new Sampler({ numSamples: 3, bigint: "no" }),
-            /bigint is no/);
+            /bigint must be .*, not "no"/);
     const audit = new Audit(), much = new Float64Array(20000);
     for (const index of [0.5, -1, NaN, Infinity, 2 ** 53]) {
         much[19999] = index;
@@ -614,7 +614,8 @@ function errors() {
     for (const other of [undefined, {}, s])
         refuses(audit, () => audit.merge(other), TypeError);
     for (const call of [() => audit.add([1, 2]), () => s.next([])])
-        refuses(s, call, /^TypeError: an array of indices is a Uint32Array/);
+        refuses(s, call,
+                /^TypeError: an array of indices must be a Uint32Array/);
     /* What an array calls itself does not make it one. */
     const tag = (value) => ({ [Symbol.toStringTag]: { value } });
     for (const into of [Object.defineProperties({ length: 8 },
@@ -650,11 +651,11 @@ function errors() {
     for (const fields of [new Misspelt(), Object.create({ seeds: 1 }),
                           Object.create(new Misspelt()),
                           Object.assign(Object.create(null), { seeds: 1 })]) {
-        refuses(null, () => new Sampler(fields), /a field is seeds/);
-        refuses(null, () => new Perm(1, fields), /a field is seeds/);
-        refuses(null, () => new Mix([fields]), /a field is seeds/);
-        refuses(null, () => new Mix(three, fields), /a field is seeds/);
-        refuses(s, () => s.reshape(fields), /a field is seeds/);
+        refuses(null, () => new Sampler(fields), /a field .* not "seeds"/);
+        refuses(null, () => new Perm(1, fields), /a field .* not "seeds"/);
+        refuses(null, () => new Mix([fields]), /a field .* not "seeds"/);
+        refuses(null, () => new Mix(three, fields), /a field .* not "seeds"/);
+        refuses(s, () => s.reshape(fields), /a field .* not "seeds"/);
     }
     same(new Sampler(Object.assign(Object.create(null), { numSamples: 3 }))
          .numSamples, 3);

@@ -166,7 +166,7 @@ async function keys() {
         await page.press("Enter", 13);
         await status_has(page, "status", shown, 5);
     }
-    assert.match(await text(page, "numSamplesTextHint"), /^Not taken/);
+    assert.match(await text(page, "numSamplesTextHint"), /^Not accepted/);
     const { Sampler } = await import(module);
     const good = new Sampler({ numSamples: 3000, seed: 42, tail: "uneven" });
     good.seek(2000);
@@ -205,11 +205,11 @@ async function bad_field() {
         await status_has(page, "status", `on ${ranks} ranks`, 5);
         await status_has(page, "status", "of 2,512 samples", 5);
         assert.equal((await bytes(page)).slice(32, 48), "2a00000000000000");
-        assert.match(await text(page, id + "Hint"), /^Not taken/);
+        assert.match(await text(page, id + "Hint"), /^Not accepted/);
     }
     await enter_text(page, "seed", "43");
     assert.match(await bytes(page), /^.{32}2b00000000000000/);
-    assert.match(await text(page, "numSamplesTextHint"), /^Not taken/);
+    assert.match(await text(page, "numSamplesTextHint"), /^Not accepted/);
     return page;
 }
 
@@ -268,9 +268,9 @@ async function bad_input() {
     const position = () => bytes(page).then((all) =>
         Number("0x" + all.slice(144, 160).match(/../g).reverse().join("")));
     for (const [pasted, sentence] of [
-        ["53534d50", /^Not loaded: .*run is as it was/],
+        ["53534d50", /^Not loaded: .*run is unchanged/],
         ["not hexadecimal", /not pairs of hexadecimal digits/],
-        ["00".repeat(112), /^Not loaded: .*run is as it was/],
+        ["00".repeat(112), /^Not loaded: .*run is unchanged/],
         [Buffer.from(other).toString("hex"), /^Not loaded: .*samples/]]) {
         const before = await position();
         await enter_text(page, "paste", pasted);
@@ -281,11 +281,11 @@ async function bad_input() {
     const huge = "1" + "0".repeat(15);
     const no_n = ["10^15", "9", "0", "-10", "10.5", "1e3", "many", "", " "];
     for (const [id, sentence, wrong] of [
-        ["numSamplesText", /^Not taken.*room for 1,000,000\./, [huge]],
-        ["numSamplesText", /^Not taken.*10 to 1,000,000\./, no_n],
-        ["seed", /^Not taken.*0 to 2\^64 - 1\./,
+        ["numSamplesText", /^Not accepted.*at most 1,000,000\./, [huge]],
+        ["numSamplesText", /^Not accepted.*10 to 1,000,000\./, no_n],
+        ["seed", /^Not accepted.*0 to 2\^64 - 1\./,
          ["18446744073709551616", "-1", "1e3", "many", ""]],
-        ["tableSizeText", /^Not taken.*1,000 to 1,000,000,000,000\./,
+        ["tableSizeText", /^Not accepted.*1,000 to 1,000,000,000,000\./,
          [huge, ...no_n]]])
         for (const words of wrong) {
             await enter_text(page, id, words);
@@ -304,7 +304,7 @@ async function bad_input() {
         "document.getElementById('tableSize').value"), "120");
     await enter_text(page, "text", "too short");
     await page.click("#train");
-    assert.match(await text(page, "trainStatus"), /9 bytes: it takes 2,000/);
+    assert.match(await text(page, "trainStatus"), /9 bytes: it must have/);
     /* And one that is right. */
     await enter_text(page, "seed", "42");
     await enter_text(page, "numSamplesText", "2512");
@@ -451,7 +451,7 @@ const storage_full = () => served(async (at) => {
     await page.click("#train");
     await status_has(page, "trainProblem", "does not let the page store");
     await at_step(page, 20);
-    assert.match(await text(page, "trainProblem"), /not through a reload/);
+    assert.match(await text(page, "trainProblem"), /does not survive/);
     await training_is(page, "done");
     assert.equal(await page.evaluate(PLACES), places);
     assert.match(await text(page, "trainStatus"), /never interrupted/);
@@ -476,7 +476,7 @@ const storage_full = () => served(async (at) => {
     await page.send("Storage.clearDataForOrigin",
                     { origin, storageTypes: "indexeddb" });
     await status_has(page, "trainProblem",
-                     "was deleted). Training works, but not through a reload");
+                     "was deleted). Training works, but does not survive a");
     await at_step(page, await step_of(page) + 3);
     return page;
 });
@@ -653,7 +653,7 @@ async function tabs_and_reloads() {
         };
     })`);
     await first.load();
-    await status_has(first, "trainProblem", "is no run of this page");
+    await status_has(first, "trainProblem", "is not a run of this page");
     await twice(first);
     await at_step(first, 2);
     return first;
@@ -769,7 +769,7 @@ async function module_on_a_server() {
 /* A browser that cannot run the page: it says so, and has no dead controls. */
 async function cannot() {
     for (const [before, sentence] of [
-        ["delete globalThis.WebAssembly", /has no WebAssembly/],
+        ["delete globalThis.WebAssembly", /needs WebAssembly/],
         ["WebAssembly.instantiate = () => " +
          "Promise.reject(new Error('not allowed'))", /\(.*not allowed\)/]]) {
         const page = await open(browser, url, { before, ready: "no" });
@@ -809,7 +809,7 @@ async function storage_forbidden() {
         const places = await page.evaluate(PLACES);
         await page.click("#train");
         await at_step(page, 20);
-        assert.match(await text(page, "trainProblem"), /not through a reload/);
+        assert.match(await text(page, "trainProblem"), /does not survive/);
         assert.equal(await page.evaluate(PLACES), places);
         assert.deepEqual((await page.evaluate(LOOK)).wrong, []);
     }
