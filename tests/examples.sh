@@ -1015,13 +1015,13 @@ damaged_state() {
     head -c 111 state >damaged
     refused "too short or too long"
     { head -c 70 state; printf X; tail -c 41 state; } >damaged
-    refused "changed since it was saved"
+    refused "state's bytes have changed"
     { cat state; printf X; } >damaged
-    refused "too short or too long"
+    refused "is damaged"
     numbers 1 10000 >damaged
-    refused "too short or too long"
+    refused "is damaged"
     { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
-    refused "newer format"
+    refused "newer or older"
     cp state damaged
     refused "another num_samples" --num-samples 101
     refused "another stream" --stream 1
@@ -1236,7 +1236,7 @@ bad_options() {
     bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
     bad "--format u32" --num-samples 4294967297 --format u32
     bad "--order replacement" $n --order replacement --audit
-    bad "a sample has no place" $n --order replacement --locate 1
+    bad "gives samples no place" $n --order replacement --locate 1
     bad "--locate 10: index is not below num_samples" $n --locate 10
     bad "--from-env does not go with" $n --from-env --rank 0
     bad "--from-env does not go with" $n --from-env --world-size 2
