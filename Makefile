@@ -105,8 +105,8 @@ fuzz-agree:
 prove: | $(filter deps-prove,$(MAKECMDGOALS))
 	@sh tests/prove/prove.sh
 
-# Every answer of the header against 0.4.0's, in PROGRAMS random programs from
-# number FIRST on. 0.4.0 is a text of the history, here under another name.
+# Compares every result of the header with version 0.4.0, in PROGRAMS random
+# programs from number FIRST on. 0.4.0 is taken from git, with other names.
 PROGRAMS ?= 1000000
 FIRST ?= 1
 OLD = 144b8db26bc75b8c3f7e6f3806a9a528c40cd62a
@@ -114,7 +114,7 @@ judge:
 	@if $(MAKE) -s build/oldsampler.h 2>/dev/null; then \
 	    $(MAKE) --no-print-directory -s build/judge && \
 	    build/judge $(PROGRAMS) $(FIRST); \
-	else echo "skip judge: 0.4.0's text is not here"; fi
+	else echo "skip judge: version 0.4.0 is not in this clone's history"; fi
 build/judge: tests/judge.c tests/judge.h tests/judge_side.h build/oldsampler.h \
     statesampler.h
 	$(CC) -std=c99 $(CFLAGS) $(if $(STB_FLAGS),-DJUDGE_STB) -Ibuild -I. \
