@@ -10,18 +10,21 @@ JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
 # pkg-config says.
 STB_FLAGS ?= $(patsubst -I%,-isystem%,$(if $(STB),-I$(STB),\
     $(shell pkg-config --cflags stb 2>/dev/null)))
-# nvcc may be installed without being on the path.
-NVCC ?= $(firstword $(shell command -v nvcc) \
-    $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
-export CC CFLAGS JOBS STB_FLAGS NVCC
+# nvcc may be installed without being on the path. It calls g++.
+NVCC ?= $(if $(shell command -v g++),$(firstword $(shell command -v nvcc) \
+    $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc)))
+# Python would write __pycache__ into the source tree.
+PYTHONDONTWRITEBYTECODE = 1
+export CC CFLAGS JOBS STB_FLAGS NVCC PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo 'make demo        train, kill, resume on another number of ranks, and'
 	@echo '                 compare: C only, about a minute'
+	@echo 'make check       the core tests, with a C compiler alone: a minute'
 	@echo 'make deps        install what the tests need: Debian packages,'
 	@echo '                 1.1 GB to download, 5.3 GB on disk'
 	@echo 'make test        run every test, one line each: about 10 minutes'
-	@echo 'make mutants     check that the tests notice 1,300 faults put into'
+	@echo 'make mutants     check that the tests notice 900 faults put into'
 	@echo '                 the header: 10 minutes (mutants-all: all faults, an'
 	@echo '                 hour)'
 	@echo 'make fuzz        fuzz the header and the trainer, SECONDS=60 per'
@@ -33,7 +36,8 @@ help:
 	@echo '                 make deps-prove: 219 MB to download, 922 MB on disk)'
 	@echo 'make judge       compare a million random programs with version'
 	@echo '                 0.4.0: two minutes'
-	@echo 'make complexity  list the complex and the long functions of the header'
+	@echo 'make complexity  complex and long functions, calls, lines and names,'
+	@echo '                 with their limits'
 	@echo 'make sizes       code and stack sizes, with their limits'
 	@echo 'make quality     the long statistical tests of the permutation'
 	@echo 'make quality-rounds  how many rounds each range of n needs'
@@ -64,6 +68,11 @@ demo: build/train_text
 
 examples: $(patsubst examples/%.c,build/%,$(filter-out \
     $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
+	@$(if $(STB_FLAGS),:,echo 'skip grow: stb_ds.h is not here')
+
+# The core's tests, with CC alone.
+check:
+	@CHECK=1 MAKEFLAGS= sh tests/run.sh
 
 # make deps test runs deps first, also under -j.
 test: | $(filter deps,$(MAKECMDGOALS))
@@ -356,8 +365,8 @@ deps:
 deps-prove:
 	@sh tests/deps.sh z3 why3 frama-c-base python3
 
-.PHONY: help demo examples test mutants mutants-all fuzz fuzz-agree crash \
-    storm scale sanitize prove deps-prove judge complexity sizes bench \
+.PHONY: help demo examples check test mutants mutants-all fuzz fuzz-agree \
+    crash storm scale sanitize prove deps-prove judge complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps

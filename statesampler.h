@@ -1,5 +1,5 @@
-/* statesampler.h - v0.4.0 - shuffled sample indices for training runs, one
-   header, no table. Public domain or MIT, see the end of the file.
+/* statesampler.h - v0.9.0 - shuffled sample indices for training runs, in one
+   header. Public domain or MIT, see the end of the file.
 
    Do this:
 
@@ -12,91 +12,75 @@
 WHY
 
    A training run over n samples needs, at every step and on every rank, the
-   next batch of shuffled indices: every sample exactly once, a new order each
-   epoch and, after a crash or on another number of GPUs, the very next batch
-   at once. The usual samplers hold a permutation of all n on every rank and
-   resume by skipping for hours. This one computes any index from its position
-   with a keyed bijection, so that the position is the whole state: taking a
-   step, seeking, resuming and changing the number of ranks are one function
-   of (description, position). It allocates nothing, calls nothing, keeps no
-   globals and uses no floating point.
+   next batch of shuffled indices: every sample exactly once, in a new order
+   each epoch, and after a crash or on another number of GPUs the very next
+   batch at once. The usual samplers hold a permutation of all n on every rank
+   and resume by skipping for hours. This one computes an index from its
+   position with a keyed bijection. So the position is the whole state, and
+   resuming, seeking and changing the number of ranks take no time. It
+   allocates nothing, calls no library, has no globals and uses no floating
+   point.
 
 
 EXAMPLE
 
      #define STATESAMPLER_IMPLEMENTATION
+     #define STATESAMPLER_HOSTED
      #include "statesampler.h"
      #include <stdio.h>
 
-     int main(int argc, char **argv)
+     static void train(const uint64_t *samples, size_t count)
      {
-         statesampler_desc desc = {
-             .num_samples = 30, .seed = 42, .world_size = 3, .batch_size = 4};
-         unsigned char state[STATESAMPLER_STATE_BYTES];
-         statesampler_audit audit = {0, 0, 0, 0};
-         uint64_t batch[4];
-         size_t count, i;
-         statesampler sampler;
-         int good;
+         size_t i;
 
-         if (argc > 1)
-             return printf("usage: %s\n", argv[0]) < 0;
-         for (desc.rank = 0; desc.rank < 3; desc.rank++) {
-             if (statesampler_init(&sampler, &desc) != 0 ||
-                 statesampler_next(&sampler, batch, &count) != 1 ||
-                 statesampler_save(&sampler, state, sizeof state) != 0)
-                 return 1;
-             statesampler_audit_add(&audit, batch, count);
-         }
-
-         desc.rank = 0;
-         desc.world_size = 1;
-         if (statesampler_init(&sampler, &desc) != 0 ||
-             statesampler_load(&sampler, state, sizeof state) != 0)
-             return 1;
-         while (statesampler_next(&sampler, batch, &count)) {
-             statesampler_audit_add(&audit, batch, count);
-             for (i = 0; i < count; i++)
-                 printf("%d ", (int)batch[i]);
-         }
-         good = statesampler_audit_check(&audit, 30);
-         printf("\n%d of 30 samples served, %s\n", (int)audit.count,
-                good ? "each exactly once" : "and that is WRONG");
-         if (fclose(stdout) == 0)
-             return good ? 0 : 1;
-         perror("quickstart");
-         return 1;
+         for (i = 0; i < count; i++)
+             printf(i + 1 < count ? "%d " : "%d\n", (int)samples[i]);
      }
 
-   Three ranks take a step each, and rank 2 saves. A run on one rank goes on
-   from there: it serves the 18 of 30 samples that the three have left.
-
-
-HOW TO
-
-   Each recipe is a part of a program in examples/ that `make test` runs. A
-   description has zero for every field that is not named, and zero is the
-   default. C++ before C++20 has no designated initialisers as used here: set
-   the fields one by one, `statesampler_desc desc = {0}; desc.seed = 42;`.
-
-   One GPU. (examples/recipe_one_gpu.c)
-
-     static int run(void)
+     int main(void)
      {
          const statesampler_desc desc = {
-             .num_samples = 50000, .seed = 42, .batch_size = 64};
-         uint64_t batch[64];
+             .num_samples = 30, .seed = 42, .batch_size = 8};
+         const char *path = "quickstart.state";
+         unsigned char state[STATESAMPLER_STATE_BYTES];
+         uint64_t batch[8];
          size_t count;
          statesampler s;
          int code = statesampler_init(&s, &desc);
 
-         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 3)
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load_file(path, state, sizeof state, NULL);
+         if (code == STATESAMPLER_OK)
+             code = statesampler_load(&s, state, sizeof state);
+         if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
+             code = STATESAMPLER_OK;
+         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 2) {
              if (statesampler_next(&s, batch, &count))
                  train(batch, count);
-         return code;
+             statesampler_save(&s, state, sizeof state);
+             code = statesampler_save_file(path, state, sizeof state);
+         }
+         puts(code == STATESAMPLER_OK ? "done" : statesampler_error(code));
+         return code != STATESAMPLER_OK;
      }
 
-   next returns 0 once at the end of an epoch and has then begun the next one.
+
+HOW TO
+
+   Each recipe is part of a program in examples/ that the tests run. In a
+   description a field that you leave out is zero, and zero is the default.
+   (C++ before C++20: `statesampler_desc desc = {}; desc.seed = 42;`.)
+
+   The example's loop is the form to copy. next returns 0 once at the end of an
+   epoch, and has then begun the next one. So loop until it returns 0, or while
+   epoch() says so; do not call it num_steps times, or the next epoch starts
+   with that 0 and no batch.
+
+   Save the state together with the weights, after the step that used the
+   batch. One rank's state restores every rank, on any number of ranks and with
+   any batch size. If a load fails, statesampler_error says why, and
+   statesampler_describe says what the state holds. examples/resume.c keeps
+   state and weights in one file; recipe_large.c has weights too large to copy.
 
    Many ranks. (examples/recipe_ranks.c)
 
@@ -118,48 +102,11 @@ HOW TO
          return STATESAMPLER_OK;
      }
 
-   The seed must be the same on every rank: with seeds that differ, ranks
-   shuffle differently, and samples are lost and doubled without an error. To
-   check, compare the ranks' states: they are the same bytes on all of them.
-   from_env gives the rank among all processes. Where several processes share
-   each sample (tensor, pipeline or context parallelism), divide rank and
-   world_size by the number of processes that share one.
-
-   Save and resume. (examples/resume.c)
-
-     static int run(const char *path)
-     {
-         const statesampler_desc desc = {
-             .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
-         checkpoint now = {{0}, 1};
-         uint64_t batch[BATCH];
-         statesampler s;
-         size_t count, size = 0;
-         int code = statesampler_init(&s, &desc);
-
-         if (code == STATESAMPLER_OK)
-             code = statesampler_load_file(path, &now, sizeof now, &size);
-         if (code == STATESAMPLER_ENOFILE)
-             code = STATESAMPLER_OK;
-         else if (code == STATESAMPLER_OK && size == sizeof now)
-             code = statesampler_load(&s, now.sampler, sizeof now.sampler);
-         else if (code == STATESAMPLER_OK)
-             code = STATESAMPLER_ECORRUPT;
-
-         while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
-             if (statesampler_next(&s, batch, &count))
-                 train(&now.model, batch, count);
-             code = statesampler_save(&s, now.sampler, sizeof now.sampler);
-             if (code == STATESAMPLER_OK)
-                 code = statesampler_save_file(path, &now, sizeof now);
-         }
-         return code;
-     }
-
-   Save the state together with the weights, after the step that used the
-   batch. One rank's state restores every rank, on any number of ranks and
-   with any batch size. Where a load fails, statesampler_error says why, and
-   statesampler_describe what the state holds.
+   The seed must be the same on every rank. If it is not, samples are lost and
+   repeated without an error; to check, compare the ranks' states, which are
+   the same bytes on all of them. from_env gives the rank among all processes.
+   Where several processes share a sample (tensor, pipeline or context
+   parallelism), divide rank and world_size by the number that share one.
 
    Threads that load ahead. (examples/workers.c)
 
@@ -175,9 +122,10 @@ HOW TO
          return NULL;
      }
 
-   They ask `at`, which any number of threads may do at once, for steps that
-   are to come. The training loop moves a sampler of its own with
-   next(&s, NULL, NULL), so that what is saved is what was trained on.
+   Loaders ask `at`, from any number of threads, for steps to come. `at` also
+   suits iterators that ask again after the end: it returns 0 as often as they
+   ask. The training loop moves a sampler of its own with
+   next(&s, NULL, NULL), so the state says what was trained on.
 
    Several datasets in turns. (examples/recipe_datasets.c)
 
@@ -209,545 +157,307 @@ HOW TO
          return code;
      }
 
-   A batch is of one dataset. For batches in which datasets mix, make all
-   samplers with world_size 1 and batch_size 1. A turn is then one sample, and
-   each rank asks mix_at for the turns of its own batch: of the B turns for
-   each of W ranks, rank r takes t + rB .. t + (r+1)B - 1, and then all go on
-   to t + WB, the one number that is to be saved. For datasets with names that
-   come and go there is statesampler_mixture, in the part stb_ds.
+   A batch holds samples of one dataset. To mix datasets inside a batch, give
+   all samplers world_size 1 and batch_size 1, so that a turn is one sample, and
+   let each rank ask mix_at for its turns of a step. A rank's slot must change
+   from step to step, or it may see the same few datasets for ever: see
+   examples/blend.c. Datasets with names can be added and removed in mid-run:
+   see statesampler_mixture, in the part stb_ds.
 
-   Evaluation: every sample once, on any number of ranks. (examples/evaluate.c)
-
-     static int evaluate(const statesampler_desc *desc, int with_padding,
-                         uint64_t *right, uint64_t *seen)
-     {
-         uint64_t batch[BATCH];
-         statesampler s;
-         size_t count, i;
-         int code = statesampler_init(&s, desc);
-
-         if (code != STATESAMPLER_OK)
-             return code;
-         while (statesampler_next(&s, batch, &count)) {
-             if (!with_padding)
-                 count -= statesampler_padding(&s, statesampler_step(&s) - 1);
-             for (i = 0; i < count; i++)
-                 *right += is_right(batch[i]);
-             *seen += count;
-         }
-         return STATESAMPLER_OK;
-     }
-
-   With the tail UNEVEN there is no padding. With PAD, the last `padding`
-   samples of a batch are repeats, to be left out of the sum.
-
-   Pre-training without end, in micro-batches. (examples/recipe_pretrain.c)
-
-     static int run(uint32_t rank, uint64_t steps)
-     {
-         const statesampler_desc desc = {
-             .num_samples = SAMPLES,
-             .seed = 42,
-             .rank = rank,
-             .world_size = RANKS,
-             .batch_size = BATCH,
-             .tail = STATESAMPLER_TAIL_CARRY};
-         uint64_t batch[BATCH], epochs[BATCH], first;
-         size_t count, j;
-         statesampler s;
-         int code = statesampler_init(&s, &desc);
-
-         while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
-             first = statesampler_position(&s) + rank;
-             for (j = 0; j < BATCH; j++)
-                 epochs[j] =
-                     statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
-             statesampler_next(&s, batch, &count);
-             for (j = 0; j < count; j += SLICE)
-                 backward(batch + j, epochs + j);
-         }
-         return code;
-     }
-
-   With the tail CARRY a batch may run over the end of an epoch. Slot j of
-   rank r holds the sample at `position + j * world_size + r`; divided by
-   num_samples, that is how many epochs later than `epoch` the sample is.
-
-   An order of your own. (examples/recipe_order.c)
-
-     static int run(void)
-     {
-         const statesampler_desc desc = {
-             .num_samples = SAMPLES,
-             .seed = 42,
-             .batch_size = 10,
-             .order = STATESAMPLER_ORDER_SEQUENTIAL};
-         statesampler_perm easy, hard;
-         uint64_t batch[10];
-         size_t count, i;
-         statesampler s;
-         int code = statesampler_init(&s, &desc);
-
-         if (code == STATESAMPLER_OK)
-             code = statesampler_perm_init(&easy, EASY, 42, 0, 1);
-         if (code == STATESAMPLER_OK)
-             code = statesampler_perm_init(&hard, SAMPLES - EASY, 42, 0, 2);
-         while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
-             for (i = 0; i < count; i++)
-                 if (batch[i] < EASY)
-                     train(statesampler_perm_at(&easy, batch[i]));
-                 else
-                     train(EASY + statesampler_perm_at(&hard, batch[i] - EASY));
-         return code;
-     }
-
-   The order SEQUENTIAL hands out positions; what you make of a position is
-   your order, with ranks, epochs and states as ever. For weighted samples, let
-   num_samples be the sum of the weights, and look up to whom an index belongs
-   (examples/recipe_weights.c).
-
-   The dataset has grown. (examples/recipe_changed.c)
-
-     static int run(const void *state, size_t size, uint64_t num_samples)
-     {
-         statesampler_desc desc;
-         statesampler s;
-         int code = statesampler_describe(state, size, &desc, NULL);
-
-         if (code == STATESAMPLER_OK)
-             code = statesampler_init(&s, &desc);
-         if (code == STATESAMPLER_OK)
-             code = statesampler_load(&s, state, size);
-         if (code == STATESAMPLER_OK) {
-             train(&s, STATESAMPLER_NONE);
-             desc.num_samples = num_samples;
-             desc.epoch++;
-             code = statesampler_init(&s, &desc);
-         }
-         if (code == STATESAMPLER_OK)
-             train(&s, STATESAMPLER_NONE);
-         return code;
-     }
-
-   The rest of the epoch is that of the old dataset (train takes as many steps
-   as it is told, or with STATESAMPLER_NONE all that are left), and the next
-   one has the new samples too. A description may also have a `stream` that
-   tells datasets apart: a number, or a hash of the files' names and sizes. The
-   state of another dataset of the same length is then refused.
+   More programs in examples/, listed in its README:
+   recipe_one_gpu.c     the shortest loop
+   evaluate.c           every sample once, on any number of ranks
+   recipe_pretrain.c    batches that run over the end of an epoch (CARRY)
+   recipe_order.c       an order of your own
+   recipe_weights.c     weighted samples
+   recipe_changed.c     the dataset has grown
 
 
 FUNCTIONS
 
-   Names stand here without statesampler_ (KIND: STATESAMPLER_). The comments
-   at the declarations have the details and the errors.
+   Without their prefix statesampler_ (KIND: STATESAMPLER_). The comments at
+   the declarations have the details.
 
    perm: a keyed bijection on [0, n)
-   perm_init        makes one of n, seed, epoch and stream
-   perm_at          index at a position
-   perm_inverse     position of an index
-   perm_fill        many at once, with a stride
+   perm_init              sets one up from n, seed, epoch and stream
+   perm_at, perm_inverse  index at a position, position of an index
+   perm_fill, perm_map    many at once: with a stride, or from a list
 
    sampler: a rank's batches
-   init             makes one of a description, at the start of an epoch
-   next             the next batch
-   at               the batch of any step, without moving
-   seek             makes any step the next one
-   begin            goes to the start of an epoch
-   set_epoch        begin, unless it is in that epoch already
-   reshape          goes on in another shape, or as another rank
-   resize           goes on with another number of samples
-   epoch, step      where it is
-   num_steps        steps of this epoch
-   position         positions served of this epoch, by all ranks
-   get_counts       positions, padding, drops, steps, this rank's share
-   padding          how many samples of a batch are repeats
-   sample_seed      64 bits for what is random about a sample
-   locate           step, rank and slot of a sample
-   save, load       112 bytes
-   describe         what a state holds
+   init                   at the start of an epoch
+   next                   the next batch
+   at, seek               the batch of any step; makes any step the next
+   begin, set_epoch       goes to the start of an epoch
+   reshape, resize        other ranks or batch size; other number of samples
+   epoch, step, position  where it is
+   num_steps, get_counts  the epoch in numbers
+   padding                how many samples of a batch are repeats
+   sample_seed            64 random bits for a sample
+   locate                 step, rank and slot of a sample
+   save, load, describe   the state
 
    mix: samplers that take turns
-   mix_init         makes one of an array of sources
-   mix_next, mix_at, mix_seek       as for a sampler, in turns
-   mix_weigh        goes on with other weights
-   mix_reshape      goes on with another number of ranks, or as another rank
-   mix_turn, mix_num_turns, mix_epoch
-   mix_offset       samples of the sources before one
-   mix_locate       turn and place of a sample
+   mix_init
+   mix_next, mix_at, mix_seek
+   mix_weigh, mix_reshape              other weights; other ranks
+   mix_epoch, mix_turn, mix_num_turns
+   mix_offset, mix_locate
    mix_state_bytes, mix_save, mix_load, mix_describe
 
    audit: proof in 32 bytes that an epoch was served exactly once
    audit_add, audit_merge, audit_check
 
-   error            a code in words
-   KIND             the kind of a code
+   error, KIND            a code in words; the kind of a code
 
    hosted: with a C library (STATESAMPLER_HOSTED)
-   from_env         rank and world size from the launcher's variables
-   save_file        a file that a crash leaves whole, old or new
-   load_file        reads it
+   from_env               rank and world size from the launcher's variables
+   save_file, load_file   a file that a crash leaves whole, old or new
 
    stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
-   mixture_add, mixture_find, mixture_start, mixture_free
-   mixture_state_bytes, mixture_save, mixture_load
-   mixture_hash     by which a state knows a name
+   mixture_add, mixture_remove, mixture_find, mixture_start, mixture_free
+   mixture_state_bytes, mixture_save, mixture_load, mixture_hash
 
 
 SHAPES, ORDERS, TAILS
 
-   W = world_size, B = batch_size (samples per rank and step), G = W * B. The
-   pair (W, B) is the shape.
+   W = world_size, B = batch_size (samples per rank and step), G = W * B. W and
+   B together are the shape.
 
-   Step t of an epoch is the positions tG .. (t+1)G - 1, the last step those
-   that are left, and rank r's slot j in it is position tG + jW + r. When
-   another shape goes on at position c, the same holds from there: its steps
-   are c + uG' .. c + (u+1)G' - 1. So an epoch can be served by 8 ranks, then
-   3, then 5, and as long as G stays, every full global batch holds the same
-   samples whatever W is, but with BLOCKED. The position and step at which the
-   present shape began is the base: 0 in a fresh epoch, kept by a load in the
-   saving run's shape, and the loaded position in any other. Steps count through
-   all shapes. at, seek, padding and locate know the steps from the base on;
-   begin goes back to position 0.
+   Step t of an epoch is the positions tG .. (t+1)G - 1; the last step is what
+   is left. Slot j of rank r in step t is position tG + jW + r. When another
+   shape goes on at position c, the same holds from there: its steps are
+   c + uG' .. c + (u+1)G' - 1. So 8 ranks can serve an epoch's first part, then
+   3, then 5; and as long as G stays, a full step holds the same samples for
+   any W (but not with BLOCKED).
 
-   Order: which sample stands at position p of an epoch.
-   SHUFFLE      (default) what a permutation of the dataset has at p.
+   The position and step at which the present shape began is the base. It is 0
+   in a fresh epoch. Loading a state of the same shape keeps the state's base;
+   loading one of another shape, reshape and resize make the present the base.
+   Steps count on through all shapes. at, seek, padding and locate reach back
+   to the base; begin goes back to position 0.
+
+   Order: the sample at position p of an epoch.
+   SHUFFLE      (default) a permutation of the dataset.
    SEQUENTIAL   p.
    WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order, a short last one stays last.
-                Every `window` chunks in that order form a window; the last
-                window has those that are left. Positions inside a window are
-                permuted. Reading positions in order keeps at most `window`
-                chunks open. (BLOCKED: in each block by itself. Padding repeats
-                the first positions, and so opens the first windows again.)
+                samples come in a permuted order; a short last one stays last.
+                `window` chunks in that order form a window (the last window
+                may have fewer), and positions inside a window are permuted.
+                So reading in order keeps at most `window` chunks open.
+                (Padding repeats the first positions, which opens the first
+                windows again.)
    REPLACEMENT  independent uniform draws. Has no locate.
 
    Partition: what positions count.
    INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
                 D = num_samples.
    BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
-                neighbours, P = world_size of the run that began the epoch;
-                the first num_samples mod P of them have one sample more.
-                Position p is number p / P of block p mod P, and each block
-                has an order of its own. While W = P, rank r reads block r
-                only; after a change, positions still say who reads what.
-                D = num_samples, with PAD rounded up and with DROP down to a
-                multiple of P. (With DROP all blocks have num_samples / P
-                samples, and the last num_samples mod P samples are in none.)
+                neighbours; P is the world_size of the run that began the
+                epoch, and the first num_samples mod P blocks have one sample
+                more. Position p is number p / P of block p mod P, and each
+                block has an order of its own. While W = P, rank r reads block
+                r only. D is num_samples; with PAD rounded up to a multiple of
+                P, with DROP down: then all blocks have num_samples / P
+                samples, and the last num_samples mod P samples are in none.
 
    Tail: where the epoch ends, for a shape with base c.
-   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples is padding: it repeats position p
-                mod num_samples; with BLOCKED the first of block p mod P,
-                unless that block is empty.
+   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A position
+                p >= num_samples is padding. It repeats position p mod
+                num_samples; with BLOCKED the first of block p mod P, unless
+                that block is empty.
    DROP         at c + W * floor(max(D - c, 0) / W).
    UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
-                one sample. In the last step a rank may have an empty batch.
-   CARRY        nothing added, nothing dropped, ranks equal, for pre-training:
-                the rest of an epoch opens the next one, inside the same batch
-                if need be, and next never ends. Steps count from the run's
-                start; epoch and position are those of the next sample. Once
-                next is 2^62 positions or more past the base, the base moves
-                to where it is.
+                one sample; in the last step a rank may have an empty batch.
+   CARRY        for pre-training: the next epoch follows inside the same batch,
+                and next never returns 0. Steps count from the run's start;
+                epoch and position are those of the next sample. When next is
+                2^62 positions or more past the base, the base moves there.
    With every tail all ranks take the same number of steps.
 
-   drop_last    (torch's BatchSampler; DistributedSampler's drop_last is the
-                tail DROP) the last step is left out on all ranks unless all
-                its positions exist, padding included. A state may be loaded
-                with another drop_last.
+   drop_last    (torch's BatchSampler; the drop_last of DistributedSampler is
+                the tail DROP) leaves out the last step on all ranks unless it
+                is full, padding included. A state may be loaded with another
+                drop_last.
 
-   Epochs advance by themselves: next returns 0 once at the end and has then
-   already moved to step 0 of the next epoch, in a new order. A state saved
-   before that 0 holds the end of this epoch, after it the start of the next;
-   either goes on with exactly what would have come. Epochs count modulo 2^64.
+   Epochs advance by themselves: next returns 0 once at the end, and the sampler
+   is then at step 0 of the next epoch. A state saved before that 0 holds the
+   end of its epoch. Nothing is left to serve then, in any shape, except where
+   DROP or drop_last left samples out: a smaller shape may have another step.
+   Epochs count modulo 2^64.
 
-   init returns EINVAL, with a code for each rule, for:
+   init returns EINVAL for:
    - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
-   - an order, partition or tail that is not one of the above, drop_last
-     other than 0 or 1;
+   - an order, partition, tail or drop_last that does not exist;
    - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
      other orders ignore both);
    - CARRY with no samples, with BLOCKED or with drop_last;
-   - batch_size > (size_t)-1, where that has 16 bits.
-   Otherwise a dataset may be empty: its epochs have no steps. W may be larger
-   than num_samples.
+   - a batch_size that does not fit a size_t of 16 bits.
+   A dataset may be empty, with epochs of no steps. W may exceed num_samples.
 
 
 MIXES
 
-   A mix takes turns among datasets, its sources. Each has a sampler of its
-   own, with its own length, order, tail, epochs and batch_size; all have the
-   same rank and world_size. A turn is the next step of one source, so that a
-   batch holds samples of one dataset only. All ranks take the same turns. n_i
-   is the number of steps of source i. Sources without steps (n_i = 0), and
-   those of the weight STATESAMPLER_OFF, take no turns; below, D is the number
-   of the others, and i numbers them from 0.
+   A mix takes turns among datasets, its sources. Each source has a sampler of
+   its own, with its own length, order, tail, epochs and batch_size; all have
+   the same rank and world_size. A turn is the next step of one source. All
+   ranks take the same turns.
 
-   Whose turn it is follows from one endless sequence. With equal weights it is
-   0, 1, ..., D - 1, 0, ... With other weights each source has exactly `weight`
-   turns in every period of as many turns as the weights sum to. In between it
-   is never farther from its share than log2(D) / 2 turns, with log2(D) rounded
-   up: two turns for D = 16, five for D = 1,000.
+   n_i is the number of steps of source i: with FIRST and ALL of its present
+   epoch, steps done included; with RESTART and NEVER of a whole epoch in this
+   shape. Sources with n_i = 0 and sources of weight STATESAMPLER_OFF take no
+   turns; below, D is the number of the others, and i numbers these from 0.
 
-   stop: what becomes of a source that has nothing left when its turn comes,
-   and when an epoch of the mix ends. With equal weights, in turns:
-   FIRST        (default) it ends the epoch: min(n_i * D + i).
-   ALL          it is passed over, and the rest keep their turns of the
-                sequence, until nothing is left: sum(n_i). (From then on the
-                sources that are left may be farther from their shares.)
-   RESTART      it begins its next epoch; the epoch of the mix ends when the
-                last source has finished its first: max(n_i * D + i).
-   NEVER        it begins its next epoch, for ever.
+   Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
+   With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
+   source has exactly `weight` turns in every period (the sum of the weights).
+   In between it is at most log2(D) / 2 turns from its share, with log2(D)
+   rounded up: two turns for D = 16, five for D = 1,000.
+
+   stop: what happens when it is the turn of a source that has nothing left, and
+   when an epoch of the mix ends. With equal weights, in turns:
+   FIRST        (default) the epoch ends: min(n_i * D + i).
+   ALL          the source is passed over, until all have finished: sum(n_i).
+   RESTART      the source begins its next epoch. The epoch of the mix ends when
+                the last source is about to do so: max(n_i * D + i).
+   NEVER        the source begins its next epoch, for ever.
    Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
 
    The next epoch of the mix begins by itself, with the sequence from its
-   start. Each source that has served steps in the one that it is in begins its
-   next epoch. Any turn is computed directly, without those before it.
+   start. Every source that has served steps of its epoch begins its next one.
+   A source that is off keeps its place, unless it is at the end of its epoch:
+   then it begins the next. Any turn is computed directly, without those before
+   it.
 
-   The weights may change at any turn (mix_weigh): the sources go on where they
-   are, and the sequence begins anew with the new weights. A source that is off
-   keeps its place; when it is weighed again it goes on there. A schedule is a
-   table of turns and weights, and one call before each turn, on all ranks
-   before they save or on all after it. Let a stage be as long as several of
-   its periods: what begins anew begins with the same sources, so that with
-   other weights before every turn one source would take them all. at and seek
-   know the present weights only: who looks farther than the turn of a change
-   seeks that turn, weighs, and goes on from there (examples/blend.c).
+   Weights may change at any turn (mix_weigh): sources go on where they are, and
+   the sequence begins again with the new weights. A schedule is a table of
+   turns and weights; on all ranks call mix_weigh at the same point of the
+   loop, always before or always after the save. Make a stage several periods
+   long: the sequence always begins with the same sources, so with other
+   weights at every turn one source would take them all. at and seek know the
+   present weights only; to look past a change, seek its turn, weigh, and go on
+   from there (examples/blend.c).
 
-   A mix is elastic as a sampler is. After loading a state in another shape,
-   or with another drop_last, every source goes on where it was and turns go on
-   counting; at, seek and locate then reach back to that load, the mix's base.
-   (It moves up to the present when 2^62 positions of a source with CARRY lie
-   behind.) The sequence goes on too, unless the new shape gives steps to other
-   sources than the old one: then it begins anew.
+   A mix is elastic as a sampler is. mix_init, mix_weigh, mix_load and a
+   mix_reshape to other ranks make the present turn the mix's base; at, seek and
+   locate reach back to it. The sequence goes on in the new shape unless other
+   sources have steps there: then it begins again. (When a source with CARRY is
+   2^62 positions past the base, the base moves to the present turn.)
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
 
-   mix_init returns EINVAL, with a code for each rule, for:
-   - no sources, or a stop that is not one of the above;
+   mix_init returns EINVAL for:
+   - no sources, or a stop that does not exist;
    - samplers that differ in rank or world_size;
-   - all weights STATESAMPLER_OFF, or the others summing to 2^31 or more;
+   - weights that are all OFF, or sum to 2^31 or more (OFF not counted);
    - num_samples that sum to 2^62 or more;
-   - stop RESTART or ALL, if for some source the steps of a whole epoch /
-     weight are 2^62 / (sum of the weights) or more, both rounded down: the
-     sequence would be too long;
+   - stop RESTART or ALL, if a source has too many steps for its weight: steps
+     of a whole epoch / weight >= 2^62 / sum of the weights, both rounded down
+     (sources without steps count in the sum);
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
-   A sampler in a mix is moved by the mix alone; what it says of itself may be
-   asked at any time. To prefetch, use mix_at, or a second mix that the first
-   one's state is loaded into.
+   Only the mix may move its samplers; ask them anything. To prefetch, use
+   mix_at, or load the mix's state into a second mix.
 
 
 GUARANTEES
 
-   - Every sample is served exactly once in an epoch, over all ranks, whatever
-     the saves, loads, kills and changes of world size and batch size in it,
-     but for what your tail rule and drop_last add or leave out. (With the
-     order REPLACEMENT, every position.)
+   - Every sample is served exactly once in an epoch, over all ranks, through
+     any saves, loads, kills and changes of ranks and batch size, except for the
+     padding or dropping you asked for. (REPLACEMENT: every position.)
    - The order is a function of the description (without rank, batch_size and
-     drop_last; and without world_size unless BLOCKED), the epoch and the
-     algorithm number. It is the same on every compiler, flag, word size and
-     byte order, and an algorithm number never changes its output.
-   - A state is STATESAMPLER_STATE_BYTES bytes, the same bytes on every
-     machine and on every rank.
-   - Bad input gets a named error and leaves the object as it was.
-   - Constant time and memory: no call takes longer for more samples, a later
-     position or another epoch, except for a few rounds of arithmetic and, with
-     few samples, a few more steps of a walk. (A mix's time grows with its
-     sources, not with turns.) A sampler is at most 512 bytes. The stack stays
-     below 1 KiB on Cortex-M, RV32 and AVR, below 4 KiB on other processors
-     (s390x: 6 KiB), and below 10 KiB in the hosted part (Windows: 40 KiB).
+     drop_last; with BLOCKED also of world_size), the epoch and the algorithm
+     number. It is the same for every compiler, flag, word size and byte order,
+     and an algorithm number never changes its output.
+   - A sampler's state is STATESAMPLER_STATE_BYTES bytes, the same on every rank
+     and machine.
+   - A call that fails returns an error and changes nothing.
+   - No call takes longer for more samples, a later position or another epoch,
+     except for a few rounds of arithmetic, and with few samples a few steps of
+     a walk. A mix's time grows with its sources, not with turns.
+   - A sampler is at most 512 bytes. The stack stays below 1 KiB on Cortex-M,
+     RV32 and AVR, below 4 KiB on other processors (s390x: 6 KiB), and below
+     10 KiB in the hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
-   It is not cryptographic: seeds are not secrets, and indices prove nothing.
-   It is not a loader: it says which samples, you read them.
+   All this holds up to turn 2^62 of a mix's epoch and step 2^63 of a run with
+   CARRY, for centuries.
+
+   It is not cryptographic: seeds are not secrets. A state is checked for damage
+   and for values that would break the arithmetic; but anybody can compute its
+   check word, and a forged state may name a place that no run has reached. It
+   is not a loader: it says which samples, you read them.
 
 
 OPTIONS
 
    In the one file with the implementation, before the include:
    STATESAMPLER_IMPLEMENTATION  makes the implementation.
-   STATESAMPLER_ASSERT(x)       checks what only a programmer gets wrong (a
-                                null pointer, a sampler never initialised).
-                                Nothing unless you define it.
+   STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
+                                sampler never initialised). By default nothing.
 
    Wherever you include this file, the same everywhere:
-   STATESAMPLER_STATIC          makes every function static: each file that
-                                defines it has a copy of its own, and must
-                                define STATESAMPLER_IMPLEMENTATION too.
+   STATESAMPLER_STATIC          makes every function static. Each file that
+                                defines it has its own copy, and must define
+                                STATESAMPLER_IMPLEMENTATION too.
    STATESAMPLER_API             stands before every public declaration: an
                                 export attribute, say. In CUDA and HIP define
                                 it as __host__ __device__, together with
-                                STATESAMPLER_STATIC; there it stands before
-                                private functions too.
+                                STATESAMPLER_STATIC.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
-                                and POSIX or Windows; where file sizes have 32
-                                bits, -D_FILE_OFFSET_BITS=64, too: larger files
-                                and file systems are errors without it.
+                                and POSIX or Windows; where off_t has 32 bits,
+                                compile with -D_FILE_OFFSET_BITS=64.
    STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
-                                this file, with its implementation in one file
-                                of the program.
-
+                                this file.
    None of them changes a struct or an order.
 
    For a small core compile with -Os -ffunction-sections and link with
-   --gc-sections: -O3 makes several times the code, and it is hardly faster.
-   Microsoft's compiler itself has not been tried, but clang for its targets.
+   --gc-sections. Microsoft's compiler has not been tried; clang for its targets
+   has.
 
 
 CHANGES
 
-   0.4.0  mix_weigh and STATESAMPLER_OFF: other weights at any turn. reshape and
-          mix_reshape: another shape without a state. resize. sample_seed. The
-          sources of a mix have batch sizes of their own. mix_load takes over
-          the weights of the state, and so does mixture_load where the
-          datasets are the same: EMISMATCH_WEIGHT and EINVAL_SOURCE_BATCH_SIZE
-          are gone. init refuses a batch that a size_t of 16 bits cannot count:
-          EINVAL_BATCH_SIZE. Windows: paths are UTF-8 and may be long, and
-          save_file and load_file wait up to a second for whoever has the file.
-          from_env: of Slurm's processes those that srun has started; a batch
-          script of four tasks is one process, and was rank 0 of four.
-          STATESAMPLER_HOSTED without POSIX or Windows is an #error. save_file
-          says EIO_FLUSH where a disk cannot flush the folder.
-   0.3.0  The interface is that of 1.0 to come. Orders and sampler states are
-          those of 0.2.0.
-          What a program of 0.2 must change:
-          - Constants are named by their field: STATESAMPLER_SHUFFLE is
-            STATESAMPLER_ORDER_SHUFFLE, _BLOCKED is _PARTITION_BLOCKED, _PAD
-            is _TAIL_PAD, _FIRST is _STOP_FIRST, _NEW is _CHANGE_NEW, and so
-            on.
-          - next(s, out) and at(s, step, out) no longer return the number of
-            samples: next(s, out, &count) returns 1 for a step and 0 at the
-            end, at(s, step, out, &count) also an error. With UNEVEN a rank
-            may have an empty batch in the last step, where next returned 0
-            before; all ranks now take the same steps and save the same bytes.
-          - save, mix_save and mixture_save take the size of the buffer and
-            return ECAPACITY if it is too small.
-          - set_epoch returns nothing. begin goes to the start of an epoch,
-            also the present one.
-          - Errors have a code for each rule. To ask for a kind, compare
-            STATESAMPLER_KIND(code), not the code, with STATESAMPLER_EINVAL
-            and its like. All their numbers are new.
-          - mixture_load's last argument is STATESAMPLER_REFUSE_CHANGED or
-            STATESAMPLER_RESTART_CHANGED.
-          - padding returns a size_t. Fields of the structs have moved.
-          New: describe and mix_describe. mix_load refuses turns that no run
-          reaches. save_file and load_file refuse what is no regular file.
-   0.2.0  Algorithm 1 is frozen: from here on its orders never change, and
-          another order will be another algorithm number. It is not the
-          algorithm of 0.1.0. Mixes, and mixtures of named datasets.
-   0.1.0  First version: perm, order, sampler, audit, hosted.
+   0.9.0  The interface of 1.0, unless its users find fault with it. Orders and
+          sampler states are those of 0.4.0.
+
+          a program of 0.4                 needs in 0.9
+          compares STATESAMPLER_E..._...   STATESAMPLER_KIND(code) and a kind;
+                                           each rule keeps its number
+          compares STATESAMPLER_EIO_...    STATESAMPLER_EIO, and errno
+          loads a file and its size        load_file(..., NULL) reads exactly
+                                           as many bytes as you give
+          relies on save_file following    the link itself is replaced; paths
+          links, or on long Windows paths  have Windows' usual length
+          keeps states of mixes, mixtures  none: they are format 2 now, and
+                                           format 1 is refused (EVERSION)
+          asks a mix for turns before its  to ask before it loads: at, seek and
+          mix_load                         locate reach back to the load
+          reads sources[i].weight later    mix_describe: only mix_init reads it
+          uses mix_describe's drop_last    its own: it is 0, and the epoch is
+                                           the source's present one
+          adds to a mixture                to start it again, as before; until
+                                           then the old mix goes on
+
+          New: perm_map, mixture_remove; a position outside a permutation never
+          hangs; count may be NULL; mixes load faster. Bulk is one text for all
+          instruction sets, and up to a third slower than 0.4.0's.
+   0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
+   0.3.0  The names of 1.0. describe, mix_describe.
+   0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
+   0.1.0  First version.
 
 
-ERRORS
+STATE FORMAT
 
-   A function that returns an int returns a negative code when something is
-   wrong, and then it has changed nothing. Compare STATESAMPLER_KIND(code) with
-   a kind, STATESAMPLER_EINVAL (-100) and so on; print statesampler_error(code),
-   one of these sentences. A number keeps its meaning for ever.
-
-   -100  a description or argument is impossible
-   -101  num_samples is above 2^62
-   -102  rank is not below world_size
-   -103  world_size * batch_size is 2^62 or more
-   -104  order is none of STATESAMPLER_ORDER_...
-   -105  partition is none of ..._PARTITION_...
-   -106  tail is none of STATESAMPLER_TAIL_...
-   -107  drop_last is neither 0 nor 1
-   -108  the order WINDOW needs a chunk_size
-   -109  the order WINDOW needs a window
-   -110  chunk_size * window is 2^62 or more
-   -111  the tail CARRY needs samples
-   -112  CARRY needs the partition INTERLEAVED
-   -113  CARRY has no last step to drop
-   -114  batch_size does not fit a size_t
-   -120  a mix needs at least one source
-   -121  stop is none of STATESAMPLER_STOP_...
-   -122  the sources differ in rank
-   -123  the sources differ in world_size
-   -124  all sources are off
-   -125  the sources have 2^62 samples or more
-   -126  a source with CARRY needs stop NEVER
-   -127  the weights sum to 2^31 or more
-   -128  too many steps for its weight
-   -129  stop NEVER needs a source with steps
-   -130  the dataset's name is empty
-   -131  there is a dataset of this name
-   -140  REPLACEMENT gives samples no place
-   -141  the path is empty or too long
-   -142  resize needs SEQUENTIAL, INTERLEAVED
-   -200  there is no such step, or it does not serve the sample
-   -201  it is before the present shape began
-   -202  it is past the end of the epoch
-   -203  it is too far from the base
-   -204  index is not below num_samples
-   -205  this epoch does not serve the sample
-   -206  an earlier shape served the sample
-   -207  the mix has no source of this number
-   -208  no dataset has this name
-   -209  the source is off
-   -210  more samples than that are served
-   -300  the state is damaged
-   -301  the state is too short or too long
-   -302  this is not a state of this kind
-   -303  the state's bytes have changed
-   -304  init refuses the state's description
-   -305  a reserved field of the state is not 0
-   -306  the state's blocks are impossible
-   -307  the state's base is impossible
-   -308  the state's position is impossible
-   -309  the mix's state has no sources
-   -310  the state's stop rule does not exist
-   -311  the state's sources differ in shape
-   -312  the state's turn is impossible
-   -313  the place in the sequence is impossible
-   -314  the state has a name twice
-   -315  the state's weights are impossible
-   -400  the state is of a newer format or another algorithm
-   -401  the state's format is newer or older
-   -402  the state is of another algorithm
-   -500  the state belongs to another dataset, seed, order or mix
-   -501  the state has another num_samples
-   -502  the state has another seed
-   -503  the state has another stream
-   -504  the state has another order
-   -505  the state has another chunk_size
-   -506  the state has another window
-   -507  the state has another partition
-   -508  the state has another tail
-   -509  the state has more or fewer sources
-   -510  the state has another stop rule
-   -511  a dataset of this name has changed
-   -600  the launcher's environment variables are incomplete or wrong
-   -601  rank or world size is not set
-   -602  rank or world size is no 32-bit number
-   -603  rank is not below the world size
-   -700  the file could not be read or written; errno says why
-   -701  no permission
-   -702  no space is left
-   -703  the file system is read-only
-   -704  the folder of the file does not exist
-   -705  the path names a folder
-   -706  the path names a device
-   -707  the system does not allow this path
-   -708  too many files are open
-   -709  the file is in use
-   -710  the file changed while it was read
-   -711  the folder could not be flushed
-   -800  there is no such file
-   -900  the buffer is too small
-
-
-STATE FORMAT 1
-
-   14 words of 64 bits, little-endian, written byte by byte.
+   A sampler's state is format 1: 14 words of 64 bits, little-endian.
 
    bytes     field
    0 .. 3    magic "SSMP"
-   4 .. 5    format version, 1
+   4 .. 5    format, 1
    6 .. 7    algorithm number, 1
    8 .. 15   num_samples      *
    16 .. 23  seed             *
@@ -772,38 +482,31 @@ STATE FORMAT 1
    The step is the base step + the positions since the base / (world_size *
    batch_size), rounded up; with CARRY, an epoch is num_samples positions.
 
-   Fields marked * must match the loading sampler's. What is wrong is told in
-   this order: magic, version (another format may have another length), size,
-   check word, algorithm, every field's range, the match. (Less than 8 bytes
-   are too few for a magic.)
+   Fields marked * must match the loading sampler's. load checks in this order:
+   magic, format, size, check word, algorithm, the fields' ranges, the match.
 
-   A mix's state is 56 bytes and 88 for each source. It records the base and
-   the turn, from which all else follows. Its sources are looked at one after
-   the other, the ranges and then the match of each.
+   A mix's state is format 2: 48 bytes and 120 for each source.
 
    bytes     field
    0 .. 3    magic "SSMX"
-   4 .. 7    format version, 1, and algorithm number, 1
+   4 .. 7    format, 2, and algorithm number, 1
    8 .. 11   number of sources *
    12 .. 15  stop              *
    16 .. 23  epoch of the mix
    24 .. 31  turn
-   32 .. 39  turn of the base
-   40 .. 47  place of the base in the sequence
-   and for each source, counted from its first byte:
-   0 .. 3    weight               2^32 - 1 if it is off
-   4         bit 0: it had begun anew before the base; bit 1: drop_last of
-             the run that saved
-   5 .. 7    0
-   8 .. 63   as in a sampler's state
-   64 .. 87  epoch, position and step at the base
+   32 .. 39  place in the sequence
+   for each source:
+      4 bytes    weight in use, 2^32 - 1 if it is off
+      4 bytes    bit 0: it has finished an epoch in this epoch of the mix;
+                 bit 1: it takes turns
+      112 bytes  its sampler's state
    and the check word over all words before it.
 
-   A mixture's state has the names, too.
+   A mixture's state is format 2 too: 72 bytes and 128 for each dataset.
 
    bytes     field
    0 .. 3    magic "SSMN"
-   4 .. 7    format version, 1, and algorithm number, 1
+   4 .. 7    format, 2, and algorithm number, 1
    8 .. 15   number of datasets
    for each dataset 8 bytes: the hash of its name. h = 0; for each byte c of
              the name and its final 0, h = derive(h, c), of algorithm 1
@@ -860,6 +563,12 @@ ALGORITHM 1
 
    The seed of a sample is derive(derive(K, 2^63 + 2^61), index), with the K of
    the epoch.
+
+   The sequence of a mix. The D sources that take turns are the leaves of a
+   tree: even numbers to the left of the root, odd ones to its right, the next
+   level by the next bit, and so on. A node's weight is the sum of its leaves'.
+   Of the first m turns of a node of weight w, its right child of weight a has
+   had ceil((m * a - floor(w / 2)) / w), and its left child the rest.
 */
 
 #ifndef STATESAMPLER_H
@@ -868,7 +577,7 @@ ALGORITHM 1
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.4.0"
+#define STATESAMPLER_VERSION "0.9.0"
 #define STATESAMPLER_ALGORITHM 1
 
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
@@ -892,19 +601,97 @@ ALGORITHM 1
 #define STATESAMPLER_TAIL_CARRY 3
 
 /* Functions that return int return a negative code when something is wrong.
-   STATESAMPLER_KIND(code) is its kind, to compare with those below;
-   statesampler_error(code) says in a sentence which rule was broken. */
+   Compare STATESAMPLER_KIND(code), its kind, with those below, and print
+   statesampler_error(code), one of these sentences. Numbers keep their meaning.
+
+   -100  a description or argument is impossible
+   -101  num_samples is above 2^62
+   -102  rank is not below world_size
+   -103  world_size * batch_size is 2^62 or more
+   -104  order is none of STATESAMPLER_ORDER_...
+   -105  partition is none of ..._PARTITION_...
+   -106  tail is none of STATESAMPLER_TAIL_...
+   -107  drop_last is neither 0 nor 1
+   -108  the order WINDOW needs a chunk_size
+   -109  the order WINDOW needs a window
+   -110  chunk_size * window is 2^62 or more
+   -111  the tail CARRY needs samples
+   -112  CARRY needs the partition INTERLEAVED
+   -113  CARRY has no last step to drop
+   -114  batch_size does not fit a size_t
+   -120  a mix needs at least one source
+   -121  stop is none of STATESAMPLER_STOP_...
+   -122  the sources differ in rank
+   -123  the sources differ in world_size
+   -124  all sources are off
+   -125  the sources have 2^62 samples or more
+   -126  a source with CARRY needs stop NEVER
+   -127  the weights sum to 2^31 or more
+   -128  too many steps for its weight
+   -129  stop NEVER needs a source with steps
+   -130  the dataset's name is empty
+   -131  there is a dataset of this name
+   -140  REPLACEMENT gives samples no place
+   -141  the path is empty or too long
+   -142  resize needs SEQUENTIAL, INTERLEAVED
+   -200  there is no such step, or it does not serve the sample
+   -201  it is before the present shape began
+   -202  it is past the end of the epoch
+   -203  it is too far from the base
+   -204  index is not below num_samples
+   -205  this epoch does not serve the sample
+   -206  an earlier shape served the sample
+   -207  the mix has no source of this number
+   -208  no dataset has this name
+   -209  the source is off
+   -210  more samples than that are served
+   -300  the state is damaged
+   -301  the state is too short or too long
+   -302  this is not a state of this kind
+   -303  the state's bytes have changed
+   -304  init refuses the state's description
+   -305  a reserved field of the state is not 0
+   -306  the state's blocks are impossible
+   -307  the state's base is impossible
+   -308  the state's position is impossible
+   -309  the mix's state has no sources
+   -310  the state's stop rule does not exist
+   -312  the state's turn is impossible
+   -314  the state has a name twice
+   -315  the state's weights are impossible
+   -400  the state is of a newer format or another algorithm
+   -401  the state's format is newer or older
+   -402  the state is of another algorithm
+   -500  the state belongs to another dataset, seed, order or mix
+   -501  the state has another num_samples
+   -502  the state has another seed
+   -503  the state has another stream
+   -504  the state has another order
+   -505  the state has another chunk_size
+   -506  the state has another window
+   -507  the state has another partition
+   -508  the state has another tail
+   -509  the state has more or fewer sources
+   -510  the state has another stop rule
+   -511  a dataset of this name has changed
+   -600  the launcher's environment variables are incomplete or wrong
+   -601  rank or world size is not set
+   -602  rank or world size is no 32-bit number
+   -603  rank is not below the world size
+   -700  the file could not be read or written; errno says why
+   -800  there is no such file
+   -900  the buffer is too small
+*/
 #define STATESAMPLER_OK 0
-#define STATESAMPLER_EINVAL (-100)    /* impossible description or argument */
-#define STATESAMPLER_ERANGE (-200)    /* no such step or turn; a sample that
-                                         is not served */
-#define STATESAMPLER_ECORRUPT (-300)  /* a state that no run has saved */
-#define STATESAMPLER_EVERSION (-400)  /* newer format or another algorithm */
-#define STATESAMPLER_EMISMATCH (-500) /* a state of another run */
-#define STATESAMPLER_EENV (-600)      /* half-set or malformed variables */
-#define STATESAMPLER_EIO (-700)       /* a file cannot be read or written */
-#define STATESAMPLER_ENOFILE (-800)   /* there is no such file */
-#define STATESAMPLER_ECAPACITY (-900) /* the buffer is too small */
+#define STATESAMPLER_EINVAL (-100)
+#define STATESAMPLER_ERANGE (-200)
+#define STATESAMPLER_ECORRUPT (-300)
+#define STATESAMPLER_EVERSION (-400)
+#define STATESAMPLER_EMISMATCH (-500)
+#define STATESAMPLER_EENV (-600)
+#define STATESAMPLER_EIO (-700)
+#define STATESAMPLER_ENOFILE (-800)
+#define STATESAMPLER_ECAPACITY (-900)
 #define STATESAMPLER_KIND(code) ((code) / 100 * 100)
 
 #ifndef STATESAMPLER_API
@@ -966,50 +753,58 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count);
 
+/* Replaces each of count values, all below n, by the index at that position.
+   The same as count calls of perm_at, faster. */
+STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
+                                            uint64_t *values, size_t count);
+
 /* --- sampler -------------------------------------------------------------- */
 
 /* What to sample. All zero but num_samples is a shuffle on one rank. */
 typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
     uint64_t seed;        /* the same on every rank */
-    uint64_t epoch;       /* first epoch */
-    uint64_t stream;      /* tells datasets with the same seed apart: a number,
-                             or a hash of the files' names and sizes, so that
-                             the state of another dataset is refused */
+    uint64_t epoch;       /* the first epoch */
+    uint64_t stream;      /* tells datasets apart: a number, or a hash of the
+                             files' names and sizes. The state of another
+                             dataset is then refused. */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
-    uint32_t batch_size;  /* 0 means 1; samples per rank and step */
-    uint32_t order;       /* STATESAMPLER_ORDER_SHUFFLE */
-    uint32_t partition;   /* STATESAMPLER_PARTITION_INTERLEAVED */
-    uint32_t tail;        /* STATESAMPLER_TAIL_PAD */
-    uint32_t drop_last;   /* 0; BatchSampler's, not DistributedSampler's */
+    uint32_t batch_size;  /* samples per rank and step; 0 means 1 */
+    uint32_t order;       /* default STATESAMPLER_ORDER_SHUFFLE */
+    uint32_t partition;   /* default STATESAMPLER_PARTITION_INTERLEAVED */
+    uint32_t tail;        /* default STATESAMPLER_TAIL_PAD */
+    uint32_t drop_last;   /* 0 or 1: drop the last step unless it is full */
     uint64_t chunk_size;  /* WINDOW: samples per chunk */
     uint64_t window;      /* WINDOW: chunks per window */
 } statesampler_desc;
 
+/* How the ranks divide a step. Private. */
+typedef struct ssmp_shape {
+    uint32_t rank, world_size, batch_size, drop_last;
+} ssmp_shape;
+
 /* How far a run is. Private. */
-typedef struct ssmp_spot {
+typedef struct ssmp_cursor {
     uint64_t epoch, position, step;
-} ssmp_spot;
+} ssmp_cursor;
 
-/* What one shape serves of an epoch: from its base on. Private. */
-typedef struct ssmp_leg {
-    ssmp_spot base;
-    uint64_t end;    /* a position; CARRY: num_samples */
+/* What one shape serves of an epoch, from its base on. Private. */
+typedef struct ssmp_segment {
+    ssmp_cursor base;
+    uint64_t end;    /* a position; CARRY: NONE */
+    uint64_t wrap;   /* CARRY: num_samples, where position 0 of the next epoch
+                        follows; NONE */
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
-} ssmp_leg;
+} ssmp_segment;
 
-/* What a state records. Private. A field is set by init, given back by
-   run_describe, and read from states by run_decode (for samplers and the
-   sources of mixes) or by run_read (for samplers; source_decode then sets it
-   too). What must be the same to load is compared by run_match; what is taken
-   over, by sampler_follow. */
+/* What a state records, and what follows from it. Private. */
 typedef struct ssmp_run {
     uint64_t num_samples, seed, stream, chunk_size, window;
     uint32_t order, partition, tail;
-    uint32_t world_size, batch_size;
-    ssmp_spot now;
-    ssmp_leg leg;
+    ssmp_shape shape;
+    ssmp_cursor now;
+    ssmp_segment segment;
 } ssmp_run;
 
 /* The order of one epoch and block, set up. Private. */
@@ -1025,8 +820,6 @@ typedef struct ssmp_order {
 /* In the caller's memory; all fields are private. May be copied. */
 typedef struct statesampler {
     ssmp_run run;
-    uint64_t global_batch; /* world_size * batch_size */
-    uint32_t rank, drop_last;
     ssmp_order ready;
 } statesampler;
 
@@ -1036,131 +829,125 @@ typedef struct statesampler_place {
     uint32_t rank, slot;
 } statesampler_place;
 
-/* An epoch in numbers, known before it is served. With CARRY positions is
-   num_samples, and what has no end is STATESAMPLER_NONE. */
+/* An epoch in numbers, known before it is served. With CARRY, positions is
+   num_samples, and steps, rank_samples and rank_batches are
+   STATESAMPLER_NONE. */
 typedef struct statesampler_counts {
-    uint64_t positions;    /* served, all ranks and shapes, with padding */
+    uint64_t positions;    /* that all ranks and shapes serve, with padding */
     uint64_t padded;       /* of these, repeats */
-    uint64_t dropped;      /* samples in no position served; with REPLACEMENT
-                              positions below num_samples not served */
+    uint64_t dropped;      /* positions below num_samples that are not served:
+                              samples, but for REPLACEMENT */
     uint64_t steps;        /* of all shapes */
-    uint64_t rank_samples; /* this rank's, in the present shape */
-    uint64_t rank_batches; /* this rank's, in the present shape */
+    uint64_t rank_samples; /* this rank's, from the base on */
+    uint64_t rank_batches; /* this rank's, from the base on, empty ones not
+                              counted */
 } statesampler_counts;
 
-/* Starts a sampler at step 0 of desc->epoch. EINVAL for what the manual
-   lists, and *s is unchanged. */
+/* Starts a sampler at step 0 of desc->epoch. EINVAL: see SHAPES, ORDERS, TAILS;
+   *s is then unchanged. */
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc);
 
-/* Takes the next step: writes this rank's batch to out, which holds
-   batch_size, and sets *count to its number of indices. That may be 0, for a
-   rank without a sample in the last step. out may be NULL, to move only, and
-   then count may be too.
-   Returns 1; or, once at the end of an epoch, 0: the next epoch has then
-   begun, and *count is 0. (At an empty epoch every time; with CARRY never.)
-   All ranks get the same answers. */
+/* Takes the next step: writes this rank's batch to out, which has room for
+   batch_size indices, and sets *count to how many it wrote: fewer in a last
+   step, and 0 for a rank without a sample in it. out may be NULL, to move only;
+   count may be NULL, if all batches are full.
+   Returns 1, or 0 once at the end of an epoch; the next epoch has then begun,
+   and *count is 0. (An empty epoch returns 0 every time, CARRY never.) All
+   ranks get the same answer. */
 STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
                                        size_t *count);
 
-/* This rank's batch of any step of this epoch, without moving; out and *count
-   as in next. Returns 1; 0 past the end; ERANGE_BASE before the base; with
-   CARRY ERANGE_FAR past the last step that seek takes. *count is then 0. */
+/* This rank's batch of any step of this epoch, without moving; out and count as
+   in next. Returns 1; 0 past the end, every time; ERANGE before the base, and
+   with CARRY beyond what seek takes. *count is then 0. */
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count);
 
-/* Makes `step` the next one: the base's step .. num_steps, with CARRY at most
-   2^62 positions after the base, and at most step 2^63 - 1; else ERANGE_BASE,
-   ERANGE_END or ERANGE_FAR, and nothing is changed. VISSL's start_iter. */
+/* Makes `step` the next one: from the base's step to num_steps; with CARRY at
+   most 2^62 positions after the base, and at most 2^63 - 1. ERANGE otherwise,
+   and nothing changes. (VISSL's start_iter.) */
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
 
-/* Begins an epoch, also the one it is in, at step 0 and in this shape (with
-   CARRY, the run anew). */
+/* Goes to step 0 of any epoch, also the present one, in the present shape. */
 STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch);
 
-/* begin, unless it is in that epoch: so that calling this before every epoch
-   does not undo a resume. */
+/* begin, unless the sampler is in that epoch already. So a call before every
+   epoch does not undo a resume. */
 STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch);
 
 /* The epoch of the next sample. */
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
 
-/* Steps done in this epoch, all shapes counted; with CARRY since the run's
-   start. */
+/* Steps done in this epoch, in all shapes; with CARRY since the run's start. */
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s);
 
-/* Steps of this epoch, those done included; with CARRY STATESAMPLER_NONE. */
+/* Steps of this epoch, those done included; with CARRY STATESAMPLER_NONE. The
+   epoch is over when step equals num_steps. */
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
 
-/* Positions served in this epoch by all ranks together. */
+/* Positions that all ranks together have served in this epoch. */
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s);
 
-/* Sets *counts to this epoch in numbers, from where its shapes began to its
-   end. */
+/* Sets *counts for this epoch. */
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts);
 
-/* How many of this rank's samples in a step are padding: the last ones. 0
-   for a step that `at` does not serve. */
+/* How many of this rank's samples in a step are padding: the last ones. 0 for a
+   step that `at` does not serve. */
 STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                              uint64_t step);
 
-/* The first place in this epoch at which a sample is served. ERANGE: index
-   >= num_samples, dropped, or served before the base. EINVAL: REPLACEMENT.
-   *place is then unchanged. */
-STATESAMPLER_DEF int statesampler_locate(const statesampler *s,
-                                         uint64_t index,
+/* The first place in this epoch at which a sample is served. ERANGE: index >=
+   num_samples, a dropped sample, or one served before the base. EINVAL with
+   REPLACEMENT. *place is then unchanged. */
+STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
                                          statesampler_place *place);
 
-/* 64 mixed bits, a function of seed, stream, epoch and index alone: for what is
-   random about a sample (a crop, a mask, noise), the same on any worker, rank
-   and machine, in any shape and after any resume. Any epoch and index will do;
-   STATESAMPLER_NONE, the index of no sample, gives a seed of the epoch's own.
-   With CARRY a batch may run into the next epoch: see the recipe for
-   pre-training. */
+/* 64 random bits, a function of seed, stream, epoch and index: for a sample's
+   crop, mask or noise, the same on any worker, rank and machine, in any shape
+   and after any resume. Any epoch and index will do; STATESAMPLER_NONE, the
+   index of no sample, gives a seed for the epoch itself. (With CARRY a batch
+   may run into the next epoch: see examples/recipe_pretrain.c.) */
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
                                                    uint64_t index);
 
-/* Goes on in another shape, where it is: as init with this rank, world_size and
-   batch_size and a load of its own state would, so with the present as base.
-   In the same shape it only becomes the sampler of another rank, base and all:
-   a copy, reshaped, tells by `at` what that rank has in any step. 0 means 1 as
-   in a description. EINVAL_RANK, EINVAL_GLOBAL_BATCH, EINVAL_BATCH_SIZE:
-   nothing is changed. */
+/* Goes on from here in another shape, as another rank, or both; the result is
+   that of init in the new shape and a load of this sampler's state. If only the
+   rank changes, the base stays: a copy of a sampler, reshaped, answers by `at`
+   for any rank. 0 means 1 as in a description. EINVAL for an impossible shape:
+   nothing changes. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
 
-/* From here on this epoch and those to come have num_samples positions, and the
-   present is the base; with as many as now, nothing changes. For orders of
-   your own: the order must be SEQUENTIAL and the partition INTERLEAVED, else
-   EINVAL_RESIZE. (Padding already served counts as positions.)
-   EINVAL_NUM_SAMPLES and EINVAL_CARRY_EMPTY as init; ERANGE_POSITION: fewer
-   than the position it is at. Nothing is then changed. */
-STATESAMPLER_DEF int statesampler_resize(statesampler *s,
-                                         uint64_t num_samples);
+/* From here on, this epoch and all later ones have num_samples positions, and
+   the present is the base. (If num_samples is as before, nothing changes.) With
+   CARRY and num_samples equal to the position, the next epoch begins. For
+   orders of your own: EINVAL unless the order is SEQUENTIAL and the partition
+   INTERLEAVED, or if init would refuse num_samples; ERANGE if it is below the
+   position, padding included. Nothing then changes. */
+STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples);
 
 /* Writes the state, STATESAMPLER_STATE_BYTES bytes, the same on every rank.
-   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+   ECAPACITY: the buffer's size is smaller; nothing is written. */
 STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
                                        size_t size);
 
-/* Goes on where a state was saved, on an initialised sampler of the same
-   num_samples, seed, stream, order (with chunk_size and window), partition
-   and tail. Takes over epoch, position, base and blocks; rank, world_size,
-   batch_size and drop_last stay the sampler's own, whatever the saving run
-   had. A state at position 0 begins its epoch in the sampler's own shape. If
-   drop_last leaves out the step at whose end the state was saved, its
-   position becomes the base.
-   ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
+/* Goes on where a state was saved. The sampler must have been initialised with
+   the same num_samples, seed, stream, order (with chunk_size and window),
+   partition and tail. It keeps its own rank, world_size, batch_size and
+   drop_last, and takes over epoch, position, base and blocks. In another shape
+   its base is the state's position; a state at position 0 begins its epoch in
+   the sampler's own shape. ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
-/* Says what a state holds, without a sampler: sets *desc to the description
-   of the run that saved it, with the state's epoch, as rank 0 and without
-   drop_last, and *place to its position and step, rank and slot 0. Either may
-   be NULL. ECORRUPT and EVERSION as load; nothing is then set. */
+/* What a state holds, without a sampler: sets *desc to the description of the
+   run that saved it, at the state's epoch, as rank 0 and without drop_last; and
+   *place to its position and step, rank and slot 0. Either may be NULL.
+   ECORRUPT, EVERSION: nothing is set. */
 STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
                                            statesampler_desc *desc,
                                            statesampler_place *place);
@@ -1176,26 +963,30 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* The weight of a source that takes no turns until it has another weight. */
 #define STATESAMPLER_OFF ((uint32_t)-1)
 
-/* One row of a mix's tables. A mix has no memory of its own, and so keeps row
-   k in its source k, with which it has nothing else to do. Private. */
+/* Row k of a mix's tables. A mix has no memory of its own: row k is stored in
+   sources[k], and does not describe that source. Private. */
 typedef struct ssmp_row {
-    uint32_t source; /* who sits in seat k */
+    uint32_t source; /* the source in seat k */
     uint32_t right;  /* weight of the right child that begins with seat k */
-    uint32_t alive;  /* entry k of the list of seats with something left */
 } ssmp_row;
+
+/* What a mix computes of a source. Private. */
+typedef struct ssmp_member {
+    uint32_t weight;   /* in use */
+    uint32_t seat;     /* or NOBODY */
+    uint32_t finished; /* 1: it had finished an epoch before the mix's base */
+    ssmp_segment base; /* its sampler's, at the mix's base */
+    uint64_t step;     /* its sampler's, at the mix's base */
+    uint64_t ticks;    /* turns of its seat in the sequence by then */
+    uint64_t left;     /* steps that were left in its epoch */
+} ssmp_member;
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
-    uint32_t weight;           /* 0 means 1; or STATESAMPLER_OFF */
-    statesampler sampler;      /* initialised by you */
-    ssmp_row row; /* This and all behind it is private. */
-    uint32_t seat;             /* where this source sits, or NOBODY */
-    uint32_t finished;         /* 1: it finished once before the base */
-    uint32_t own_weight; /* these are its own, while others are tried */
-    uint32_t own_batch_size, own_drop_last, own_finished;
-    ssmp_leg base; /* its sampler's, at the mix's base */
-    uint64_t base_turns;        /* turns of the sequence by then */
-    uint64_t left;              /* steps that were left in its epoch */
+    uint32_t weight;      /* for mix_init: 0 means 1; or STATESAMPLER_OFF */
+    statesampler sampler; /* initialised by you */
+    ssmp_member member;   /* private */
+    ssmp_row row;         /* private */
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
@@ -1204,65 +995,60 @@ typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
     uint32_t seats;  /* sources that take turns */
-    uint32_t alive;  /* of these, those with something left */
     uint32_t weight; /* of all seats */
-    uint64_t epoch, turn, point;
-    uint64_t base_turn, base_point;
-    uint64_t end;   /* turns of this epoch, or NONE */
-    uint64_t reach; /* the last turn that seek takes, or NONE */
+    uint64_t epoch, turn;
+    uint64_t tick;   /* place in the sequence */
+    uint64_t base_turn, base_tick;
+    uint64_t end;    /* turns of this epoch, or NONE */
+    uint64_t reach;  /* the last turn that seek takes */
 } statesampler_mix;
 
-/* Makes a mix of num_sources sources in their array; their samplers go on
-   from where they are. EINVAL for what the manual lists, and nothing is
-   changed. */
+/* Makes a mix of num_sources sources in their array; their samplers go on from
+   where they are. This is the only call that reads sources[i].weight. EINVAL:
+   see MIXES; nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
-                                           uint32_t num_sources,
-                                           uint32_t stop);
+                                           uint32_t num_sources, uint32_t stop);
 
 /* Takes the next turn: sets *source to the number of the source whose turn it
-   is, writes this rank's batch of it to out, which holds the largest
-   batch_size of the sources, and sets *count to its number of indices, which
-   may be 0. out may be NULL, to move only, and then count and source may be,
-   too.
-   Returns 1; or, once at the end of an epoch, 0: the next epoch has then begun,
-   *count is 0 and *source as it was. (At an empty epoch every time; with NEVER
-   never.) All ranks get the same answers.
-   Finding whose turn it is takes log2(D) steps; with ALL, if that source has
-   finished, up to twice as many for each source that has not. */
-STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix,
-                                           uint64_t *out, size_t *count,
-                                           uint32_t *source);
+   is, writes this rank's batch of it to out, which has room for the largest
+   batch_size of the sources, and sets *count to how many indices it wrote. Any
+   of the three may be NULL.
+   Returns 1, or 0 once at the end of an epoch; the next epoch has then begun,
+   *count is 0 and *source is unchanged. (An empty epoch returns 0 every time,
+   NEVER never.) All ranks get the same answer. The time grows with log2 of the
+   number of sources; with ALL, if the source has finished, with the number. */
+STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
+                                           size_t *count, uint32_t *source);
 
-/* Any turn of this epoch, without moving; out, *count and *source as in next.
-   (With ALL, at and seek take up to 126 * D times as many steps as next.)
-   Returns 1; 0 past the end; ERANGE_BASE before the base; ERANGE_FAR past turn
-   2^62 or where a source with CARRY is more than 2^62 of its positions past
-   the base. *count is then 0 and *source as it was. */
+/* Any turn of this epoch, without moving; out, count and source as in next.
+   Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
+   source with CARRY is more than 2^62 positions past the base. *count is then
+   0, and *source unchanged. With ALL, at and seek take up to 126 * D times as
+   many steps as next. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn` the next one: the base's .. num_turns. ERANGE_BASE, ERANGE_END,
-   ERANGE_FAR: mix_at does not reach it, and nothing is changed. */
+/* Makes `turn` the next one: from the base's turn to num_turns. ERANGE where
+   mix_at does not reach; nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
-/* From this turn on the weights are these, one for each source: sources go on
-   where they are, turns go on counting, the sequence begins anew, and the
-   present is the base. The weights that they have already change nothing, so
-   that a loop may call this at every turn. A source that is off keeps its
-   place, also while epochs of the mix pass. (Twice each weight is another set
-   of weights.) Shares are exact from this turn on, a period at a time: a stage
-   should be several periods long. EINVAL_ALL_OFF, EINVAL_WEIGHTS,
-   EINVAL_SEQUENCE, EINVAL_NO_STEPS as mix_init: nothing is changed. */
+/* From this turn on, the weights are these, one for each source; 0 means 1, and
+   STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
+   on counting, the sequence begins again, and the present is the base. Weights
+   as they are change nothing, so a loop may call this at every turn; the time
+   grows with the number of sources. Shares are exact per period, so make a
+   stage several periods long. With FIRST, an epoch that had ended goes on if
+   the source that ended it is off. EINVAL as mix_init: nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
-/* statesampler_reshape of all sources, each with its own batch_size: as
-   mix_init with this rank and world_size and a load of its own state would.
-   EINVAL_RANK, EINVAL_GLOBAL_BATCH, and EINVAL_SEQUENCE and EINVAL_NO_STEPS as
-   mix_init: nothing is changed. */
+/* statesampler_reshape of all sources, each with its own batch_size: the same
+   as mix_init with this rank and world_size and a load of this mix's state. If
+   only the rank changes, the base stays. EINVAL for an impossible shape, or for
+   weights that mix_init would refuse in it: nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
                                               uint32_t rank,
                                               uint32_t world_size);
@@ -1270,8 +1056,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
 /* Turns done in this epoch. */
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
 
-/* Turns of this epoch, those done included; STATESAMPLER_NONE if it never
-   ends. */
+/* Turns of this epoch, those done included; STATESAMPLER_NONE with NEVER. */
 STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
     const statesampler_mix *mix);
 
@@ -1283,29 +1068,28 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
                                                   uint32_t source);
 
 /* The turn and the first place at which a sample is served in its source's
-   present epoch. EINVAL and ERANGE as statesampler_locate; ERANGE also for a
-   source that there is not or that is off, and for a turn that mix_at does not
-   serve. *turn and *place are then unchanged. */
+   present epoch. ERANGE: what statesampler_locate refuses, a source that does
+   not exist or is off, a turn that mix_at does not serve. EINVAL with
+   REPLACEMENT. *turn and *place are then unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
                                              uint64_t *turn,
                                              statesampler_place *place);
 
-/* How long the state is: 56 bytes and 88 for each source. */
+/* The size of the state: 48 bytes and 120 per source. */
 STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
     const statesampler_mix *mix);
 
-/* Writes the state, mix_state_bytes bytes, the same on every rank.
-   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+/* Writes the state, mix_state_bytes bytes, the same on every rank. ECAPACITY:
+   the buffer's size is smaller; nothing is written. */
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size);
 
-/* Goes on where a state was saved, in any shape, on an initialised mix of the
-   same number of sources, stop rule and, source by source, what
-   statesampler_load wants to be the same. The weights are then the state's: to
-   go on with others, mix_weigh. ECORRUPT, EVERSION, EMISMATCH, and
-   EINVAL_NO_STEPS or EINVAL_SEQUENCE where mix_init would refuse those weights
-   in this shape: the mix and its sources are unchanged. */
+/* Goes on where a state was saved, in any shape, on a mix with the same stop
+   rule and as many sources, which match the state's one by one, as for
+   statesampler_load. Weights become the state's (for others, mix_weigh), and
+   the present turn is the base. ECORRUPT, EVERSION, EMISMATCH, and EINVAL if
+   mix_init would refuse the state's weights in this shape: nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1316,12 +1100,12 @@ typedef struct statesampler_mix_place {
     uint32_t weight; /* the source's, or STATESAMPLER_OFF */
 } statesampler_mix_place;
 
-/* Says what a mix's state holds, without a mix: sets *desc to the description
-   of a source in the run that saved it, as rank 0, with its drop_last and its
-   epoch at the mix's base, and *place to the rest. Either may be NULL. With
-   these descriptions and weights mix_init makes a mix that mix_load loads the
-   state into. ERANGE_SOURCE: there is no such source. ECORRUPT and EVERSION as
-   far as one source tells. Nothing is then set. */
+/* What a mix's state holds, without a mix: sets *desc to the description of a
+   source in the run that saved it, at its present epoch, as rank 0 and without
+   drop_last; and *place to the rest. Either may be NULL. mix_init with these
+   descriptions and weights makes a mix that can load the state. ERANGE: the
+   source does not exist. ECORRUPT and EVERSION, as far as the head and this
+   source show. Nothing is then set. */
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                uint32_t source,
                                                statesampler_desc *desc,
@@ -1329,13 +1113,14 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
 
 /* --- audit ---------------------------------------------------------------- */
 
-/* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts
-   as {0, 0, 0, 0}. */
+/* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts as
+   {0, 0, 0, 0}. */
 typedef struct statesampler_audit {
     uint64_t count, sum1, sum2, sum3;
 } statesampler_audit;
 
-/* Adds indices, in any order. */
+/* Adds indices, in any order. Leave out padding (statesampler_padding), or use
+   the tail UNEVEN: repeats are counted, and the check then fails. */
 STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
                                              const uint64_t *indices,
                                              size_t count);
@@ -1344,16 +1129,16 @@ STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
 STATESAMPLER_DEF void statesampler_audit_merge(
     statesampler_audit *audit, const statesampler_audit *other);
 
-/* 1: what was added can be each of [0, num_samples) exactly once, by the
-   closed forms of the sums; 0: it is not. Any one sample lost, doubled or
-   put in another's place shows. */
+/* 1 if the count and the sums are those of every index of [0, num_samples)
+   exactly once, else 0. If a single sample is lost, repeated or replaced by
+   another, the check fails. */
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples);
 
 /* --- errors --------------------------------------------------------------- */
 
-/* An error in words, a constant string, for any code. Codes of the hosted part
-   have their own sentences where STATESAMPLER_HOSTED is defined. */
+/* A constant string for any code: the sentence of its rule, or "unknown error".
+   On AVR that of its kind. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
@@ -1375,52 +1160,36 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
-/* Writes size bytes to a file. A reader finds the old file or the new one,
-   whole, and so does everybody after a crash at any instant, however many
-   processes, users and hosts save to path at once; one of them is the last.
-   The bytes go to a new file .statesampler-HOST-PROCESS-NUMBER.tmp in the same
-   folder, which is flushed to disk and renamed over path; then the folder is
-   flushed. A crash may leave it behind: the next save in the folder removes
-   those of processes of this host that are gone after ten minutes, and any
-   other after an hour (Windows: each after ten minutes).
-   A file at path is replaced if the folder allows it, whatever its own mode,
-   and the new one has the mode of any new file; a symbolic link to a file or
-   to none is replaced by the file; one that cannot be followed is refused as
-   its target would be. Windows: path is UTF-8, of any length that is allowed
-   here; while another program has the file at path open, or the new one, a save
-   tries for a second. After an error, but EIO_FLUSH, what was at path is as it
-   was and nothing is left behind but what somebody keeps from being removed,
-   until a later save removes it:
-       EINVAL_PATH      path is empty or longer than 4,095 bytes
-       EIO_PERMISSION   the folder may not be written to; Windows: or the file
-                        at path is read-only
-       EIO_SPACE        the disk or a quota is full, or (in a process that
-                        ignores SIGXFSZ) the file is above a limit on sizes
-       EIO_READ_ONLY    the file system is read-only
-       EIO_NO_FOLDER    the folder of path does not exist
-       EIO_IS_FOLDER    path is a folder, or ends with a slash
-       EIO_NOT_REGULAR  path is a device, a pipe or a socket
-       EIO_NAME         the system does not allow path, or not a name of 44
-                        bytes beside it
-       EIO_OPEN_FILES   the process or the system has too many files open
-       EIO_BUSY         a file system is mounted at path; Windows: another
-                        program has had it, or the new file, open for a second,
-                        or it may not be replaced; or 100 attempts were
-                        disturbed
-       EIO_FLUSH        the new file is at path, but the disk could not flush
-                        the folder: a power cut may bring the old one back
-       EIO              any other reason */
+/* Replaces the file at path. Whoever reads it finds the old file or the new
+   one, whole, also after a crash or a power cut at any instant, and with any
+   number of writers: one of them is the last. Each writes a temporary file of
+   its own in the same folder, flushes it to disk, renames it over path and
+   flushes the folder.
+   A crash may leave .statesampler-NAME-HOST-PROCESS-NUMBER.tmp behind; NAME and
+   HOST are hashes of path's last part and of the host's name. The next save to
+   path removes it, or the next after an hour if it is another host's or another
+   process has its number by now. To find it, a save looks at 10,000 names of
+   the folder at most (5 ms); in a larger one it may stay. Windows looks at no
+   other name: a save removes what no process has open.
+   The folder must be readable, as one that is not cannot be flushed. The file
+   has the mode of any new file. A symbolic link is replaced, not followed.
+   Windows: path is UTF-8, and while another program has the file open, a save
+   tries for a second.
+   EINVAL_PATH: path is empty or longer than 4,095 bytes. EIO: errno says why
+   (EISDIR, EINVAL: path is a folder, or no regular file), and the old file is
+   there, or the new one if only the flush of the folder failed. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
 
-/* Reads a whole file of at most capacity bytes and sets *size. ECAPACITY: it
-   is larger, *size says how large, and bytes hold its beginning; so capacity
-   0 asks for the size. ENOFILE: there is no such file. With this and all other
-   errors, which are those of save_file and EIO_CHANGED, where somebody made
-   the file longer or shorter meanwhile, *size is unchanged, and bytes may hold
-   a part. Windows: while the file may not be read, because a save is just
-   replacing it or for good, it tries for a second: EIO_PERMISSION. */
+/* Reads a whole file. With size NULL it must have capacity bytes exactly:
+   ECORRUPT_SIZE if it has not. Otherwise *size is set to its length, and
+   ECAPACITY says that this is more than capacity; capacity 0 asks for the
+   length. With both errors, bytes have the beginning of the file.
+   ENOFILE: there is no such file. EIO: errno says why; EISDIR if path is a
+   folder, EINVAL if it is not a regular file of a known size (a pipe, a device,
+   a file of /proc, one that is being written to), EFBIG if its length is more
+   than a size_t holds. *size is then unchanged, and bytes may hold a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1439,89 +1208,86 @@ typedef struct statesampler_dataset {
 } statesampler_dataset;
 
 /* Which dataset has a name of this hash. Private. */
-typedef struct statesampler_number {
+typedef struct ssmp_number {
     unsigned char key[16];
     uint32_t value;
-} statesampler_number;
+} ssmp_number;
 
-/* What mixture_load found of a dataset, and did with it. */
+/* What mixture_load found of a dataset. CHANGED: the name is known, but the
+   length, seed, stream, order (with chunk_size and window), partition or tail
+   differs. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_CHANGE_NEW 1     /* not in the state: begins its epoch */
-#define STATESAMPLER_CHANGE_REMOVED 2 /* in the state only */
-#define STATESAMPLER_CHANGE_CHANGED 3 /* of this name, but of another length,
-                                         seed, stream, order (with chunk_size
-                                         and window), partition or tail */
+#define STATESAMPLER_CHANGE_NEW 1     /* not in the state; begins its epoch */
+#define STATESAMPLER_CHANGE_REMOVED 2 /* only in the state */
+#define STATESAMPLER_CHANGE_CHANGED 3
 typedef struct statesampler_change {
-    const char *name; /* NULL if REMOVED: the state knows the hash only */
+    const char *name; /* NULL if REMOVED: the state knows only the hash */
     uint64_t hash;
-    uint32_t source;  /* its number; if REMOVED, in the mixture that saved */
+    uint32_t source;  /* its number; if REMOVED, that in the state */
     uint32_t status;
 } statesampler_change;
 
-/* A mix of datasets with names, which grows. All zero (= {0}) is an empty
-   one. The arrays are stb_ds's: arrlen(changes) tells their length. Read them
-   as you like; once started, take turns with the functions for a mix, on
-   &mixture.mix. Memory that runs out is stb_ds's matter. */
+/* A mix of datasets with names. All zero is an empty one. The arrays are
+   stb_ds's: arrlen(changes) is their length. You may read them. Once started,
+   take turns with the functions for a mix, on &mixture.mix. stb_ds handles
+   memory that runs out. */
 typedef struct statesampler_mixture {
     statesampler_source *sources;   /* an array */
     statesampler_dataset *datasets; /* a string map, in the same order */
-    statesampler_number *numbers;   /* a map */
+    ssmp_number *numbers;           /* private: a map */
     statesampler_change *changes;   /* an array: what the last load found */
     statesampler_mix mix;
 } statesampler_mixture;
 
-/* The hash by which a state knows a name: to tell who was REMOVED. */
+/* The hash by which a state knows a name: to recognise what was REMOVED. */
 STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
 
-/* Adds a dataset as the last; its sampler is what statesampler_init makes of
-   the description. The mixture must then be started; if it was already, that
-   begins with turn 0 again (each dataset goes on), and who wants turns to go
-   on saves before, and loads after the start.
-   EINVAL: an empty name, one that is there already (or another of its 64-bit
-   hash), what statesampler_init says, or another rank or world_size than the
-   first dataset's; nothing is changed. */
+/* Adds a dataset as the last one, with a sampler that statesampler_init makes
+   of the description. It takes turns from the next mixture_start on; until then
+   a started mix goes on without it.
+   EINVAL: an empty name, a name that is there already (or another of the same
+   64-bit hash), what statesampler_init refuses, or another rank or world_size
+   than the first dataset's; nothing changes. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
 
-/* Sets *source to the number of the dataset with this name. ERANGE: there is
+/* Removes a dataset; the last one takes its number. If it was part of the
+   started mix, start the mixture again. ERANGE: no dataset has this name. */
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
+    statesampler_mixture *mixture, const char *name);
+
+/* Sets *source to the number of the dataset of this name. ERANGE: there is
    none, and *source is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source);
 
-/* Makes the mix of all datasets: as statesampler_mix_init. */
+/* Makes the mix of all datasets, as statesampler_mix_init does: its epoch and
+   turn are 0, and each dataset goes on where it is. To keep epoch and turn,
+   save before and load after. If it fails, the last started mix goes on. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
     statesampler_mixture *mixture, uint32_t stop);
 
-/* How long the state of a started mixture is: 80 bytes and 96 for each
-   dataset. */
+/* The size of a started mixture's state: 72 bytes and 128 per dataset. */
 STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
     const statesampler_mixture *mixture);
 
 /* Writes the state, mixture_state_bytes bytes, the same on every rank.
-   ECAPACITY: size, that of the buffer, is less, and nothing is written. */
+   ECAPACITY: the buffer's size is smaller; nothing is written. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     const statesampler_mixture *mixture, void *out, size_t size);
 
-/* What mixture_load does where a dataset has CHANGED. */
-#define STATESAMPLER_REFUSE_CHANGED 0  /* EMISMATCH_DATASET, nothing moves */
-#define STATESAMPLER_RESTART_CHANGED 1 /* it begins its present epoch again */
-
 /* Goes on where a state was saved, on a started mixture with the same stop
-   rule, in any shape. Datasets are matched by name; some may have been added,
-   removed or put in another order: then turns go on counting, and the sequence
-   begins anew with the weights of this mixture. Otherwise it goes on with the
-   weights of the state; for others there is mix_weigh. A dataset that has
-   CHANGED gives EMISMATCH_DATASET, unless `changed` is
-   STATESAMPLER_RESTART_CHANGED. Of each dataset here and, after them, of each
-   that is no longer here, mixture.changes then says which it was, also after
-   an EMISMATCH (of the stop rule, too); it is empty after other errors.
-   ECORRUPT, EVERSION, EMISMATCH, and EINVAL_NO_STEPS or EINVAL_SEQUENCE where
-   mix_init would refuse the state's weights in this shape: no dataset has
-   moved. */
+   rule, in any shape. Datasets are matched by name. If all are the same, in the
+   same order, this is mix_load. If some were added, removed or moved, turns go
+   on counting, and the sequence begins again with this mixture's weights. A
+   CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the dataset
+   begins the epoch that the state says again.
+   mixture.changes then lists every dataset here and, after these, every one
+   that is REMOVED; also after EMISMATCH. After other errors it is empty.
+   ECORRUPT, EVERSION, EMISMATCH, EINVAL as mix_load: no dataset has moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
-    statesampler_mixture *mixture, const void *state, size_t size,
-    int changed);
+    statesampler_mixture *mixture, const void *state, size_t size, int restart);
 
 /* Frees everything; the mixture is then empty. */
 STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
@@ -1533,7 +1299,22 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 }
 #endif
 
+/* Options that come with a second include come too late. */
+#ifdef STATESAMPLER_HOSTED
+#define SSMP_HOSTED
+#endif
+#ifdef STATESAMPLER_STB_DS
+#define SSMP_STB_DS
+#endif
+
 #endif /* STATESAMPLER_H */
+
+#if defined(STATESAMPLER_HOSTED) && !defined(SSMP_HOSTED)
+#error "define STATESAMPLER_HOSTED before the first include of statesampler.h"
+#endif
+#if defined(STATESAMPLER_STB_DS) && !defined(SSMP_STB_DS)
+#error "define STATESAMPLER_STB_DS before the first include of statesampler.h"
+#endif
 
 /* ---------------------------------------------------------------------------
    If you only want to use the library, stop here: the rest is how it works.
@@ -1556,8 +1337,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_FN static inline
 #endif
 
-/* For functions that need much of the stack, so that it is not taken from
-   callers on other ways. */
+/* For functions that need much stack: keeps their frames out of their callers'
+   stacks. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_NOINLINE SSMP_FN
 #elif defined(__GNUC__)
@@ -1568,21 +1349,19 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_NOINLINE SSMP_FN
 #endif
 
-/* For functions that many others call: where size counts, one copy serves
-   them all. */
+/* For functions with many callers: one copy where size counts. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
 #else
 #define SSMP_OUTLINE_FOR_SIZE SSMP_FN
 #endif
 
-/* C++98 has no 64-bit literals, and the macros of C's stdint.h, UINT64_C and
-   UINT64_MAX, are not always there in it. */
+/* C++98 has no 64-bit literals, and may lack UINT64_C and UINT64_MAX. */
 #define SSMP_U64(high, low) ((uint64_t)(high) << 32 | (low))
 #define SSMP_MAX32 0xffffffffu
 
-/* Whether a register has 64 bits, which the width of an address does not say:
-   WebAssembly and x32 have such registers, and addresses of 32 bits. */
+/* Whether registers have 64 bits. Pointers do not say: WebAssembly and x32 have
+   64-bit registers and 32-bit pointers. */
 #if defined(__LP64__) || defined(_LP64) || defined(_WIN64) || \
     defined(__wasm__) || defined(__x86_64__) || defined(__aarch64__)
 #define SSMP_REGISTERS64
@@ -1598,43 +1377,30 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_WINDOW ((uint64_t)3 << 62)
 #define SSMP_SEED ((uint64_t)5 << 61)
 
-/* The words that the rest uses:
-   position  a number in the order of an epoch, over all ranks
-   step      what all ranks serve together; slot: one of a rank's samples in it
-   spot      epoch, position and step: how far a run is
-   shape     world_size and batch_size
-   leg       what one shape serves of an epoch: from its base to its end
-   run       what a state records: a description, its leg, and the spot now
-   turn      a step of a mix, which is the next step of one of its sources
-   point     a number of turns of a mix's endless sequence, those that are
-             passed over included
-   seat      the number of a source among those that take turns
-   window    chunks whose samples are shuffled together; slot of a window: the
-             place of a chunk in it
-   view      what is read of a sampler: a leg, and an order `ready` for the
-             block of the last step, or a `spare` one for others
-   The layers, from below: base, perm, bulk, order, run and leg, sampler, state,
-   mix, audit, error, hosted, mixture. A private name begins with what it is
-   about.
+/* The words that the rest uses, besides the manual's:
+   cursor   epoch, position and step: how far a run is
+   segment  what one shape serves of an epoch: from its base to its end
+   run      what a state records: a description, a shape, a segment, a cursor
+   seat     the number of a source among those that take turns in a mix
+   tick     an element of a mix's endless sequence; ticks that ALL passes over
+            are no turns
+   The layers, from below: errors, perm, bulk, order, sampler, state, mix,
+   audit, hosted, mixture. A private name begins with what it is about.
 
    Where a new thing goes, besides the manual and examples/torch, which has
    constants of its own:
-   a tail rule   a number STATESAMPLER_TAIL_...; desc_check, which knows the
-                 last number; run_pads, run_whole and run_repeated, what the
-                 rule means; order_bounds and sampler_position_of, if samples
-                 are left out; tests/reference.py and examples/indices.c
-   an order      a number STATESAMPLER_ORDER_...; desc_check; order_set,
-                 order_fill, order_inverse; the same two files
-   a field of a description or of a state
-                 the comment at ssmp_run says where
-   an error      a number, and its sentence in the error_... of its kind
-   an instruction set
-                 a line of the list and a table, both in bulk */
+   a tail rule   STATESAMPLER_TAIL_..., ssmp_desc_check, ssmp_tail_round,
+                 ssmp_segment_close, ssmp_run_repeated; tests/reference.py and
+                 examples/indices.c
+   an order      STATESAMPLER_ORDER_..., ssmp_desc_check, ssmp_order_set,
+                 ssmp_order_fill, ssmp_order_inverse; the same two files
+   a field of a state    ssmp_run and ssmp_run_fields
+   an error              SSMP_RULES */
 
 /* --- errors -----------------------------------------------------------------
-   A kind has a sentence of its own, and so has each rule: its code is the
-   kind's less its number. Numbers never change their meaning, and the manual
-   shows them all. */
+   Each kind and each rule has a sentence. A rule's code is its kind minus its
+   number. Numbers never change their meaning. A test compares the table at
+   STATESAMPLER_OK with this list. */
 
 #define SSMP_KINDS(X) \
     X(EINVAL, "a description or argument is impossible") \
@@ -1697,9 +1463,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(ECORRUPT, POSITION, 8, "the state's position is impossible") \
     X(ECORRUPT, SOURCES, 9, "the mix's state has no sources") \
     X(ECORRUPT, STOP, 10, "the state's stop rule does not exist") \
-    X(ECORRUPT, SHAPES, 11, "the state's sources differ in shape") \
     X(ECORRUPT, TURN, 12, "the state's turn is impossible") \
-    X(ECORRUPT, POINT, 13, "the place in the sequence is impossible") \
     X(ECORRUPT, NAMES, 14, "the state has a name twice") \
     X(ECORRUPT, WEIGHTS, 15, "the state's weights are impossible") \
     X(EVERSION, FORMAT, 1, "the state's format is newer or older") \
@@ -1717,24 +1481,13 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EMISMATCH, DATASET, 11, "a dataset of this name has changed") \
     X(EENV, UNSET, 1, "rank or world size is not set") \
     X(EENV, NUMBER, 2, "rank or world size is no 32-bit number") \
-    X(EENV, RANK, 3, "rank is not below the world size") \
-    X(EIO, PERMISSION, 1, "no permission") \
-    X(EIO, SPACE, 2, "no space is left") \
-    X(EIO, READ_ONLY, 3, "the file system is read-only") \
-    X(EIO, NO_FOLDER, 4, "the folder of the file does not exist") \
-    X(EIO, IS_FOLDER, 5, "the path names a folder") \
-    X(EIO, NOT_REGULAR, 6, "the path names a device") \
-    X(EIO, NAME, 7, "the system does not allow this path") \
-    X(EIO, OPEN_FILES, 8, "too many files are open") \
-    X(EIO, BUSY, 9, "the file is in use") \
-    X(EIO, CHANGED, 10, "the file changed while it was read") \
-    X(EIO, FLUSH, 11, "the folder could not be flushed")
+    X(EENV, RANK, 3, "rank is not below the world size")
 
 #define SSMP_RULE_CODE(kind, name, number, sentence) \
     SSMP_##kind##_##name = STATESAMPLER_##kind - (number),
 enum { SSMP_RULES(SSMP_RULE_CODE) SSMP_NO_RULE };
 
-/* --- numbers ---------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1755,8 +1508,8 @@ SSMP_FN uint64_t ssmp_scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A bijection of each argument for a fixed other one, and not symmetric in
-   them once chained: (seed 0, epoch 1) and (seed 1, epoch 0) part ways. */
+/* A bijection of each argument while the other is fixed. Chained, it is not
+   symmetric: (seed 0, epoch 1) and (seed 1, epoch 0) give different keys. */
 SSMP_FN uint64_t ssmp_derive(uint64_t key, uint64_t value)
 {
     return ssmp_scramble(key + value + SSMP_GOLDEN);
@@ -1790,7 +1543,7 @@ SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
     return root + 1;
 }
 
-/* What a permutation of [0, n) has of n alone. */
+/* Sets what depends on n alone. */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n);
@@ -1805,7 +1558,7 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
 }
 
-/* Another key for the size that perm has. */
+/* Sets the key, for the size that perm has. */
 SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 {
     uint64_t state = ssmp_derive(key, perm->n);
@@ -1823,7 +1576,7 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
     }
 }
 
-/* Makes perm unlike any: no dataset has so many samples. */
+/* Makes perm differ from every permutation: no dataset has so many samples. */
 SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
 {
     perm->n = ~(uint64_t)0;
@@ -1831,8 +1584,7 @@ SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
     perm->left = perm->right = perm->rounds = perm->wide = 0;
 }
 
-/* Makes perm the permutation of [0, n) under another key, most often of as many
-   as before. A permutation is a function of its size and key. */
+/* Makes perm the permutation of [0, n) under a key. n is mostly as before. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
                                          uint64_t key)
 {
@@ -1842,10 +1594,10 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
     ssmp_perm_set_key(perm, key);
 }
 
-/* The multiplier that maps a hash to the range of a half, in a pair of
-   rounds. Multiply-high is uneven unless the multiplier divides 2^16 or 2^32;
-   with the same one in every round, the same Fourier coefficient of the
-   differences of a half would be left of it. */
+/* The multiplier that maps a hash to the range of a half, in a pair of rounds.
+   Multiply-high is uneven unless the multiplier divides 2^16 or 2^32. The same
+   multiplier in every round would leave a trace: one Fourier coefficient of the
+   differences of a half. */
 SSMP_FN uint32_t ssmp_perm_span(uint32_t size, uint32_t pair)
 {
     return size - pair * (size >> 10);
@@ -1882,7 +1634,8 @@ SSMP_FN uint32_t ssmp_sub_mod(uint32_t half, uint32_t value, uint32_t size)
     /* A negative difference has wrapped to the top: one instruction there. */
     return min(half - value, half - value + size);
 #else
-    return half < value ? half - value + size : half - value;
+    half -= value;
+    return half + (size & (0 - (half >> 31)));
 #endif
 }
 
@@ -1892,7 +1645,7 @@ SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
     return half + value < size ? half + value : half + value - size;
 }
 
-/* The left half of a position: by a 32-bit division where it does, which is
+/* The left half of a position, by a 32-bit division if that is enough: it is
    several times cheaper. */
 SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                                                   uint64_t position)
@@ -1910,8 +1663,7 @@ SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
                       : ssmp_perm_narrow(half, perm->keys[round], span);
 }
 
-/* All rounds on count pairs of halves, which wait for nothing of each
-   other. */
+/* All rounds on count pairs of halves, which are independent of each other. */
 SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
                                const statesampler_perm *perm, uint32_t count)
 {
@@ -1929,19 +1681,28 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
     }
 }
 
+/* The cells of the grid of halves that are no position: less than a row of it,
+   or six. */
+SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
+{
+    return perm->left * perm->right - (uint32_t)perm->n;
+}
+
 /* The index at position l * right + r: the network on [0, left * right), until
-   the result is below n. The loop ends: the network is a bijection, so the
-   walk from a position below n runs on a cycle that comes back to it. It runs
-   left * right / n times on average: six at n = 1, and hardly more than once
+   the result is below n. The network is a bijection, so the walk from a
+   position below n runs on a cycle that comes back to it, and meets each cell
+   outside once at most: the bound is for other positions alone. The walk takes
+   left * right / n turns on average: six at n = 1, and hardly more than one
    from n = 9 on, where left * right - n < left. */
 SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm, uint32_t l,
                                 uint32_t r)
 {
     uint64_t index;
+    uint32_t more = ssmp_perm_outside(perm);
     do {
         ssmp_perm_network(&l, &r, perm, 1);
         index = (uint64_t)l * perm->right + r;
-    } while (index >= perm->n);
+    } while (index >= perm->n && more-- != 0);
     return index;
 }
 
@@ -1973,8 +1734,9 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t
 statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, v;
+    uint32_t left, right, l, r, i, v, more;
     STATESAMPLER_ASSERT(perm && index < perm->n);
+    more = ssmp_perm_outside(perm);
     left = perm->left;
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
@@ -1988,1257 +1750,616 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
             l = ssmp_add_mod(l, v, left);
         }
         index = (uint64_t)l * right + r;
-    } while (index >= perm->n);
+    } while (index >= perm->n && more-- != 0);
     return index;
 }
 
 /* --- perm, in bulk ---------------------------------------------------------
-   The same network on a vector of pairs at once, and round by round on several
-   vectors, as one alone would wait for its own multiplications.
+   The same network on many pairs at once, in the vector extensions of gcc and
+   clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
+   The pairs of a turn go through each round together, as one vector alone
+   would wait for its own multiplications.
 
-   To add an instruction set, add a line to the list below, which chooses it,
-   and a table of types, numbers and operations after the list. What follows
-   the tables is written in these.
+   What an instruction set needs:
+   BYTES          of a vector
+   HIGH16(a, b)   the high halves of the products of 16-bit lanes
+   EVEN32(a, b)   the 64-bit products of the low halves of 64-bit lanes
+   HASH32 or HIGH32(a, b), the high halves of the products of 32-bit lanes
+   MIN16, MIN32   the lesser of unsigned lanes, where that is one instruction
 
-   v16     16-bit lanes, for n <= 2^30: the halves of LANES16 pairs
-   v32     32-bit lanes, for n > 2^30: the halves of LANES32 pairs
-   PARTS   so many of v16 (PARTS16) or of v32 (PARTS32) make a vector, which
-           has half as many lanes in v32 as in v16
-   VECTORS at most so many take turns: more are no faster, and all must fit the
-           stack, as `make sizes` asks
-   ASIDE   so many indices are put aside on the stack beside them
-   FEW     up to so many indices are faster one by one
-   SET     a number in all lanes: its low bits
-   HIGH16  the upper half of a key in all lanes, or in the form in which hash16
-           has its mul
-   HALF    a half in all lanes, in the form in which lanes have halves: as it
-           is, or with 2^15 added. In this form are the halves of all pairs;
-           other operands are as they are
-   ADD, SUB, XOR, OR
-   REDUCE  a half of -size .. size - 1 modulo size
-   CARRY   l, and 1 more where the half x is not negative
-   ANY     not 0 if the highest bit of any lane is set
-   bulk_hash(x, mul, span)
-           what a round subtracts from a half, of x = other xor add: with y =
-           the high half of x * mul and z = the low half of x * y, the high
-           half of z * span
-   bulk_ramp(out, first, stride)
-           the positions of PARTS16 * LANES16 pairs, whatever n is: first,
-           first + stride, ...
-   bulk_split(&l, &r, positions, by)
-           halves of a part's positions: l may be 1 too small, and r, which is
-           position - l * right, is then below 2 * right
-   bulk_join(out, l, r, right)
-           a part's indices l * right + r, in the order in which split reads
+   Without vectors PAIRS pairs go through the rounds together. Freestanding
+   builds have none, because the headers of intrinsics may include those of a
+   C library. Small cores take the indices one by one: they do not wait. */
 
-   Freestanding builds have plain C, because the headers of intrinsics may
-   include those of a C library. Device code and small cores have no table: in
-   a GPU other threads run while one waits, and small cores do not wait. */
-
-#if defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(__CUDACC__)
-/* None: not optimised, each operation is a call with operands in memory. */
-#elif defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_PAIRS 8
-#elif defined(__AVX512BW__) && __STDC_HOSTED__
-#define SSMP_X86 512
-#elif defined(__AVX2__) && __STDC_HOSTED__
-#define SSMP_X86 256
-#elif __STDC_HOSTED__ && (defined(__SSE2__) || defined(_M_X64) || \
-                          (defined(_M_IX86_FP) && _M_IX86_FP >= 2))
-#define SSMP_X86 128
-#elif __STDC_HOSTED__ && \
-    (defined(_M_ARM64) || (defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)))
-#define SSMP_NEON
-#elif defined(__wasm_simd128__) && __STDC_HOSTED__
-#define SSMP_WASM
-#elif defined(SSMP_REGISTERS64) || defined(__i386__) || defined(_M_IX86) || \
-    (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A')
-#define SSMP_PLAIN
-#endif
-
-/* WebAssembly is fetched before it runs: where size counts, only perm_fill for
-   n <= 2^30 is in bulk there, and its walks, which are few, are one by one. */
-#if defined(SSMP_WASM) && defined(__OPTIMIZE_SIZE__)
-#define SSMP_BULK_FEW
-#endif
-
-/* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
-   position x, or 1 too small. For n > 2^30, shift is the largest number with
-   2^shift < right; otherwise it is 0. reciprocal is (2^(32 + shift) - 1) /
-   right, rounded down: below 2^32, and 1 less than 2^(32 + shift) / right at
-   most. So the product is x less than x / right * 2^(32 + shift) at most, and
-   x < left * right <= 2^31 * right <= 2^(32 + shift). (For n <= 2^30, both are
-   2^15 at most, and x < 2^32.) */
-typedef struct ssmp_divisor {
-    uint32_t right, reciprocal, shift;
-} ssmp_divisor;
-
-/* What is FLAT knows `wide`, whether n > 2^30, when it is compiled: parts of
-   two functions of their own, else it would be asked again and again. What the
-   innermost loop calls is FLAT where a build for size would not inline it. */
-#if defined(_MSC_VER)
-#define SSMP_ALWAYS_INLINE static __forceinline
-#elif defined(__GNUC__) && defined(__OPTIMIZE__)
-#define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
-#else
-#define SSMP_ALWAYS_INLINE SSMP_FN
-#endif
-
-#ifdef SSMP_X86
-
-#if SSMP_X86 == 512
+#elif defined(__GNUC__) && !defined(__OPTIMIZE__)
+/* Not optimised, each operation on vectors would go through memory. */
+#elif __STDC_HOSTED__ && defined(__OPTIMIZE__) && \
+    (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
+#if defined(__AVX512BW__)
+#define SSMP_BYTES 64
 #include <immintrin.h>
-typedef __m512i ssmp_v16, ssmp_v32;
-#define SSMP_MM(op) _mm512_##op
-#define SSMP_SI(op) _mm512_##op##_si512
-#define SSMP_SET64(x) _mm512_set1_epi64((int64_t)(x))
-#define SSMP_ANY16(x) (_mm512_movepi16_mask(x) != 0)
-#define SSMP_ANY32(x) (_mm512_cmplt_epi32_mask(x, _mm512_setzero_si512()) != 0)
-#define SSMP_ODD(x) _mm512_shuffle_epi32(x, (_MM_PERM_ENUM)0xf5)
-#define SSMP_HIGH32(even, odd) \
-    _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xf5)
-#define SSMP_VECTORS 6
-#define SSMP_ASIDE 32
-#define SSMP_FEW 2
-#elif SSMP_X86 == 256
+#define SSMP_X86(op, a, b) _mm512_##op((__m512i)(a), (__m512i)(b))
+#elif defined(__AVX2__)
+#define SSMP_BYTES 32
 #include <immintrin.h>
-typedef __m256i ssmp_v16, ssmp_v32;
-#define SSMP_MM(op) _mm256_##op
-#define SSMP_SI(op) _mm256_##op##_si256
-#define SSMP_SET64(x) _mm256_set1_epi64x((int64_t)(x))
-#define SSMP_ANY16(x) (((uint32_t)_mm256_movemask_epi8(x) & 0xaaaaaaaau) != 0)
-#define SSMP_ANY32(x) (((uint32_t)_mm256_movemask_epi8(x) & 0x88888888u) != 0)
-#define SSMP_ODD(x) _mm256_shuffle_epi32(x, 0xf5)
-#define SSMP_HIGH32(even, odd) \
-    _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa)
-#define SSMP_VECTORS 18
-#define SSMP_ASIDE 64
-#define SSMP_FEW 2
-#else
+#define SSMP_X86(op, a, b) _mm256_##op((__m256i)(a), (__m256i)(b))
+#elif defined(__SSE2__)
+#define SSMP_BYTES 16
 #include <emmintrin.h>
-typedef __m128i ssmp_v16, ssmp_v32;
-#define SSMP_MM(op) _mm_##op
-#define SSMP_SI(op) _mm_##op##_si128
-#define SSMP_SET64(x) _mm_set1_epi64x((int64_t)(x))
-#define SSMP_ANY16(x) ((_mm_movemask_epi8(x) & 0xaaaa) != 0)
-#define SSMP_ANY32(x) ((_mm_movemask_epi8(x) & 0x8888) != 0)
-#define SSMP_ODD(x) _mm_shuffle_epi32(x, 0xf5)
-#define SSMP_HIGH32(even, odd)             \
-    _mm_or_si128(_mm_srli_epi64(even, 32), \
-                 _mm_and_si128(odd, SSMP_SET64(~(uint64_t)0 << 32)))
-#define SSMP_VECTORS 24
-#define SSMP_ASIDE 64
-#define SSMP_FEW 3
+#define SSMP_X86(op, a, b) _mm_##op((__m128i)(a), (__m128i)(b))
+#elif defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)
+#define SSMP_BYTES 16
+#define SSMP_NEON
+#include <arm_neon.h>
+#elif defined(__wasm_simd128__) || defined(__VX__) || defined(__VSX__) || \
+    defined(__riscv_vector) || defined(__loongarch_sx) || defined(__mips_msa)
+#define SSMP_BYTES 16
+#endif
 #endif
 
-#define SSMP_PARTS16 1
-#define SSMP_PARTS32 1
-#define SSMP_LANES16 (SSMP_X86 / 16)
-#define SSMP_LANES32 (SSMP_X86 / 32)
-#define SSMP_SET16(x) SSMP_MM(set1_epi16)((short)(x))
-#define SSMP_HIGH16(x) SSMP_SET16((x) >> 16)
-#define SSMP_SET32(x) SSMP_MM(set1_epi32)((int)(x))
-#define SSMP_ADD16 SSMP_MM(add_epi16)
-#define SSMP_ADD32 SSMP_MM(add_epi32)
-#define SSMP_SUB16 SSMP_MM(sub_epi16)
-#define SSMP_SUB32 SSMP_MM(sub_epi32)
-#define SSMP_XOR16 SSMP_SI(xor)
-#define SSMP_XOR32 SSMP_SI(xor)
-#define SSMP_OR16 SSMP_SI(or)
-#define SSMP_OR32 SSMP_SI(or)
-/* The minimum of 16-bit lanes is of signed ones, as SSE2 has no other, so that
-   the least of them stands for 0. */
-#define SSMP_HALF16(x) SSMP_SET16((x) ^ 0x8000u)
-#define SSMP_HALF32(x) SSMP_SET32(x)
-#define SSMP_REDUCE16(x, size) SSMP_MM(min_epi16)(x, SSMP_ADD16(x, size))
-#if SSMP_X86 == 128
-#define SSMP_REDUCE32(x, size) \
-    _mm_add_epi32(x, _mm_and_si128(size, _mm_srai_epi32(x, 31)))
+#if !defined(SSMP_BYTES) && !defined(SSMP_PAIRS) && \
+    (!defined(__GNUC__) || defined(__OPTIMIZE__)) && \
+    (defined(SSMP_REGISTERS64) || defined(__i386__) || defined(_M_IX86) || \
+     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A'))
+#define SSMP_PAIRS 8
+#endif
+
+/* So many indices are put aside on the stack. */
+#ifdef SSMP_BYTES
+#define SSMP_ASIDE 120
+#define SSMP_SLOTS 32
 #else
-#define SSMP_REDUCE32(x, size) SSMP_MM(min_epu32)(x, SSMP_ADD32(x, size))
+#define SSMP_ASIDE 1
+#define SSMP_SLOTS 1
 #endif
-#define SSMP_CARRY16(x, l) SSMP_ADD16(l, SSMP_MM(srli_epi16)(x, 15))
-#define SSMP_CARRY32(x, l) \
-    SSMP_ADD32(SSMP_ADD32(l, SSMP_SET32(1)), SSMP_MM(srai_epi32)(x, 31))
 
-#define SSMP_LOAD(from) SSMP_SI(loadu)((const ssmp_v32 *)(from))
-#define SSMP_STORE(to, x) SSMP_SI(storeu)((ssmp_v32 *)(to), x)
-/* On 64-bit lanes, the last of them with the low halves alone. */
-#define SSMP_ADD64 SSMP_MM(add_epi64)
-#define SSMP_UP(x) SSMP_MM(slli_epi64)(x, 32)
-#define SSMP_DOWN(x) SSMP_MM(srli_epi64)(x, 32)
-#define SSMP_MUL64 SSMP_MM(mul_epu32)
+#ifdef SSMP_BYTES
 
-SSMP_FN ssmp_v16 ssmp_bulk_hash16(ssmp_v16 x, ssmp_v16 mul, ssmp_v16 span)
-{
-    x = SSMP_MM(mullo_epi16)(x, SSMP_MM(mulhi_epu16)(x, mul));
-    return SSMP_MM(mulhi_epu16)(x, span);
-}
+/* Up to so many indices are faster one by one. */
+#define SSMP_FEW 3
 
-/* The low halves of 64-bit lanes whose high ones are 0. */
-SSMP_FN ssmp_v32 ssmp_bulk_low32(ssmp_v32 even, ssmp_v32 odd)
-{
-    return SSMP_SI(or)(even, SSMP_UP(odd));
-}
+/* Vectors of a turn: of 256 pairs for n <= 2^30, in 1 KiB of stack. */
+#define SSMP_VECTORS (512 / SSMP_BYTES)
 
-/* The products are the even lanes' of x. */
-SSMP_FN ssmp_v32 ssmp_bulk_product32(ssmp_v32 x, ssmp_v32 mul, ssmp_v32 span)
-{
-    ssmp_v32 y = SSMP_ODD(SSMP_MUL64(x, mul));
-    return SSMP_MUL64(SSMP_MUL64(x, y), span);
-}
+#define SSMP_LANES64 (SSMP_BYTES / 8)
 
-SSMP_FN ssmp_v32 ssmp_bulk_hash32(ssmp_v32 x, ssmp_v32 mul, ssmp_v32 span)
-{
-    return SSMP_HIGH32(ssmp_bulk_product32(x, mul, span),
-                       ssmp_bulk_product32(SSMP_ODD(x), mul, span));
-}
+#define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
-{
-    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const size_t lanes = SSMP_X86 / 64;
-    const ssmp_v32 number = SSMP_LOAD(numbers);
-    const ssmp_v32 step = SSMP_SET64(lanes * stride);
-    const ssmp_v32 low = SSMP_MUL64(number, SSMP_SET64(stride));
-    const ssmp_v32 high = SSMP_MUL64(number, SSMP_SET64(stride >> 32));
-    ssmp_v32 x = SSMP_SET64(first);
-    size_t i;
-    x = SSMP_ADD64(x, low);
-    x = SSMP_ADD64(x, SSMP_UP(high));
-    for (i = 0; i < 4; i++, out += lanes) {
-        SSMP_STORE(out, x);
-        x = SSMP_ADD64(x, step);
-    }
-}
+typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
+typedef int16_t ssmp_s16 __attribute__((vector_size(SSMP_BYTES)));
+typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
+typedef int32_t ssmp_s32 __attribute__((vector_size(SSMP_BYTES)));
+typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 
-/* The packs of 32-bit lanes undo what join16 unpacks. They are for signed
-   numbers, which the low halves of positions are made. */
-SSMP_FN void ssmp_bulk_split16(ssmp_v16 *l, ssmp_v16 *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    const size_t lanes = SSMP_X86 / 64;
-    const ssmp_v32 times = SSMP_SET32(by->reciprocal);
-    const ssmp_v16 zero = SSMP_HALF16(0);
-    const ssmp_v32 a = SSMP_LOAD(positions);
-    const ssmp_v32 b = SSMP_LOAD(positions + lanes);
-    const ssmp_v32 c = SSMP_LOAD(positions + 2 * lanes);
-    const ssmp_v32 d = SSMP_LOAD(positions + 3 * lanes);
-    ssmp_v32 ab = ssmp_bulk_low32(a, b);
-    ssmp_v32 cd = ssmp_bulk_low32(c, d);
-    ssmp_v16 quotient = SSMP_MM(packs_epi32)(
-        SSMP_HIGH32(SSMP_MUL64(a, times), SSMP_MUL64(b, times)),
-        SSMP_HIGH32(SSMP_MUL64(c, times), SSMP_MUL64(d, times)));
-    ssmp_v16 product = SSMP_MM(mullo_epi16)(quotient, SSMP_SET16(by->right));
-    ab = SSMP_MM(slli_epi32)(ab, 16);
-    cd = SSMP_MM(slli_epi32)(cd, 16);
-    ab = SSMP_MM(packs_epi32)(SSMP_MM(srai_epi32)(ab, 16),
-                              SSMP_MM(srai_epi32)(cd, 16));
-    *l = SSMP_XOR16(quotient, zero);
-    *r = SSMP_XOR16(SSMP_SUB16(ab, product), zero);
-}
+/* A vector in an array of uint64_t, wherever that begins. */
+typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 
-SSMP_FN void ssmp_bulk_split64(ssmp_v32 *l, ssmp_v32 *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    const ssmp_v32 times = SSMP_SET32(by->reciprocal);
-    const ssmp_v32 x = SSMP_LOAD(positions);
-    const ssmp_v32 low = SSMP_MUL64(x, times);
-    const ssmp_v32 high = SSMP_MUL64(SSMP_DOWN(x), times);
-    *l = SSMP_MM(srl_epi64)(SSMP_ADD64(high, SSMP_DOWN(low)),
-                            _mm_cvtsi32_si128((int)by->shift));
-    *r = SSMP_MM(sub_epi64)(x, SSMP_MUL64(*l, SSMP_SET32(by->right)));
-}
-
-SSMP_FN void ssmp_bulk_split32(ssmp_v32 *l, ssmp_v32 *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    ssmp_v32 even_l, even_r, odd_l, odd_r;
-    ssmp_bulk_split64(&even_l, &even_r, positions, by);
-    ssmp_bulk_split64(&odd_l, &odd_r, positions + SSMP_X86 / 64, by);
-    *l = ssmp_bulk_low32(even_l, odd_l);
-    *r = ssmp_bulk_low32(even_r, odd_r);
-}
-
-/* The multiply-add is of signed lanes. With 2^15 added, and so read, a half h
-   is h - 2^15. That makes 2^15 - 1 - l of ~l, which fits, as -right does where
-   right may not, and the sum too small by what `more` adds. */
-SSMP_FN void ssmp_bulk_join16(uint64_t *out, ssmp_v16 l, ssmp_v16 r,
-                              uint32_t right)
-{
-    const size_t lanes = SSMP_X86 / 64;
-    const ssmp_v32 low = SSMP_SET64(0xffffffffu);
-    const ssmp_v32 factors = SSMP_SET32(((0 - right) & 0xffffu) | 0x10000u);
-    const ssmp_v32 more = SSMP_SET32(0x7fffu * right + 0x8000u);
-    const ssmp_v16 not_l = SSMP_XOR16(l, SSMP_SET16(0xffffu));
-    ssmp_v32 a = SSMP_MM(unpacklo_epi16)(not_l, r);
-    ssmp_v32 b = SSMP_MM(unpackhi_epi16)(not_l, r);
-    a = SSMP_MM(madd_epi16)(a, factors);
-    b = SSMP_MM(madd_epi16)(b, factors);
-    a = SSMP_ADD32(a, more);
-    b = SSMP_ADD32(b, more);
-    SSMP_STORE(out, SSMP_SI(and)(a, low));
-    SSMP_STORE(out + lanes, SSMP_DOWN(a));
-    SSMP_STORE(out + 2 * lanes, SSMP_SI(and)(b, low));
-    SSMP_STORE(out + 3 * lanes, SSMP_DOWN(b));
-}
-
-SSMP_FN void ssmp_bulk_join32(uint64_t *out, ssmp_v32 l, ssmp_v32 r,
-                              uint32_t right)
-{
-    const ssmp_v32 low = SSMP_SET64(0xffffffffu);
-    const ssmp_v32 times = SSMP_SET32(right);
-    const ssmp_v32 even = SSMP_MUL64(l, times);
-    const ssmp_v32 odd = SSMP_MUL64(SSMP_DOWN(l), times);
-    SSMP_STORE(out, SSMP_ADD64(even, SSMP_SI(and)(r, low)));
-    SSMP_STORE(out + SSMP_X86 / 64, SSMP_ADD64(odd, SSMP_DOWN(r)));
-}
+#if defined(SSMP_X86)
+#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_X86(mulhi_epu16, a, b))
+#define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
+#define SSMP_SIGNED16(a, b) ((ssmp_v32)SSMP_X86(madd_epi16, a, b))
+#if SSMP_BYTES > 16
+#define SSMP_MIN16(a, b) ((ssmp_v16)SSMP_X86(min_epu16, a, b))
+#define SSMP_MIN32(a, b) ((ssmp_v32)SSMP_X86(min_epu32, a, b))
+#endif
 
 #elif defined(SSMP_NEON)
+#define SSMP_HIGH16(a, b) ssmp_high16(a, b)
+#define SSMP_HIGH32(a, b) ssmp_high32(a, b)
+#define SSMP_EVEN32(a, b)                         \
+    ((ssmp_v64)vmull_u32(vmovn_u64((uint64x2_t)(a)), \
+                         vmovn_u64((uint64x2_t)(b))))
+#define SSMP_MIN16(a, b) ((ssmp_v16)vminq_u16((uint16x8_t)(a), (uint16x8_t)(b)))
+#define SSMP_MIN32(a, b) ((ssmp_v32)vminq_u32((uint32x4_t)(a), (uint32x4_t)(b)))
 
-#include <arm_neon.h>
-typedef uint16x8_t ssmp_v16;
-typedef uint32x4_t ssmp_v32;
-#define SSMP_PARTS16 1
-#define SSMP_PARTS32 1
-#define SSMP_LANES16 8
-#define SSMP_LANES32 4
-#define SSMP_VECTORS 16
-#define SSMP_ASIDE 64
-#define SSMP_FEW 3
-#define SSMP_SET16(x) vdupq_n_u16((uint16_t)(x))
-#define SSMP_HIGH16(x) SSMP_SET16((x) >> 16)
-#define SSMP_SET32(x) vdupq_n_u32((uint32_t)(x))
-#define SSMP_ADD16 vaddq_u16
-#define SSMP_ADD32 vaddq_u32
-#define SSMP_SUB16 vsubq_u16
-#define SSMP_SUB32 vsubq_u32
-#define SSMP_XOR16 veorq_u16
-#define SSMP_XOR32 veorq_u32
-#define SSMP_OR16 vorrq_u16
-#define SSMP_OR32 vorrq_u32
-#define SSMP_HALF16(x) SSMP_SET16(x)
-#define SSMP_HALF32(x) SSMP_SET32(x)
-#define SSMP_REDUCE16(x, size) vminq_u16(x, vaddq_u16(x, size))
-#define SSMP_REDUCE32(x, size) vminq_u32(x, vaddq_u32(x, size))
-/* A comparison that holds is -1. */
-#define SSMP_CARRY16(x, l) vsubq_u16(l, vcltq_u16(x, vdupq_n_u16(0x8000)))
-#define SSMP_CARRY32(x, l) vsubq_u32(l, vcltq_u32(x, vdupq_n_u32(0x80000000u)))
-#define SSMP_ANY16(x) ssmp_bulk_any16(x)
-#define SSMP_ANY32(x) ssmp_bulk_any32(x)
-
-SSMP_FN int ssmp_bulk_any32(uint32x4_t x)
+SSMP_FN ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
 {
-    const uint32x2_t any = vorr_u32(vget_low_u32(x), vget_high_u32(x));
-    return ((vget_lane_u32(any, 0) | vget_lane_u32(any, 1)) >> 31) != 0;
+    const uint16x8_t x = (uint16x8_t)a, y = (uint16x8_t)b;
+    const uint32x4_t low = vmull_u16(vget_low_u16(x), vget_low_u16(y));
+    const uint32x4_t high = vmull_u16(vget_high_u16(x), vget_high_u16(y));
+    return (ssmp_v16)vuzpq_u16(vreinterpretq_u16_u32(low),
+                               vreinterpretq_u16_u32(high)).val[1];
 }
 
-SSMP_FN int ssmp_bulk_any16(uint16x8_t x)
+SSMP_FN ssmp_v32 ssmp_high32(ssmp_v32 a, ssmp_v32 b)
 {
-    const uint32x4_t wide = vreinterpretq_u32_u16(x);
-    return ssmp_bulk_any32(vorrq_u32(wide, vshlq_n_u32(wide, 16)));
+    const uint32x4_t x = (uint32x4_t)a, y = (uint32x4_t)b;
+    const uint64x2_t low = vmull_u32(vget_low_u32(x), vget_low_u32(y));
+    const uint64x2_t high = vmull_u32(vget_high_u32(x), vget_high_u32(y));
+    return (ssmp_v32)vuzpq_u32(vreinterpretq_u32_u64(low),
+                               vreinterpretq_u32_u64(high)).val[1];
 }
 
-/* The high halves of the products. */
-SSMP_FN uint16x8_t ssmp_bulk_high16(uint16x8_t a, uint16x8_t b)
+#else
+typedef uint32_t ssmp_twice32 __attribute__((vector_size(2 * SSMP_BYTES)));
+typedef uint64_t ssmp_twice64 __attribute__((vector_size(2 * SSMP_BYTES)));
+#define SSMP_HIGH16(a, b)                                         \
+    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice32) *  \
+                             __builtin_convertvector(b, ssmp_twice32)) >> \
+                                16,                               \
+                            ssmp_v16)
+#define SSMP_HIGH32(a, b)                                         \
+    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice64) *  \
+                             __builtin_convertvector(b, ssmp_twice64)) >> \
+                                32,                               \
+                            ssmp_v32)
+#define SSMP_EVEN32(a, b) \
+    (((ssmp_v64)(a) & 0xffffffffu) * ((ssmp_v64)(b) & 0xffffffffu))
+#endif
+
+#ifndef SSMP_SIGNED16
+#define SSMP_SIGNED16(a, b) ((a) * (b))
+#endif
+
+/* x in all lanes of 32 or 16 bits. */
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 {
-    return vcombine_u16(
-        vshrn_n_u32(vmull_u16(vget_low_u16(a), vget_low_u16(b)), 16),
-        vshrn_n_u32(vmull_u16(vget_high_u16(a), vget_high_u16(b)), 16));
+    const ssmp_v32 zero = {0};
+    return zero + (wide ? x : (x & 0xffffu) * 0x10001u);
 }
 
-SSMP_FN uint32x4_t ssmp_bulk_high32(uint32x4_t a, uint32x4_t b)
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_splat64(uint64_t x)
 {
-    return vcombine_u32(
-        vshrn_n_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)), 32),
-        vshrn_n_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)), 32));
+    const ssmp_v64 zero = {0};
+    return zero + x;
 }
 
-SSMP_FN uint16x8_t ssmp_bulk_hash16(uint16x8_t x, uint16x8_t mul,
-                                    uint16x8_t span)
+/* x, a half of -size .. size - 1, modulo size. A negative one is above all
+   others as an unsigned number. */
+SSMP_ALWAYS_INLINE ssmp_v16 ssmp_reduce16(ssmp_v16 x, ssmp_v16 size)
 {
-    x = vmulq_u16(x, ssmp_bulk_high16(x, mul));
-    return ssmp_bulk_high16(x, span);
+#ifdef SSMP_MIN16
+    return SSMP_MIN16(x, x + size);
+#else
+    return x + (size & (ssmp_v16)((ssmp_s16)x >> 15));
+#endif
 }
 
-SSMP_FN uint32x4_t ssmp_bulk_hash32(uint32x4_t x, uint32x4_t mul,
-                                    uint32x4_t span)
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_reduce32(ssmp_v32 x, ssmp_v32 size)
 {
-    x = vmulq_u32(x, ssmp_bulk_high32(x, mul));
-    return ssmp_bulk_high32(x, span);
+#ifdef SSMP_MIN32
+    return SSMP_MIN32(x, x + size);
+#else
+    return x + (size & (ssmp_v32)((ssmp_s32)x >> 31));
+#endif
 }
 
-SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
+/* What a round has beside the halves, each in all lanes. */
+typedef struct ssmp_round {
+    ssmp_v32 size, span, add, mul;
+} ssmp_round;
+
+SSMP_ALWAYS_INLINE void ssmp_round_key(ssmp_round *to,
+                                       const statesampler_perm *perm,
+                                       uint32_t number, int wide)
 {
-    size_t i;
-    for (i = 0; i < 8; i++) {
-        out[i] = first + i * stride;
+    const uint32_t *key = perm->keys + (number << wide);
+    to->add = ssmp_splat(key[0], wide);
+    to->mul = ssmp_splat(wide ? key[1] : key[0] >> 16, wide);
+}
+
+/* half - hash(other) modulo size. */
+SSMP_ALWAYS_INLINE ssmp_v16 ssmp_round16(ssmp_v32 half, ssmp_v32 other,
+                                         const ssmp_round *with)
+{
+    ssmp_v16 x = (ssmp_v16)(other ^ with->add);
+    x *= SSMP_HIGH16(x, (ssmp_v16)with->mul);
+    x = (ssmp_v16)half - SSMP_HIGH16(x, (ssmp_v16)with->span);
+    return ssmp_reduce16(x, (ssmp_v16)with->size);
+}
+
+#ifdef SSMP_HIGH32
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_hash32(ssmp_v32 x, const ssmp_round *with)
+{
+    x *= SSMP_HIGH32(x, with->mul);
+    return SSMP_HIGH32(x, with->span);
+}
+#else
+/* In the high half of each 64-bit lane. */
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_hash_even(ssmp_v64 x, const ssmp_round *with)
+{
+    const ssmp_v64 y = SSMP_EVEN32(x, with->mul) >> 32;
+    return SSMP_EVEN32(SSMP_EVEN32(x, y), with->span);
+}
+
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_hash32(ssmp_v32 x, const ssmp_round *with)
+{
+    const ssmp_v64 even = ssmp_hash_even((ssmp_v64)x, with);
+    const ssmp_v64 odd = ssmp_hash_even((ssmp_v64)x >> 32, with);
+    return (ssmp_v32)((even >> 32) |
+                      (odd & ssmp_splat64((uint64_t)SSMP_MAX32 << 32)));
+}
+#endif
+
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round32(ssmp_v32 half, ssmp_v32 other,
+                                         const ssmp_round *with)
+{
+    return ssmp_reduce32(half - ssmp_hash32(other ^ with->add, with),
+                         with->size);
+}
+
+/* A round of so many vectors. */
+SSMP_ALWAYS_INLINE void ssmp_bulk_half(ssmp_v32 *half, const ssmp_v32 *other,
+                                       const ssmp_round *with, uint32_t vectors,
+                                       int wide)
+{
+    uint32_t j;
+    if (wide) {
+        for (j = 0; j < vectors; j++) {
+            half[j] = ssmp_round32(half[j], other[j], with);
+        }
+    } else {
+        for (j = 0; j < vectors; j++) {
+            half[j] = (ssmp_v32)ssmp_round16(half[j], other[j], with);
+        }
     }
 }
 
-SSMP_FN void ssmp_bulk_split16(uint16x8_t *l, uint16x8_t *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
+SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *l, ssmp_v32 *r,
+                                         const statesampler_perm *perm,
+                                         uint32_t vectors, const int wide)
 {
-    const uint32x4_t times = vdupq_n_u32(by->reciprocal);
-    const uint32x4_t a = vcombine_u32(vmovn_u64(vld1q_u64(positions)),
-                                      vmovn_u64(vld1q_u64(positions + 2)));
-    const uint32x4_t b = vcombine_u32(vmovn_u64(vld1q_u64(positions + 4)),
-                                      vmovn_u64(vld1q_u64(positions + 6)));
-    *l = vcombine_u16(vmovn_u32(ssmp_bulk_high32(a, times)),
-                      vmovn_u32(ssmp_bulk_high32(b, times)));
-    *r = vmlsq_u16(vcombine_u16(vmovn_u32(a), vmovn_u32(b)), *l,
-                   vdupq_n_u16((uint16_t)by->right));
-}
-
-/* A shift to the right is one to the left by less than nothing. */
-SSMP_FN void ssmp_bulk_split32(uint32x4_t *l, uint32x4_t *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    const uint32x2_t times = vdup_n_u32(by->reciprocal);
-    const int64x2_t shift = vdupq_n_s64(-(int64_t)by->shift);
-    const uint64x2_t a = vld1q_u64(positions), b = vld1q_u64(positions + 2);
-    uint64x2_t la = vshrq_n_u64(vmull_u32(vmovn_u64(a), times), 32);
-    uint64x2_t lb = vshrq_n_u64(vmull_u32(vmovn_u64(b), times), 32);
-    la = vmlal_u32(la, vshrn_n_u64(a, 32), times);
-    lb = vmlal_u32(lb, vshrn_n_u64(b, 32), times);
-    *l = vcombine_u32(vmovn_u64(vshlq_u64(la, shift)),
-                      vmovn_u64(vshlq_u64(lb, shift)));
-    *r = vmlsq_u32(vcombine_u32(vmovn_u64(a), vmovn_u64(b)), *l,
-                   vdupq_n_u32(by->right));
-}
-
-SSMP_FN void ssmp_bulk_join16(uint64_t *out, uint16x8_t l, uint16x8_t r,
-                              uint32_t right)
-{
-    const uint16x4_t rights = vdup_n_u16((uint16_t)right);
-    const uint32x4_t a =
-        vmlal_u16(vmovl_u16(vget_low_u16(r)), vget_low_u16(l), rights);
-    const uint32x4_t b =
-        vmlal_u16(vmovl_u16(vget_high_u16(r)), vget_high_u16(l), rights);
-    vst1q_u64(out, vmovl_u32(vget_low_u32(a)));
-    vst1q_u64(out + 2, vmovl_u32(vget_high_u32(a)));
-    vst1q_u64(out + 4, vmovl_u32(vget_low_u32(b)));
-    vst1q_u64(out + 6, vmovl_u32(vget_high_u32(b)));
-}
-
-SSMP_FN void ssmp_bulk_join32(uint64_t *out, uint32x4_t l, uint32x4_t r,
-                              uint32_t right)
-{
-    const uint32x2_t rights = vdup_n_u32(right);
-    vst1q_u64(out,
-              vmlal_u32(vmovl_u32(vget_low_u32(r)), vget_low_u32(l), rights));
-    vst1q_u64(out + 2,
-              vmlal_u32(vmovl_u32(vget_high_u32(r)), vget_high_u32(l), rights));
-}
-
-#elif defined(SSMP_WASM)
-
-#include <wasm_simd128.h>
-typedef v128_t ssmp_v16, ssmp_v32;
-#define SSMP_PARTS16 1
-#define SSMP_PARTS32 1
-#define SSMP_LANES16 8
-#define SSMP_LANES32 4
-#define SSMP_VECTORS 16
-#define SSMP_ASIDE 64
-/* What follows takes halves and spans for signed numbers. For the few n up to
-   2^30 with a half of 2^15, which is none, all indices are one by one. */
-#define SSMP_FEW (perm->left == (uint32_t)1 << 15 ? ~(size_t)0 : (size_t)3)
-#define SSMP_SET16(x) wasm_i16x8_splat((int16_t)(x))
-/* In the even lanes 0 instead, if the lower half of the key is below 2^15. */
-#define SSMP_HIGH16(x) \
-    SSMP_SET32(((x)&0xffff0000u) | ((x)&0x8000u ? (x) >> 16 : 0))
-#define SSMP_SET32(x) wasm_i32x4_splat((int32_t)(x))
-#define SSMP_ADD16 wasm_i16x8_add
-#define SSMP_ADD32 wasm_i32x4_add
-#define SSMP_SUB16 wasm_i16x8_sub
-#define SSMP_SUB32 wasm_i32x4_sub
-#define SSMP_XOR16 wasm_v128_xor
-#define SSMP_XOR32 wasm_v128_xor
-#define SSMP_OR16 wasm_v128_or
-#define SSMP_OR32 wasm_v128_or
-#define SSMP_HALF16(x) SSMP_SET16(x)
-#define SSMP_HALF32(x) SSMP_SET32(x)
-#define SSMP_REDUCE16(x, size) wasm_u16x8_min(x, wasm_i16x8_add(x, size))
-#define SSMP_REDUCE32(x, size) wasm_u32x4_min(x, wasm_i32x4_add(x, size))
-/* A comparison that holds is -1. */
-#define SSMP_CARRY16(x, l) \
-    wasm_i16x8_sub(l, wasm_i16x8_ge(x, wasm_i16x8_splat(0)))
-#define SSMP_CARRY32(x, l) \
-    wasm_i32x4_sub(l, wasm_i32x4_ge(x, wasm_i32x4_splat(0)))
-#define SSMP_ANY16(x) (wasm_i16x8_bitmask(x) != 0)
-#define SSMP_ANY32(x) (wasm_i32x4_bitmask(x) != 0)
-
-/* The high halves of the products of signed numbers: even lanes with those of
-   `even`, whose odd lanes are 0, and odd ones with those of `odd`. */
-SSMP_ALWAYS_INLINE v128_t ssmp_bulk_high16(v128_t x, v128_t even, v128_t odd)
-{
-    even = wasm_u32x4_shr(wasm_i32x4_dot_i16x8(x, even), 16);
-    odd = wasm_v128_and(wasm_i32x4_dot_i16x8(x, odd), wasm_i32x4_splat(-65536));
-    return wasm_v128_or(even, odd);
-}
-
-/* The high halves of the products. */
-SSMP_ALWAYS_INLINE v128_t ssmp_bulk_high32(v128_t a, v128_t b)
-{
-    return wasm_i32x4_shuffle(wasm_u64x2_extmul_low_u32x4(a, b),
-                              wasm_u64x2_extmul_high_u32x4(a, b), 1, 3, 5, 7);
-}
-
-/* The numbers are unsigned. One of 2^15 or more is 2^16 less when it is signed,
-   so that the high half lacks the other factor: mul is always such a one, span
-   never, and x where the key's lower half is, as the other half is below. */
-SSMP_ALWAYS_INLINE v128_t ssmp_bulk_hash16(v128_t x, v128_t mul, v128_t span)
-{
-    const v128_t lack = wasm_i16x8_splat(wasm_i16x8_extract_lane(mul, 0));
-    v128_t y = ssmp_bulk_high16(x, wasm_u32x4_shr(mul, 16),
-                                wasm_v128_and(mul, wasm_i32x4_splat(-65536)));
-    y = wasm_i16x8_add(y, wasm_i16x8_add(x, lack));
-    x = ssmp_bulk_high16(wasm_i16x8_mul(x, y), wasm_u32x4_shr(span, 16),
-                         wasm_i32x4_shl(span, 16));
-    return SSMP_REDUCE16(x, span);
-}
-
-SSMP_FN v128_t ssmp_bulk_hash32(v128_t x, v128_t mul, v128_t span)
-{
-    x = wasm_i32x4_mul(x, ssmp_bulk_high32(x, mul));
-    return ssmp_bulk_high32(x, span);
-}
-
-/* The low halves of 64-bit lanes. */
-SSMP_FN v128_t ssmp_bulk_low32(v128_t a, v128_t b)
-{
-    return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
-}
-
-SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
-{
-    size_t i;
-    for (i = 0; i < 8; i++) {
-        out[i] = first + i * stride;
+    /* No lane borrows from the next: a span is above `less` in every round. */
+    const ssmp_v32 less_l = ssmp_splat(perm->left >> 10, wide);
+    const ssmp_v32 less_r = ssmp_splat(perm->right >> 10, wide);
+    const uint32_t rounds = perm->rounds;
+    ssmp_round left, right;
+    uint32_t i;
+    left.size = left.span = ssmp_splat(perm->left, wide);
+    right.size = right.span = ssmp_splat(perm->right, wide);
+    for (i = 0; i < rounds; i += 2) {
+        ssmp_round_key(&left, perm, i, wide);
+        ssmp_bulk_half(l, r, &left, vectors, wide);
+        ssmp_round_key(&right, perm, i + 1, wide);
+        ssmp_bulk_half(r, l, &right, vectors, wide);
+        left.span -= less_l;
+        right.span -= less_r;
     }
 }
 
-SSMP_FN void ssmp_bulk_split16(v128_t *l, v128_t *r, const uint64_t *positions,
-                               const ssmp_divisor *by)
+/* All rounds of so many vectors. */
+SSMP_NOINLINE void ssmp_bulk_network(ssmp_v32 *l, ssmp_v32 *r,
+                                     const statesampler_perm *perm,
+                                     uint32_t vectors)
 {
-    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
-    const v128_t a = ssmp_bulk_low32(wasm_v128_load(positions),
-                                     wasm_v128_load(positions + 2));
-    const v128_t b = ssmp_bulk_low32(wasm_v128_load(positions + 4),
-                                     wasm_v128_load(positions + 6));
-    *l = wasm_i16x8_shuffle(ssmp_bulk_high32(a, times),
-                            ssmp_bulk_high32(b, times), 0, 2, 4, 6, 8, 10, 12,
-                            14);
-    *r = wasm_i16x8_sub(wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
-                        wasm_i16x8_mul(*l, SSMP_SET16(by->right)));
-}
-
-SSMP_FN void ssmp_bulk_split32(v128_t *l, v128_t *r, const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    const v128_t times = wasm_i32x4_splat((int32_t)by->reciprocal);
-    const v128_t a = wasm_v128_load(positions),
-                 b = wasm_v128_load(positions + 2);
-    const v128_t low = ssmp_bulk_low32(a, b);
-    const v128_t high = wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
-    v128_t la = wasm_u64x2_shr(wasm_u64x2_extmul_low_u32x4(low, times), 32);
-    v128_t lb = wasm_u64x2_shr(wasm_u64x2_extmul_high_u32x4(low, times), 32);
-    la = wasm_i64x2_add(la, wasm_u64x2_extmul_low_u32x4(high, times));
-    lb = wasm_i64x2_add(lb, wasm_u64x2_extmul_high_u32x4(high, times));
-    *l = ssmp_bulk_low32(wasm_u64x2_shr(la, by->shift),
-                         wasm_u64x2_shr(lb, by->shift));
-    *r = wasm_i32x4_sub(low, wasm_i32x4_mul(*l, SSMP_SET32(by->right)));
-}
-
-SSMP_FN void ssmp_bulk_join16(uint64_t *out, v128_t l, v128_t r, uint32_t right)
-{
-    /* A right half is multiplied by 1. */
-    const v128_t by = SSMP_SET32((uint32_t)1 << 16 | right);
-    const v128_t a = wasm_i32x4_dot_i16x8(
-        wasm_i16x8_shuffle(l, r, 0, 8, 1, 9, 2, 10, 3, 11), by);
-    const v128_t b = wasm_i32x4_dot_i16x8(
-        wasm_i16x8_shuffle(l, r, 4, 12, 5, 13, 6, 14, 7, 15), by);
-    wasm_v128_store(out, wasm_u64x2_extend_low_u32x4(a));
-    wasm_v128_store(out + 2, wasm_u64x2_extend_high_u32x4(a));
-    wasm_v128_store(out + 4, wasm_u64x2_extend_low_u32x4(b));
-    wasm_v128_store(out + 6, wasm_u64x2_extend_high_u32x4(b));
-}
-
-SSMP_FN void ssmp_bulk_join32(uint64_t *out, v128_t l, v128_t r, uint32_t right)
-{
-    const v128_t rights = SSMP_SET32(right);
-    wasm_v128_store(out, wasm_i64x2_add(wasm_u64x2_extmul_low_u32x4(l, rights),
-                                        wasm_u64x2_extend_low_u32x4(r)));
-    wasm_v128_store(out + 2,
-                    wasm_i64x2_add(wasm_u64x2_extmul_high_u32x4(l, rights),
-                                   wasm_u64x2_extend_high_u32x4(r)));
-}
-
-#elif defined(SSMP_PLAIN)
-
-/* A number is a vector of one lane. Where a compiler can, it makes one vector
-   of all parts, for which VECTORS * PARTS numbers are read and written in
-   memory. */
-typedef uint16_t ssmp_v16;
-typedef uint32_t ssmp_v32;
-#define SSMP_LANES16 1
-#define SSMP_LANES32 1
-#define SSMP_PARTS16 8
-#define SSMP_PARTS32 4
-#define SSMP_VECTORS 8
-#define SSMP_ASIDE 64
-#define SSMP_FEW 4
-#define SSMP_SET16(x) ((ssmp_v16)(x))
-/* Ones are above the 16 bits before the cast: GCC makes no vectors of products
-   of a number that it knows to have no more than 16 bits as it is. */
-#define SSMP_HIGH16(x) SSMP_SET16(~(~(x) >> 16))
-#define SSMP_SET32(x) ((uint32_t)(x))
-#define SSMP_ADD16(a, b) ((ssmp_v16)((a) + (b)))
-#define SSMP_ADD32(a, b) ((a) + (b))
-#define SSMP_SUB16(a, b) ((ssmp_v16)((a) - (b)))
-#define SSMP_SUB32(a, b) ((a) - (b))
-#define SSMP_XOR16(a, b) ((ssmp_v16)((a) ^ (b)))
-#define SSMP_XOR32(a, b) ((a) ^ (b))
-#define SSMP_OR16(a, b) ((ssmp_v16)((a) | (b)))
-#define SSMP_OR32(a, b) ((a) | (b))
-#define SSMP_HALF16(x) SSMP_SET16(x)
-#define SSMP_HALF32(x) SSMP_SET32(x)
-#define SSMP_ANY16(x) ((x) >> 15 != 0)
-#define SSMP_ANY32(x) ((x) >> 31 != 0)
-#define SSMP_CARRY16(x, l) ((ssmp_v16)((l) + !SSMP_ANY16(x)))
-#define SSMP_CARRY32(x, l) ((l) + !SSMP_ANY32(x))
-#define SSMP_REDUCE16(x, size) ((ssmp_v16)((x) + ((size) & (0u - ((x) >> 15)))))
-#define SSMP_REDUCE32(x, size) ((x) + ((size) & (0u - ((x) >> 31))))
-
-SSMP_FN ssmp_v16 ssmp_bulk_hash16(ssmp_v16 x, ssmp_v16 mul, ssmp_v16 span)
-{
-    ssmp_v16 y = (ssmp_v16)(((uint32_t)x * mul) >> 16);
-    x = (ssmp_v16)((uint32_t)x * y);
-    return (ssmp_v16)(((uint32_t)x * span) >> 16);
-}
-
-SSMP_FN uint32_t ssmp_bulk_hash32(uint32_t x, uint32_t mul, uint32_t span)
-{
-    x *= (uint32_t)(((uint64_t)x * mul) >> 32);
-    return (uint32_t)(((uint64_t)x * span) >> 32);
-}
-
-SSMP_FN void ssmp_bulk_ramp(uint64_t *out, uint64_t first, uint64_t stride)
-{
-    size_t i;
-    for (i = 0; i < 8; i++) {
-        out[i] = first + i * stride;
+    if (vectors <= 2) {
+        ssmp_v32 few_l[2], few_r[2]; /* in registers */
+        few_l[0] = l[0];
+        few_r[0] = r[0];
+        few_l[1] = l[vectors - 1];
+        few_r[1] = r[vectors - 1];
+        if (perm->wide) {
+            ssmp_bulk_rounds(few_l, few_r, perm, 2, 1);
+        } else {
+            ssmp_bulk_rounds(few_l, few_r, perm, 2, 0);
+        }
+        l[0] = few_l[0];
+        r[0] = few_r[0];
+        l[vectors - 1] = few_l[1];
+        r[vectors - 1] = few_r[1];
+    } else {
+        if (perm->wide) {
+            ssmp_bulk_rounds(l, r, perm, vectors, 1);
+        } else {
+            ssmp_bulk_rounds(l, r, perm, vectors, 0);
+        }
     }
 }
 
-SSMP_FN void ssmp_bulk_split16(ssmp_v16 *l, ssmp_v16 *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
+/* A step that is added to a pair: (down - 1, on + right) carries over where r
+   reaches right. All in all lanes. */
+typedef struct ssmp_step {
+    ssmp_v32 down, on, right;
+} ssmp_step;
+
+SSMP_ALWAYS_INLINE void ssmp_bulk_move(ssmp_v32 *l, ssmp_v32 *r,
+                                       const ssmp_step *by, int wide)
 {
-    uint32_t x = (uint32_t)*positions;
-    uint32_t quotient = (uint32_t)(((uint64_t)x * by->reciprocal) >> 32);
-    *l = (ssmp_v16)quotient;
-    *r = (ssmp_v16)(x - quotient * by->right);
+    if (wide) {
+        const ssmp_v32 past = *r + by->on;
+        const ssmp_v32 below = (ssmp_v32)((ssmp_s32)past >> 31);
+        *l += by->down + below;
+        *r = past + (by->right & below);
+    } else {
+        const ssmp_v16 past = (ssmp_v16)*r + (ssmp_v16)by->on;
+        const ssmp_v16 below = (ssmp_v16)((ssmp_s16)past >> 15);
+        *l = (ssmp_v32)((ssmp_v16)*l + (ssmp_v16)by->down + below);
+        *r = (ssmp_v32)(past + ((ssmp_v16)by->right & below));
+    }
 }
 
-SSMP_FN void ssmp_bulk_split32(uint32_t *l, uint32_t *r,
-                               const uint64_t *positions,
-                               const ssmp_divisor *by)
-{
-    uint64_t low = (*positions & 0xffffffffu) * by->reciprocal;
-    uint64_t high = (*positions >> 32) * by->reciprocal;
-    *l = (uint32_t)((high + (low >> 32)) >> by->shift);
-    *r = (uint32_t)*positions - *l * by->right;
-}
-
-SSMP_FN void ssmp_bulk_join16(uint64_t *out, ssmp_v16 l, ssmp_v16 r,
-                              uint32_t right)
-{
-    *out = l * right + r;
-}
-
-SSMP_FN void ssmp_bulk_join32(uint64_t *out, uint32_t l, uint32_t r,
-                              uint32_t right)
-{
-    *out = (uint64_t)l * right + r;
-}
-
-#endif
-
-#ifndef SSMP_VECTORS
-#define SSMP_ASIDE 2
-#endif
-
-#ifdef SSMP_VECTORS
-
-/* The lanes of a vector for n <= 2^30; above, there are half as many. */
-#define SSMP_ROOM (SSMP_PARTS16 * SSMP_LANES16)
-#if SSMP_PARTS32 * SSMP_LANES32 * 2 != SSMP_ROOM
-#error "a vector must have half as many lanes in v32 as in v16"
-#endif
-
-typedef union ssmp_halves {
-    ssmp_v16 narrow[SSMP_PARTS16];
-    ssmp_v32 wide[SSMP_PARTS32];
-} ssmp_halves;
-
-/* A vector of pairs. */
-typedef struct ssmp_pairs {
-    ssmp_halves l, r;
-} ssmp_pairs;
-
-SSMP_FN uint32_t ssmp_bulk_lanes(int wide)
-{
-    return (uint32_t)SSMP_ROOM >> wide;
-}
-
-/* The vectors that count pairs fill. */
-SSMP_FN size_t ssmp_bulk_full(size_t count, int wide)
-{
-    return (count << wide) / SSMP_ROOM;
-}
-
-/* How many of count indices come in one turn. */
-SSMP_FN uint32_t ssmp_bulk_turn(size_t count, int wide)
-{
-    return (uint32_t)ssmp_min(count, SSMP_VECTORS * ssmp_bulk_lanes(wide));
-}
+/* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
+   position x, or 1 too small. shift is the largest number with 2^shift <
+   right, and reciprocal is (2^(32 + shift) - 1) / right, rounded down: below
+   2^32, and less than 2^(32 + shift) / right by 1 at most. So the product is
+   too small by x at most, and x < left * right <= 2^31 * right <= 2^(32 +
+   shift). */
+typedef struct ssmp_divisor {
+    uint32_t right, reciprocal, shift;
+    int wide;
+} ssmp_divisor;
 
 SSMP_FN ssmp_divisor ssmp_bulk_divisor(const statesampler_perm *perm)
 {
     ssmp_divisor by;
-    uint32_t bit;
     by.right = perm->right;
-    by.shift = 0;
-    if (!perm->wide) {
-        by.reciprocal = 0xffffffffu / perm->right;
-        return by;
-    }
-    for (bit = 16; bit != 0; bit /= 2) {
-        by.shift += (perm->right - 1) >> (by.shift + bit) ? bit : 0;
-    }
+    by.wide = (int)perm->wide;
+    by.shift = 31 - (uint32_t)__builtin_clz(perm->right - 1);
     by.reciprocal =
         (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) / perm->right);
     return by;
 }
 
-/* Vectors of pairs, each a step further on, from *next, which moves along. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_advance16(ssmp_pairs *pairs, ssmp_pairs *next,
-                                            uint32_t step_l, uint32_t step_r,
-                                            uint32_t right, uint32_t vectors)
+/* Vectors of pairs from their positions. Of each 64-bit lane, the low bits are
+   the half of a position of the first LANES64, the next bits that of one of
+   the next LANES64, and so on: loads and stores need only shifts. */
+SSMP_NOINLINE void ssmp_bulk_load(ssmp_v32 *l, ssmp_v32 *r,
+                                  const uint64_t *positions,
+                                  const ssmp_divisor *by, uint32_t vectors)
 {
-    const ssmp_v16 size = SSMP_SET16(right);
-    const ssmp_v16 down = SSMP_SET16(step_l);
-    const ssmp_v16 on = SSMP_SET16(step_r - right);
-    uint32_t j;
-    size_t w;
+    const ssmp_v64 right = ssmp_splat64(by->right);
+    const ssmp_v64 times = ssmp_splat64(by->reciprocal);
+    const int wide = by->wide;
+    ssmp_step one_more;
+    uint32_t j, bit;
+    one_more.down = ssmp_splat(1, wide);
+    one_more.on = ssmp_splat(0 - by->right, wide);
+    one_more.right = ssmp_splat(by->right, wide);
     for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS16; w++) {
-            ssmp_v16 l = next->l.narrow[w];
-            ssmp_v16 r = next->r.narrow[w], past;
-            pairs[j].l.narrow[w] = l;
-            pairs[j].r.narrow[w] = r;
-            past = SSMP_ADD16(r, on);
-            l = SSMP_ADD16(l, down);
-            next->l.narrow[w] = SSMP_CARRY16(past, l);
-            next->r.narrow[w] = SSMP_REDUCE16(past, size);
+        ssmp_v64 sum_l = ssmp_splat64(0), sum_r = ssmp_splat64(0);
+        for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
+            const ssmp_v64 x = *(const ssmp_array64 *)positions;
+            const ssmp_v64 low = SSMP_EVEN32(x, times) >> 32;
+            const ssmp_v64 quotient =
+                (SSMP_EVEN32(x >> 32, times) + low) >> by->shift;
+            sum_l |= quotient << bit;
+            sum_r |= (x - SSMP_EVEN32(quotient, right)) << bit;
+            positions += SSMP_LANES64;
         }
+        l[j] = (ssmp_v32)sum_l;
+        r[j] = (ssmp_v32)sum_r;
+        ssmp_bulk_move(l + j, r + j, &one_more, wide);
     }
 }
 
-SSMP_ALWAYS_INLINE void ssmp_bulk_advance32(ssmp_pairs *pairs, ssmp_pairs *next,
-                                            uint32_t step_l, uint32_t step_r,
-                                            uint32_t right, uint32_t vectors)
+/* Writes the indices of vectors of pairs, and says whether one of them is n
+   or more. */
+SSMP_FN int ssmp_bulk_store(uint64_t *out, const ssmp_v32 *l, const ssmp_v32 *r,
+                            const statesampler_perm *perm, uint32_t vectors)
 {
-    const ssmp_v32 size = SSMP_SET32(right);
-    const ssmp_v32 down = SSMP_SET32(step_l);
-    const ssmp_v32 on = SSMP_SET32(step_r - right);
-    uint32_t j;
-    size_t w;
-    for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS32; w++) {
-            ssmp_v32 l = next->l.wide[w];
-            ssmp_v32 r = next->r.wide[w], past;
-            pairs[j].l.wide[w] = l;
-            pairs[j].r.wide[w] = r;
-            past = SSMP_ADD32(r, on);
-            l = SSMP_ADD32(l, down);
-            next->l.wide[w] = SSMP_CARRY32(past, l);
-            next->r.wide[w] = SSMP_REDUCE32(past, size);
+    const ssmp_v64 low = ssmp_splat64(SSMP_MAX32);
+    const ssmp_v32 right = ssmp_splat(perm->right, 1);
+    const ssmp_v32 minus = ssmp_splat(0 - perm->right, 1);
+    ssmp_v64 beyond = ssmp_splat64(0);
+    uint64_t any = 0;
+    ssmp_array64 *to = (ssmp_array64 *)out;
+    uint32_t j, k;
+    if (perm->wide) {
+        const ssmp_v64 last = ssmp_splat64(perm->n - 1);
+        for (j = 0; j < vectors; j++, to += 2) {
+            const ssmp_v64 x = (ssmp_v64)l[j], y = (ssmp_v64)r[j];
+            to[0] = SSMP_EVEN32(x, right) + (y & low);
+            to[1] = SSMP_EVEN32(x >> 32, right) + (y >> 32);
+            beyond |= (last - to[0]) | (last - to[1]);
         }
-    }
-}
-
-/* Vectors of pairs from positions. One row down where split said one too
-   few. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_load16(ssmp_pairs *pairs,
-                                         const uint64_t *positions,
-                                         const ssmp_divisor *by,
-                                         uint32_t vectors)
-{
-    const ssmp_v16 size = SSMP_SET16(by->right);
-    const ssmp_v16 on = SSMP_SET16(0 - by->right);
-    uint32_t j;
-    size_t w;
-    for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS16; w++) {
-            ssmp_v16 l, r;
-            ssmp_bulk_split16(&l, &r, positions, by);
-            r = SSMP_ADD16(r, on);
-            pairs[j].l.narrow[w] = SSMP_CARRY16(r, l);
-            pairs[j].r.narrow[w] = SSMP_REDUCE16(r, size);
-            positions += SSMP_LANES16;
-        }
-    }
-}
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_load32(ssmp_pairs *pairs,
-                                         const uint64_t *positions,
-                                         const ssmp_divisor *by,
-                                         uint32_t vectors)
-{
-    const ssmp_v32 size = SSMP_SET32(by->right);
-    const ssmp_v32 on = SSMP_SET32(0 - by->right);
-    uint32_t j;
-    size_t w;
-    for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS32; w++) {
-            ssmp_v32 l, r;
-            ssmp_bulk_split32(&l, &r, positions, by);
-            r = SSMP_ADD32(r, on);
-            pairs[j].l.wide[w] = SSMP_CARRY32(r, l);
-            pairs[j].r.wide[w] = SSMP_REDUCE32(r, size);
-            positions += SSMP_LANES32;
-        }
-    }
-}
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_pairs *pairs,
-                                       const uint64_t *positions,
-                                       const ssmp_divisor *by, uint32_t vectors,
-                                       const int wide)
-{
-    if (wide) {
-        ssmp_bulk_load32(pairs, positions, by, vectors);
     } else {
-        ssmp_bulk_load16(pairs, positions, by, vectors);
-    }
-}
-
-/* half - hash(other xor add) modulo size. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_round16(ssmp_v16 *half, const ssmp_v16 *other,
-                                          ssmp_v16 add, ssmp_v16 mul,
-                                          ssmp_v16 size, ssmp_v16 span)
-{
-    size_t w;
-    for (w = 0; w < SSMP_PARTS16; w++) {
-        ssmp_v16 x = ssmp_bulk_hash16(SSMP_XOR16(other[w], add), mul, span);
-        x = SSMP_SUB16(half[w], x);
-        half[w] = SSMP_REDUCE16(x, size);
-    }
-}
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_round32(ssmp_v32 *half, const ssmp_v32 *other,
-                                          ssmp_v32 add, ssmp_v32 mul,
-                                          ssmp_v32 size, ssmp_v32 span)
-{
-    size_t w;
-    for (w = 0; w < SSMP_PARTS32; w++) {
-        ssmp_v32 x = ssmp_bulk_hash32(SSMP_XOR32(other[w], add), mul, span);
-        x = SSMP_SUB32(half[w], x);
-        half[w] = SSMP_REDUCE32(x, size);
-    }
-}
-
-/* A loop over vectors, of which there is one at least. Where loops that may end
-   before their first turn stay as they are, V8 moves nothing out of them. */
-#ifdef SSMP_BULK_FEW
-#define SSMP_TURNS(j, vectors, turn) \
-    j = 0;                           \
-    do                               \
-    turn while (++j < vectors)
-#else
-#define SSMP_TURNS(j, vectors, turn) \
-    for (j = 0; j < vectors; j++)    \
-    turn
-#endif
-
-/* All rounds. Keys are read outside the loops that write vectors: these may be
-   anywhere, for all that a compiler knows. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_network16(ssmp_pairs *pairs,
-                                            const statesampler_perm *perm,
-                                            uint32_t vectors)
-{
-    const ssmp_v16 left = SSMP_SET16(perm->left);
-    const ssmp_v16 right = SSMP_SET16(perm->right);
-    const ssmp_v16 less_l = SSMP_SET16(perm->left >> 10);
-    const ssmp_v16 less_r = SSMP_SET16(perm->right >> 10);
-    const uint32_t *key = perm->keys, *end = key + perm->rounds;
-    ssmp_v16 span_l = left, span_r = right;
-    uint32_t j;
-    for (; key != end; key += 2) {
-        const ssmp_v16 add_l = SSMP_HALF16(key[0] & 0xffffu);
-        const ssmp_v16 mul_l = SSMP_HIGH16(key[0]);
-        const ssmp_v16 add_r = SSMP_HALF16(key[1] & 0xffffu);
-        const ssmp_v16 mul_r = SSMP_HIGH16(key[1]);
-        SSMP_TURNS(j, vectors, {
-            ssmp_bulk_round16(pairs[j].l.narrow, pairs[j].r.narrow, add_l,
-                              mul_l, left, span_l);
-        });
-        SSMP_TURNS(j, vectors, {
-            ssmp_bulk_round16(pairs[j].r.narrow, pairs[j].l.narrow, add_r,
-                              mul_r, right, span_r);
-        });
-        span_l = SSMP_SUB16(span_l, less_l);
-        span_r = SSMP_SUB16(span_r, less_r);
-    }
-}
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_network32(ssmp_pairs *pairs,
-                                            const statesampler_perm *perm,
-                                            uint32_t vectors)
-{
-    const ssmp_v32 left = SSMP_SET32(perm->left);
-    const ssmp_v32 right = SSMP_SET32(perm->right);
-    const ssmp_v32 less_l = SSMP_SET32(perm->left >> 10);
-    const ssmp_v32 less_r = SSMP_SET32(perm->right >> 10);
-    const uint32_t *key = perm->keys, *end = key + 2 * perm->rounds;
-    ssmp_v32 span_l = left, span_r = right;
-    uint32_t j;
-    for (; key != end; key += 4) {
-        const ssmp_v32 add_l = SSMP_HALF32(key[0]);
-        const ssmp_v32 mul_l = SSMP_SET32(key[1]);
-        const ssmp_v32 add_r = SSMP_HALF32(key[2]);
-        const ssmp_v32 mul_r = SSMP_SET32(key[3]);
-        for (j = 0; j < vectors; j++) {
-            ssmp_bulk_round32(pairs[j].l.wide, pairs[j].r.wide, add_l, mul_l,
-                              left, span_l);
-        }
-        for (j = 0; j < vectors; j++) {
-            ssmp_bulk_round32(pairs[j].r.wide, pairs[j].l.wide, add_r, mul_r,
-                              right, span_r);
-        }
-        span_l = SSMP_SUB32(span_l, less_l);
-        span_r = SSMP_SUB32(span_r, less_r);
-    }
-}
-
-/* The number of vectors as a constant lets one or two stay in registers. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_network(ssmp_pairs *pairs,
-                                          const statesampler_perm *perm,
-                                          uint32_t vectors, const int wide)
-{
-    if (wide) {
-        ssmp_bulk_network32(pairs, perm, vectors);
-#ifndef SSMP_BULK_FEW
-    } else if (vectors == 1) {
-        ssmp_bulk_network16(pairs, perm, 1);
-    } else if (vectors == 2) {
-        ssmp_bulk_network16(pairs, perm, 2);
-#endif
-    } else {
-        ssmp_bulk_network16(pairs, perm, vectors);
-    }
-}
-
-/* Writes the indices of vectors of pairs. Not 0 if one of them is behind the
-   first `rows` rows of the grid, which are whole. */
-SSMP_ALWAYS_INLINE int ssmp_bulk_store16(uint64_t *out, const ssmp_pairs *pairs,
-                                         uint32_t right, uint32_t rows,
-                                         uint32_t vectors)
-{
-    const ssmp_v16 below = SSMP_HALF16(rows - 1);
-    ssmp_v16 beyond = SSMP_SET16(0);
-    uint32_t j;
-    size_t w;
-    for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS16; w++) {
-            ssmp_v16 l = pairs[j].l.narrow[w];
-            ssmp_bulk_join16(out, l, pairs[j].r.narrow[w], right);
-            beyond = SSMP_OR16(beyond, SSMP_SUB16(below, l));
-            out += SSMP_LANES16;
+        const ssmp_s32 last = (ssmp_s32)ssmp_splat((uint32_t)perm->n - 1, 1);
+        for (j = 0; j < vectors; j++, to += 4) {
+            const ssmp_v32 even =
+                (r[j] & 0xffffu) - SSMP_SIGNED16(l[j] & 0xffffu, minus);
+            const ssmp_v32 odd =
+                (r[j] >> 16) - SSMP_SIGNED16(l[j] >> 16, minus);
+            to[0] = (ssmp_v64)even & low;
+            to[1] = (ssmp_v64)odd & low;
+            to[2] = (ssmp_v64)even >> 32;
+            to[3] = (ssmp_v64)odd >> 32;
+            beyond |= (ssmp_v64)(((ssmp_s32)even > last) |
+                                 ((ssmp_s32)odd > last));
         }
     }
-    return SSMP_ANY16(beyond);
-}
-
-SSMP_ALWAYS_INLINE int ssmp_bulk_store32(uint64_t *out, const ssmp_pairs *pairs,
-                                         uint32_t right, uint32_t rows,
-                                         uint32_t vectors)
-{
-    const ssmp_v32 below = SSMP_HALF32(rows - 1);
-    ssmp_v32 beyond = SSMP_SET32(0);
-    uint32_t j;
-    size_t w;
-    for (j = 0; j < vectors; j++) {
-        for (w = 0; w < SSMP_PARTS32; w++) {
-            ssmp_v32 l = pairs[j].l.wide[w];
-            ssmp_bulk_join32(out, l, pairs[j].r.wide[w], right);
-            beyond = SSMP_OR32(beyond, SSMP_SUB32(below, l));
-            out += SSMP_LANES32;
-        }
+    for (k = 0; k < SSMP_LANES64; k++) {
+        any |= beyond[k];
     }
-    return SSMP_ANY32(beyond);
+    return (any & (perm->wide ? (uint64_t)1 << 63
+                              : SSMP_U64(0x80000000u, 0x80000000u))) != 0;
 }
 
-SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, const ssmp_pairs *pairs,
-                                       const statesampler_perm *perm,
-                                       uint32_t rows, uint32_t vectors,
-                                       const int wide)
+/* Lanes of a vector for n <= 2^30; above, there are half as many. */
+#define SSMP_LANES16 (SSMP_BYTES / 2)
+
+SSMP_FN uint32_t ssmp_bulk_lanes(const statesampler_perm *perm)
 {
-    return wide ? ssmp_bulk_store32(out, pairs, perm->right, rows, vectors)
-                : ssmp_bulk_store16(out, pairs, perm->right, rows, vectors);
+    return (uint32_t)SSMP_LANES16 >> perm->wide;
 }
 
-#ifdef SSMP_BULK_FEW
+/* The pairs of a turn, and indices of a vector that go elsewhere. */
+typedef struct ssmp_bulk {
+    ssmp_v32 l[SSMP_VECTORS], r[SSMP_VECTORS];
+    uint64_t rest[SSMP_LANES16];
+} ssmp_bulk;
 
-/* Goes on with the walks that are not at their end. */
-SSMP_FN void ssmp_bulk_walk(uint64_t *out, const statesampler_perm *perm,
-                            const ssmp_divisor *by, uint32_t count)
+/* Whether eight indices are all below n. */
+SSMP_FN int ssmp_bulk_below(const uint64_t *out, uint64_t n)
 {
-    uint32_t i;
-    for (i = 0; i < count; i++) {
-        if (out[i] >= perm->n) {
-            uint32_t l = (uint32_t)(out[i] / by->right);
-            uint32_t r = (uint32_t)(out[i] % by->right);
-            out[i] = ssmp_perm_walk(perm, l, r);
-        }
+    uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
+    uint32_t k;
+    for (k = 0; k < 8; k++) {
+        any |= n - 1 - out[k];
     }
+    return any >> 63 == 0;
 }
 
-#else
-
-/* The first of out, from i on, that is n or more; or count. Most are not, which
-   eight at a time tell sooner. */
-SSMP_FN uint32_t ssmp_bulk_beyond(const uint64_t *out, uint32_t i,
-                                  uint32_t count, uint64_t n)
+/* Goes on with the walks of count indices, a vector of them at a time. They
+   are at their end after left * right - n more turns at most: see
+   perm_walk. */
+SSMP_NOINLINE void ssmp_bulk_walk(uint64_t *out, ssmp_bulk *pairs,
+                                  const statesampler_perm *perm, uint32_t count)
 {
-    for (; count - i >= 8; i += 8) {
-        uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
-        uint32_t k;
-        for (k = 0; k < 8; k++) {
-            any |= n - 1 - out[i + k];
-        }
-        if (any >> 63 != 0) {
-            break;
-        }
-    }
-    while (i < count && out[i] < n) {
-        i++;
-    }
-    return i;
-}
-
-/* Goes on with the walks that are not at their end, a vector of them at a
-   time. Each comes nearer to its end in every turn. */
-SSMP_FN void ssmp_bulk_walk(uint64_t *out, const statesampler_perm *perm,
-                            const ssmp_divisor *by, uint32_t count)
-{
-    const int wide = (int)perm->wide;
-    const uint32_t lanes = ssmp_bulk_lanes(wide);
-    ssmp_pairs pairs;
-    uint64_t index[SSMP_ROOM];
-    uint16_t where[SSMP_ROOM];
-    uint32_t i = 0, k, waiting = 0, kept;
-    for (;;) {
-        for (; waiting < lanes; i++) {
-            i = ssmp_bulk_beyond(out, i, count, perm->n);
-            if (i == count) {
-                break;
+    const uint32_t lanes = ssmp_bulk_lanes(perm);
+    const ssmp_divisor by = ssmp_bulk_divisor(perm);
+    uint64_t *rest = pairs->rest;
+    unsigned char where[SSMP_LANES16]; /* a turn is 256 or less */
+    uint32_t i = 0, k;
+    while (i < count) {
+        uint32_t turns = ssmp_perm_outside(perm), waiting = 0;
+        while (waiting < lanes && i < count) {
+            if (i % 8 == 0 && count - i >= 8 &&
+                ssmp_bulk_below(out + i, perm->n)) {
+                i += 8;
+            } else {
+                where[waiting] = (unsigned char)i;
+                waiting += out[i++] >= perm->n;
             }
-            where[waiting++] = (uint16_t)i;
         }
-        if (waiting == 0) {
-            return;
+        for (; waiting != 0 && turns != 0; turns--) {
+            uint32_t kept = 0;
+            for (k = 0; k < lanes; k++) {
+                rest[k] = out[where[k < waiting ? k : 0]];
+            }
+            ssmp_bulk_load(pairs->l, pairs->r, rest, &by, 1);
+            ssmp_bulk_network(pairs->l, pairs->r, perm, 1);
+            (void)ssmp_bulk_store(rest, pairs->l, pairs->r, perm, 1);
+            for (k = 0; k < waiting; k++) {
+                out[where[k]] = rest[k];
+                where[kept] = where[k];
+                kept += rest[k] >= perm->n;
+            }
+            waiting = kept;
         }
-        for (k = 0; k < lanes; k++) { /* 0 for the others may become memset */
-            index[k] = out[where[k < waiting ? k : 0]];
-        }
-        ssmp_bulk_load(&pairs, index, by, 1, wide);
-        ssmp_bulk_network(&pairs, perm, 1, wide);
-        (void)ssmp_bulk_store(index, &pairs, perm, 0, 1, wide);
-        for (k = 0, kept = 0; k < waiting; k++) {
-            out[where[k]] = index[k];
-            where[kept] = where[k];
-            kept += index[k] >= perm->n;
-        }
-        waiting = kept;
     }
 }
 
-#endif
+/* The position of pairs that are no neighbours: no index is near it. */
+#define SSMP_APART ((uint64_t)1 << 63)
 
-/* Writes the indices of count pairs, at most VECTORS of them. The last vector
-   may have more: of neighbours, from position on, those behind n. These are
-   where its walks lead: for few samples, all walks. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_run(uint64_t *out, ssmp_pairs *pairs,
-                                      const statesampler_perm *perm,
-                                      const ssmp_divisor *by, uint32_t count,
-                                      uint64_t position, const int wide)
+/* Writes the indices of count pairs, at most a turn. The last vector may have
+   more: of neighbours, from position on, those behind n. These are where its
+   walks lead: for few samples, all walks. */
+SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_bulk *pairs,
+                                  const statesampler_perm *perm, uint32_t count,
+                                  uint64_t position)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(wide);
-    const uint32_t full = (uint32_t)ssmp_bulk_full(count, wide);
-    const uint32_t before = full * lanes, vectors = full + (before != count);
-    uint32_t rows = perm->left, i;
+    const uint32_t lanes = ssmp_bulk_lanes(perm), full = count / lanes;
+    const uint32_t before = full * lanes;
     int beyond;
-    /* Rows of the grid below n. As left * right - n < left for n >= 9, it is
-       one or two less than all, and three less at most. */
-    while ((uint64_t)rows * perm->right > perm->n) {
-        rows--;
-    }
-    ssmp_bulk_network(pairs, perm, vectors, wide);
-    beyond = ssmp_bulk_store(out, pairs, perm, rows, full, wide);
+    ssmp_bulk_network(pairs->l, pairs->r, perm, full + (before != count));
+    beyond = ssmp_bulk_store(out, pairs->l, pairs->r, perm, full);
     if (before != count) {
-        uint64_t rest[SSMP_ROOM];
-        beyond |= ssmp_bulk_store(rest, pairs + full, perm, rows, 1, wide);
+        const uint64_t *rest = pairs->rest;
+        uint32_t i;
+        beyond |= ssmp_bulk_store(pairs->rest, pairs->l + full,
+                                  pairs->r + full, perm, 1);
         position += before;
         for (i = before; i < count; i++) {
             uint64_t index = rest[i - before];
-            while (index >= perm->n && index - position < lanes) {
+            uint32_t k; /* it is a bound where a position is not below n */
+            for (k = 0; k < lanes && index >= perm->n &&
+                        index - position < lanes;
+                 k++) {
                 index = rest[index - position];
             }
             out[i] = index;
         }
     }
     if (beyond) {
-        ssmp_bulk_walk(out, perm, by, count);
+        ssmp_bulk_walk(out, pairs, perm, count);
     }
 }
 
-/* The position of those that are no neighbours: no index is near it. */
-#define SSMP_APART ((uint64_t)1 << 63)
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_map(uint64_t *values,
-                                      const statesampler_perm *perm,
-                                      size_t count, const int wide)
+SSMP_NOINLINE void ssmp_bulk_map(uint64_t *values,
+                                 const statesampler_perm *perm, size_t count)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(wide);
+    const uint32_t lanes = ssmp_bulk_lanes(perm);
     const ssmp_divisor by = ssmp_bulk_divisor(perm);
-    ssmp_pairs pairs[SSMP_VECTORS];
+    ssmp_bulk pairs;
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = ssmp_bulk_turn(count, wide);
-        const uint32_t full = (uint32_t)ssmp_bulk_full(done, wide);
-        const uint32_t before = full * lanes;
-        ssmp_bulk_load(pairs, values, &by, full, wide);
-        if (before != done) {
-            uint64_t rest[SSMP_ROOM];
+        const uint32_t some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        const uint32_t full = some / lanes, before = full * lanes;
+        ssmp_bulk_load(pairs.l, pairs.r, values, &by, full);
+        if (before != some) {
             uint32_t i;
-            for (i = before; i < before + lanes; i++) {
-                rest[i - before] = values[i < done ? i : before];
+            for (i = 0; i < lanes; i++) {
+                pairs.rest[i] =
+                    values[before + i < some ? before + i : before];
             }
-            ssmp_bulk_load(pairs + full, rest, &by, 1, wide);
+            ssmp_bulk_load(pairs.l + full, pairs.r + full, pairs.rest, &by, 1);
         }
-        ssmp_bulk_run(values, pairs, perm, &by, done, SSMP_APART, wide);
-        values += done;
-        count -= done;
+        ssmp_bulk_turn(values, &pairs, perm, some, SSMP_APART);
+        values += some;
+        count -= some;
     }
+}
+
+/* The pairs of the positions first, first + stride, ... */
+SSMP_FN void ssmp_bulk_begin(ssmp_v32 *l, ssmp_v32 *r, uint64_t *positions,
+                             const statesampler_perm *perm, uint64_t first,
+                             uint64_t stride)
+{
+    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const ssmp_divisor by = ssmp_bulk_divisor(perm);
+    const ssmp_v64 number = *(const ssmp_array64 *)numbers;
+    uint32_t i;
+    ssmp_v64 x = SSMP_EVEN32(number, ssmp_splat64(stride >> 32)) << 32;
+    x += SSMP_EVEN32(number, ssmp_splat64(stride)) + first;
+    for (i = 0; i < SSMP_LANES16; i += SSMP_LANES64) {
+        *(ssmp_array64 *)(positions + i) = x;
+        x += SSMP_LANES64 * stride;
+    }
+    ssmp_bulk_load(l, r, positions, &by, 1);
 }
 
 /* Lanes behind the last position hold anything, and are not written. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_fill(uint64_t *out,
-                                       const statesampler_perm *perm,
-                                       uint64_t first, uint64_t stride,
-                                       size_t count, const int wide)
+SSMP_NOINLINE void ssmp_bulk_fill(uint64_t *out, const statesampler_perm *perm,
+                                  uint64_t first, uint64_t stride, size_t count)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(wide);
-    const ssmp_divisor by = ssmp_bulk_divisor(perm);
-    ssmp_pairs pairs[SSMP_VECTORS], next;
-    uint64_t start[SSMP_ROOM];
-    uint32_t step_l = 0, step_r = 0;
+    const uint32_t lanes = ssmp_bulk_lanes(perm), right = perm->right;
+    const int wide = (int)perm->wide;
+    ssmp_v32 l, r;
+    ssmp_step by;
+    ssmp_bulk pairs;
+    ssmp_bulk_begin(&l, &r, pairs.rest, perm, first, stride);
+    by.right = by.down = by.on = ssmp_splat(right, wide);
     if (count > lanes) { /* otherwise it is not used, and may overflow */
-        step_l = ssmp_perm_quotient(perm, lanes * stride);
-        step_r = (uint32_t)(lanes * stride) - step_l * perm->right;
+        const uint64_t step = lanes * stride;
+        const uint32_t step_l = ssmp_perm_quotient(perm, step);
+        by.down = ssmp_splat(step_l + 1, wide);
+        by.on = ssmp_splat((uint32_t)step - (step_l + 1) * right, wide);
     }
-    ssmp_bulk_ramp(start, first, stride);
-    ssmp_bulk_load(&next, start, &by, 1, wide);
     while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t done = ssmp_bulk_turn(count, wide);
-        const uint32_t vectors =
-            (uint32_t)ssmp_bulk_full(done + lanes - 1, wide);
-        if (wide) {
-            ssmp_bulk_advance32(pairs, &next, step_l, step_r, perm->right,
-                                vectors);
-        } else {
-            ssmp_bulk_advance16(pairs, &next, step_l, step_r, perm->right,
-                                vectors);
+        const uint32_t some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        uint32_t j;
+        for (j = 0; j * lanes < some; j++) {
+            pairs.l[j] = l;
+            pairs.r[j] = r;
+            ssmp_bulk_move(&l, &r, &by, wide);
         }
-        ssmp_bulk_run(out, pairs, perm, &by, done,
-                      stride == 1 ? first : SSMP_APART, wide);
-        first += done * stride;
-        out += done;
-        count -= done;
+        ssmp_bulk_turn(out, &pairs, perm, some,
+                       stride == 1 ? first : SSMP_APART);
+        first += some * stride;
+        out += some;
+        count -= some;
     }
 }
 
-SSMP_NOINLINE void ssmp_bulk_fill16(uint64_t *out,
-                                    const statesampler_perm *perm,
-                                    uint64_t first, uint64_t stride,
-                                    size_t count)
-{
-    ssmp_bulk_fill(out, perm, first, stride, count, 0);
-}
+#endif /* SSMP_BYTES */
 
-SSMP_NOINLINE void ssmp_bulk_fill32(uint64_t *out,
-                                    const statesampler_perm *perm,
-                                    uint64_t first, uint64_t stride,
-                                    size_t count)
-{
-    ssmp_bulk_fill(out, perm, first, stride, count, 1);
-}
-
-SSMP_NOINLINE void ssmp_bulk_map16(uint64_t *values,
-                                   const statesampler_perm *perm, size_t count)
-{
-    ssmp_bulk_map(values, perm, count, 0);
-}
-
-SSMP_NOINLINE void ssmp_bulk_map32(uint64_t *values,
-                                   const statesampler_perm *perm, size_t count)
-{
-    ssmp_bulk_map(values, perm, count, 1);
-}
-
-#endif /* SSMP_VECTORS */
-
-/* A step on from (l, r). */
-SSMP_FN void ssmp_perm_move(uint32_t *l, uint32_t *r, uint32_t step_l,
-                            uint32_t step_r, uint32_t right)
-{
-    *l += step_l;
-    *r += step_r;
-    if (*r >= right) {
-        *r -= right;
-        *l += 1;
-    }
-}
-
-/* perm_fill, one by one. Carries (l, r) along instead of dividing every
-   position. Where a stride is n or more there is one index only, and the sums
-   are not used. */
-SSMP_NOINLINE void ssmp_perm_fill_each(uint64_t *out,
-                                       const statesampler_perm *perm,
-                                       uint64_t first, uint64_t stride,
-                                       size_t count)
-{
-    uint32_t l = ssmp_perm_quotient(perm, first);
-    uint32_t r = (uint32_t)(first - (uint64_t)l * perm->right);
-    uint32_t step_l =
-        stride < perm->right ? 0 : ssmp_perm_quotient(perm, stride);
-    uint32_t step_r = (uint32_t)(stride - (uint64_t)step_l * perm->right);
 #ifdef SSMP_PAIRS
-    /* A GPU reads each key once for all of them. */
-    for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
-        uint32_t x[SSMP_PAIRS], y[SSMP_PAIRS], i;
-        for (i = 0; i < SSMP_PAIRS; i++) {
-            x[i] = l;
-            y[i] = r;
-            ssmp_perm_move(&l, &r, step_l, step_r, perm->right);
+
+/* perm_fill of count positions, PAIRS at a time: returns how many it has done.
+   A GPU reads each key once for all of them. */
+SSMP_NOINLINE size_t ssmp_perm_fill_pairs(uint64_t *out,
+                                          const statesampler_perm *perm,
+                                          uint64_t first, uint64_t stride,
+                                          size_t count)
+{
+    uint32_t x[SSMP_PAIRS], y[SSMP_PAIRS], i;
+    size_t done;
+    for (done = 0; count - done >= SSMP_PAIRS; done += SSMP_PAIRS) {
+        for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
+            x[i] = ssmp_perm_quotient(perm, first);
+            y[i] = (uint32_t)(first - (uint64_t)x[i] * perm->right);
         }
         ssmp_perm_network(x, y, perm, SSMP_PAIRS);
         for (i = 0; i < SSMP_PAIRS; i++) {
@@ -3246,17 +2367,16 @@ SSMP_NOINLINE void ssmp_perm_fill_each(uint64_t *out,
             *out++ = index < perm->n ? index : ssmp_perm_walk(perm, x[i], y[i]);
         }
     }
-#endif
-    for (; count != 0; count--) {
-        *out++ = ssmp_perm_walk(perm, l, r);
-        ssmp_perm_move(&l, &r, step_l, step_r, perm->right);
-    }
+    return done;
 }
+
+#endif
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count)
 {
+    size_t done = 0;
     STATESAMPLER_ASSERT(perm && (out || count == 0));
     if (count == 0) {
         return;
@@ -3264,44 +2384,36 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
-#ifdef SSMP_VECTORS
+#ifdef SSMP_BYTES
     if (count > SSMP_FEW) {
-        if (!perm->wide) {
-            ssmp_bulk_fill16(out, perm, first, stride, count);
-            return;
-        }
-#ifndef SSMP_BULK_FEW
-        ssmp_bulk_fill32(out, perm, first, stride, count);
+        ssmp_bulk_fill(out, perm, first, stride, count);
         return;
-#endif
     }
 #endif
-    ssmp_perm_fill_each(out, perm, first, stride, count);
+#ifdef SSMP_PAIRS
+    done = ssmp_perm_fill_pairs(out, perm, first, stride, count);
+#endif
+    for (; done < count; done++) {
+        out[done] = statesampler_perm_at(perm, first + done * stride);
+    }
 }
 
-/* values[i] = perm_at(perm, values[i]). */
-SSMP_FN void ssmp_perm_map(uint64_t *values, const statesampler_perm *perm,
-                           size_t count)
+STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
+                                            uint64_t *values, size_t count)
 {
-#if defined(SSMP_VECTORS) && !defined(SSMP_BULK_FEW)
-    if (count > SSMP_FEW) {
-        if (perm->wide) {
-            ssmp_bulk_map32(values, perm, count);
-        } else {
-            ssmp_bulk_map16(values, perm, count);
-        }
-        return;
-    }
-#endif
+    STATESAMPLER_ASSERT(perm && (values || count == 0));
+#ifdef SSMP_BYTES
+    ssmp_bulk_map(values, perm, count);
+#else
     for (; count != 0; count--, values++) {
         *values = statesampler_perm_at(perm, *values);
     }
+#endif
 }
 
 /* --- order -----------------------------------------------------------------
-   An order says which sample stands at a position of one block: of the whole
-   dataset, or with BLOCKED of one of its parts. Positions here are inside the
-   block; which block and where in it is the sampler's affair. */
+   An order says which sample is at a position of one block: the whole dataset,
+   or with BLOCKED one of its parts. Positions here count inside the block. */
 
 SSMP_FN void ssmp_order_clear(ssmp_order *order)
 {
@@ -3400,35 +2512,6 @@ SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
     return &spare->inside;
 }
 
-/* Values inside a window become what they are inside their chunk, and slots the
-   chunks' numbers in the window. */
-SSMP_NOINLINE void ssmp_order_split(uint64_t *slots, uint64_t *values,
-                                    size_t count, const ssmp_run *run)
-{
-    const uint64_t size = run->chunk_size;
-    size_t i = 0;
-#ifdef SSMP_VECTORS
-    if (size * run->window <= SSMP_MAX32) {
-        /* A division takes as long as several rounds. A product with this
-           inverse, rounded down, is the quotient or one less; and compilers
-           do it in vectors. */
-        const uint32_t narrow = (uint32_t)size;
-        const uint32_t inverse = SSMP_MAX32 / narrow;
-        for (; i < count; i++) {
-            uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
-            uint32_t rest = (uint32_t)values[i] - slot * narrow;
-            uint32_t over = rest >= narrow;
-            slots[i] = slot + over;
-            values[i] = rest - (over ? narrow : 0);
-        }
-    }
-#endif
-    for (; i < count; i++) {
-        slots[i] = values[i] / size;
-        values[i] -= slots[i] * size;
-    }
-}
-
 /* Values inside a window become samples: value q is sample q mod chunk_size of
    the chunk in slot q div chunk_size. */
 SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
@@ -3438,22 +2521,33 @@ SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
 {
     const uint64_t first = window * run->window, full = order->perm.n;
     const uint64_t size = run->chunk_size, start = order->start;
+    /* A product with this inverse, rounded down, is the quotient or one less,
+       and a division takes several times as long. 0: windows are too large. */
+    const uint64_t inverse =
+        size * run->window <= SSMP_MAX32 ? SSMP_MAX32 / size : 0;
     uint64_t chunks[SSMP_ASIDE];
     size_t i, some;
     for (; count != 0; count -= some) { /* by one or more in every turn */
         some = (size_t)ssmp_min(count, SSMP_ASIDE);
-        ssmp_order_split(chunks, out, some, run);
         for (i = 0; i < some; i++) {
+            uint64_t slot = inverse ? out[i] * inverse >> 32 : out[i] / size;
+            uint64_t rest = out[i] - slot * size;
+            slot += first;
+            if (rest >= size) {
+                rest -= size;
+                slot++;
+            }
             /* The short chunk is one on from the last full one; slot 0
                stands in for its own. */
-            chunks[i] += first;
-            if (chunks[i] == full) {
-                chunks[i] = 0;
-                out[i] += size;
+            if (slot == full) {
+                rest += size;
+                slot = 0;
             }
+            out[i] = rest;
+            chunks[i] = slot;
         }
         if (full != 0) {
-            ssmp_perm_map(chunks, &order->perm, some);
+            statesampler_perm_map(&order->perm, chunks, some);
         }
         for (i = 0; i < some; i++) {
             uint64_t chunk = *out < size ? chunks[i] : full - 1;
@@ -3461,38 +2555,6 @@ SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
         }
     }
 }
-
-#ifdef SSMP_VECTORS
-
-/* The same for a window of few slots, whose chunks are all looked up first:
-   moves[slot] is how far a value of that slot is from its sample. With inverse
-   = 2^57 / size, rounded down, plus 1, value * inverse / 2^57 is above value /
-   size by less than value / 2^57; as value < 64 * size and size <= 2^25, by
-   less than 1 / size, which does not reach the next whole number. */
-SSMP_NOINLINE void ssmp_order_open_slots(uint64_t *out, size_t count,
-                                         const ssmp_run *run,
-                                         const ssmp_order *order,
-                                         uint64_t window)
-{
-    const uint64_t first = window * run->window, full = order->perm.n;
-    const uint64_t size = run->chunk_size;
-    const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;
-    uint64_t moves[SSMP_ASIDE];
-    size_t known = (size_t)ssmp_min(run->window, full - first);
-    size_t i;
-    statesampler_perm_fill(&order->perm, first, 1, moves, known);
-    if (known < run->window) {
-        moves[known] = full; /* the short chunk stays the last */
-    }
-    for (i = 0; i <= known && i < run->window; i++) {
-        moves[i] = order->start + (moves[i] - i) * size;
-    }
-    for (i = 0; i < count; i++) {
-        out[i] += moves[out[i] * inverse >> 57];
-    }
-}
-
-#endif
 
 SSMP_FN void ssmp_order_fill_windows(uint64_t *out, const ssmp_run *run,
                                      const ssmp_order *order, ssmp_order *spare,
@@ -3509,90 +2571,49 @@ SSMP_FN void ssmp_order_fill_windows(uint64_t *out, const ssmp_run *run,
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         }
         statesampler_perm_fill(perm, inside, stride, out, some);
-#ifdef SSMP_VECTORS
-        if (run->window <= SSMP_ASIDE && run->chunk_size <= (uint32_t)1 << 25) {
-            ssmp_order_open_slots(out, some, run, order, window);
-        } else
-#endif
-        {
-            ssmp_order_open_window(out, some, run, order, window);
-        }
+        ssmp_order_open_window(out, some, run, order, window);
         out += some;
         count -= some;
         first += some * stride;
     }
 }
 
+/* One of the words of a position, which are numbered from 1 on. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t position,
+                                               uint64_t number)
+{
+    return ssmp_scramble(ssmp_derive(0, position) + number * SSMP_GOLDEN);
+}
+
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it, once ANDed with a mask of ones. The
-   loops end: a position's words run through all 2^64 values before one
-   repeats, and one of them is 0. Half of them or more are below the size. */
-#ifdef SSMP_VECTORS
-
-SSMP_FN void ssmp_order_draw_words(uint64_t *out, uint64_t position,
-                                   uint64_t stride, uint64_t mask,
-                                   uint64_t size, size_t count)
-{
-    const uint64_t golden = SSMP_GOLDEN;
-    uint64_t states[SSMP_ASIDE];
-    unsigned char where[SSMP_ASIDE];
-    while (count != 0) { /* it falls by one or more in every turn */
-        uint32_t some = (uint32_t)ssmp_min(count, SSMP_ASIDE);
-        uint32_t i, k, waiting = 0;
-        for (i = 0; i < some; i++, position += stride) {
-            states[i] = ssmp_derive(0, position) + golden;
-            out[i] = ssmp_scramble(states[i]) & mask;
-        }
-        for (i = 0; i < some; i++) {
-            where[waiting] = (unsigned char)i;
-            waiting += out[i] >= size;
-        }
-        while (waiting != 0) {
-            for (k = 0, i = 0; i < waiting; i++) {
-                uint32_t at = where[i];
-                states[at] += golden;
-                out[at] = ssmp_scramble(states[at]) & mask;
-                where[k] = (unsigned char)at;
-                k += out[at] >= size;
-            }
-            waiting = k;
-        }
-        out += some;
-        count -= some;
-    }
-}
-
-#else
-
-SSMP_FN void ssmp_order_draw_words(uint64_t *out, uint64_t position,
-                                   uint64_t stride, uint64_t mask,
-                                   uint64_t size, size_t count)
-{
-    for (; count != 0; count--, position += stride, out++) {
-        uint64_t state = ssmp_derive(0, position);
-        do {
-            state += SSMP_GOLDEN;
-            *out = ssmp_scramble(state) & mask;
-        } while (*out >= size);
-    }
-}
-
-#endif
-
+   position the first that is below it, once ANDed with a mask of ones. Two
+   words are made of each, which most often do: a branch between them would be
+   mispredicted. The search ends: the words run through all 2^64 values before
+   one repeats, and half of them or more are below the size. */
 SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
                                    uint64_t first, uint64_t stride,
                                    size_t count)
 {
-    const uint64_t start = order->start;
-    uint64_t mask = order->size - 1;
+    const uint64_t size = order->size;
+    uint64_t mask = size - 1, position = order->key + SSMP_DRAW + first;
+    uint64_t number;
     size_t i;
     for (i = 1; i < 64; i *= 2) {
         mask |= mask >> i;
     }
-    ssmp_order_draw_words(out, order->key + SSMP_DRAW + first, stride, mask,
-                          order->size, count);
     for (i = 0; i < count; i++) {
-        out[i] += start;
+        uint64_t one = ssmp_order_word(position, 1) & mask;
+        uint64_t two = ssmp_order_word(position, 2) & mask;
+        out[i] = one < size ? one : two;
+        position += stride;
+    }
+    position -= count * stride;
+    for (i = 0; i < count; i++) {
+        for (number = 3; out[i] >= size; number++) {
+            out[i] = ssmp_order_word(position, number) & mask;
+        }
+        out[i] += order->start;
+        position += stride;
     }
 }
 
@@ -3651,44 +2672,49 @@ SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
    < 2^62, world_size < 2^32. A position is below 2^62 + 2^33, as padding adds
    less than blocks + world_size to num_samples. */
 
+#define SSMP_MAX_POSITION (STATESAMPLER_MAX_SAMPLES + ((uint64_t)1 << 33))
+
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_global_batch(const ssmp_shape *shape)
+{
+    return (uint64_t)shape->world_size * shape->batch_size;
+}
+
 /* Field by field, as compilers may call memcpy for the whole. */
-SSMP_FN void ssmp_spot_copy(ssmp_spot *to, const ssmp_spot *from)
+SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_copy(ssmp_cursor *to,
+                                            const ssmp_cursor *from)
 {
     to->epoch = from->epoch;
     to->position = from->position;
     to->step = from->step;
 }
 
-SSMP_OUTLINE_FOR_SIZE void ssmp_leg_copy(ssmp_leg *to, const ssmp_leg *from)
+SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
+                                             const ssmp_segment *from)
 {
-    ssmp_spot_copy(&to->base, &from->base);
+    ssmp_cursor_copy(&to->base, &from->base);
     to->end = from->end;
+    to->wrap = from->wrap;
     to->blocks = from->blocks;
 }
 
 /* --- sampler: the tail, and what a shape serves of an epoch */
 
-/* Whether the tail fills the last part with repeats. */
-SSMP_FN int ssmp_run_pads(const ssmp_run *run)
-{
-    return run->tail == STATESAMPLER_TAIL_PAD;
-}
-
-/* What the tail makes of samples in parts of equal size, where the last part is
-   short: all parts full (PAD), without the last (DROP), or as they are. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_whole(const ssmp_run *run,
-                                              uint64_t samples, uint32_t parts)
+/* Rounds samples to parts of equal size, as the tail says: up (PAD), down
+   (DROP), or not at all. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
+                                               uint32_t parts)
 {
     uint64_t over = samples % parts;
-    if (run->tail == STATESAMPLER_TAIL_DROP) {
+    if (tail == STATESAMPLER_TAIL_DROP) {
         return samples - over;
     }
-    return ssmp_run_pads(run) && over != 0 ? samples - over + parts : samples;
+    return tail == STATESAMPLER_TAIL_PAD && over != 0 ? samples - over + parts
+                                                      : samples;
 }
 
-/* The position whose sample a padding position repeats: the first of its block
-   (which is the block's number) or, where that is empty or there are no blocks,
-   the one counted from the start again. */
+/* The position whose sample a padding position repeats: the first one of its
+   block, whose number is the block's. Without blocks, and where that block is
+   empty, positions start again at 0. */
 SSMP_FN uint64_t ssmp_run_repeated(const ssmp_run *run, uint32_t blocks,
                                    uint64_t position)
 {
@@ -3699,103 +2725,102 @@ SSMP_FN uint64_t ssmp_run_repeated(const ssmp_run *run, uint32_t blocks,
                : position % run->num_samples;
 }
 
-/* Where the epoch ends in which a run is, but for its drop_last: D of the
-   manual and, from the base on, equal parts for all ranks. */
-SSMP_FN uint64_t ssmp_run_end(const ssmp_run *run, const ssmp_leg *leg)
+/* Sets where a segment ends, once its base and blocks are set. D of the manual
+   is the first `end` here. */
+SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
+                                const ssmp_shape *shape)
 {
-    uint64_t base = leg->base.position, end;
+    uint64_t base = segment->base.position, end;
+    segment->end = STATESAMPLER_NONE;
+    segment->wrap = run->num_samples;
     if (run->tail == STATESAMPLER_TAIL_CARRY) {
-        return run->num_samples;
+        return;
     }
-    end = ssmp_run_whole(run, run->num_samples, leg->blocks);
-    return end <= base
-               ? base
-               : base + ssmp_run_whole(run, end - base, run->world_size);
-}
-
-/* Sets the end of a leg whose base and blocks are set. */
-SSMP_FN void ssmp_leg_close(ssmp_leg *leg, const statesampler *s)
-{
-    leg->end = ssmp_run_end(&s->run, leg);
-    if (s->drop_last) {
-        leg->end -= (leg->end - leg->base.position) % s->global_batch;
+    segment->wrap = STATESAMPLER_NONE;
+    end = ssmp_tail_round(run->tail, run->num_samples, segment->blocks);
+    segment->end = base;
+    if (end > base) {
+        segment->end +=
+            ssmp_tail_round(run->tail, end - base, shape->world_size);
+    }
+    if (shape->drop_last) {
+        segment->end -= (segment->end - base) % ssmp_global_batch(shape);
     }
 }
 
-/* The leg of a whole epoch. */
-SSMP_FN void ssmp_leg_begin(ssmp_leg *leg, const statesampler *s,
-                            uint64_t epoch)
+/* Makes a segment a whole epoch in some shape. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
+                                              const ssmp_run *run,
+                                              const ssmp_shape *shape,
+                                              uint64_t epoch)
 {
-    leg->base.epoch = epoch;
-    leg->base.position = 0;
-    leg->base.step = 0;
-    leg->blocks = s->run.partition == STATESAMPLER_PARTITION_BLOCKED
-                      ? s->run.world_size
-                      : 1;
-    ssmp_leg_close(leg, s);
+    segment->base.epoch = epoch;
+    segment->base.position = 0;
+    segment->base.step = 0;
+    segment->blocks = run->partition == STATESAMPLER_PARTITION_BLOCKED
+                          ? shape->world_size
+                          : 1;
+    ssmp_segment_close(segment, run, shape);
 }
 
-/* Steps of a leg; with CARRY, to where the base must move. */
-SSMP_FN uint64_t ssmp_leg_steps(const ssmp_leg *leg, const statesampler *s)
+/* Steps of a segment; without an end, as many as seek reaches. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
+                                                  uint64_t global_batch)
 {
-    if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-        return STATESAMPLER_MAX_SAMPLES / s->global_batch;
+    return segment->end == STATESAMPLER_NONE
+               ? STATESAMPLER_MAX_SAMPLES / global_batch
+               : ssmp_ceil_div(segment->end - segment->base.position,
+                               global_batch);
+}
+
+/* Where the step begins that is `steps` after the base, at most
+   ssmp_segment_steps. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_segment_find(ssmp_cursor *cursor,
+                                             const ssmp_segment *segment,
+                                             uint64_t global_batch,
+                                             uint64_t steps)
+{
+    uint64_t position = segment->base.position + steps * global_batch;
+    cursor->step = segment->base.step + steps;
+    cursor->epoch = segment->base.epoch;
+    if (position >= segment->wrap) {
+        cursor->epoch += position / segment->wrap;
+        position %= segment->wrap;
     }
-    return ssmp_ceil_div(leg->end - leg->base.position, s->global_batch);
-}
-
-/* Where the step begins that is so many, at most leg_steps, after the base. */
-SSMP_FN void ssmp_leg_spot(ssmp_spot *spot, const ssmp_leg *leg,
-                           const statesampler *s, uint64_t steps)
-{
-    uint64_t position = leg->base.position + steps * s->global_batch;
-    spot->step = leg->base.step + steps;
-    spot->epoch = leg->base.epoch;
-    if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-        spot->epoch += position / s->run.num_samples;
-        spot->position = position % s->run.num_samples;
-    } else {
-        spot->position = ssmp_min(position, leg->end);
-    }
-}
-
-/* Whether there is no step at a position of a leg; with CARRY there is. */
-SSMP_FN int ssmp_leg_ends(const ssmp_leg *leg, const statesampler *s,
-                          uint64_t position)
-{
-    return position == leg->end && s->run.tail != STATESAMPLER_TAIL_CARRY;
+    cursor->position = ssmp_min(position, segment->end);
 }
 
 /* --- sampler: reading a step */
 
-/* How many of the positions first, first + W, ... (count of them) are below
-   bound. */
-SSMP_FN size_t ssmp_rank_below(const statesampler *s, uint64_t bound,
-                               uint64_t first, size_t count)
+/* How many of the positions first, first + world_size, ... (count of them) are
+   below bound. */
+SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
+                                              uint64_t bound, uint64_t first,
+                                              size_t count)
 {
     if (first >= bound) {
         return 0;
     }
-    return (size_t)ssmp_min(count, (bound - 1 - first) / s->run.world_size + 1);
-}
-
-/* How many samples this rank has in the step at a position of a leg. */
-SSMP_FN size_t ssmp_rank_count(const statesampler *s, const ssmp_leg *leg,
-                               uint64_t position)
-{
-    if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
-        leg->end - position >= s->global_batch) {
-        return (size_t)s->run.batch_size;
+    if (bound - first > (uint64_t)count * shape->world_size) {
+        return count; /* most often, and without a division */
     }
-    return ssmp_rank_below(s, leg->end, position + s->rank,
-                           (size_t)s->run.batch_size);
+    return (size_t)ssmp_min(count,
+                            (bound - 1 - first) / shape->world_size + 1);
 }
 
-/* What a step is read through: a sampler, one of its legs, and room for an
-   order that the sampler has not at hand. */
+/* How many samples this rank has in the step at a position. */
+SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
+                                  const ssmp_shape *shape, uint64_t position)
+{
+    return ssmp_shape_below(shape, segment->end, position + shape->rank,
+                            (size_t)shape->batch_size);
+}
+
+/* What a step is read through: a sampler, one of its segments, and room for an
+   order that the sampler does not have at hand. */
 typedef struct ssmp_view {
     const statesampler *s;
-    const ssmp_leg *leg;
+    const ssmp_segment *segment;
     ssmp_order *spare; /* may be the sampler's own */
 } ssmp_view;
 
@@ -3806,148 +2831,116 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
                                         uint64_t stride, size_t count)
 {
     const ssmp_run *run = &view->s->run;
-    uint32_t blocks = view->leg->blocks, block = 0;
+    uint32_t blocks = view->segment->blocks, block = 0;
     const ssmp_order *order;
     if (blocks != 1) {
         block = (uint32_t)(first % blocks);
         first /= blocks;
         stride /= blocks;
     }
-    order =
-        ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks, block);
+    order = ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks,
+                           block);
     ssmp_order_fill(out, run, order, view->spare, first, stride, count);
-}
-
-#ifdef SSMP_VECTORS
-
-/* The greatest common divisor, by Euclid: b falls in every turn. */
-SSMP_FN uint32_t ssmp_gcd(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 /* The samples at positions first, first + W, ..., count of them, all below
    num_samples, where each is in another block than the one before: first all
    slots of one block, then those of the next. */
-SSMP_NOINLINE void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
+SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
                                         uint64_t epoch, uint64_t first,
                                         size_t count)
 {
-    const uint32_t world_size = view->s->run.world_size;
-    const uint32_t blocks = view->leg->blocks;
-    uint32_t period, slot;
-    period = blocks / ssmp_gcd(blocks, world_size);
-    for (slot = 0; slot < period && slot < count; slot++) {
-        const uint64_t stride = (uint64_t)period * world_size;
-        uint64_t position = first + (uint64_t)slot * world_size;
-        uint64_t some[SSMP_ASIDE];
-        uint64_t done = slot;
-        while (done < count) { /* by a period or more in every turn */
-            uint32_t i, k = (uint32_t)ssmp_min((count - done - 1) / period + 1,
-                                               SSMP_ASIDE);
-            ssmp_view_fill_block(some, view, epoch, position, stride, k);
-            for (i = 0; i < k; i++, done += period) {
-                out[done] = some[i];
+    const uint64_t world_size = view->s->run.shape.world_size;
+    uint64_t some[SSMP_SLOTS];
+    size_t period = 1, slot, done, i, k;
+    /* Slots of one block are so many apart. */
+    while (period < count && period * world_size % view->segment->blocks != 0) {
+        period++;
+    }
+    for (slot = 0; slot < period; slot++) {
+        /* done grows by a period or more in every turn. */
+        for (done = slot; done < count; done += k * period) {
+            k = (size_t)ssmp_min((count - done - 1) / period + 1,
+                                 SSMP_SLOTS);
+            ssmp_view_fill_block(some, view, epoch, first + done * world_size,
+                                 period * world_size, k);
+            for (i = 0; i < k; i++) {
+                out[done + i * period] = some[i];
             }
-            position += k * stride;
         }
     }
 }
 
-#else
-
-SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
-                                  uint64_t epoch, uint64_t first, size_t count)
-{
-    for (; count != 0; count--, first += view->s->run.world_size) {
-        ssmp_view_fill_block(out++, view, epoch, first, 0, 1);
-    }
-}
-
-#endif
-
-/* This rank's count samples of the step at a spot. With CARRY they may run
-   through several epochs; each turn serves at least one. */
+/* This rank's count samples of the step at a cursor. Every turn serves one
+   sample or more, but for those that move on to the next epoch. */
 SSMP_FN void ssmp_view_fill(uint64_t *out, const ssmp_view *view,
-                            const ssmp_spot *spot, size_t count)
+                            const ssmp_cursor *cursor, size_t count)
 {
-    const statesampler *s = view->s;
-    const uint64_t n = s->run.num_samples, stride = s->run.world_size;
-    const uint32_t blocks = view->leg->blocks;
-    uint64_t epoch = spot->epoch, first = spot->position + s->rank;
-    while (count != 0) {
-        size_t some = count;
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY && first >= n) {
+    const ssmp_run *run = &view->s->run;
+    const uint64_t n = run->num_samples, stride = run->shape.world_size;
+    const uint32_t blocks = view->segment->blocks;
+    uint64_t epoch = cursor->epoch;
+    uint64_t first = cursor->position + run->shape.rank;
+    size_t some;
+    for (; count != 0; out += some, count -= some, first += some * stride) {
+        if (first >= view->segment->wrap) {
             epoch += first / n;
             first %= n;
         }
-        if (first + (count - 1) * stride >= n) {
-            some = ssmp_rank_below(s, n, first, count);
-        }
-        if (some != 0 && (blocks == 1 || stride % blocks == 0)) {
+        some = ssmp_shape_below(&run->shape, n, first, count);
+        if (some == 0) { /* padding */
+            some = 1;
+            ssmp_view_fill_block(out, view, epoch,
+                                 ssmp_run_repeated(run, blocks, first), 0, 1);
+        } else if (blocks == 1 || stride % blocks == 0) {
             ssmp_view_fill_block(out, view, epoch, first, stride, some);
-        } else if (some != 0) {
-            /* As after a change of world size. */
+        } else { /* as after a change of world_size */
             ssmp_view_fill_slots(out, view, epoch, first, some);
-        }
-        out += some;
-        count -= some;
-        first += some * stride;
-        if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
-            for (; count != 0; count--, first += stride) {
-                ssmp_view_fill_block(out++, view, epoch,
-                                     ssmp_run_repeated(&s->run, blocks, first),
-                                     0, 1);
-            }
         }
     }
 }
 
 /* Sets up the order of the present epoch, for this rank's first block. */
-SSMP_FN void ssmp_sampler_prepare(statesampler *s)
+SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
 {
-    uint32_t blocks = s->run.leg.blocks;
-    (void)ssmp_order_for(&s->ready, &s->ready, &s->run, s->run.now.epoch,
-                         blocks,
-                         (uint32_t)((s->run.now.position + s->rank) % blocks));
+    const ssmp_run *run = &s->run;
+    uint32_t blocks = run->segment.blocks;
+    (void)ssmp_order_for(
+        &s->ready, &s->ready, run, run->now.epoch, blocks,
+        (uint32_t)((run->now.position + run->shape.rank) % blocks));
 }
 
-/* --- sampler: its shape */
+/* --- sampler: the description */
 
-SSMP_FN int ssmp_shape_check(uint32_t rank, uint32_t world_size,
-                             uint32_t batch_size)
+/* Sets a shape in which 0 means 1, as in a description. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_shape_set(ssmp_shape *shape, uint32_t rank,
+                                          uint32_t world_size,
+                                          uint32_t batch_size,
+                                          uint32_t drop_last)
 {
-    if (rank >= world_size) {
+    shape->rank = rank;
+    shape->world_size = world_size ? world_size : 1;
+    shape->batch_size = batch_size ? batch_size : 1;
+    shape->drop_last = drop_last;
+}
+
+SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
+{
+    if (shape->rank >= shape->world_size) {
         return SSMP_EINVAL_RANK;
     }
-    return (uint64_t)world_size * batch_size >= STATESAMPLER_MAX_SAMPLES
+    return ssmp_global_batch(shape) >= STATESAMPLER_MAX_SAMPLES
                ? SSMP_EINVAL_GLOBAL_BATCH
                : STATESAMPLER_OK;
 }
 
-/* A step's samples are counted by a size_t, which some small cores have of 16
-   bits. A state may tell of larger batches, which other machines served. */
+/* Batches are counted by a size_t, which has 16 bits on some small cores. A
+   state may tell of larger batches, which another machine served. */
 SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
     return (size_t)batch_size != batch_size ? SSMP_EINVAL_BATCH_SIZE
                                             : STATESAMPLER_OK;
 }
-
-SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_reshape(statesampler *s,
-                                                uint32_t world_size,
-                                                uint32_t batch_size)
-{
-    s->run.world_size = world_size;
-    s->run.batch_size = batch_size;
-    s->global_batch = (uint64_t)world_size * batch_size;
-}
-
-/* --- sampler: the description */
 
 SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
 {
@@ -3979,15 +2972,13 @@ SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
     return d->drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
-/* The rules of init; of load too, as a state may hold nothing else. */
-SSMP_FN int ssmp_desc_check(const statesampler_desc *d)
+/* The rules of init, and of load, as no state may hold anything else. */
+SSMP_FN int ssmp_desc_check(const statesampler_desc *d, const ssmp_shape *shape)
 {
-    int code;
+    int code = ssmp_shape_check(shape);
     if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
         return SSMP_EINVAL_NUM_SAMPLES;
     }
-    code = ssmp_shape_check(d->rank, d->world_size ? d->world_size : 1,
-                            d->batch_size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
@@ -4010,46 +3001,48 @@ SSMP_FN int ssmp_desc_check(const statesampler_desc *d)
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc)
 {
+    ssmp_run *run;
+    ssmp_shape shape;
     int code;
     STATESAMPLER_ASSERT(s && desc);
-    code = ssmp_desc_check(desc);
+    ssmp_shape_set(&shape, desc->rank, desc->world_size, desc->batch_size, 0);
+    code = ssmp_desc_check(desc, &shape);
     if (code == STATESAMPLER_OK) {
         code = ssmp_batch_check(desc->batch_size);
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    s->run.num_samples = desc->num_samples;
-    s->run.seed = desc->seed;
-    s->run.stream = desc->stream;
-    s->run.chunk_size = 0;
-    s->run.window = 0;
+    run = &s->run;
+    run->num_samples = desc->num_samples;
+    run->seed = desc->seed;
+    run->stream = desc->stream;
+    run->order = desc->order;
+    run->partition = desc->partition;
+    run->tail = desc->tail;
+    run->chunk_size = 0;
+    run->window = 0;
     if (desc->order == STATESAMPLER_ORDER_WINDOW) {
-        s->run.chunk_size = desc->chunk_size;
-        s->run.window = desc->window;
+        run->chunk_size = desc->chunk_size;
+        run->window = desc->window;
     }
-    s->run.order = desc->order;
-    s->run.partition = desc->partition;
-    s->run.tail = desc->tail;
-    s->rank = desc->rank;
-    s->drop_last = desc->drop_last;
-    ssmp_sampler_reshape(s, desc->world_size ? desc->world_size : 1,
-                         desc->batch_size ? desc->batch_size : 1);
+    ssmp_shape_set(&run->shape, desc->rank, desc->world_size, desc->batch_size,
+                   desc->drop_last);
     ssmp_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
 }
 
-/* The description of a run as rank 0, without its epoch and drop_last. */
+/* The description of a run as rank 0, without its drop_last. */
 SSMP_FN void ssmp_run_describe(statesampler_desc *desc, const ssmp_run *run)
 {
     desc->num_samples = run->num_samples;
     desc->seed = run->seed;
-    desc->epoch = 0;
+    desc->epoch = run->now.epoch;
     desc->stream = run->stream;
     desc->rank = 0;
-    desc->world_size = run->world_size;
-    desc->batch_size = run->batch_size;
+    desc->world_size = run->shape.world_size;
+    desc->batch_size = run->shape.batch_size;
     desc->order = run->order;
     desc->partition = run->partition;
     desc->tail = run->tail;
@@ -4062,15 +3055,15 @@ SSMP_FN void ssmp_run_describe(statesampler_desc *desc, const ssmp_run *run)
 
 STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    ssmp_leg_begin(&s->run.leg, s, epoch);
-    ssmp_spot_copy(&s->run.now, &s->run.leg.base);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    ssmp_segment_begin(&s->run.segment, &s->run, &s->run.shape, epoch);
+    ssmp_cursor_copy(&s->run.now, &s->run.segment.base);
     ssmp_sampler_prepare(s);
 }
 
 STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     if (epoch != s->run.now.epoch) {
         statesampler_begin(s, epoch);
     }
@@ -4079,66 +3072,71 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 /* Makes the present the base: of a whole epoch where nothing is served. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_rebase(statesampler *s)
 {
-    if (s->run.now.position == 0 && s->run.tail != STATESAMPLER_TAIL_CARRY) {
-        statesampler_begin(s, s->run.now.epoch);
+    ssmp_run *run = &s->run;
+    if (run->now.position == 0 && run->segment.end != STATESAMPLER_NONE) {
+        statesampler_begin(s, run->now.epoch);
         return;
     }
-    ssmp_spot_copy(&s->run.leg.base, &s->run.now);
-    ssmp_leg_close(&s->run.leg, s);
+    ssmp_cursor_copy(&run->segment.base, &run->now);
+    ssmp_segment_close(&run->segment, run, &run->shape);
 }
 
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size)
 {
-    int code;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    world_size = world_size ? world_size : 1;
-    batch_size = batch_size ? batch_size : 1;
-    code = ssmp_shape_check(rank, world_size, batch_size);
+    ssmp_run *run;
+    ssmp_shape shape;
+    int code, same;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    run = &s->run;
+    ssmp_shape_set(&shape, rank, world_size, batch_size, 0);
+    code = ssmp_shape_check(&shape);
     if (code == STATESAMPLER_OK) {
         code = ssmp_batch_check(batch_size);
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    s->rank = rank;
-    if (world_size != s->run.world_size || batch_size != s->run.batch_size) {
-        ssmp_sampler_reshape(s, world_size, batch_size);
+    same = shape.world_size == run->shape.world_size &&
+           shape.batch_size == run->shape.batch_size;
+    ssmp_shape_set(&run->shape, rank, world_size, batch_size,
+                   run->shape.drop_last);
+    if (!same) {
         ssmp_sampler_rebase(s);
     }
-    ssmp_sampler_prepare(s); /* rank may be another */
+    ssmp_sampler_prepare(s); /* the rank may have changed */
     return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 {
-    ssmp_spot *now;
+    ssmp_run *run;
     int carry;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    now = &s->run.now;
-    carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    run = &s->run;
+    carry = run->tail == STATESAMPLER_TAIL_CARRY;
     if (num_samples > STATESAMPLER_MAX_SAMPLES) {
         return SSMP_EINVAL_NUM_SAMPLES;
     }
-    if (s->run.order != STATESAMPLER_ORDER_SEQUENTIAL ||
-        s->run.partition != STATESAMPLER_PARTITION_INTERLEAVED) {
+    if (run->order != STATESAMPLER_ORDER_SEQUENTIAL ||
+        run->partition != STATESAMPLER_PARTITION_INTERLEAVED) {
         return SSMP_EINVAL_RESIZE;
     }
     if (carry && num_samples == 0) {
         return SSMP_EINVAL_CARRY_EMPTY;
     }
-    if (num_samples == s->run.num_samples) {
+    if (num_samples == run->num_samples) {
         return STATESAMPLER_OK;
     }
-    if (num_samples < now->position) {
+    if (num_samples < run->now.position) {
         return SSMP_ERANGE_POSITION;
     }
-    if (carry && num_samples == now->position) {
-        now->epoch++; /* its epoch ends here, and the next one begins */
-        now->position = 0;
+    if (carry && num_samples == run->now.position) {
+        run->now.epoch++; /* its epoch ends here, and the next one begins */
+        run->now.position = 0;
     }
-    s->run.num_samples = num_samples;
+    run->num_samples = num_samples;
     s->ready.blocks = 0; /* it was of another length */
     ssmp_sampler_rebase(s);
     return STATESAMPLER_OK;
@@ -4149,28 +3147,28 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
 {
     ssmp_run *run = &s->run;
-    ssmp_spot *now = &run->now;
-    size_t count = ssmp_rank_count(s, &run->leg, now->position);
+    ssmp_cursor *now = &run->now;
+    const ssmp_segment *segment = &run->segment;
+    const uint64_t global_batch = ssmp_global_batch(&run->shape);
+    size_t count = ssmp_segment_count(segment, &run->shape, now->position);
     if (out) {
         ssmp_view view;
         view.s = s;
-        view.leg = &run->leg;
+        view.segment = segment;
         view.spare = &s->ready;
         ssmp_view_fill(out, &view, now, count);
     }
     now->step++;
-    now->position += s->global_batch;
-    if (run->tail != STATESAMPLER_TAIL_CARRY) {
-        now->position = ssmp_min(now->position, run->leg.end);
-        return count;
+    now->position += global_batch;
+    if (now->position >= segment->wrap) {
+        now->epoch += now->position / segment->wrap;
+        now->position %= segment->wrap;
     }
-    if (now->position >= run->num_samples) {
-        now->epoch += now->position / run->num_samples;
-        now->position %= run->num_samples;
-    }
-    /* So that the product never overflows. */
-    if ((now->step - run->leg.base.step) * s->global_batch >=
-        STATESAMPLER_MAX_SAMPLES) {
+    now->position = ssmp_min(now->position, segment->end);
+    /* Without an end the base follows, so that the product never overflows. */
+    if (segment->end == STATESAMPLER_NONE &&
+        (now->step - segment->base.step) * global_batch >=
+            STATESAMPLER_MAX_SAMPLES) {
         ssmp_sampler_rebase(s);
     }
     return count;
@@ -4181,8 +3179,8 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 {
     size_t samples = 0;
     int more;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
-    more = !ssmp_leg_ends(&s->run.leg, s, s->run.now.position);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    more = s->run.now.position != s->run.segment.end;
     if (more) {
         samples = ssmp_sampler_serve(out, s);
     } else {
@@ -4194,36 +3192,42 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     return more;
 }
 
-/* Where a step of the present leg begins, its end included. */
-SSMP_FN int ssmp_sampler_find(ssmp_spot *spot, const statesampler *s,
-                              uint64_t step)
+/* Where a step of the present segment begins, its end included. */
+SSMP_OUTLINE_FOR_SIZE int ssmp_sampler_find(ssmp_cursor *cursor,
+                                            const statesampler *s,
+                                            uint64_t step)
 {
-    const ssmp_leg *leg = &s->run.leg;
-    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
-    if (step < leg->base.step) {
+    const ssmp_segment *segment = &s->run.segment;
+    const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
+    const int endless = segment->end == STATESAMPLER_NONE;
+    if (step < segment->base.step) {
         return SSMP_ERANGE_BASE;
     }
-    if ((carry && step > STATESAMPLER_NONE / 2) ||
-        step - leg->base.step > ssmp_leg_steps(leg, s)) {
-        return carry ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
+    if ((endless && step > STATESAMPLER_NONE / 2) ||
+        step - segment->base.step >
+            ssmp_segment_steps(segment, global_batch)) {
+        return endless ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
     }
-    ssmp_leg_spot(spot, leg, s, step - leg->base.step);
+    ssmp_segment_find(cursor, segment, global_batch,
+                      step - segment->base.step);
     return STATESAMPLER_OK;
 }
 
-/* Serves this rank's batch of the step at a spot of a leg, without moving. */
-SSMP_FN size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
-                                 const ssmp_leg *leg, const ssmp_spot *spot)
+/* Serves this rank's batch of the step at a cursor, without moving. */
+SSMP_NOINLINE size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
+                                       const ssmp_segment *segment,
+                                       const ssmp_cursor *cursor)
 {
-    size_t count = ssmp_rank_count(s, leg, spot->position);
+    size_t count =
+        ssmp_segment_count(segment, &s->run.shape, cursor->position);
     if (out) {
         ssmp_order spare;
         ssmp_view view;
         view.s = s;
-        view.leg = leg;
+        view.segment = segment;
         view.spare = &spare;
         ssmp_order_clear(&spare);
-        ssmp_view_fill(out, &view, spot, count);
+        ssmp_view_fill(out, &view, cursor, count);
     }
     return count;
 }
@@ -4231,19 +3235,17 @@ SSMP_FN size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count)
 {
-    const ssmp_leg *leg;
-    ssmp_spot spot;
+    ssmp_cursor cursor;
     size_t samples = 0;
     int code;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (count || !out));
-    leg = &s->run.leg;
-    code = ssmp_sampler_find(&spot, s, step);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    code = ssmp_sampler_find(&cursor, s, step);
     if (code == SSMP_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
-               !ssmp_leg_ends(leg, s, spot.position)) {
+               cursor.position != s->run.segment.end) {
         code = 1;
-        samples = ssmp_sampler_peek(out, s, leg, &spot);
+        samples = ssmp_sampler_peek(out, s, &s->run.segment, &cursor);
     }
     if (count) {
         *count = samples;
@@ -4253,97 +3255,108 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
 
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     return ssmp_sampler_find(&s->run.now, s, step);
 }
 
-/* --- sampler: what it says of itself */
+/* --- sampler: questions */
 
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
                                                    uint64_t index)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    return ssmp_derive(
-        ssmp_order_knows(&s->ready, epoch)
-            ? s->ready.seed_key
-            : ssmp_derive(ssmp_epoch_key(s->run.seed, epoch, s->run.stream),
-                          SSMP_SEED),
-        index);
+    uint64_t key;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    key = s->ready.seed_key;
+    if (!ssmp_order_knows(&s->ready, epoch)) {
+        key = ssmp_epoch_key(s->run.seed, epoch, s->run.stream);
+        key = ssmp_derive(key, SSMP_SEED);
+    }
+    return ssmp_derive(key, index);
 }
 
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     return s->run.now.epoch;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     return s->run.now.step;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
 {
-    const ssmp_leg *leg;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    leg = &s->run.leg;
-    return s->run.tail == STATESAMPLER_TAIL_CARRY
+    const ssmp_segment *segment;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    segment = &s->run.segment;
+    return segment->end == STATESAMPLER_NONE
                ? STATESAMPLER_NONE
-               : leg->base.step + ssmp_leg_steps(leg, s);
+               : segment->base.step +
+                     ssmp_segment_steps(segment,
+                                        ssmp_global_batch(&s->run.shape));
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 {
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     return s->run.now.position;
 }
 
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts)
 {
-    const ssmp_leg *leg;
-    uint64_t used;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && counts);
-    leg = &s->run.leg;
-    used = ssmp_min(leg->end, s->run.num_samples);
-    counts->positions = leg->end;
-    counts->padded = leg->end - used;
-    counts->dropped = s->run.num_samples - used;
+    const ssmp_segment *segment;
+    const ssmp_shape *shape;
+    uint64_t n, used;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && counts);
+    segment = &s->run.segment;
+    shape = &s->run.shape;
+    n = s->run.num_samples;
+    used = ssmp_min(segment->end, n);
+    counts->positions = used;
+    counts->padded = 0;
+    counts->dropped = n - used;
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
-        uint64_t rest = leg->end - leg->base.position;
-        rest += s->run.world_size - 1 - s->rank;
-        counts->rank_samples = rest / s->run.world_size;
+    if (segment->end != STATESAMPLER_NONE) {
+        uint64_t rest = segment->end - segment->base.position;
+        counts->positions = segment->end;
+        counts->padded = segment->end - used;
+        rest += shape->world_size - 1 - shape->rank;
+        counts->rank_samples = rest / shape->world_size;
         counts->rank_batches =
-            ssmp_ceil_div(counts->rank_samples, s->run.batch_size);
+            ssmp_ceil_div(counts->rank_samples, shape->batch_size);
     }
 }
 
 STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                              uint64_t step)
 {
-    ssmp_spot spot;
+    const ssmp_run *run;
+    ssmp_cursor cursor;
     size_t count;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0);
-    if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
-        ssmp_sampler_find(&spot, s, step) != STATESAMPLER_OK) {
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    run = &s->run;
+    if (run->segment.end == STATESAMPLER_NONE ||
+        ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK) {
         return 0;
     }
-    count = ssmp_rank_count(s, &s->run.leg, spot.position);
-    return count - ssmp_rank_below(s, s->run.num_samples,
-                                   spot.position + s->rank, count);
+    count = ssmp_segment_count(&run->segment, &run->shape, cursor.position);
+    return count - ssmp_shape_below(&run->shape, run->num_samples,
+                                    cursor.position + run->shape.rank, count);
 }
 
 /* The position in this epoch at which a sample stands, or NONE if DROP leaves
    it out. Not for REPLACEMENT. */
-SSMP_FN uint64_t ssmp_sampler_position_of(const statesampler *s, uint64_t index)
+SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
+                                                uint64_t index)
 {
     const ssmp_run *run = &s->run;
-    const uint32_t blocks = run->leg.blocks;
+    const uint32_t blocks = run->segment.blocks;
     const ssmp_order *order;
     ssmp_order spare;
     uint64_t quota = run->num_samples / blocks;
@@ -4367,10 +3380,12 @@ SSMP_FN uint64_t ssmp_sampler_position_of(const statesampler *s, uint64_t index)
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
                                          statesampler_place *place)
 {
-    const ssmp_leg *leg;
-    uint64_t position, past;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && place);
-    leg = &s->run.leg;
+    const ssmp_cursor *base;
+    const ssmp_shape *shape;
+    uint64_t position, past, global_batch;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
+    base = &s->run.segment.base;
+    shape = &s->run.shape;
     if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT) {
         return SSMP_EINVAL_REPLACEMENT;
     }
@@ -4378,110 +3393,50 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
         return SSMP_ERANGE_INDEX;
     }
     position = ssmp_sampler_position_of(s, index);
-    if (position >= leg->end) {
+    if (position >= s->run.segment.end) {
         return SSMP_ERANGE_DROPPED;
     }
-    /* Positions since the first of the base's epoch: with CARRY below
+    /* Positions since the start of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples + position;
-    if (past < leg->base.position) {
+    past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+    if (past < base->position) {
         return SSMP_ERANGE_SERVED;
     }
-    past -= leg->base.position;
+    past -= base->position;
+    global_batch = ssmp_global_batch(shape);
     place->position = position;
-    place->step = leg->base.step + past / s->global_batch;
-    place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
-    place->rank = (uint32_t)(past % s->run.world_size);
+    place->step = base->step + past / global_batch;
+    place->slot = (uint32_t)(past % global_batch / shape->world_size);
+    place->rank = (uint32_t)(past % shape->world_size);
     return STATESAMPLER_OK;
 }
 
 /* --- state -----------------------------------------------------------------
-   The manual's byte tables say what stands where. Bytes are moved by shifts,
-   so that neither byte order nor alignment matters. Only the pairs
-   run_encode and run_decode, spot_encode and spot_decode, source_encode and
-   source_decode, and what saves and reads each kind of state, know offsets. */
+   Bytes are moved by shifts, so that neither byte order nor alignment
+   matters. */
 
-/* Of samplers, mixes and mixtures: where it rises, the states of all three are
-   others. */
-#define SSMP_FORMAT 1
+#define SSMP_FORMAT_SAMPLER 1
+#define SSMP_FORMAT_MIX 2                /* of mixtures, too */
 #define SSMP_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
 #define SSMP_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define SSMP_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-SSMP_FN uint32_t ssmp_bytes_load32(const unsigned char *bytes)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_bytes_load(const unsigned char *bytes,
+                                               uint32_t size)
 {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-           (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    uint64_t value = 0;
+    while (size != 0) {
+        value = value << 8 | bytes[--size];
+    }
+    return value;
 }
 
-SSMP_FN uint64_t ssmp_bytes_load64(const unsigned char *bytes)
+SSMP_OUTLINE_FOR_SIZE void ssmp_bytes_store(unsigned char *bytes,
+                                            uint32_t size, uint64_t value)
 {
-    return (uint64_t)ssmp_bytes_load32(bytes + 4) << 32 |
-           ssmp_bytes_load32(bytes);
-}
-
-SSMP_FN void ssmp_bytes_store32(unsigned char *bytes, uint32_t value)
-{
-    bytes[0] = (unsigned char)(value & 255);
-    bytes[1] = (unsigned char)(value >> 8 & 255);
-    bytes[2] = (unsigned char)(value >> 16 & 255);
-    bytes[3] = (unsigned char)(value >> 24);
-}
-
-SSMP_FN void ssmp_bytes_store64(unsigned char *bytes, uint64_t value)
-{
-    ssmp_bytes_store32(bytes, (uint32_t)value);
-    ssmp_bytes_store32(bytes + 4, (uint32_t)(value >> 32));
-}
-
-/* Epoch, position and step, 24 bytes. */
-SSMP_FN void ssmp_spot_encode(unsigned char *bytes, const ssmp_spot *spot)
-{
-    ssmp_bytes_store64(bytes, spot->epoch);
-    ssmp_bytes_store64(bytes + 8, spot->position);
-    ssmp_bytes_store64(bytes + 16, spot->step);
-}
-
-SSMP_FN void ssmp_spot_decode(ssmp_spot *spot, const unsigned char *bytes)
-{
-    spot->epoch = ssmp_bytes_load64(bytes);
-    spot->position = ssmp_bytes_load64(bytes + 8);
-    spot->step = ssmp_bytes_load64(bytes + 16);
-}
-
-/* Bytes 8 to 63 of a sampler's state, and of a source in a mix's. */
-SSMP_FN void ssmp_run_encode(unsigned char *bytes, const ssmp_run *run,
-                             uint32_t blocks)
-{
-    ssmp_bytes_store64(bytes + 8, run->num_samples);
-    ssmp_bytes_store64(bytes + 16, run->seed);
-    ssmp_bytes_store64(bytes + 24, run->stream);
-    ssmp_bytes_store64(bytes + 32, run->chunk_size);
-    ssmp_bytes_store64(bytes + 40, run->window);
-    bytes[48] = (unsigned char)run->order;
-    bytes[49] = (unsigned char)run->partition;
-    bytes[50] = (unsigned char)run->tail;
-    bytes[51] = 0;
-    ssmp_bytes_store32(bytes + 52, blocks);
-    ssmp_bytes_store32(bytes + 56, run->world_size);
-    ssmp_bytes_store32(bytes + 60, run->batch_size);
-}
-
-/* Returns 0 if byte 51 is not. */
-SSMP_FN int ssmp_run_decode(ssmp_run *run, const unsigned char *bytes)
-{
-    run->num_samples = ssmp_bytes_load64(bytes + 8);
-    run->seed = ssmp_bytes_load64(bytes + 16);
-    run->stream = ssmp_bytes_load64(bytes + 24);
-    run->chunk_size = ssmp_bytes_load64(bytes + 32);
-    run->window = ssmp_bytes_load64(bytes + 40);
-    run->order = bytes[48];
-    run->partition = bytes[49];
-    run->tail = bytes[50];
-    run->leg.blocks = ssmp_bytes_load32(bytes + 52);
-    run->world_size = ssmp_bytes_load32(bytes + 56);
-    run->batch_size = ssmp_bytes_load32(bytes + 60);
-    return bytes[51] == 0;
+    for (; size != 0; size--, value >>= 8) {
+        *bytes++ = (unsigned char)(value & 255);
+    }
 }
 
 /* The check word over the bytes before it. Every turn is a bijection of the
@@ -4492,180 +3447,202 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_state_hash(const unsigned char *bytes,
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
-        hash ^= ssmp_bytes_load64(bytes);
+        hash ^= ssmp_bytes_load(bytes, 8);
         hash *= SSMP_GOLDEN;
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-/* The first eight bytes: magic, format version and algorithm. */
-SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic)
+/* The first eight bytes of a state: magic, format and algorithm. */
+SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
+                              uint32_t format)
 {
-    ssmp_bytes_store32(bytes, magic);
-    ssmp_bytes_store32(bytes + 4,
-                       (uint32_t)STATESAMPLER_ALGORITHM << 16 | SSMP_FORMAT);
+    ssmp_bytes_store(bytes, 4, magic);
+    ssmp_bytes_store(bytes + 4, 2, format);
+    ssmp_bytes_store(bytes + 6, 2, STATESAMPLER_ALGORITHM);
 }
 
 /* The last eight of so many. */
 SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 {
-    ssmp_bytes_store64(bytes + size - 8, ssmp_state_hash(bytes, size - 8));
+    ssmp_bytes_store(bytes + size - 8, 8, ssmp_state_hash(bytes, size - 8));
 }
 
-/* OK if these bytes are a whole state, of this kind and of so many bytes. */
+/* OK if these bytes are a whole state of this kind, `expected` bytes long. */
 SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
-                             uint32_t magic, size_t expected)
+                             uint32_t magic, uint32_t format, size_t expected)
 {
-    uint32_t version;
     if (size < 8) {
         return SSMP_ECORRUPT_SIZE;
     }
-    version = ssmp_bytes_load32(bytes + 4);
-    if (ssmp_bytes_load32(bytes) != magic || (version & 0xffff) == 0) {
+    if (ssmp_bytes_load(bytes, 4) != magic ||
+        ssmp_bytes_load(bytes + 4, 2) == 0) {
         return SSMP_ECORRUPT_MAGIC;
     }
-    if ((version & 0xffff) > SSMP_FORMAT) {
+    if (ssmp_bytes_load(bytes + 4, 2) != format) {
         return SSMP_EVERSION_FORMAT;
     }
     if (size != expected) {
         return SSMP_ECORRUPT_SIZE;
     }
-    if (ssmp_bytes_load64(bytes + size - 8) !=
+    if (ssmp_bytes_load(bytes + size - 8, 8) !=
         ssmp_state_hash(bytes, size - 8)) {
         return SSMP_ECORRUPT_CHECK;
     }
-    return version >> 16 == STATESAMPLER_ALGORITHM
+    return ssmp_bytes_load(bytes + 6, 2) == STATESAMPLER_ALGORITHM
                ? STATESAMPLER_OK
                : SSMP_EVERSION_ALGORITHM;
 }
 
-/* Positions that a run has served since its base. */
-SSMP_FN uint64_t ssmp_run_served(const ssmp_run *run)
+/* A field of a state: its offset and bytes there; its offset in a struct, where
+   it has 64 bits or 32; and the number of the error if it must match. */
+typedef struct ssmp_field {
+    unsigned char offset, size, member, mismatch;
+} ssmp_field;
+
+#define SSMP_FIELD(offset, size, type, member, mismatch) \
+    {offset, size, (unsigned char)offsetof(type, member), mismatch}
+#define SSMP_MATCHED(offset, size, member, name) \
+    SSMP_FIELD(offset, size, ssmp_run, member,   \
+               STATESAMPLER_EMISMATCH - SSMP_EMISMATCH_##name)
+#define SSMP_TAKEN(offset, size, member) \
+    SSMP_FIELD(offset, size, ssmp_run, member, 0)
+
+#define SSMP_RUN_FIELDS 16 /* the first SSMP_MATCHED_FIELDS must match */
+#define SSMP_MATCHED_FIELDS 8
+
+SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_run_fields(void)
 {
-    return (run->now.epoch - run->leg.base.epoch) * run->num_samples +
-           run->now.position - run->leg.base.position;
+    static const ssmp_field fields[SSMP_RUN_FIELDS] = {
+        SSMP_MATCHED(8, 8, num_samples, NUM_SAMPLES),
+        SSMP_MATCHED(16, 8, seed, SEED),
+        SSMP_MATCHED(24, 8, stream, STREAM),
+        SSMP_MATCHED(48, 1, order, ORDER),
+        SSMP_MATCHED(32, 8, chunk_size, CHUNK_SIZE),
+        SSMP_MATCHED(40, 8, window, WINDOW),
+        SSMP_MATCHED(49, 1, partition, PARTITION),
+        SSMP_MATCHED(50, 1, tail, TAIL),
+        SSMP_TAKEN(52, 4, segment.blocks),
+        SSMP_TAKEN(56, 4, shape.world_size),
+        SSMP_TAKEN(60, 4, shape.batch_size),
+        SSMP_TAKEN(64, 8, now.epoch),
+        SSMP_TAKEN(72, 8, now.position),
+        SSMP_TAKEN(80, 8, segment.base.epoch),
+        SSMP_TAKEN(88, 8, segment.base.position),
+        SSMP_TAKEN(96, 8, segment.base.step)};
+    return fields;
 }
 
-/* OK if positions and base are such as a run with CARRY has. seek stops at
-   2^63 steps, and 2^61 more take centuries. */
-SSMP_FN int ssmp_run_check_carry(const ssmp_run *run)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_field_get(const ssmp_field *field,
+                                              const void *from)
 {
-    const ssmp_spot *base = &run->leg.base;
-    uint64_t n = run->num_samples, epochs = run->now.epoch - base->epoch;
-    uint64_t served = ssmp_run_served(run);
-    if (base->position >= n || base->step >> 61 > 4) {
-        return SSMP_ECORRUPT_BASE;
-    }
-    return run->now.position >= n ||
-                   epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
-                   served > STATESAMPLER_MAX_SAMPLES ||
-                   served % ((uint64_t)run->world_size * run->batch_size) != 0
-               ? SSMP_ECORRUPT_POSITION
-               : STATESAMPLER_OK;
+    const void *member = (const char *)from + field->member;
+    return field->size == 8 ? *(const uint64_t *)member
+                            : *(const uint32_t *)member;
 }
 
-/* The same for the other tails. A base is where another shape stopped: at most
-   its padding, which is less than its world size, after the last sample. And
-   a step serves one position or more; the first of an epoch, one of each block
-   or all, so that no more than all samples are left from a base on. */
-SSMP_FN int ssmp_run_check_spots(const ssmp_run *run)
+SSMP_OUTLINE_FOR_SIZE void ssmp_fields_save(unsigned char *bytes,
+                                            const ssmp_field *fields,
+                                            uint32_t count, const void *from)
 {
-    const ssmp_spot *base = &run->leg.base;
-    uint64_t served = run->now.position - base->position;
-    uint64_t end = ssmp_run_end(run, &run->leg);
-    uint64_t all = ssmp_run_whole(run, run->num_samples, run->leg.blocks);
-    uint64_t most = all;
-    if (ssmp_run_pads(run)) {
-        most += SSMP_MAX32 - 1;
+    for (; count != 0; count--, fields++) {
+        ssmp_bytes_store(bytes + fields->offset, fields->size,
+                         ssmp_field_get(fields, from));
     }
-    if (base->position > most || base->step > base->position ||
-        (base->position != 0 &&
-         base->position < ssmp_min(all, run->leg.blocks))) {
-        return SSMP_ECORRUPT_BASE;
-    }
-    return run->now.epoch != base->epoch || served > end - base->position ||
-                   (run->now.position != end &&
-                    served % ((uint64_t)run->world_size * run->batch_size) != 0)
-               ? SSMP_ECORRUPT_POSITION
-               : STATESAMPLER_OK;
 }
 
-/* Whether this many blocks are what a run of this shape has. */
-SSMP_FN int ssmp_run_check_blocks(const ssmp_run *run)
+SSMP_OUTLINE_FOR_SIZE void ssmp_fields_load(void *to, const ssmp_field *fields,
+                                            uint32_t count,
+                                            const unsigned char *bytes)
 {
-    uint32_t blocks = run->leg.blocks;
-    if (run->partition == STATESAMPLER_PARTITION_INTERLEAVED) {
-        return blocks == 1;
+    for (; count != 0; count--, fields++) {
+        void *member = (char *)to + fields->member;
+        uint64_t value = ssmp_bytes_load(bytes + fields->offset, fields->size);
+        if (fields->size == 8) {
+            *(uint64_t *)member = value;
+        } else {
+            *(uint32_t *)member = (uint32_t)value;
+        }
     }
-    return blocks != 0 &&
-           (run->leg.base.position != 0 || blocks == run->world_size);
-}
-
-/* OK if a run can have saved this, else what is wrong with it. */
-SSMP_FN int ssmp_run_check(const ssmp_run *run)
-{
-    const ssmp_spot *base = &run->leg.base;
-    statesampler_desc desc;
-    ssmp_run_describe(&desc, run);
-    if (run->world_size == 0 || run->batch_size == 0 ||
-        ssmp_desc_check(&desc) != STATESAMPLER_OK) {
-        return SSMP_ECORRUPT_DESC;
-    }
-    if (run->order != STATESAMPLER_ORDER_WINDOW &&
-        (run->chunk_size | run->window) != 0) {
-        return SSMP_ECORRUPT_ZERO;
-    }
-    if (!ssmp_run_check_blocks(run)) {
-        return SSMP_ECORRUPT_BLOCKS;
-    }
-    if (base->step == 0 && base->position != 0) {
-        return SSMP_ECORRUPT_BASE;
-    }
-    return run->tail == STATESAMPLER_TAIL_CARRY ? ssmp_run_check_carry(run)
-                                                : ssmp_run_check_spots(run);
 }
 
 /* OK if two runs are of the same dataset, in the same order. */
-SSMP_FN int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
+SSMP_OUTLINE_FOR_SIZE int ssmp_run_match(const ssmp_run *run,
+                                         const ssmp_run *other)
 {
-    if (run->num_samples != other->num_samples) {
-        return SSMP_EMISMATCH_NUM_SAMPLES;
+    const ssmp_field *field = ssmp_run_fields();
+    const ssmp_field *end = field + SSMP_MATCHED_FIELDS;
+    for (; field != end; field++) {
+        if (ssmp_field_get(field, run) != ssmp_field_get(field, other)) {
+            return STATESAMPLER_EMISMATCH - field->mismatch;
+        }
     }
-    if (run->seed != other->seed) {
-        return SSMP_EMISMATCH_SEED;
-    }
-    if (run->stream != other->stream) {
-        return SSMP_EMISMATCH_STREAM;
-    }
-    if (run->order != other->order) {
-        return SSMP_EMISMATCH_ORDER;
-    }
-    if (run->chunk_size != other->chunk_size) {
-        return SSMP_EMISMATCH_CHUNK_SIZE;
-    }
-    if (run->window != other->window) {
-        return SSMP_EMISMATCH_WINDOW;
-    }
-    if (run->partition != other->partition) {
-        return SSMP_EMISMATCH_PARTITION;
-    }
-    return run->tail == other->tail ? STATESAMPLER_OK
-                                    : SSMP_EMISMATCH_TAIL;
+    return STATESAMPLER_OK;
 }
 
-/* Goes on where a run is that matches. */
-SSMP_FN void ssmp_sampler_follow(statesampler *s, const ssmp_run *run)
+/* OK if init would take the description in a state. */
+SSMP_FN int ssmp_run_check_desc(const ssmp_run *run)
 {
-    ssmp_spot_copy(&s->run.now, &run->now);
-    ssmp_spot_copy(&s->run.leg.base, &run->leg.base);
-    s->run.leg.blocks = run->leg.blocks;
-    ssmp_leg_close(&s->run.leg, s);
-    /* Of another shape, or saved after a step that this loader's drop_last
-       leaves out. */
-    if (run->world_size != s->run.world_size ||
-        run->batch_size != s->run.batch_size ||
-        s->run.now.position > s->run.leg.end) {
+    const uint32_t blocks = run->segment.blocks;
+    statesampler_desc desc;
+    ssmp_run_describe(&desc, run);
+    if (run->shape.batch_size == 0 ||
+        ssmp_desc_check(&desc, &run->shape) != STATESAMPLER_OK) {
+        return SSMP_ECORRUPT_DESC;
+    }
+    return blocks == 0 ||
+                   (blocks != 1 &&
+                    run->partition == STATESAMPLER_PARTITION_INTERLEAVED)
+               ? SSMP_ECORRUPT_BLOCKS
+               : STATESAMPLER_OK;
+}
+
+/* OK if arithmetic with a state's base and position stays in range, and next
+   serves the steps that `at` tells. Sets the segment's end and the step. */
+SSMP_FN int ssmp_run_check(ssmp_run *run)
+{
+    ssmp_segment *segment = &run->segment;
+    const ssmp_cursor *base = &segment->base;
+    const uint64_t global_batch = ssmp_global_batch(&run->shape);
+    uint64_t epochs = run->now.epoch - base->epoch;
+    uint64_t served, length, most = 0;
+    ssmp_segment_close(segment, run, &run->shape);
+    if (base->position >= segment->wrap || base->position > SSMP_MAX_POSITION ||
+        base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) { /* 5 * 2^61 */
+        return SSMP_ECORRUPT_BASE;
+    }
+    length = segment->end - base->position;
+    if (segment->end == STATESAMPLER_NONE) {
+        length = STATESAMPLER_MAX_SAMPLES;
+        most = length / run->num_samples + 1; /* epochs pass with CARRY alone */
+    }
+    if (epochs > most || run->now.position >= segment->wrap) {
+        return SSMP_ECORRUPT_POSITION;
+    }
+    served = epochs * run->num_samples + run->now.position - base->position;
+    if (served > length ||
+        (run->now.position != segment->end && served % global_batch != 0)) {
+        return SSMP_ECORRUPT_POSITION;
+    }
+    run->now.step = base->step + ssmp_ceil_div(served, global_batch);
+    return STATESAMPLER_OK;
+}
+
+/* Goes on where a matching run is, in the sampler's own shape. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_follow(statesampler *s,
+                                               const ssmp_run *run)
+{
+    ssmp_run *own = &s->run;
+    ssmp_cursor_copy(&own->now, &run->now);
+    ssmp_cursor_copy(&own->segment.base, &run->segment.base);
+    own->segment.blocks = run->segment.blocks;
+    ssmp_segment_close(&own->segment, own, &own->shape);
+    /* In another shape, or after a step that this sampler's drop_last leaves
+       out. */
+    if (run->shape.world_size != own->shape.world_size ||
+        run->shape.batch_size != own->shape.batch_size ||
+        own->now.position > own->segment.end) {
         ssmp_sampler_rebase(s);
     }
     ssmp_sampler_prepare(s);
@@ -4675,42 +3652,35 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
                                        size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (out || size == 0));
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
+                        (out || size == 0));
     if (size < STATESAMPLER_STATE_BYTES) {
         return STATESAMPLER_ECAPACITY;
     }
-    ssmp_state_begin(bytes, SSMP_MAGIC_SAMPLER);
-    ssmp_run_encode(bytes, &s->run, s->run.leg.blocks);
-    ssmp_bytes_store64(bytes + 64, s->run.now.epoch);
-    ssmp_bytes_store64(bytes + 72, s->run.now.position);
-    ssmp_spot_encode(bytes + 80, &s->run.leg.base);
+    ssmp_state_begin(bytes, SSMP_MAGIC_SAMPLER, SSMP_FORMAT_SAMPLER);
+    ssmp_fields_save(bytes, ssmp_run_fields(), SSMP_RUN_FIELDS, &s->run);
+    bytes[51] = 0;
     ssmp_state_end(bytes, STATESAMPLER_STATE_BYTES);
     return STATESAMPLER_OK;
 }
 
 /* Reads a sampler's state. */
-SSMP_FN int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
-                          size_t size)
+SSMP_OUTLINE_FOR_SIZE int ssmp_run_read(ssmp_run *run,
+                                        const unsigned char *bytes, size_t size)
 {
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
-                                STATESAMPLER_STATE_BYTES);
+                                SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK) {
         return code;
     }
-    if (!ssmp_run_decode(run, bytes)) {
+    ssmp_fields_load(run, ssmp_run_fields(), SSMP_RUN_FIELDS, bytes);
+    run->shape.rank = 0;
+    run->shape.drop_last = 0;
+    if (bytes[51] != 0) {
         return SSMP_ECORRUPT_ZERO;
     }
-    run->now.epoch = ssmp_bytes_load64(bytes + 64);
-    run->now.position = ssmp_bytes_load64(bytes + 72);
-    ssmp_spot_decode(&run->leg.base, bytes + 80);
-    code = ssmp_run_check(run);
-    if (code == STATESAMPLER_OK) {
-        run->now.step =
-            run->leg.base.step +
-            ssmp_ceil_div(ssmp_run_served(run),
-                          (uint64_t)run->world_size * run->batch_size);
-    }
-    return code;
+    code = ssmp_run_check_desc(run);
+    return code == STATESAMPLER_OK ? ssmp_run_check(run) : code;
 }
 
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
@@ -4718,7 +3688,8 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 {
     ssmp_run run;
     int code;
-    STATESAMPLER_ASSERT(s && s->run.world_size != 0 && (state || size == 0));
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
+                        (state || size == 0));
     code = ssmp_run_read(&run, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK) {
         code = ssmp_run_match(&run, &s->run);
@@ -4742,7 +3713,6 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
     }
     if (desc) {
         ssmp_run_describe(desc, &run);
-        desc->epoch = run.now.epoch;
     }
     if (place) {
         place->position = run.now.position;
@@ -4754,38 +3724,43 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 }
 
 /* --- mix: the sequence -----------------------------------------------------
-   The sequence says whose turn it is, for ever, and a point is a number of
-   its turns. Sources that have steps sit in its seats, in their order, and
-   the seats are the leaves of a tree: the root's left child has those with an
-   even number, its right child the odd ones, the next level goes by the next
-   bit, and so on. Of the first m turns of a node of weight w its right child
-   of weight a has ceil((m * a - floor(w / 2)) / w), its share rounded to
-   nearest, and the left child has the rest. As a <= w, the next turn adds 0 or
-   1 to the right, and 1 or 0 to the left: so every turn is of exactly one
-   leaf. After w turns the right child has had a: a period of the whole weight
-   is exact. In between a level adds half a turn at most to how far a seat is
-   from its share. Equal weights are 0, 1, 2, ... and round again, as left and
-   right then take every other turn. */
+   The sequence says whose turn it is, for ever. A tick is an element of it; all
+   ticks are turns, but for those that ALL passes over. Sources that have steps
+   sit in its seats, in their order, and the seats are the leaves of a tree: the
+   root's left child has those with an even number, its right child the odd
+   ones, the next level goes by the next bit, and so on. Of the first m ticks of
+   a node of weight w its right child of weight a has
+   ceil((m * a - floor(w / 2)) / w), its share rounded to nearest, and the left
+   child has the rest. As a <= w, the next tick adds 0 or 1 to the right, and 1
+   or 0 to the left: so every tick is of exactly one leaf. After w ticks the
+   right child has had a: a period of the whole weight is exact. In between a
+   level adds half a turn at most to how far a seat is from its share. Equal
+   weights are 0, 1, 2, ... and round again, as left and right then take every
+   other tick. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* The seat whose turn comes at a point; *turns is how many it has had. */
-SSMP_FN uint32_t ssmp_mix_seat_at(uint64_t *turns, const statesampler_mix *mix,
-                                  uint64_t point)
+/* Sets *turns to how many turns a seat has had before a tick. If the seat is
+   NOBODY, it is the one that the tick belongs to. Returns the seat. */
+SSMP_NOINLINE uint32_t ssmp_mix_walk(uint64_t *turns,
+                                             const statesampler_mix *mix,
+                                             uint32_t seat, uint64_t tick)
 {
     uint32_t weight = mix->weight, bit, node = 0, right;
-    uint64_t rounds = point / weight;
-    *turns = point % weight;
+    uint64_t rounds = tick / weight, left_turns;
+    *turns = tick - rounds * weight;
     for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
         uint32_t left = weight - mix->sources[right].row.right;
         uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
-        uint64_t share = product / weight;             /* the left child's */
-        if (product - share * weight + left >= weight) {
-            *turns = share;
+        left_turns = product / weight;
+        if (seat == SSMP_NOBODY
+                ? product - left_turns * weight + left >= weight
+                : !(seat & bit)) {
+            *turns = left_turns;
             weight = left;
         } else {
-            *turns -= share;
+            *turns -= left_turns;
             weight -= left;
             node = right;
         }
@@ -4794,33 +3769,21 @@ SSMP_FN uint32_t ssmp_mix_seat_at(uint64_t *turns, const statesampler_mix *mix,
     return node;
 }
 
-/* How many turns a seat has had at a point. */
-SSMP_FN uint64_t ssmp_mix_turns_of(const statesampler_mix *mix, uint32_t seat,
-                                   uint64_t point)
+/* How many turns a seat has had before a tick. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
+                                                 uint32_t seat, uint64_t tick)
 {
-    uint32_t weight = mix->weight, bit, node = 0, right;
-    uint64_t rounds = point / weight, turns = point % weight;
-    for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
-        uint32_t left = weight - mix->sources[right].row.right;
-        uint64_t share = (turns * left + weight / 2) / weight;
-        if (seat & bit) {
-            turns -= share;
-            weight -= left;
-            node = right;
-        } else {
-            turns = share;
-            weight = left;
-        }
-    }
-    return rounds * weight + turns;
+    uint64_t turns;
+    (void)ssmp_mix_walk(&turns, mix, seat, tick);
+    return turns;
 }
 
-/* The point at which a seat takes its turn of this number, from 0, or TOO_FAR.
+/* The tick at which a seat takes its turn of this number, from 0, or TOO_FAR.
    From the leaf to the root, a child of weight a has its turn k at turn
    (k * w + w / 2) / a of its parent, as that is where its share is rounded up
    to k + 1; a left child's half is rounded down first. */
-SSMP_FN uint64_t ssmp_mix_point_of(const statesampler_mix *mix, uint32_t seat,
-                                   uint64_t turns)
+SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
+                                  uint64_t turns)
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t rounds;
@@ -4851,50 +3814,51 @@ SSMP_FN statesampler_source *ssmp_mix_seated(const statesampler_mix *mix,
     return mix->sources + mix->sources[seat].row.source;
 }
 
-/* How many turns before a point ALL does not pass over. */
-SSMP_FN uint64_t ssmp_mix_taken(const statesampler_mix *mix, uint64_t point)
+/* How many ticks before one are turns with ALL. */
+SSMP_FN uint64_t ssmp_mix_taken(const statesampler_mix *mix, uint64_t tick)
 {
     uint64_t sum = 0;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
-        const statesampler_source *source = ssmp_mix_seated(mix, seat);
-        sum += ssmp_min(ssmp_mix_turns_of(mix, seat, point),
-                        source->base_turns + source->left);
+        const ssmp_member *member = &ssmp_mix_seated(mix, seat)->member;
+        sum += ssmp_min(ssmp_mix_turns_of(mix, seat, tick),
+                        member->ticks + member->left);
     }
     return sum;
 }
 
-/* The point of a turn of the mix, before its end. With ALL it is as many
-   points farther as turns were passed over: the step doubles until it leads
-   too far, and is halved from there on, 126 times at most, as points are
-   below 2^63. */
-SSMP_NOINLINE uint64_t ssmp_mix_point(const statesampler_mix *mix,
-                                      uint64_t turn)
+/* The tick of a turn of the mix before its end. With ALL it is as many ticks
+   later as ALL has passed over: the step doubles until it leads too far, and is
+   halved from there on, 126 times at most, as ticks are below 2^63. */
+SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
-    uint64_t goal = mix->base_point + (turn - mix->base_turn);
-    uint64_t point = goal, step = 1;
+    uint64_t goal = mix->base_tick + (turn - mix->base_turn);
+    uint64_t tick = goal, step = 1;
     if (mix->stop != STATESAMPLER_STOP_ALL) {
         return goal;
     }
-    while (ssmp_mix_taken(mix, point + step) <= goal) {
-        point += step;
+    while (ssmp_mix_taken(mix, tick + step) <= goal) {
+        tick += step;
         step *= 2;
     }
     for (step /= 2; step != 0; step /= 2) {
-        if (ssmp_mix_taken(mix, point + step) <= goal) {
-            point += step;
+        if (ssmp_mix_taken(mix, tick + step) <= goal) {
+            tick += step;
         }
     }
-    return point;
+    return tick;
 }
 
 /* --- mix: the base ---------------------------------------------------------
-   At the base the samplers stand where the mix's shape began, and what is
-   noted of them there gives every turn from then on. */
+   What is noted of the samplers at the base gives every turn from then on. */
 
-SSMP_FN uint32_t ssmp_source_weight(const statesampler_source *source)
+/* Steps of a whole epoch in some shape. From any base on there are fewer. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
+                                                const ssmp_shape *shape)
 {
-    return source->weight ? source->weight : 1;
+    ssmp_segment whole;
+    ssmp_segment_begin(&whole, run, shape, 0);
+    return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
 }
 
 /* Whether a source takes turns: it is not off and has steps, with FIRST and ALL
@@ -4902,18 +3866,15 @@ SSMP_FN uint32_t ssmp_source_weight(const statesampler_source *source)
 SSMP_FN int ssmp_source_plays(const statesampler_source *source, uint32_t stop)
 {
     const statesampler *s = &source->sampler;
-    ssmp_leg leg;
-    if (source->weight == STATESAMPLER_OFF) {
+    if (source->member.weight == STATESAMPLER_OFF) {
         return 0;
     }
-    if (stop <= STATESAMPLER_STOP_ALL) {
-        return statesampler_num_steps(s) != 0;
-    }
-    ssmp_leg_begin(&leg, s, 0);
-    return leg.end != 0;
+    return (stop <= STATESAMPLER_STOP_ALL
+                ? statesampler_num_steps(s)
+                : ssmp_shape_steps(&s->run, &s->run.shape)) != 0;
 }
 
-/* Gives seats to the sources that have steps. If they are not those that had
+/* Gives seats to the sources that take turns. If they are not those that had
    seats before, another sequence begins. */
 SSMP_FN void ssmp_mix_seat(statesampler_mix *mix)
 {
@@ -4922,157 +3883,173 @@ SSMP_FN void ssmp_mix_seat(statesampler_mix *mix)
     mix->seats = 0;
     mix->weight = 0;
     for (i = 0; i < mix->num_sources; i++) {
-        const uint32_t weight = ssmp_source_weight(sources + i);
-        const uint32_t had = sources[i].seat != SSMP_NOBODY;
-        uint32_t seat = SSMP_NOBODY;
-        sources[i].base_turns = 0;
-        sources[i].left = 0;
+        ssmp_member *member = &sources[i].member;
+        const uint32_t had = member->seat != SSMP_NOBODY;
+        member->seat = SSMP_NOBODY;
         if (ssmp_source_plays(sources + i, mix->stop)) {
-            seat = mix->seats++;
-            mix->weight += weight;
+            const uint32_t seat = mix->seats++;
+            member->seat = seat;
+            mix->weight += member->weight;
             sources[seat].row.source = i;
             sources[seat].row.right = 0;
             for (bit = 1; bit <= seat; bit *= 2) {
                 if (seat & bit) {
-                    sources[seat & (2 * bit - 1)].row.right += weight;
+                    sources[seat & (2 * bit - 1)].row.right += member->weight;
                 }
             }
         }
-        if (had != (seat != SSMP_NOBODY)) {
-            mix->point = 0;
+        if (had != (member->seat != SSMP_NOBODY)) {
+            mix->tick = 0;
         }
-        sources[i].seat = seat;
-    }
-    for (i = mix->seats; i < mix->num_sources; i++) {
-        sources[i].row.source = 0;
-        sources[i].row.right = 0;
-        sources[i].row.alive = 0;
     }
 }
 
-/* What a look at the sources finds, in points but for left: the first and the
-   last of them to have nothing left (the last of those that had not finished
-   before, and the last of all), and the first with CARRY. */
-typedef struct ssmp_tally {
-    uint64_t first, last, farthest, reach;
-    uint64_t left; /* steps of all */
-} ssmp_tally;
-
-/* Notes of a source where it stands. */
-SSMP_FN void ssmp_mix_note(ssmp_tally *tally, statesampler_mix *mix,
-                           uint32_t seat)
+/* Notes how many steps a source has left where it stands. Returns the tick of
+   its first turn without a step. */
+SSMP_FN uint64_t ssmp_mix_note(statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *source = ssmp_mix_seated(mix, seat);
-    const statesampler *s = &source->sampler;
-    const int carry = s->run.tail == STATESAMPLER_TAIL_CARRY;
-    uint64_t over;
-    source->left = ssmp_leg_steps(&s->run.leg, s);
-    source->base_turns =
-        mix->point == 0 ? 0 : ssmp_mix_turns_of(mix, seat, mix->point);
-    tally->left += source->left;
-    if (source->left != 0) {
-        mix->sources[mix->alive++].row.alive = seat;
-    }
-    if (mix->stop == STATESAMPLER_STOP_NEVER && !carry) {
-        return;
-    }
-    /* Its first turn without a step. */
-    over = ssmp_mix_point_of(mix, seat, source->base_turns + source->left);
-    tally->first = ssmp_min(tally->first, over);
-    if (over > tally->farthest) {
-        tally->farthest = over;
-    }
-    if (over > tally->last && !source->finished) {
-        tally->last = over;
-    }
-    if (carry) {
-        tally->reach = ssmp_min(tally->reach, over);
-    }
+    const ssmp_run *run = &source->sampler.run;
+    ssmp_member *member = &source->member;
+    member->left =
+        run->segment.base.step +
+        ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
+        run->now.step;
+    member->ticks = ssmp_mix_turns_of(mix, seat, mix->tick);
+    return mix->stop == STATESAMPLER_STOP_NEVER &&
+                   member->base.end != STATESAMPLER_NONE
+               ? SSMP_TOO_FAR
+               : ssmp_mix_tick_of(mix, seat, member->ticks + member->left);
 }
 
-/* Notes of every source where it stands, and where the epoch of the mix ends.
-   Returns 0 if the sequence does not reach that far. */
-SSMP_NOINLINE int ssmp_mix_tally(statesampler_mix *mix)
+/* Notes every source where it stands, and where the epoch of the mix ends; with
+   NEVER, how far sources with CARRY reach. Returns 0 if the sequence does not
+   reach the end. */
+SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 {
-    ssmp_tally tally;
+    uint64_t until = mix->tick, farthest = 0;
     uint32_t seat;
-    tally.first = tally.reach = STATESAMPLER_NONE;
-    tally.last = mix->point;
-    tally.farthest = tally.left = 0;
-    mix->alive = 0;
     for (seat = 0; seat < mix->seats; seat++) {
-        ssmp_mix_note(&tally, mix, seat);
+        const uint64_t over = ssmp_mix_note(mix, seat);
+        const ssmp_member *member = &ssmp_mix_seated(mix, seat)->member;
+        farthest = over > farthest ? over : farthest;
+        if (mix->stop == STATESAMPLER_STOP_ALL) {
+            until += member->left;
+        } else if (mix->stop == STATESAMPLER_STOP_RESTART) {
+            until = over > until && !member->finished ? over : until;
+        } else if (seat == 0 || over < until) {
+            until = over;
+        }
     }
     mix->base_turn = mix->turn;
-    mix->base_point = mix->point;
-    mix->reach = tally.reach == STATESAMPLER_NONE
-                     ? tally.reach
-                     : mix->turn + (tally.reach - mix->point);
-    mix->end = mix->turn;
+    mix->base_tick = mix->tick;
+    mix->end = mix->turn + (until - mix->tick);
+    mix->reach = STATESAMPLER_NONE;
     if (mix->stop == STATESAMPLER_STOP_NEVER) {
+        mix->reach = mix->end;
         mix->end = STATESAMPLER_NONE;
         return 1;
     }
-    if (mix->stop == STATESAMPLER_STOP_ALL) {
-        mix->end += tally.left;
-    } else if (mix->stop == STATESAMPLER_STOP_RESTART) {
-        mix->end += tally.last - mix->point;
-    } else if (mix->seats != 0) {
-        mix->end += tally.first - mix->point;
-        tally.farthest = tally.first; /* no other turn comes */
-    }
-    return tally.farthest < SSMP_TOO_FAR;
-}
-
-/* The base of the tally is the mix's from now on. */
-SSMP_FN void ssmp_mix_commit(statesampler_mix *mix)
-{
-    uint32_t i;
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        ssmp_leg_copy(&source->base, &source->sampler.run.leg);
-    }
+    return (mix->stop == STATESAMPLER_STOP_FIRST ? until : farthest) <
+           SSMP_TOO_FAR;
 }
 
 /* Makes the present turn the base. */
-SSMP_FN void ssmp_mix_rebase(statesampler_mix *mix)
+SSMP_OUTLINE_FOR_SIZE void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
-        ssmp_sampler_rebase(&mix->sources[i].sampler);
+        statesampler *s = &mix->sources[i].sampler;
+        ssmp_member *member = &mix->sources[i].member;
         if (mix->turn == 0) {
-            mix->sources[i].finished = 0;
+            member->finished = 0;
         }
+        if (s->run.segment.end == STATESAMPLER_NONE) {
+            ssmp_sampler_rebase(s);
+        }
+        ssmp_segment_copy(&member->base, &s->run.segment);
+        member->step = s->run.now.step;
     }
     ssmp_mix_seat(mix);
-    if (!ssmp_mix_tally(mix)) {
-        /* No run comes to a point from where what is left is too far: mix_init
-           looks at whole epochs. From the sequence's start nothing is. */
-        mix->point = 0;
-        (void)ssmp_mix_tally(mix);
+    if (!ssmp_mix_measure(mix)) {
+        /* A state may hold any tick. From 0 the sequence reaches far enough:
+           mix_init has checked whole epochs, and one with the blocks of
+           another shape has at most twice as many steps, or 2^32. */
+        mix->tick = 0;
+        (void)ssmp_mix_measure(mix);
     }
-    ssmp_mix_commit(mix);
 }
 
 /* --- mix: its rules */
 
-/* Steps of a whole epoch of a source. From any base on there are fewer: so what
-   a mix may do does not depend on where it stands. */
-SSMP_FN uint64_t ssmp_source_most_steps(const statesampler *s)
+/* What the rules about weights look at. */
+typedef struct ssmp_terms {
+    uint64_t weights; /* their sum */
+    uint64_t longest; /* the most steps of a whole epoch per weight */
+    uint32_t playing; /* sources that have steps in epochs to come */
+} ssmp_terms;
+
+SSMP_FN void ssmp_terms_clear(ssmp_terms *terms)
 {
-    ssmp_leg leg;
-    ssmp_leg_begin(&leg, s, 0);
-    return ssmp_leg_steps(&leg, s);
+    terms->weights = 0;
+    terms->longest = 0;
+    terms->playing = 0;
+}
+
+SSMP_FN uint32_t ssmp_weight(uint32_t given)
+{
+    return given ? given : 1;
+}
+
+/* Adds a source with this weight on so many ranks. Sources without steps count:
+   they may have some in another shape. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_terms_add(ssmp_terms *terms,
+                                          const statesampler *s,
+                                          uint32_t weight, uint32_t world_size)
+{
+    ssmp_shape shape;
+    uint64_t steps;
+    ssmp_shape_set(&shape, 0, world_size, s->run.shape.batch_size,
+                   s->run.shape.drop_last);
+    weight = ssmp_weight(weight);
+    if (weight == STATESAMPLER_OFF) {
+        return;
+    }
+    steps = ssmp_shape_steps(&s->run, &shape);
+    terms->weights += weight;
+    terms->playing += steps != 0;
+    if (steps / weight > terms->longest) {
+        terms->longest = steps / weight;
+    }
+}
+
+/* OK if sources may take turns with these weights. A sequence of ALL or RESTART
+   must fit in which all take turns until each has finished. */
+SSMP_FN int ssmp_terms_check(const ssmp_terms *terms, uint32_t stop)
+{
+    if (terms->weights >> 31) {
+        return SSMP_EINVAL_WEIGHTS;
+    }
+    if (terms->weights == 0) {
+        return SSMP_EINVAL_ALL_OFF;
+    }
+    if (stop == STATESAMPLER_STOP_NEVER) {
+        return terms->playing ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
+    }
+    return stop != STATESAMPLER_STOP_FIRST &&
+                   terms->longest >= STATESAMPLER_MAX_SAMPLES / terms->weights
+               ? SSMP_EINVAL_SEQUENCE
+               : STATESAMPLER_OK;
 }
 
 /* OK if a sampler may be in a mix with the first one. */
 SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
                               uint32_t stop)
 {
-    if (s->rank != first->rank) {
+    if (s->run.shape.rank != first->run.shape.rank) {
         return SSMP_EINVAL_SOURCE_RANK;
     }
-    if (s->run.world_size != first->run.world_size) {
+    if (s->run.shape.world_size != first->run.shape.world_size) {
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
     }
     return s->run.tail == STATESAMPLER_TAIL_CARRY &&
@@ -5081,56 +4058,14 @@ SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
                : STATESAMPLER_OK;
 }
 
-/* OK if all of a sequence fits in which sources of these weights altogether
-   take turns until all have finished. Sources without steps count: they may
-   have some in another shape. */
-SSMP_FN int ssmp_mix_check_sequence(const statesampler_source *sources,
-                                    uint32_t num_sources, uint64_t weights)
-{
-    uint32_t i;
-    for (i = 0; i < num_sources; i++) {
-        if (sources[i].weight != STATESAMPLER_OFF &&
-            ssmp_source_most_steps(&sources[i].sampler) /
-                    ssmp_source_weight(sources + i) >=
-                STATESAMPLER_MAX_SAMPLES / weights) {
-            return SSMP_EINVAL_SEQUENCE;
-        }
-    }
-    return STATESAMPLER_OK;
-}
-
-/* OK if these sources may take turns with their weights. */
-SSMP_FN int ssmp_mix_check_weights(const statesampler_source *sources,
-                                   uint32_t num_sources, uint32_t stop)
-{
-    uint64_t weights = 0;
-    uint32_t i, seats = 0;
-    for (i = 0; i < num_sources; i++) {
-        if (sources[i].weight != STATESAMPLER_OFF) {
-            weights += ssmp_source_weight(sources + i);
-        }
-        if (weights >> 31) {
-            return SSMP_EINVAL_WEIGHTS;
-        }
-        seats += (uint32_t)ssmp_source_plays(sources + i, stop);
-    }
-    if (weights == 0) {
-        return SSMP_EINVAL_ALL_OFF;
-    }
-    if (stop == STATESAMPLER_STOP_NEVER) {
-        return seats ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
-    }
-    return stop == STATESAMPLER_STOP_FIRST
-               ? STATESAMPLER_OK
-               : ssmp_mix_check_sequence(sources, num_sources, weights);
-}
-
 /* The rules of mix_init. */
 SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
                            uint32_t num_sources, uint32_t stop)
 {
+    ssmp_terms terms;
     uint64_t samples = 0;
     uint32_t i;
+    ssmp_terms_clear(&terms);
     if (num_sources == 0) {
         return SSMP_EINVAL_NO_SOURCES;
     }
@@ -5140,7 +4075,7 @@ SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
         int code;
-        STATESAMPLER_ASSERT(s->run.world_size != 0);
+        STATESAMPLER_ASSERT(s->run.shape.world_size != 0);
         code = ssmp_source_check(s, &sources->sampler, stop);
         if (code != STATESAMPLER_OK) {
             return code;
@@ -5149,17 +4084,10 @@ SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
         if (samples >= STATESAMPLER_MAX_SAMPLES) {
             return SSMP_EINVAL_SOURCE_SAMPLES;
         }
+        ssmp_terms_add(&terms, s, sources[i].weight,
+                       s->run.shape.world_size);
     }
-    return ssmp_mix_check_weights(sources, num_sources, stop);
-}
-
-/* What was its own while others were tried is so again, or no more. */
-SSMP_FN void ssmp_source_forget(statesampler_source *source)
-{
-    source->own_weight = 0;
-    source->own_batch_size = 0;
-    source->own_drop_last = 0;
-    source->own_finished = 0;
+    return ssmp_terms_check(&terms, stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
@@ -5178,10 +4106,10 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->stop = stop;
     mix->epoch = 0;
     mix->turn = 0;
-    mix->point = 0;
+    mix->tick = 0;
     for (i = 0; i < num_sources; i++) {
-        sources[i].seat = SSMP_NOBODY;
-        ssmp_source_forget(sources + i);
+        sources[i].member.weight = ssmp_weight(sources[i].weight);
+        sources[i].member.seat = SSMP_NOBODY;
     }
     ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
@@ -5189,98 +4117,87 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 
 /* --- mix: moving */
 
-/* The number of the source whose turn comes at a point; *turns is how many it
-   has had since the base. */
-SSMP_FN uint32_t ssmp_mix_due(uint64_t *turns, const statesampler_mix *mix,
-                              uint64_t point)
+/* The source that a tick belongs to; *turns is how many it has had since the
+   base. */
+SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_mix_source_at(uint64_t *turns,
+                                                  const statesampler_mix *mix,
+                                                  uint64_t tick)
 {
-    uint32_t seat = ssmp_mix_seat_at(turns, mix, point);
+    uint32_t seat = ssmp_mix_walk(turns, mix, SSMP_NOBODY, tick);
     uint32_t source = mix->sources[seat].row.source;
-    *turns -= mix->sources[source].base_turns;
+    *turns -= mix->sources[source].member.ticks;
     return source;
 }
 
-/* Where a source is after so many turns since the base. At the end of an
-   epoch it stays there until its next turn. */
-SSMP_FN void ssmp_source_after(ssmp_leg *leg, ssmp_spot *spot,
-                               const statesampler_source *source,
-                               uint64_t turns)
+/* Where a source is after so many turns since the base. At the end of an epoch
+   it stays there until its next turn. */
+SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment,
+                                             ssmp_cursor *cursor,
+                                             const statesampler_source *source,
+                                             uint64_t turns)
 {
-    const statesampler *s = &source->sampler;
-    ssmp_leg_copy(leg, &source->base);
-    if (turns > source->left) {
-        uint64_t steps;
-        turns -= source->left + 1;
-        ssmp_leg_begin(leg, s, leg->base.epoch + 1);
-        steps = ssmp_leg_steps(leg, s);
-        leg->base.epoch += turns / steps;
-        turns = turns % steps + 1;
+    const ssmp_run *run = &source->sampler.run;
+    const ssmp_member *member = &source->member;
+    const uint64_t global_batch = ssmp_global_batch(&run->shape);
+    uint64_t steps = member->step - member->base.base.step + turns;
+    ssmp_segment_copy(segment, &member->base);
+    if (turns > member->left) {
+        turns -= member->left + 1;
+        ssmp_segment_begin(segment, run, &run->shape,
+                           member->base.base.epoch + 1);
+        steps = ssmp_segment_steps(segment, global_batch);
+        segment->base.epoch += turns / steps;
+        steps = turns % steps + 1;
     }
-    ssmp_leg_spot(spot, leg, s, turns);
+    ssmp_segment_find(cursor, segment, global_batch, steps);
 }
 
-/* Moves the point to the next turn that ALL does not pass over: turn by turn
-   as long as that costs no more, and then to the first that one of those
-   comes to which have something left. */
+/* Moves to the next tick that ALL does not pass over: tick by tick for a while,
+   and then to the first tick of all sources that have something left. */
 SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
 {
-    const statesampler_source *sources = mix->sources;
     uint64_t next = STATESAMPLER_NONE, turns;
     uint32_t k;
-    for (k = 0; k < mix->alive; k++) {
-        uint32_t i = ssmp_mix_due(&turns, mix, ++mix->point);
-        if (turns < sources[i].left) {
+    for (k = 0; k < mix->seats && k < 64; k++) {
+        uint32_t i = ssmp_mix_source_at(&turns, mix, ++mix->tick);
+        if (turns < mix->sources[i].member.left) {
             return;
         }
     }
-    for (k = 0; k < mix->alive; k++) {
-        uint32_t seat = sources[k].row.alive;
-        const statesampler_source *source = ssmp_mix_seated(mix, seat);
-        turns = source->base_turns +
-                (source->sampler.run.now.step - source->base.base.step);
-        next = ssmp_min(next, ssmp_mix_point_of(mix, seat, turns));
+    for (k = 0; k < mix->seats; k++) {
+        const statesampler_source *source = ssmp_mix_seated(mix, k);
+        turns = source->sampler.run.now.step - source->member.step;
+        if (turns < source->member.left) {
+            turns += source->member.ticks;
+            next = ssmp_min(next, ssmp_mix_tick_of(mix, k, turns));
+        }
     }
-    mix->point = next;
+    mix->tick = next;
 }
 
-/* A source with ALL has finished: its seat leaves the list of the others. */
-SSMP_FN void ssmp_mix_retire(statesampler_mix *mix, uint32_t seat)
-{
-    statesampler_source *sources = mix->sources;
-    uint32_t k, kept = 0;
-    for (k = 0; k < mix->alive; k++) {
-        sources[kept].row.alive = sources[k].row.alive;
-        kept += sources[k].row.alive != seat;
-    }
-    mix->alive = kept;
-}
-
-/* Serves the turn that comes, which is there. Returns whose it was. */
+/* Serves the turn that comes, which is there. Returns its source. */
 SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
                                 statesampler_mix *mix)
 {
-    statesampler_source *source;
+    const ssmp_member *member;
     statesampler *s;
     uint64_t turns;
-    uint32_t i = ssmp_mix_due(&turns, mix, mix->point);
-    if (mix->stop == STATESAMPLER_STOP_ALL && turns >= mix->sources[i].left) {
+    uint32_t i = ssmp_mix_source_at(&turns, mix, mix->tick);
+    if (mix->stop == STATESAMPLER_STOP_ALL &&
+        turns >= mix->sources[i].member.left) {
         ssmp_mix_pass_over(mix);
-        i = ssmp_mix_due(&turns, mix, mix->point);
+        i = ssmp_mix_source_at(&turns, mix, mix->tick);
     }
-    source = mix->sources + i;
-    s = &source->sampler;
-    if (ssmp_leg_ends(&s->run.leg, s, s->run.now.position)) {
+    member = &mix->sources[i].member;
+    s = &mix->sources[i].sampler;
+    if (s->run.now.position == s->run.segment.end) {
         statesampler_begin(s, s->run.now.epoch + 1);
     }
     *count = ssmp_sampler_serve(out, s);
-    mix->point++;
+    mix->tick++;
     mix->turn++;
-    if (turns + 1 >= source->left) {
-        if (s->run.tail == STATESAMPLER_TAIL_CARRY) {
-            ssmp_mix_rebase(mix); /* no seek reaches farther */
-        } else if (mix->stop == STATESAMPLER_STOP_ALL) {
-            ssmp_mix_retire(mix, source->seat);
-        }
+    if (s->run.segment.end == STATESAMPLER_NONE && turns + 1 >= member->left) {
+        ssmp_mix_rebase(mix); /* no seek reaches farther */
     }
     return i;
 }
@@ -5291,16 +4208,16 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        /* What one that is off has left of its epoch is still to come. */
+        /* What a source that is off has left of its epoch is still to come. */
         if (s->run.now.step != 0 &&
-            (mix->sources[i].weight != STATESAMPLER_OFF ||
-             ssmp_leg_ends(&s->run.leg, s, s->run.now.position))) {
+            (mix->sources[i].member.weight != STATESAMPLER_OFF ||
+             s->run.now.position == s->run.segment.end)) {
             statesampler_begin(s, s->run.now.epoch + 1);
         }
     }
     mix->epoch++;
     mix->turn = 0;
-    mix->point = 0;
+    mix->tick = 0;
     ssmp_mix_rebase(mix);
 }
 
@@ -5309,7 +4226,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 {
     size_t samples = 0;
     int more;
-    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
+    STATESAMPLER_ASSERT(mix && mix->sources);
     more = mix->turn != mix->end;
     if (more) {
         uint32_t taken = ssmp_mix_serve(&samples, out, mix);
@@ -5340,22 +4257,22 @@ SSMP_FN int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 }
 
 /* Serves a turn that mix_find finds, before the end, without moving. Returns
-   whose it is. */
+   its source. */
 SSMP_FN uint32_t ssmp_mix_peek(size_t *count, uint64_t *out,
                                const statesampler_mix *mix, uint64_t turn)
 {
-    const statesampler_source *source;
-    ssmp_leg leg;
-    ssmp_spot spot;
+    const statesampler *s;
+    ssmp_segment segment;
+    ssmp_cursor cursor;
     uint64_t turns;
-    uint32_t i = ssmp_mix_due(&turns, mix, ssmp_mix_point(mix, turn));
-    source = mix->sources + i;
-    ssmp_source_after(&leg, &spot, source, turns);
-    if (ssmp_leg_ends(&leg, &source->sampler, spot.position)) {
-        ssmp_leg_begin(&leg, &source->sampler, spot.epoch + 1);
-        ssmp_spot_copy(&spot, &leg.base);
+    uint32_t i = ssmp_mix_source_at(&turns, mix, ssmp_mix_tick(mix, turn));
+    s = &mix->sources[i].sampler;
+    ssmp_source_after(&segment, &cursor, mix->sources + i, turns);
+    if (cursor.position == segment.end) {
+        ssmp_segment_begin(&segment, &s->run, &s->run.shape, cursor.epoch + 1);
+        ssmp_cursor_copy(&cursor, &segment.base);
     }
-    *count = ssmp_sampler_peek(out, &source->sampler, &leg, &spot);
+    *count = ssmp_sampler_peek(out, s, &segment, &cursor);
     return i;
 }
 
@@ -5365,7 +4282,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
 {
     size_t samples = 0;
     int code;
-    STATESAMPLER_ASSERT(mix && mix->sources && ((count && source) || !out));
+    STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
     if (code == SSMP_ERANGE_END) {
         code = 0;
@@ -5382,128 +4299,87 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     return code;
 }
 
-/* Moves every source to where it is at a turn that mix_find finds. */
-SSMP_FN void ssmp_mix_goto(statesampler_mix *mix, uint64_t turn)
+STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
 {
     uint32_t seat;
-    mix->point = turn == mix->base_turn ? mix->base_point
-                                        : ssmp_mix_point(mix, turn - 1) + 1;
+    int code;
+    STATESAMPLER_ASSERT(mix && mix->sources);
+    code = ssmp_mix_find(mix, turn);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    mix->tick = turn == mix->base_turn ? mix->base_tick
+                                       : ssmp_mix_tick(mix, turn - 1) + 1;
     mix->turn = turn;
-    mix->alive = 0;
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = ssmp_mix_seated(mix, seat);
         ssmp_run *run = &source->sampler.run;
         uint64_t turns =
-            ssmp_mix_turns_of(mix, seat, mix->point) - source->base_turns;
+            ssmp_mix_turns_of(mix, seat, mix->tick) - source->member.ticks;
         if (mix->stop == STATESAMPLER_STOP_ALL) {
-            turns = ssmp_min(turns, source->left);
+            turns = ssmp_min(turns, source->member.left);
         }
-        if (turns < source->left) {
-            mix->sources[mix->alive++].row.alive = seat;
-        }
-        ssmp_source_after(&run->leg, &run->now, source, turns);
+        ssmp_source_after(&run->segment, &run->now, source, turns);
     }
-}
-
-STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
-{
-    int code;
-    STATESAMPLER_ASSERT(mix && mix->sources);
-    code = ssmp_mix_find(mix, turn);
-    if (code == STATESAMPLER_OK) {
-        ssmp_mix_goto(mix, turn);
-    }
-    return code;
+    return STATESAMPLER_OK;
 }
 
 /* --- mix: other weights, other shapes */
 
-/* Before the base moves to the present turn: whether a source has finished. */
-SSMP_FN void ssmp_source_note(statesampler_source *source)
+/* Whether a source has finished an epoch in the present one of the mix. */
+SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
 {
-    if (source->sampler.run.now.epoch != source->base.base.epoch) {
-        source->finished = 1;
-    }
-}
-
-/* Gives all sources other weights, and notes what they had. Returns 0 if they
-   are the same. */
-SSMP_FN int ssmp_mix_try(statesampler_mix *mix, const uint32_t *weights)
-{
-    int others = 0;
-    uint32_t i;
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        uint32_t own = ssmp_source_weight(source);
-        source->own_weight = source->weight;
-        source->weight = weights[i];
-        others |= own != ssmp_source_weight(source);
-    }
-    return others;
+    return source->member.finished |
+           (source->sampler.run.now.epoch != source->member.base.base.epoch);
 }
 
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights)
 {
-    int code = STATESAMPLER_OK, others;
+    ssmp_terms terms;
     uint32_t i;
+    int code, same = 1;
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
-    others = ssmp_mix_try(mix, weights);
-    if (others) {
-        code =
-            ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
+    ssmp_terms_clear(&terms);
+    for (i = 0; i < mix->num_sources; i++) {
+        const statesampler_source *source = mix->sources + i;
+        ssmp_terms_add(&terms, &source->sampler, weights[i],
+                       source->sampler.run.shape.world_size);
+        same &= ssmp_weight(weights[i]) == source->member.weight;
+    }
+    code = ssmp_terms_check(&terms, mix->stop);
+    if (same || code != STATESAMPLER_OK) {
+        return same ? STATESAMPLER_OK : code;
     }
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        if (!others || code != STATESAMPLER_OK) {
-            source->weight = source->own_weight;
-        } else {
-            ssmp_source_note(source);
-        }
-        ssmp_source_forget(source);
+        source->member.finished = ssmp_source_finished(source);
+        source->member.weight = ssmp_weight(weights[i]);
     }
-    if (others && code == STATESAMPLER_OK) {
-        mix->point = 0;
-        ssmp_mix_rebase(mix);
-    }
-    return code;
-}
-
-/* Gives a source a shape; then the mix must be rebased. */
-SSMP_FN void ssmp_source_reshape(statesampler_source *source,
-                                 uint32_t world_size, uint32_t batch_size,
-                                 uint32_t drop_last)
-{
-    source->sampler.drop_last = drop_last;
-    ssmp_source_note(source);
-    ssmp_sampler_reshape(&source->sampler, world_size, batch_size);
+    mix->tick = 0;
+    ssmp_mix_rebase(mix);
+    return STATESAMPLER_OK;
 }
 
 /* OK if the sources may be of so many ranks. */
-SSMP_FN int ssmp_mix_check_ranks(statesampler_mix *mix, uint32_t rank,
+SSMP_FN int ssmp_mix_check_ranks(const statesampler_mix *mix, uint32_t rank,
                                  uint32_t world_size)
 {
-    const uint32_t own = mix->sources->sampler.run.world_size;
-    int code = STATESAMPLER_OK;
+    ssmp_terms terms;
     uint32_t i;
-    for (i = 0; code == STATESAMPLER_OK && i < mix->num_sources; i++) {
-        code = ssmp_shape_check(rank, world_size,
-                                mix->sources[i].sampler.run.batch_size);
-    }
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    /* The rules look at the sources: they have that shape for so long. */
+    ssmp_terms_clear(&terms);
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler *s = &mix->sources[i].sampler;
-        ssmp_sampler_reshape(s, world_size, s->run.batch_size);
+        const statesampler *s = &mix->sources[i].sampler;
+        ssmp_shape shape;
+        int code;
+        ssmp_shape_set(&shape, rank, world_size, s->run.shape.batch_size, 0);
+        code = ssmp_shape_check(&shape);
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+        ssmp_terms_add(&terms, s, mix->sources[i].member.weight, world_size);
     }
-    code = ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler *s = &mix->sources[i].sampler;
-        ssmp_sampler_reshape(s, own, s->run.batch_size);
-    }
-    return code;
+    return ssmp_terms_check(&terms, mix->stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
@@ -5514,20 +4390,18 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
     int code, same;
     STATESAMPLER_ASSERT(mix && mix->sources);
     world_size = world_size ? world_size : 1;
-    same = world_size == mix->sources->sampler.run.world_size;
     code = ssmp_mix_check_ranks(mix, rank, world_size);
     if (code != STATESAMPLER_OK) {
         return code;
     }
+    same = world_size == mix->sources->sampler.run.shape.world_size;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        statesampler *s = &source->sampler;
-        s->rank = rank;
         if (!same) {
-            ssmp_source_reshape(source, world_size, s->run.batch_size,
-                                s->drop_last);
+            source->member.finished = ssmp_source_finished(source);
         }
-        ssmp_sampler_prepare(s);
+        (void)statesampler_reshape(&source->sampler, rank, world_size,
+                                   source->sampler.run.shape.batch_size);
     }
     if (!same) {
         ssmp_mix_rebase(mix);
@@ -5535,7 +4409,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
-/* --- mix: what it says of itself */
+/* --- mix: questions */
 
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
 {
@@ -5567,22 +4441,39 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
     return samples;
 }
 
-/* The turn of the mix at which a source serves a step of its present epoch. */
-SSMP_FN uint64_t ssmp_mix_turn_of(const statesampler_mix *mix,
-                                  const statesampler_source *source,
-                                  uint64_t step)
+/* Sets *turn to the turn of the mix at which a source serves a step of its
+   present epoch. */
+SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
+                             const statesampler_source *source, uint64_t step)
 {
-    uint64_t point, turns = ssmp_mix_turns_of(mix, source->seat, mix->point);
+    const ssmp_member *member = &source->member;
+    const ssmp_cursor *now = &source->sampler.run.now;
+    uint64_t tick, when, turns;
+    int code;
+    if (step < member->step && now->epoch == member->base.base.epoch) {
+        return SSMP_ERANGE_SERVED;
+    }
+    turns = ssmp_mix_turns_of(mix, member->seat, mix->tick);
     if (mix->stop == STATESAMPLER_STOP_ALL) {
-        turns = ssmp_min(turns, source->base_turns + source->left);
+        turns = ssmp_min(turns, member->ticks + member->left);
     }
     /* Where it is now, and that many steps on, or back. */
-    turns += step - source->sampler.run.now.step;
-    point = ssmp_mix_point_of(mix, source->seat, turns);
-    if (mix->stop == STATESAMPLER_STOP_ALL) {
-        point = ssmp_mix_taken(mix, point);
+    tick = ssmp_mix_tick_of(mix, member->seat, turns + (step - now->step));
+    when = STATESAMPLER_NONE;
+    if (tick != SSMP_TOO_FAR) {
+        if (mix->stop == STATESAMPLER_STOP_ALL) {
+            tick = ssmp_mix_taken(mix, tick);
+        }
+        when = mix->base_turn + (tick - mix->base_tick);
     }
-    return mix->base_turn + (point - mix->base_point);
+    code = ssmp_mix_find(mix, when);
+    if (code == STATESAMPLER_OK && when != mix->end) {
+        *turn = when;
+        return STATESAMPLER_OK;
+    }
+    return code == STATESAMPLER_OK || code == SSMP_ERANGE_END
+               ? SSMP_ERANGE_DROPPED
+               : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
@@ -5590,28 +4481,25 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint64_t *turn,
                                              statesampler_place *place)
 {
+    const statesampler_source *from;
     statesampler_place found;
-    uint64_t when;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources) {
         return SSMP_ERANGE_SOURCE;
     }
-    if (mix->sources[source].weight == STATESAMPLER_OFF) {
+    from = mix->sources + source;
+    if (from->member.weight == STATESAMPLER_OFF) {
         return SSMP_ERANGE_OFF;
     }
-    code = statesampler_locate(&mix->sources[source].sampler, index, &found);
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    when = ssmp_mix_turn_of(mix, mix->sources + source, found.step);
-    code = ssmp_mix_find(mix, when);
-    if (code == SSMP_ERANGE_END ||
-        (code == STATESAMPLER_OK && when == mix->end)) {
-        return SSMP_ERANGE_DROPPED;
+    code = statesampler_locate(&from->sampler, index, &found);
+    if (code == STATESAMPLER_OK && from->member.seat == SSMP_NOBODY) {
+        code = SSMP_ERANGE_DROPPED;
     }
     if (code == STATESAMPLER_OK) {
-        *turn = when;
+        code = ssmp_mix_turn_of(turn, mix, from, found.step);
+    }
+    if (code == STATESAMPLER_OK) {
         place->position = found.position;
         place->step = found.step;
         place->rank = found.rank;
@@ -5622,23 +4510,31 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 
 /* --- mix: the state */
 
-#define SSMP_MIX_HEAD 48u /* bytes before the sources */
-#define SSMP_SOURCE_BYTES 88u
+#define SSMP_MIX_HEAD 40u     /* bytes before the sources */
+#define SSMP_SOURCE_BYTES 120u /* weight, flags, and the sampler's state */
 
 /* What a mix's state says besides its sources. */
-typedef struct ssmp_mix_head {
-    uint32_t num_sources, stop;
-    uint64_t epoch, turn, base_turn, base_point;
-} ssmp_mix_head;
+#define SSMP_MIX_FIELDS 5
+
+SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_mix_fields(void)
+{
+    static const ssmp_field fields[SSMP_MIX_FIELDS] = {
+        SSMP_FIELD(8, 4, statesampler_mix, num_sources, 0),
+        SSMP_FIELD(12, 4, statesampler_mix, stop, 0),
+        SSMP_FIELD(16, 8, statesampler_mix, epoch, 0),
+        SSMP_FIELD(24, 8, statesampler_mix, turn, 0),
+        SSMP_FIELD(32, 8, statesampler_mix, tick, 0)};
+    return fields;
+}
 
 /* What it says of one source. */
 typedef struct ssmp_source_entry {
-    uint32_t weight, finished, drop_last;
-    ssmp_run run; /* at the base */
+    uint32_t weight, finished, seated;
+    ssmp_run run;
 } ssmp_source_entry;
 
-/* A state of so many sources. So many of them fit as a size_t can count: the
-   samplers themselves are larger. */
+/* A state of so many sources. A size_t counts them: the samplers themselves are
+   larger. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
     return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
@@ -5651,41 +4547,6 @@ statesampler_mix_state_bytes(const statesampler_mix *mix)
     return ssmp_mix_bytes(mix->num_sources);
 }
 
-/* Where the entry of a source begins. */
-SSMP_FN size_t ssmp_mix_entry_at(uint32_t source)
-{
-    return SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
-}
-
-SSMP_FN void ssmp_source_encode(unsigned char *bytes,
-                                const statesampler_source *source)
-{
-    ssmp_bytes_store32(bytes, ssmp_source_weight(source));
-    ssmp_bytes_store32(bytes + 4,
-                       source->finished | source->sampler.drop_last << 1);
-    ssmp_run_encode(bytes, &source->sampler.run, source->base.blocks);
-    ssmp_spot_encode(bytes + 64, &source->base.base);
-}
-
-/* Reads the entry of a source, as its run was at the base. */
-SSMP_FN int ssmp_source_decode(ssmp_source_entry *entry,
-                               const unsigned char *bytes)
-{
-    ssmp_run *run = &entry->run;
-    uint32_t flags = ssmp_bytes_load32(bytes + 4);
-    entry->weight = ssmp_bytes_load32(bytes);
-    entry->finished = flags & 1;
-    entry->drop_last = flags >> 1 & 1;
-    ssmp_spot_decode(&run->leg.base, bytes + 64);
-    ssmp_spot_copy(&run->now, &run->leg.base);
-    if (!ssmp_run_decode(run, bytes) || flags > 3) {
-        return SSMP_ECORRUPT_ZERO;
-    }
-    return entry->drop_last && run->tail == STATESAMPLER_TAIL_CARRY
-               ? SSMP_ECORRUPT_DESC
-               : ssmp_run_check(run);
-}
-
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size)
 {
@@ -5693,258 +4554,138 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     size_t needed;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
-    needed = statesampler_mix_state_bytes(mix);
+    needed = ssmp_mix_bytes(mix->num_sources);
     if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
-    ssmp_state_begin(bytes, SSMP_MAGIC_MIX);
-    ssmp_bytes_store32(bytes + 8, mix->num_sources);
-    ssmp_bytes_store32(bytes + 12, mix->stop);
-    ssmp_bytes_store64(bytes + 16, mix->epoch);
-    ssmp_bytes_store64(bytes + 24, mix->turn);
-    ssmp_bytes_store64(bytes + 32, mix->base_turn);
-    ssmp_bytes_store64(bytes + 40, mix->base_point);
+    ssmp_state_begin(bytes, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX);
+    ssmp_fields_save(bytes, ssmp_mix_fields(), SSMP_MIX_FIELDS, mix);
     for (i = 0; i < mix->num_sources; i++) {
-        ssmp_source_encode(bytes + ssmp_mix_entry_at(i), mix->sources + i);
+        unsigned char *entry =
+            bytes + SSMP_MIX_HEAD + (size_t)i * SSMP_SOURCE_BYTES;
+        const statesampler_source *source = mix->sources + i;
+        uint32_t seated = source->member.seat != SSMP_NOBODY;
+        ssmp_bytes_store(entry, 4, source->member.weight);
+        ssmp_bytes_store(entry + 4, 4,
+                         ssmp_source_finished(source) | seated << 1);
+        (void)statesampler_save(&source->sampler, entry + 8,
+                                STATESAMPLER_STATE_BYTES);
     }
     ssmp_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
-/* OK if a mix can have been at such turns and points. seek stops at turn
-   2^62, and half as many more take centuries. Only what ALL has passed over
-   takes the sequence ahead of the turns. */
-SSMP_FN int ssmp_mix_check_head(const ssmp_mix_head *head)
+/* Reads the head of a mix's state into a mix without sources, and checks that
+   the rest is there. */
+SSMP_OUTLINE_FOR_SIZE int ssmp_mix_read(statesampler_mix *head,
+                                        const unsigned char *bytes,
+                                        size_t size)
 {
-    const uint64_t most = STATESAMPLER_MAX_SAMPLES / 2 * 3;
+    size_t expected = 0; /* no size, where there are more than fit in it */
+    int code;
+    head->num_sources = 0;
+    if (size >= SSMP_MIX_HEAD) {
+        ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
+        if (head->num_sources <= size / SSMP_SOURCE_BYTES) {
+            expected = ssmp_mix_bytes(head->num_sources);
+        }
+    }
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
+                            expected);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
     if (head->num_sources == 0) {
         return SSMP_ECORRUPT_SOURCES;
     }
     if (head->stop > STATESAMPLER_STOP_NEVER) {
         return SSMP_ECORRUPT_STOP;
     }
-    if (head->turn > most || head->base_turn > head->turn) {
-        return SSMP_ECORRUPT_TURN;
-    }
-    if (head->base_point <= head->base_turn &&
-        head->stop != STATESAMPLER_STOP_ALL) {
-        return STATESAMPLER_OK;
-    }
-    /* mix_init sees to it that a sequence of ALL ends below 2^62. */
-    return head->stop != STATESAMPLER_STOP_ALL ||
-                   head->base_point > STATESAMPLER_MAX_SAMPLES / 4 * 5 ||
-                   (head->base_turn == 0 && head->base_point != 0)
-               ? SSMP_ECORRUPT_POINT
-               : STATESAMPLER_OK;
+    /* Sums of turns and ticks stay below 2^64. */
+    return (head->turn | head->tick) >> 63 != 0 ? SSMP_ECORRUPT_TURN
+                                                : STATESAMPLER_OK;
 }
 
-/* Reads the head of a mix's state, and whether the rest is there. */
-SSMP_FN int ssmp_mix_read(ssmp_mix_head *head, const unsigned char *bytes,
-                          size_t size)
+/* Reads what a mix's state says of a source. */
+SSMP_OUTLINE_FOR_SIZE int ssmp_source_read(ssmp_source_entry *entry,
+                                           const unsigned char *bytes,
+                                           uint32_t source)
 {
-    size_t expected = 0; /* no size, where there are more than fit in it */
-    int code;
-    head->num_sources = 0;
-    if (size >= SSMP_MIX_HEAD) {
-        head->num_sources = ssmp_bytes_load32(bytes + 8);
-        if (head->num_sources <= size / SSMP_SOURCE_BYTES) {
-            expected = ssmp_mix_bytes(head->num_sources);
-        }
+    uint32_t flags;
+    bytes += SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
+    flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
+    entry->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
+    entry->finished = flags & 1;
+    entry->seated = flags >> 1 & 1;
+    if (entry->weight == 0) {
+        return SSMP_ECORRUPT_WEIGHTS;
     }
-    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, expected);
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    head->stop = ssmp_bytes_load32(bytes + 12);
-    head->epoch = ssmp_bytes_load64(bytes + 16);
-    head->turn = ssmp_bytes_load64(bytes + 24);
-    head->base_turn = ssmp_bytes_load64(bytes + 32);
-    head->base_point = ssmp_bytes_load64(bytes + 40);
-    return ssmp_mix_check_head(head);
+    return flags > 3 ? SSMP_ECORRUPT_ZERO
+                     : ssmp_run_read(&entry->run, bytes + 8,
+                                     STATESAMPLER_STATE_BYTES);
 }
 
-/* OK if every source of a state fits the mix's. */
+/* OK if a mix may go on where a state was saved. */
 SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
-                                 const ssmp_mix_head *head,
+                                 const statesampler_mix *head,
                                  const unsigned char *bytes)
 {
-    uint64_t weights = 0;
-    uint32_t i, world_size = 0;
+    ssmp_terms terms;
+    uint32_t i;
+    int code = STATESAMPLER_OK;
     if (head->stop != mix->stop) {
         return SSMP_EMISMATCH_STOP;
     }
     if (head->num_sources != mix->num_sources) {
         return SSMP_EMISMATCH_SOURCES;
     }
+    ssmp_terms_clear(&terms);
     for (i = 0; i < mix->num_sources; i++) {
-        const statesampler_source *source = mix->sources + i;
+        const statesampler *s = &mix->sources[i].sampler;
         ssmp_source_entry entry;
-        int code = ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(i));
+        code = ssmp_source_read(&entry, bytes, i);
+        if (code == STATESAMPLER_OK) {
+            code = ssmp_run_match(&entry.run, &s->run);
+        }
         if (code != STATESAMPLER_OK) {
             return code;
         }
-        if (i == 0) {
-            world_size = entry.run.world_size;
-        }
-        if (entry.run.world_size != world_size) {
-            return SSMP_ECORRUPT_SHAPES;
-        }
-        if (entry.weight != STATESAMPLER_OFF) {
-            weights += entry.weight;
-        }
-        if (entry.weight == 0 || weights >> 31) {
-            return SSMP_ECORRUPT_WEIGHTS;
-        }
-        code = ssmp_run_match(&entry.run, &source->sampler.run);
-        if (code != STATESAMPLER_OK) {
-            return code;
-        }
+        ssmp_terms_add(&terms, s, entry.weight, s->run.shape.world_size);
     }
-    return weights == 0 ? SSMP_ECORRUPT_WEIGHTS : STATESAMPLER_OK;
-}
-
-/* OK if the sources may take turns with the weights of a state in the shape of
-   this mix, which need not be that of the state. */
-SSMP_FN int ssmp_mix_check_theirs(statesampler_mix *mix,
-                                  const unsigned char *bytes)
-{
-    uint32_t i;
-    int code;
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        source->own_weight = source->weight;
-        source->weight = ssmp_bytes_load32(bytes + ssmp_mix_entry_at(i));
+    if (terms.weights == 0 || terms.weights >> 31) {
+        return SSMP_ECORRUPT_WEIGHTS;
     }
-    code = ssmp_mix_check_weights(mix->sources, mix->num_sources, mix->stop);
-    for (i = 0; i < mix->num_sources; i++) {
-        mix->sources[i].weight = mix->sources[i].own_weight;
-        ssmp_source_forget(mix->sources + i);
-    }
-    return code;
-}
-
-/* Puts a source at the base of a state, in the shape of the run that saved;
-   what is its own is kept until the mix commits. Returns whether the shape is
-   its own. */
-SSMP_FN int ssmp_source_adopt(statesampler_source *source,
-                              const ssmp_source_entry *entry)
-{
-    const ssmp_run *run = &entry->run;
-    statesampler *s = &source->sampler;
-    int same = run->world_size == s->run.world_size &&
-               run->batch_size == s->run.batch_size &&
-               entry->drop_last == s->drop_last;
-    source->own_weight = source->weight;
-    source->own_batch_size = s->run.batch_size;
-    source->own_drop_last = s->drop_last;
-    source->own_finished = source->finished;
-    source->weight = entry->weight;
-    s->drop_last = entry->drop_last;
-    source->finished = entry->finished;
-    ssmp_sampler_reshape(s, run->world_size, run->batch_size);
-    ssmp_spot_copy(&s->run.now, &run->leg.base);
-    ssmp_spot_copy(&s->run.leg.base, &run->leg.base);
-    s->run.leg.blocks = run->leg.blocks;
-    ssmp_leg_close(&s->run.leg, s);
-    return same;
-}
-
-/* Undoes that: the mix's own shape, at its own base. */
-SSMP_FN void ssmp_source_restore(statesampler_source *source,
-                                 uint32_t world_size)
-{
-    statesampler *s = &source->sampler;
-    source->weight = source->own_weight;
-    s->drop_last = source->own_drop_last;
-    source->finished = source->own_finished;
-    ssmp_sampler_reshape(s, world_size, source->own_batch_size);
-    ssmp_leg_copy(&s->run.leg, &source->base);
-    ssmp_spot_copy(&s->run.now, &source->base.base);
-}
-
-/* Sets a mix whose sources stand at the base of a head to that base, and tells
-   whether they reach its turn. */
-SSMP_FN int ssmp_mix_resume(statesampler_mix *mix, const ssmp_mix_head *head)
-{
-    mix->epoch = head->epoch;
-    mix->turn = head->base_turn;
-    ssmp_mix_seat(mix);
-    mix->point = head->base_point;
-    if (!ssmp_mix_tally(mix)) {
-        return SSMP_ECORRUPT_POINT;
-    }
-    return head->turn <= mix->end && head->turn <= mix->reach
-               ? STATESAMPLER_OK
-               : SSMP_ECORRUPT_TURN;
-}
-
-/* Goes back to where a mix was before its sources adopted a state. */
-SSMP_FN void ssmp_mix_restore(statesampler_mix *mix, const ssmp_mix_head *own,
-                              uint32_t world_size)
-{
-    uint32_t i;
-    for (i = 0; i < mix->num_sources; i++) {
-        ssmp_source_restore(mix->sources + i, world_size);
-        ssmp_source_forget(mix->sources + i);
-    }
-    (void)ssmp_mix_resume(mix, own);
-    ssmp_mix_goto(mix, own->turn);
-}
-
-/* Goes on where a state is whose sources match, or changes nothing: whether a
-   mix reaches the state's turn shows only once its sources are there. */
-SSMP_FN int ssmp_mix_follow(statesampler_mix *mix, const ssmp_mix_head *head,
-                            const unsigned char *bytes)
-{
-    const uint32_t world_size = mix->sources->sampler.run.world_size;
-    ssmp_mix_head own;
-    uint32_t i;
-    int same = 1, code;
-    own.epoch = mix->epoch;
-    own.turn = mix->turn;
-    own.base_turn = mix->base_turn;
-    own.base_point = mix->base_point;
-    for (i = 0; i < mix->num_sources; i++) {
-        ssmp_source_entry entry;
-        (void)ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(i));
-        same &= ssmp_source_adopt(mix->sources + i, &entry);
-    }
-    code = ssmp_mix_resume(mix, head);
-    if (code != STATESAMPLER_OK) {
-        ssmp_mix_restore(mix, &own, world_size);
-        return code;
-    }
-    ssmp_mix_commit(mix);
-    ssmp_mix_goto(mix, head->turn);
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        if (!same) {
-            ssmp_source_reshape(source, world_size, source->own_batch_size,
-                                source->own_drop_last);
-        }
-        ssmp_source_forget(source);
-    }
-    if (!same) {
-        ssmp_mix_rebase(mix);
-    }
-    return STATESAMPLER_OK;
+    return ssmp_terms_check(&terms, mix->stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    ssmp_mix_head head;
+    ssmp_source_entry entry;
+    statesampler_mix head;
+    uint32_t i;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
     code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
         code = ssmp_mix_match(mix, &head, bytes);
     }
-    if (code == STATESAMPLER_OK) {
-        code = ssmp_mix_check_theirs(mix, bytes);
+    if (code != STATESAMPLER_OK) {
+        return code;
     }
-    return code == STATESAMPLER_OK ? ssmp_mix_follow(mix, &head, bytes) : code;
+    for (i = 0; i < mix->num_sources; i++) {
+        (void)ssmp_source_read(&entry, bytes, i);
+        mix->sources[i].member.weight = entry.weight;
+        mix->sources[i].member.seat = entry.seated ? 0 : SSMP_NOBODY;
+        mix->sources[i].member.finished = entry.finished;
+        ssmp_sampler_follow(&mix->sources[i].sampler, &entry.run);
+    }
+    mix->epoch = head.epoch;
+    mix->turn = head.turn;
+    mix->tick = head.tick;
+    ssmp_mix_rebase(mix);
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
@@ -5953,24 +4694,21 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                statesampler_mix_place *place)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    ssmp_mix_head head;
     ssmp_source_entry entry;
+    statesampler_mix head;
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
-        code =
-            source < head.num_sources
-                ? ssmp_source_decode(&entry, bytes + ssmp_mix_entry_at(source))
-                : SSMP_ERANGE_SOURCE;
+        code = source < head.num_sources
+                   ? ssmp_source_read(&entry, bytes, source)
+                   : SSMP_ERANGE_SOURCE;
     }
     if (code != STATESAMPLER_OK) {
         return code;
     }
     if (desc) {
         ssmp_run_describe(desc, &entry.run);
-        desc->epoch = entry.run.leg.base.epoch;
-        desc->drop_last = entry.drop_last;
     }
     if (place) {
         place->epoch = head.epoch;
@@ -6024,36 +4762,49 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
            audit->sum3 == sum1 * sum1;
 }
 
-/* --- errors: in words ------------------------------------------------------ */
+/* --- errors: in words ----------------------------------------------------- */
 
-#define SSMP_KIND_SENTENCE(kind, sentence) \
-    case STATESAMPLER_##kind: return sentence;
-#define SSMP_RULE_SENTENCE(kind, name, number, sentence) \
-    case SSMP_##kind##_##name: return sentence;
+#define SSMP_KIND_NUMBER(kind, sentence) STATESAMPLER_##kind,
+#define SSMP_KIND_SENTENCE(kind, sentence) sentence "\0"
+#ifdef __AVR__
+/* Strings are copied to RAM there, which has room for the kinds alone. */
+#define SSMP_ALL_NUMBERS SSMP_KINDS(SSMP_KIND_NUMBER) STATESAMPLER_OK
+#define SSMP_ALL_SENTENCES SSMP_KINDS(SSMP_KIND_SENTENCE) "no error"
+#else
+#define SSMP_RULE_NUMBER(kind, name, number, sentence) SSMP_##kind##_##name,
+#define SSMP_RULE_SENTENCE(kind, name, number, sentence) sentence "\0"
+#define SSMP_ALL_NUMBERS \
+    SSMP_RULES(SSMP_RULE_NUMBER) SSMP_KINDS(SSMP_KIND_NUMBER) STATESAMPLER_OK
+#define SSMP_ALL_SENTENCES                                         \
+    SSMP_RULES(SSMP_RULE_SENTENCE) SSMP_KINDS(SSMP_KIND_SENTENCE) \
+    "no error"
+#endif
 
+/* One string after the other, as pointers to them would be variables. */
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
+    static const short codes[] = {SSMP_ALL_NUMBERS};
+    const char *sentence = SSMP_ALL_SENTENCES;
+    const short *known = codes;
 #ifdef __AVR__
-    /* Strings are copied to RAM there, which has room for the kinds alone. */
     code = STATESAMPLER_KIND(code);
 #endif
-    switch (code) {
-    case STATESAMPLER_OK: return "no error";
-        SSMP_KINDS(SSMP_KIND_SENTENCE)
-#ifndef __AVR__
-        SSMP_RULES(SSMP_RULE_SENTENCE)
-#endif
-    default: return "unknown error";
+    for (; *known != code; known++) { /* ends with OK */
+        if (*known == STATESAMPLER_OK) {
+            return "unknown error";
+        }
+        while (*sentence++ != 0) {
+        }
     }
+    return sentence;
 }
 
 /* --- hosted --------------------------------------------------------------
-   A save writes a temporary file of its own, which O_EXCL guarantees, and
-   renames it over path. No two calls ever write to one file, so none has to
-   keep another out. Whoever removes a temporary file, and when, tears nothing:
-   if its writer lives, the rename fails and the save begins again. Nor does it
-   rename another's half-written file, which has the same name with a chance of
-   2^-32. */
+   A save creates a temporary file with O_EXCL, writes it and renames it over
+   path. No two saves write to one file, so none has to lock another out.
+   Removing a temporary file early is harmless: its writer's rename fails with
+   ENOENT, and the save begins again under another name. (That somebody else has
+   that very name by then has a chance of 2^-32.) */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -6090,11 +4841,6 @@ __declspec(dllimport) int __stdcall MoveFileExW(const wchar_t *from,
 __declspec(dllimport) int __stdcall MultiByteToWideChar(
     unsigned page, unsigned long flags, const char *from, int from_size,
     wchar_t *to, int to_size);
-__declspec(dllimport) unsigned long __stdcall GetFullPathNameW(
-    const wchar_t *path, unsigned long capacity, wchar_t *full, wchar_t **name);
-__declspec(dllimport) unsigned long __stdcall GetFileAttributesW(
-    const wchar_t *path);
-__declspec(dllimport) unsigned long __stdcall GetLastError(void);
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
 #ifdef __cplusplus
 }
@@ -6102,10 +4848,13 @@ __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
 #define SSMP_OS(name) _##name
 #define SSMP_STAT _stat64 /* the struct */
 #define SSMP_FSTAT _fstat64
+#define SSMP_FLUSH _commit
+#define SSMP_RENAME ssmp_file_rename
+#define SSMP_REMOVE ssmp_file_remove
+#define SSMP_READ _O_RDONLY
+#define SSMP_CREATE (_O_WRONLY | _O_CREAT | _O_EXCL)
 #define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
 #define SSMP_SEPARATORS "/\\:"
-#define SSMP_READING _O_RDONLY
-#define SSMP_CREATING (_O_WRONLY | _O_CREAT | _O_EXCL)
 #else
 #include <dirent.h>
 #include <sys/resource.h>
@@ -6120,90 +4869,29 @@ extern int fsync(int file);
 #define SSMP_OS(name) name
 #define SSMP_STAT stat
 #define SSMP_FSTAT fstat
+#define SSMP_FLUSH fsync
+#define SSMP_RENAME rename
+#define SSMP_REMOVE unlink
+#define SSMP_READ (O_RDONLY | O_NONBLOCK) /* does not wait at a pipe */
+#define SSMP_CREATE (O_WRONLY | O_CREAT | O_EXCL)
 #define SSMP_IS(type, mode) S_IS##type(mode)
 #define SSMP_SEPARATORS "/"
-/* Does not wait at a pipe, should one be there by now. */
-#define SSMP_READING (O_RDONLY | O_NONBLOCK)
-#define SSMP_CREATING (O_WRONLY | O_CREAT | O_EXCL)
-#endif
-
-/* Longer paths than this, with the 0 at their end, are refused. */
-#define SSMP_PATH 4096
-
-/* A temporary name: the host's hash, the process and a number; and its size,
-   with the 0 at its end. */
-#define SSMP_NAME ".statesampler-%08x-%08x-%08x.tmp"
-#define SSMP_NAME_SIZE 45
-
-#ifdef _WIN32
-
-/* A path as the system has it: a number of 16 bits for each byte at most, and
-   room for a prefix. */
-#define SSMP_WIDE (SSMP_PATH + SSMP_NAME_SIZE + 8)
-
-/* Only after this prefix may a path have 260 characters or more (a folder 12
-   less); behind it, nothing of a path is looked for. */
-#define SSMP_LONG 248
-static inline int ssmp_wide_is_long(const wchar_t *wide)
-{
-    return wcsncmp(wide, L"\\\\?\\", 4) == 0;
-}
-
-/* Makes a path absolute and gives it the prefix. */
-SSMP_NOINLINE int ssmp_wide_extend(wchar_t *wide)
-{
-    wchar_t full[SSMP_WIDE];
-    unsigned long length = GetFullPathNameW(wide, SSMP_WIDE, full, NULL);
-    if (length - 1 >= SSMP_WIDE - 9) { /* 0 is an error */
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    if (wcsncmp(full, L"\\\\", 2) == 0) {
-        wcscpy(wide, L"\\\\?\\UNC"); /* and \server\share without the first */
-        wcscat(wide, full + 1);
-    } else {
-        wcscpy(wide, L"\\\\?\\");
-        wcscat(wide, full);
-    }
-    return 0;
-}
-
-/* Paths are UTF-8, whatever the code page is; -1 and errno if one is not. */
-static inline int ssmp_wide_path(wchar_t *wide, const char *path)
-{
-    if (!MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE)) {
-        errno = EILSEQ;
-        return -1;
-    }
-    /* However short a path is, the present folder may make it long. */
-    return ssmp_wide_is_long(wide) ||
-                   GetFullPathNameW(wide, 0, NULL, NULL) < SSMP_LONG
-               ? 0
-               : ssmp_wide_extend(wide);
-}
-
 #endif
 
 /* Sets *value from a variable that is a decimal number of 32 bits. */
 static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
-    const char *text = getenv(name);
+    const char *digit = getenv(name);
     uint64_t number = 0;
-    if (!text) {
+    if (!digit) {
         return SSMP_EENV_UNSET;
     }
-    if (*text == 0) {
-        return SSMP_EENV_NUMBER;
-    }
-    for (; *text != 0; text++) { /* ends with the text */
-        if (*text < '0' || *text > '9') {
+    do { /* ends with the text */
+        number = 10 * number + (uint64_t)(*digit - '0');
+        if (*digit < '0' || *digit > '9' || number > SSMP_MAX32) {
             return SSMP_EENV_NUMBER;
         }
-        number = 10 * number + (uint64_t)(*text - '0');
-        if (number > SSMP_MAX32) {
-            return SSMP_EENV_NUMBER;
-        }
-    }
+    } while (*++digit != 0);
     *value = (uint32_t)number;
     return STATESAMPLER_OK;
 }
@@ -6211,36 +4899,32 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    /* The last one shows that the launcher is there, as the size does. In a
-       batch script Slurm sets a rank, too, but that is one process. */
-    static const char *const names[4][4] = {
-        {"torchrun", "RANK", "WORLD_SIZE", "RANK"},
-        {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-         "OMPI_COMM_WORLD_RANK"},
-        {"pmi", "PMI_RANK", "PMI_SIZE", "PMI_RANK"},
-        {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-         "SLURM_STEP_NUM_TASKS"},
+    static const char *const names[4][3] = {
+        {"torchrun", "WORLD_SIZE", "RANK"},
+        {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+        {"pmi", "PMI_SIZE", "PMI_RANK"},
+        {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
     };
     const char *found = "none";
     uint32_t rank = 0, world_size = 1;
     int i, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     for (i = 0; i < 4; i++) {
-        if (getenv(names[i][2]) || getenv(names[i][3])) {
-            int second = ssmp_env_read(&world_size, names[i][2]);
+        /* In a batch script Slurm sets a rank, too, but that is one process. */
+        if (getenv(names[i][1]) || (i < 3 && getenv(names[i][2]))) {
             found = names[i][0];
-            code = ssmp_env_read(&rank, names[i][1]);
-            if (code == STATESAMPLER_OK || second == SSMP_EENV_UNSET) {
-                code = second;
+            code = ssmp_env_read(&world_size, names[i][1]);
+            if (code == STATESAMPLER_OK) {
+                code = ssmp_env_read(&rank, names[i][2]);
             }
             break;
         }
     }
-    if (code == STATESAMPLER_OK && rank >= world_size) {
-        code = SSMP_EENV_RANK;
-    }
     if (launcher) {
         *launcher = found;
+    }
+    if (code == STATESAMPLER_OK && rank >= world_size) {
+        code = SSMP_EENV_RANK;
     }
     if (code == STATESAMPLER_OK) {
         desc->rank = rank;
@@ -6249,139 +4933,100 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* The code for errno. */
-static inline int ssmp_file_error(void)
-{
-    static const int codes[][2] = {
-        {ENOENT, STATESAMPLER_ENOFILE},
-        {EACCES, SSMP_EIO_PERMISSION},
-        {EPERM, SSMP_EIO_PERMISSION},
-        {ENOSPC, SSMP_EIO_SPACE},
-        {EFBIG, SSMP_EIO_SPACE},
-#ifdef EDQUOT
-        {EDQUOT, SSMP_EIO_SPACE},
-#endif
-        {EROFS, SSMP_EIO_READ_ONLY},
-        {ENOTDIR, SSMP_EIO_NO_FOLDER},
-        {EISDIR, SSMP_EIO_IS_FOLDER},
-        {ENAMETOOLONG, SSMP_EIO_NAME},
-        {EINVAL, SSMP_EIO_NAME},
-        {EILSEQ, SSMP_EIO_NAME},
-#ifdef ELOOP
-        {ELOOP, SSMP_EIO_NAME},
-#endif
-        {EMFILE, SSMP_EIO_OPEN_FILES},
-        {ENFILE, SSMP_EIO_OPEN_FILES},
-        {EBUSY, SSMP_EIO_BUSY},
-        {EAGAIN, SSMP_EIO_BUSY},
-    };
-    size_t i;
-    for (i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (codes[i][0] == errno) {
-            return codes[i][1];
-        }
-    }
-    return STATESAMPLER_EIO;
-}
+/* A temporary name has hashes of the file's name and of the host's, the process
+   and a number. Sizes include the 0 at the end. */
+#define SSMP_NAME ".statesampler-%08x-%08x-%08x-%08x.tmp"
+#define SSMP_NAME_SIZE 54
+#define SSMP_PATH 4096
 
-/* The same after a call for an open file, which has no path to complain of. */
-static inline int ssmp_file_open_error(void)
+static inline uint32_t ssmp_file_hash(const char *text)
 {
-    int code = ssmp_file_error();
-    return code == SSMP_EIO_SPACE ||
-                   code == SSMP_EIO_PERMISSION ||
-                   code == SSMP_EIO_READ_ONLY
-               ? code
-               : STATESAMPLER_EIO;
-}
-
-/* OK if what stat or fstat has found is regular. */
-static inline int ssmp_file_check_kind(const struct SSMP_STAT *info)
-{
-    if (SSMP_IS(DIR, info->st_mode)) {
-        return SSMP_EIO_IS_FOLDER;
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (; *text != 0; text++) { /* ends with the text */
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
     }
-    return SSMP_IS(REG, info->st_mode) ? STATESAMPLER_OK
-                                       : SSMP_EIO_NOT_REGULAR;
+    return hash;
 }
 
 #ifdef _WIN32
 
-/* stat, of which only st_mode is used: 0 where it is no file and no folder.
-   C's own knows no path with the prefix, at which no device can be, and the
-   older ones know no device. What is there without being known may also have
-   been made just now: so it is asked again, often enough. */
-SSMP_NOINLINE int ssmp_wide_stat(const char *path, struct SSMP_STAT *info)
+/* What most of Windows' functions take, with the 0 at the end. */
+#define SSMP_WIDE 260
+
+/* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
+static inline int ssmp_file_widen(wchar_t *wide, const char *path)
+{
+    int size = MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE);
+    errno = size > 0 ? errno : EINVAL;
+    return size > 0 ? 0 : -1;
+}
+
+/* Tries for a second: while a save replaces the file, or a virus scanner has
+   it, there is no permission to open it. */
+static inline int ssmp_file_open(const char *path, int flags)
 {
     wchar_t wide[SSMP_WIDE];
-    int attempt;
-    if (ssmp_wide_path(wide, path) != 0) {
-        return -1;
+    int attempt, file = ssmp_file_widen(wide, path);
+    for (attempt = 0; file == 0 && attempt < 50; attempt++) {
+        int opened = _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
+                             _S_IREAD | _S_IWRITE);
+        if (opened >= 0 || errno != EACCES) {
+            return opened;
+        }
+        Sleep(20);
     }
-    for (attempt = 0; attempt < 50; attempt++) {
-        if (ssmp_wide_is_long(wide)) {
-            unsigned long attributes = GetFileAttributesW(wide);
-            info->st_mode = attributes & 0x10 ? _S_IFDIR : _S_IFREG;
-            if (attributes != 0xffffffff) {
-                return 0;
-            }
-        } else if (_wstat64(wide, info) == 0) {
+    return -1;
+}
+
+/* Tries for a second: while another program has one of the files open, even to
+   read it, it cannot be renamed or replaced. */
+static inline int ssmp_file_rename(const char *from, const char *to)
+{
+    wchar_t wide_from[SSMP_WIDE], wide_to[SSMP_WIDE];
+    int attempt, failed = ssmp_file_widen(wide_from, from);
+    failed = failed ? failed : ssmp_file_widen(wide_to, to);
+    for (attempt = 0; !failed && attempt < 50; attempt++) {
+        /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
+        if (MoveFileExW(wide_from, wide_to, 1 | 8)) {
             return 0;
         }
-        if (_waccess(wide, 0) != 0) {
-            return -1;
-        }
+        failed = _waccess(wide_from, 0); /* ENOENT: it has been removed */
+        Sleep(20);
     }
-    info->st_mode = 0;
-    return 0;
+    errno = failed ? errno : EACCES;
+    return -1;
 }
 
-#endif
-
-/* OK if a regular file is at path; asked before it is opened, because opening
-   a device may do something. Sets *folder to the length of what stands before
-   the file's name. */
-static inline int ssmp_file_check_path(size_t *folder, const char *path)
-{
-    struct SSMP_STAT info;
-    size_t length = strlen(path);
-    int result;
-    if (length == 0 || length >= SSMP_PATH) {
-        return SSMP_EINVAL_PATH;
-    }
-    for (*folder = length; *folder > 0; --*folder) {
-        if (strchr(SSMP_SEPARATORS, path[*folder - 1])) {
-            break;
-        }
-    }
-    if (*folder == length) {
-        return SSMP_EIO_IS_FOLDER;
-    }
-#ifdef _WIN32
-    result = ssmp_wide_stat(path, &info);
-#else
-    result = stat(path, &info);
-#endif
-    return result == 0 ? ssmp_file_check_kind(&info) : ssmp_file_error();
-}
-
-#ifdef _WIN32
-
-SSMP_NOINLINE int ssmp_file_open(const char *path, int flags)
+static inline int ssmp_file_remove(const char *path)
 {
     wchar_t wide[SSMP_WIDE];
-    int file = ssmp_wide_path(wide, path);
-    return file != 0 ? file
-                     : _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT,
-                               _SH_DENYNO, _S_IREAD | _S_IWRITE);
+    return ssmp_file_widen(wide, path) == 0 ? _wremove(wide) : -1;
 }
 
-SSMP_NOINLINE void ssmp_file_remove(const char *path)
+/* Removes the temporary files for a name, in the folder that `left` begins
+   with. What its writer has open, Windows does not remove. */
+static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
+                                   uint32_t host)
 {
     wchar_t wide[SSMP_WIDE];
-    if (ssmp_wide_path(wide, path) == 0) {
-        (void)_wremove(wide);
+    struct _wfinddata64_t entry;
+    intptr_t entries = -1;
+    (void)host;
+    (void)snprintf(left + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
+                   (unsigned)name);
+    if (ssmp_file_widen(wide, left) == 0) {
+        entries = _wfindfirst64(wide, &entry);
     }
+    if (entries == -1) {
+        return;
+    }
+    do { /* ends with the folder */
+        if (wcslen(entry.name) == SSMP_NAME_SIZE - 1) {
+            (void)snprintf(left + folder, SSMP_NAME_SIZE, "%ls", entry.name);
+            (void)SSMP_REMOVE(left);
+        }
+    } while (_wfindnext64(entries, &entry) == 0);
+    (void)_findclose(entries);
 }
 
 #else
@@ -6389,26 +5034,62 @@ SSMP_NOINLINE void ssmp_file_remove(const char *path)
 static inline int ssmp_file_open(const char *path, int flags)
 {
     int file;
-    do { /* ends when no signal interrupts it */
 #ifdef O_CLOEXEC
-        file = open(path, flags | O_CLOEXEC, 0666);
-#else
-        file = open(path, flags, 0666);
+    flags |= O_CLOEXEC;
 #endif
+    do { /* ends when no signal interrupts it */
+        file = open(path, flags, 0666);
     } while (file < 0 && errno == EINTR);
     return file;
 }
 
-static inline void ssmp_file_remove(const char *path)
+/* Removes the temporary files for a name whose writer is gone, in the folder
+   that `left` begins with: this host has no such process, or nothing was
+   written for an hour. (Containers with the same host name may not see each
+   other's processes. Then one removes a file early.) */
+static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
+                                   uint32_t host)
 {
-    (void)remove(path);
+    const struct dirent *entry;
+    struct stat info;
+    unsigned of = 0, at = 0, process = 0, number, count = 0;
+    DIR *entries = opendir(folder ? left : ".");
+    if (!entries) {
+        return;
+    }
+    while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
+        int length = 0;
+        (void)sscanf(entry->d_name, SSMP_NAME "%n", &of, &at, &process, &number,
+                     &length);
+        if (length != SSMP_NAME_SIZE - 1 || entry->d_name[length] != 0 ||
+            of != name) {
+            continue;
+        }
+        memcpy(left + folder, entry->d_name, SSMP_NAME_SIZE);
+        /* Any process may ask for any other's priority; -1 is also one. */
+        errno = 0;
+        if ((at == host && getpriority(PRIO_PROCESS, (id_t)process) == -1 &&
+             errno == ESRCH) ||
+            (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600)) {
+            (void)SSMP_REMOVE(left);
+        }
+    }
+    (void)closedir(entries);
 }
 
 #endif
 
+static inline int ssmp_file_check_kind(const struct SSMP_STAT *info)
+{
+    return SSMP_IS(REG, info->st_mode)   ? 0
+           : SSMP_IS(DIR, info->st_mode) ? EISDIR
+                                         : EINVAL;
+}
+
 /* Has the file's bytes, or the folder's names, written to disk. */
 static inline int ssmp_file_flush(int file)
 {
+    int result;
 #ifdef __APPLE__
     /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
        some feature macros hide; a file system without it has fsync. */
@@ -6417,368 +5098,202 @@ static inline int ssmp_file_flush(int file)
     }
 #endif
     do { /* ends when no signal interrupts it */
-#ifdef _WIN32
-        const int result = _commit(file);
-#else
-        const int result = fsync(file);
-#endif
-        if (result == 0) {
-            return 0;
-        }
-    } while (errno == EINTR);
-    return -1;
+        result = SSMP_FLUSH(file);
+    } while (result != 0 && errno == EINTR);
+    return result;
 }
 
-#ifdef _WIN32
-
-/* Whether the rename that has just failed may succeed once another program has
-   closed one of the two; otherwise errno says why not. */
-static inline int ssmp_wide_is_open(const wchar_t *to, const wchar_t *from)
-{
-    if (errno == EEXIST || errno == EACCES) {
-        return _waccess(to, 2) == 0 || errno != EACCES; /* read-only */
-    }
-    if (errno == ENOENT && _waccess(from, 0) == 0) {
-        errno = EINVAL; /* the name is not one */
-    }
-    return 0;
-}
-
-/* Renames over what is there, in a second at most: while another program has
-   one of the two open, even to read it, that fails, and most are soon done. */
-SSMP_NOINLINE int ssmp_file_rename(const char *to, const char *from)
-{
-    wchar_t wide_to[SSMP_WIDE], wide_from[SSMP_WIDE];
-    unsigned long error = 0;
-    int attempt;
-    if (ssmp_wide_path(wide_to, to) != 0 ||
-        ssmp_wide_path(wide_from, from) != 0) {
-        return -1;
-    }
-    for (attempt = 0; attempt < 50; attempt++, Sleep(20)) {
-        /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH. Where that
-           fails, rename says in errno why, or that a file is there. */
-        if (MoveFileExW(wide_from, wide_to, 1 | 8)) {
-            return 0;
-        }
-        error = GetLastError();
-        if (_wrename(wide_from, wide_to) == 0) {
-            return 0;
-        }
-        if (!ssmp_wide_is_open(wide_to, wide_from)) {
-            return -1;
-        }
-    }
-    /* ERROR_SHARING_VIOLATION, or the like; or the folder forbids it. */
-    errno = error == 32 || _waccess(wide_to, 0) == 0 ? EBUSY : EACCES;
-    return -1;
-}
-
-#else
-
-static inline int ssmp_file_rename(const char *to, const char *from)
-{
-    return rename(from, to);
-}
-
-#endif
-
-/* Hosts that share a file system have different names. */
-static inline unsigned ssmp_file_hash_host(void)
-{
-    uint64_t hash = 0;
-#ifdef _WIN32
-    const char *c = getenv("COMPUTERNAME");
-#else
-    struct utsname names;
-    const char *c = uname(&names) >= 0 ? names.nodename : NULL;
-#endif
-    for (; c && *c != 0; c++) {
-        hash = ssmp_derive(hash, (unsigned char)*c);
-    }
-    return (unsigned)(hash & SSMP_MAX32);
-}
-
-/* Whether a file is what a crash has left: a temporary one, not written to for
-   ten minutes, of a process of this host that is gone; for containers may have
-   their host's name, but processes that others cannot see. Where that cannot be
-   told, because it is another host's, or another process has that number by
-   now, one of an hour ago. On Windows ten minutes will do: a file that somebody
-   writes to cannot be removed. */
-static inline int ssmp_file_is_left(const char *name, int64_t written)
-{
-    unsigned host, process, number;
-    int64_t seconds = 600;
-    int length = 0;
-    if (sscanf(name, SSMP_NAME "%n", &host, &process, &number, &length) != 3 ||
-        length != SSMP_NAME_SIZE - 1) {
-        return 0;
-    }
-#ifndef _WIN32
-    /* Any process may ask for any other's priority; -1 is also one. */
-    errno = 0;
-    if (host != ssmp_file_hash_host() ||
-        getpriority(PRIO_PROCESS, (id_t)process) != -1 || errno != ESRCH) {
-        seconds = 3600;
-    }
-#endif
-    return written < (int64_t)time(NULL) - seconds;
-}
-
-/* Removes what crashes have left in the folder of path, if that may be read. */
-#ifdef _WIN32
-
-SSMP_NOINLINE void ssmp_file_sweep(const char *path, size_t folder)
-{
-    char left[SSMP_PATH + SSMP_NAME_SIZE];
-    wchar_t wide[SSMP_WIDE];
-    struct _wfinddata64_t entry;
-    intptr_t entries = -1;
-    size_t k;
-    memcpy(left, path, folder);
-    strcpy(left + folder, ".statesampler-*");
-    if (ssmp_wide_path(wide, left) == 0) {
-        entries = _wfindfirst64(wide, &entry);
-    }
-    if (entries == -1) {
-        return;
-    }
-    do { /* ends with the folder */
-        if (wcslen(entry.name) == SSMP_NAME_SIZE - 1) {
-            for (k = 0; k < SSMP_NAME_SIZE; k++) {
-                wchar_t c = entry.name[k];
-                left[folder + k] = (char)(c < 128 ? c : '?');
-            }
-            if (ssmp_file_is_left(left + folder, entry.time_write)) {
-                ssmp_file_remove(left);
-            }
-        }
-    } while (_wfindnext64(entries, &entry) == 0);
-    (void)_findclose(entries);
-}
-
-#else
-
-static inline void ssmp_file_sweep(const char *path, size_t folder)
-{
-    char left[SSMP_PATH + SSMP_NAME_SIZE];
-    const struct dirent *entry;
-    struct stat info;
-    DIR *entries;
-    memcpy(left, path, folder);
-    left[folder] = 0;
-    entries = opendir(folder ? left : ".");
-    if (!entries) {
-        return;
-    }
-    while ((entry = readdir(entries)) != NULL) { /* ends with the folder */
-        if (strlen(entry->d_name) == SSMP_NAME_SIZE - 1) {
-            memcpy(left + folder, entry->d_name, SSMP_NAME_SIZE);
-            if (stat(left, &info) == 0 &&
-                ssmp_file_is_left(left + folder, info.st_mtime)) {
-                (void)unlink(left);
-            }
-        }
-    }
-    (void)closedir(entries);
-}
-
-/* A rename lasts through a power cut once its folder is on disk. A folder that
-   may not be opened, or a file system that cannot flush one, is no error, but a
-   disk that fails is. Windows' rename flushes by itself. */
-static inline int ssmp_file_flush_folder(char *path, size_t folder)
-{
-    int file, failed;
-    path[folder] = 0;
-    file = ssmp_file_open(folder ? path : ".", O_RDONLY);
-    failed = (file < 0 || ssmp_file_flush(file) != 0) &&
-             (errno == EIO || ssmp_file_error() == SSMP_EIO_SPACE);
-    if (file >= 0) {
-        (void)close(file);
-    }
-    return failed ? SSMP_EIO_FLUSH : STATESAMPLER_OK;
-}
-
-#endif
-
-/* Makes a temporary file and puts its name behind the folder in path. Where
-   errno is EEXIST the next attempt may succeed. */
-static inline int ssmp_file_create(char *path, size_t folder, unsigned attempt)
-{
-    /* Two threads differ in where their stacks are, and two processes that
-       have one number, in containers with one name, in that or in the time. */
-    unsigned host = ssmp_file_hash_host();
-    unsigned process = (unsigned)SSMP_OS(getpid)(), number;
-    uint64_t mixed = ssmp_derive(attempt, (uint64_t)time(NULL));
-    mixed = ssmp_derive(mixed, (uint64_t)clock());
-    mixed = ssmp_derive(mixed, (uintptr_t)path);
-    number = (unsigned)(mixed & SSMP_MAX32);
-    (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, host, process,
-                   number);
-    return ssmp_file_open(path, SSMP_CREATING);
-}
-
+/* Writes and flushes an open file. */
 static inline int ssmp_file_write(int file, const char *from, size_t size)
 {
-    while (size != 0) { /* a turn writes, fails or was interrupted */
+    while (size != 0) { /* ends if no signal interrupts it for ever */
         unsigned piece = (unsigned)ssmp_min(size, 1u << 30);
         long wrote = (long)SSMP_OS(write)(file, from, piece);
         if (wrote > 0) {
             from += wrote;
             size -= (size_t)wrote;
         } else if (wrote == 0 || errno != EINTR) {
-            return wrote == 0 ? STATESAMPLER_EIO : ssmp_file_open_error();
+            return wrote == 0 ? EIO : errno;
         }
     }
-    return ssmp_file_flush(file) == 0 ? STATESAMPLER_OK
-                                      : ssmp_file_open_error();
+    return ssmp_file_flush(file) == 0 ? 0 : errno;
 }
 
-/* One attempt at a save. ENOFILE: the temporary name is taken, or somebody has
-   removed the file. */
-static inline int ssmp_file_save_once(const char *path, size_t folder,
-                                      const char *bytes, size_t size,
-                                      unsigned attempt)
+/* Writes a new file and renames it over path. Returns 0 or an errno: EEXIST if
+   the temporary name is taken, ENOENT if somebody has removed the file. */
+static inline int ssmp_file_replace(const char *path, const char *temporary,
+                                    const char *from, size_t size)
+{
+    int error, file = ssmp_file_open(temporary, SSMP_CREATE);
+    if (file < 0) {
+        return errno;
+    }
+    error = ssmp_file_write(file, from, size);
+    if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0) {
+        error = errno;
+    }
+    if (error == 0 && SSMP_RENAME(temporary, path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        (void)SSMP_REMOVE(temporary);
+    }
+    return error;
+}
+
+/* Saves; path begins with a folder's name of so many characters. */
+static inline int ssmp_file_save(const char *path, size_t folder,
+                                 const char *bytes, size_t size)
 {
     char temporary[SSMP_PATH + SSMP_NAME_SIZE];
-    int file, code;
+    const uint32_t name = ssmp_file_hash(path + folder);
+    uint32_t host = 0, attempt;
+    int error = ENOENT;
+#ifndef _WIN32
+    struct utsname names;
+    struct stat info;
+    int opened;
+    if (stat(path, &info) == 0 && ssmp_file_check_kind(&info) != 0) {
+        return ssmp_file_check_kind(&info);
+    }
+    host = ssmp_file_hash(uname(&names) >= 0 ? names.nodename : "");
+#endif
     memcpy(temporary, path, folder);
-    file = ssmp_file_create(temporary, folder, attempt);
-    if (file < 0) {
-        return errno == EEXIST   ? STATESAMPLER_ENOFILE
-               : errno == ENOENT ? SSMP_EIO_NO_FOLDER
-                                 : ssmp_file_error();
+    temporary[folder] = 0;
+#ifndef _WIN32
+    /* If the folder cannot be opened, the old file still stands. */
+    opened = ssmp_file_open(folder ? temporary : ".", O_RDONLY);
+    if (opened < 0) {
+        return errno;
     }
-    code = ssmp_file_write(file, bytes, size);
-    if (SSMP_OS(close)(file) != 0 && errno != EINTR &&
-        code == STATESAMPLER_OK) {
-        code = ssmp_file_open_error();
-    }
-    if (code == STATESAMPLER_OK && ssmp_file_rename(path, temporary) != 0) {
-        code = ssmp_file_error();
-    }
-    if (code != STATESAMPLER_OK) {
-        ssmp_file_remove(temporary);
-        return code;
+#endif
+    ssmp_file_sweep(temporary, folder, name, host);
+    for (attempt = 0; attempt < 100 && (error == ENOENT || error == EEXIST);
+         attempt++) {
+        /* Two threads differ in where their stacks are, and two processes with
+           the same number, in containers, in that or in the time. */
+        uint64_t number = ssmp_derive(attempt, (uint64_t)time(NULL));
+        number = ssmp_derive(number, (uint64_t)clock());
+        number = ssmp_derive(number, (uintptr_t)temporary) & SSMP_MAX32;
+        (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
+                       (unsigned)name, (unsigned)host,
+                       (unsigned)SSMP_OS(getpid)(), (unsigned)number);
+        error = ssmp_file_replace(path, temporary, bytes, size);
     }
 #ifndef _WIN32
-    code = ssmp_file_flush_folder(temporary, folder);
+    /* Only now does the rename outlast a power cut; Windows' flushes by itself.
+       A file system that cannot flush a folder has done what it can. */
+    if (error == 0 && ssmp_file_flush(opened) != 0 && errno != EINVAL &&
+        errno != ENOSYS && errno != ENOTSUP) {
+        error = errno;
+    }
+    (void)close(opened);
 #endif
-    return code;
+    return error;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
-    size_t folder = 0;
-    unsigned attempt;
-    int code;
+    size_t folder;
+    int error;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    code = ssmp_file_check_path(&folder, path);
-    if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE) {
-        return code;
+    folder = strlen(path);
+    if (folder == 0 || folder >= SSMP_PATH) {
+        return SSMP_EINVAL_PATH;
     }
-    ssmp_file_sweep(path, folder);
-    for (attempt = 0; attempt < 100; attempt++) {
-        code = ssmp_file_save_once(path, folder, (const char *)bytes, size,
-                                   attempt);
-        if (code != STATESAMPLER_ENOFILE) {
-            return code;
-        }
+    while (folder > 0 && !strchr(SSMP_SEPARATORS, path[folder - 1])) {
+        folder--;
     }
-    return SSMP_EIO_BUSY;
-}
-
-/* Sets *got to the number of bytes read: size of them unless the file ends. */
-static inline int ssmp_file_read(size_t *got, char *to, int file, size_t size)
-{
-    *got = 0;
-    while (*got != size) { /* a turn reads, ends or was interrupted */
-        unsigned piece = (unsigned)ssmp_min(size - *got, 1u << 30);
-        long part = (long)SSMP_OS(read)(file, to + *got, piece);
-        if (part == 0) {
-            break;
-        }
-        if (part > 0) {
-            *got += (size_t)part;
-        } else if (errno != EINTR) {
-            return ssmp_file_open_error();
-        }
+    error = ssmp_file_save(path, folder, (const char *)bytes, size);
+    if (error != 0) {
+        errno = error;
+        return STATESAMPLER_EIO;
     }
     return STATESAMPLER_OK;
 }
 
-/* Reads an open file. Its length is the file system's word; a file that turns
-   out longer or shorter is not whole. */
-static inline int ssmp_file_read_whole(size_t *size, char *bytes, int file,
-                                       size_t capacity)
+/* Sets *got to the number of bytes read: size of them unless the file ends.
+   Returns 0 or an errno. */
+static inline int ssmp_file_read(size_t *got, char *to, int file, size_t size)
 {
-    struct SSMP_STAT info;
-    uint64_t length;
-    size_t want, got, more = 0;
-    char behind;
-    int code;
-    if (SSMP_FSTAT(file, &info) != 0) {
-        return ssmp_file_open_error();
-    }
-    code = ssmp_file_check_kind(&info);
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    length = (uint64_t)info.st_size;
-    want = (size_t)ssmp_min(length, capacity);
-    code = ssmp_file_read(&got, bytes, file, want);
-    if (code == STATESAMPLER_OK && length <= capacity) {
-        code = ssmp_file_read(&more, &behind, file, 1);
-    }
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    if (got != want || more != 0) {
-        return SSMP_EIO_CHANGED;
-    }
-    *size = (size_t)ssmp_min(length, (size_t)-1);
-    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
-}
-
-static inline int ssmp_file_open_regular(int *file, const char *path)
-{
-    size_t folder;
-    int code = ssmp_file_check_path(&folder, path);
-    if (code == STATESAMPLER_OK) {
-        *file = ssmp_file_open(path, SSMP_READING);
-        if (*file < 0) {
-            code = ssmp_file_error();
+    *got = 0;
+    while (*got != size) { /* ends if no signal interrupts it */
+        unsigned piece = (unsigned)ssmp_min(size - *got, 1u << 30);
+        long part = (long)SSMP_OS(read)(file, to + *got, piece);
+        if (part > 0) {
+            *got += (size_t)part;
+        } else if (part == 0) {
+            break;
+        } else if (errno != EINTR) {
+            return errno;
         }
     }
-    return code;
+    return 0;
+}
+
+/* Reads a file, or its first capacity bytes. One that turns out longer or
+   shorter than the system says is not whole. Returns 0 or an errno. */
+static inline int ssmp_file_load(uint64_t *length, char *bytes,
+                                 const char *path, size_t capacity)
+{
+    struct SSMP_STAT info;
+    size_t want, got = 0, more = 0;
+    char behind;
+    int error, file = ssmp_file_open(path, SSMP_READ);
+#ifndef _WIN32
+    /* A file server has lent it out (a lease): wait until it is back. Only
+       regular files are lent. */
+    if (file < 0 && errno == EWOULDBLOCK) {
+        file = ssmp_file_open(path, O_RDONLY);
+    }
+#endif
+    if (file < 0) {
+        return errno;
+    }
+    error = SSMP_FSTAT(file, &info) == 0 ? ssmp_file_check_kind(&info) : errno;
+    if (error == 0) {
+        *length = (uint64_t)info.st_size;
+        want = (size_t)ssmp_min(*length, capacity);
+        error = ssmp_file_read(&got, bytes, file, want);
+        if (error == 0 && *length <= capacity) {
+            error = ssmp_file_read(&more, &behind, file, 1);
+        }
+        if (error == 0 && (got != want || more != 0)) {
+            error = EINVAL;
+        }
+    }
+    (void)SSMP_OS(close)(file);
+    return error;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes, size_t capacity,
                                                    size_t *size)
 {
-    int code, file = -1;
-#ifdef _WIN32
-    int attempt;
-#endif
-    STATESAMPLER_ASSERT(path && (bytes || capacity == 0) && size);
-    code = ssmp_file_open_regular(&file, path);
-#ifdef _WIN32
-    /* While a save replaces the file there is no permission to read it. */
-    for (attempt = 0; attempt < 50 && code == SSMP_EIO_PERMISSION;
-         attempt++) {
-        Sleep(20);
-        code = ssmp_file_open_regular(&file, path);
+    uint64_t length = 0;
+    int error;
+    STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
+    error = ssmp_file_load(&length, (char *)bytes, path, capacity);
+#ifdef ESTALE
+    if (error == ESTALE) { /* over a network: replaced after it was found */
+        error = ssmp_file_load(&length, (char *)bytes, path, capacity);
     }
 #endif
-    if (code != STATESAMPLER_OK) {
-        return code;
+    if (error == 0 && size && (size_t)length != length) {
+        error = EFBIG;
     }
-    code = ssmp_file_read_whole(size, (char *)bytes, file, capacity);
-    (void)SSMP_OS(close)(file);
-    return code;
+    if (error != 0) {
+        errno = error;
+        return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    }
+    if (!size) {
+        return length == capacity ? STATESAMPLER_OK
+                                  : SSMP_ECORRUPT_SIZE;
+    }
+    *size = (size_t)length;
+    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 
 #ifdef _MSC_VER
@@ -6804,9 +5319,9 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
     return hash;
 }
 
-/* Half a byte of the hash in each of the key: stb_ds shifts the bytes of a key
-   as int, which is undefined from 128 on. */
-static inline void ssmp_number_set(statesampler_number *number, uint64_t hash,
+/* A key has half a byte of the hash in each of its bytes: stb_ds shifts the
+   bytes of a key as int, which is undefined from 128 on. */
+static inline void ssmp_number_set(ssmp_number *number, uint64_t hash,
                                    uint32_t value)
 {
     uint32_t i;
@@ -6816,37 +5331,30 @@ static inline void ssmp_number_set(statesampler_number *number, uint64_t hash,
     number->value = value;
 }
 
-/* The number of a hash in a map, or NOBODY. stb_ds's own macro for this wants
-   typeof, which gcc does not have with -std=c99. */
-static inline uint32_t ssmp_number_find(statesampler_number **numbers,
-                                        uint64_t hash)
+/* The number of the dataset whose name has this hash, or NOBODY. stb_ds's own
+   macro for this wants typeof, which gcc does not have with -std=c99. */
+static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
+                                           uint64_t hash)
 {
-    statesampler_number number;
+    ssmp_number number;
     ptrdiff_t i;
-    if (!*numbers) {
+    if (!mixture->numbers) {
         return SSMP_NOBODY; /* to look would make a map */
     }
     ssmp_number_set(&number, hash, 0);
-    *numbers = (statesampler_number *)stbds_hmget_key(
-        *numbers, sizeof number, number.key, sizeof number.key,
+    mixture->numbers = (ssmp_number *)stbds_hmget_key(
+        mixture->numbers, sizeof number, number.key, sizeof number.key,
         STBDS_HM_BINARY);
-    i = stbds_temp(*numbers - 1);
-    return i < 0 ? SSMP_NOBODY : (*numbers)[i].value;
+    i = stbds_temp(mixture->numbers - 1);
+    return i < 0 ? SSMP_NOBODY : mixture->numbers[i].value;
 }
 
-/* Gives a hash the next number in a map. */
-static inline void ssmp_number_add(statesampler_number **numbers, uint64_t hash)
-{
-    statesampler_number number;
-    ssmp_number_set(&number, hash, (uint32_t)hmlenu(*numbers));
-    hmputs(*numbers, number);
-}
-
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
-    statesampler_mixture *mixture, const char *name, uint32_t weight,
-    const statesampler_desc *desc)
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_add(statesampler_mixture *mixture, const char *name,
+                         uint32_t weight, const statesampler_desc *desc)
 {
     statesampler_source source;
+    ssmp_number number;
     uint64_t hash;
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
@@ -6854,11 +5362,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
         return SSMP_EINVAL_NAME_EMPTY;
     }
     hash = statesampler_mixture_hash(name);
-    if (ssmp_number_find(&mixture->numbers, hash) != SSMP_NOBODY) {
+    if (ssmp_mixture_number(mixture, hash) != SSMP_NOBODY) {
         return SSMP_EINVAL_NAME_TAKEN;
     }
     code = statesampler_init(&source.sampler, desc);
-    if (code == STATESAMPLER_OK && mixture->sources) {
+    if (code == STATESAMPLER_OK && arrlenu(mixture->sources) != 0) {
         /* Whether CARRY may be is the stop rule's to say. */
         code = ssmp_source_check(&source.sampler, &mixture->sources->sampler,
                                  STATESAMPLER_STOP_NEVER);
@@ -6867,19 +5375,23 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
         return code;
     }
     source.weight = weight;
-    ssmp_number_add(&mixture->numbers, hash);
+    ssmp_number_set(&number, hash, (uint32_t)arrlenu(mixture->sources));
+    hmputs(mixture->numbers, number);
     if (!mixture->datasets) {
         sh_new_strdup(mixture->datasets);
     }
     /* It copies the key, and wants it without the const. */
     shput(mixture->datasets, (char *)(uintptr_t)name, hash);
     arrput(mixture->sources, source);
-    mixture->mix.sources = NULL; /* the array may have moved */
+    if (mixture->mix.sources) {
+        mixture->mix.sources = mixture->sources; /* the array may have moved */
+    }
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
-    statesampler_mixture *mixture, const char *name, uint32_t *source)
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_find(statesampler_mixture *mixture, const char *name,
+                          uint32_t *source)
 {
     ptrdiff_t i = -1;
     STATESAMPLER_ASSERT(mixture && name && source);
@@ -6893,15 +5405,47 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
-    statesampler_mixture *mixture, uint32_t stop)
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_start(statesampler_mixture *mixture, uint32_t stop)
 {
     STATESAMPLER_ASSERT(mixture);
     return statesampler_mix_init(&mixture->mix, mixture->sources,
                                  (uint32_t)arrlenu(mixture->sources), stop);
 }
 
-/* Where the state of the mix begins, behind so many hashes. */
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_remove(statesampler_mixture *mixture, const char *name)
+{
+    ssmp_number number;
+    uint64_t hash;
+    uint32_t i;
+    STATESAMPLER_ASSERT(mixture && name);
+    hash = statesampler_mixture_hash(name);
+    i = ssmp_mixture_number(mixture, hash);
+    if (i == SSMP_NOBODY) {
+        return SSMP_ERANGE_NAME;
+    }
+    arrfree(mixture->changes); /* they point to names */
+    ssmp_number_set(&number, hash, 0);
+    mixture->numbers = (ssmp_number *)stbds_hmdel_key(
+        mixture->numbers, sizeof number, number.key, sizeof number.key, 0,
+        STBDS_HM_BINARY);
+    /* Both put the last one in its place. */
+    mixture->datasets = (statesampler_dataset *)stbds_hmdel_key(
+        mixture->datasets, sizeof *mixture->datasets, (void *)(uintptr_t)name,
+        sizeof mixture->datasets->key, 0, STBDS_HM_STRING);
+    arrdelswap(mixture->sources, i);
+    if (i < arrlenu(mixture->sources)) {
+        ssmp_number_set(&number, mixture->datasets[i].value, i);
+        hmputs(mixture->numbers, number);
+    }
+    if (i < mixture->mix.num_sources) {
+        mixture->mix.sources = NULL;
+    }
+    return STATESAMPLER_OK;
+}
+
+/* Where the state of the mix begins, after so many hashes. */
 static inline size_t ssmp_mixture_head(uint32_t count)
 {
     return 16 + 8 * (size_t)count;
@@ -6919,164 +5463,123 @@ statesampler_mixture_state_bytes(const statesampler_mixture *mixture)
     return ssmp_mixture_bytes(mixture->mix.num_sources);
 }
 
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
-    const statesampler_mixture *mixture, void *out, size_t size)
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_save(const statesampler_mixture *mixture, void *out,
+                          size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
     size_t needed, head;
     uint32_t i, count;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources && (out || size == 0));
-    needed = statesampler_mixture_state_bytes(mixture);
+    count = mixture->mix.num_sources;
+    needed = ssmp_mixture_bytes(count);
     if (size < needed) {
         return STATESAMPLER_ECAPACITY;
     }
-    count = mixture->mix.num_sources;
-    ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE);
-    ssmp_bytes_store64(bytes + 8, count);
+    ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
+    ssmp_bytes_store(bytes + 8, 8, count);
     for (i = 0; i < count; i++) {
-        ssmp_bytes_store64(bytes + 16 + 8 * (size_t)i,
-                           mixture->datasets[i].value);
+        ssmp_bytes_store(bytes + ssmp_mixture_head(i), 8,
+                         mixture->datasets[i].value);
     }
     head = ssmp_mixture_head(count);
-    (void)statesampler_mix_save(&mixture->mix, bytes + head, needed - head - 8);
+    (void)statesampler_mix_save(&mixture->mix, bytes + head,
+                                needed - head - 8);
     ssmp_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
 
-/* A dataset as a state has it. */
-typedef struct ssmp_past_dataset {
-    uint64_t hash;
-    ssmp_source_entry entry;
-} ssmp_past_dataset;
-
-/* The mixture that saved a state. */
+/* A mixture's state, read as far as its datasets. */
 typedef struct ssmp_past {
-    const unsigned char *state; /* of its mix */
-    ssmp_mix_head head;
-    ssmp_past_dataset *datasets;  /* an array */
-    statesampler_number *numbers; /* a map */
-    statesampler_source *sources; /* an array: its rank 0's, once resumed */
+    const unsigned char *hashes, *state; /* of its mix */
+    statesampler_mix head;
 } ssmp_past;
 
-static inline void ssmp_past_free(ssmp_past *past)
-{
-    arrfree(past->datasets);
-    hmfree(past->numbers);
-    arrfree(past->sources);
-}
-
-/* Reads how many datasets a state has, and whether the rest is there. */
-static inline int ssmp_mixture_read(uint32_t *count, const unsigned char *bytes,
-                                    size_t size)
-{
-    size_t expected = 0; /* no size, where there are more than fit in it */
-    int code;
-    *count = 0;
-    if (size >= 16) {
-        uint64_t datasets = ssmp_bytes_load64(bytes + 8);
-        if (datasets <= size / SSMP_SOURCE_BYTES) {
-            *count = (uint32_t)datasets;
-            expected = ssmp_mixture_bytes(*count);
-        }
-    }
-    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, expected);
-    /* Only a started mixture is saved. */
-    return code == STATESAMPLER_OK && *count == 0
-               ? SSMP_ECORRUPT_SOURCES
-               : code;
-}
-
-/* Adds a dataset to the past. */
-static inline int ssmp_past_add(ssmp_past *past, uint64_t hash,
-                                const unsigned char *entry)
-{
-    ssmp_past_dataset dataset;
-    int code = ssmp_source_decode(&dataset.entry, entry);
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    if (ssmp_number_find(&past->numbers, hash) != SSMP_NOBODY) {
-        return SSMP_ECORRUPT_NAMES;
-    }
-    ssmp_number_add(&past->numbers, hash);
-    dataset.hash = hash;
-    arrput(past->datasets, dataset);
-    return STATESAMPLER_OK;
-}
-
-/* Reads all of a state. */
 static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
                                  size_t size)
 {
-    uint32_t i, count;
-    int code = ssmp_mixture_read(&count, bytes, size);
+    size_t expected = 0; /* no size, where there are more than fit in it */
+    uint32_t count = 0;
+    int code;
+    if (size >= 16) {
+        uint64_t datasets = ssmp_bytes_load(bytes + 8, 8);
+        if (datasets <= size / SSMP_SOURCE_BYTES) {
+            count = (uint32_t)datasets;
+            expected = ssmp_mixture_bytes(count);
+        }
+    }
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
+                            expected);
     if (code != STATESAMPLER_OK) {
         return code;
     }
+    past->hashes = bytes + ssmp_mixture_head(0);
     past->state = bytes + ssmp_mixture_head(count);
-    code = ssmp_mix_read(&past->head, past->state, ssmp_mix_bytes(count));
-    for (i = 0; code == STATESAMPLER_OK && i < count; i++) {
-        code =
-            ssmp_past_add(past, ssmp_bytes_load64(bytes + 16 + 8 * (size_t)i),
-                          past->state + ssmp_mix_entry_at(i));
-    }
-    return code;
+    return ssmp_mix_read(&past->head, past->state, ssmp_mix_bytes(count));
 }
 
-/* Takes the sources of the past to where they were when it was saved. */
-static inline int ssmp_past_resume(ssmp_past *past)
+static inline uint64_t ssmp_past_hash(const ssmp_past *past, uint32_t i)
 {
-    statesampler_mix mix;
-    uint32_t i, count = past->head.num_sources;
-    for (i = 0; i < count; i++) {
-        const ssmp_source_entry *entry = &past->datasets[i].entry;
-        statesampler_source source;
-        statesampler_desc desc;
-        ssmp_run_describe(&desc, &entry->run);
-        desc.drop_last = entry->drop_last;
-        (void)statesampler_init(&source.sampler, &desc);
-        source.weight = entry->weight;
-        arrput(past->sources, source);
-    }
-    return statesampler_mix_init(&mix, past->sources, count, past->head.stop) ==
-                   STATESAMPLER_OK
-               ? statesampler_mix_load(&mix, past->state, ssmp_mix_bytes(count))
-               : SSMP_ECORRUPT_DESC;
+    return ssmp_bytes_load(past->hashes + 8 * (size_t)i, 8);
 }
 
 /* Lists what has become of the datasets here, and which of the past are no
    longer here. */
-static inline void ssmp_mixture_compare(statesampler_mixture *mixture,
-                                        ssmp_past *past)
+static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
+                                       const ssmp_past *past)
 {
     statesampler_change change;
     uint32_t i;
     for (i = 0; i < mixture->mix.num_sources; i++) {
-        uint32_t number;
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
         change.source = i;
         change.status = STATESAMPLER_CHANGE_NEW;
-        number = ssmp_number_find(&past->numbers, change.hash);
-        if (number != SSMP_NOBODY) {
-            change.status = ssmp_run_match(&past->datasets[number].entry.run,
-                                           &mixture->sources[i].sampler.run) ==
-                                    STATESAMPLER_OK
-                                ? STATESAMPLER_CHANGE_MATCHED
-                                : STATESAMPLER_CHANGE_CHANGED;
-        }
         arrput(mixture->changes, change);
     }
     for (i = 0; i < past->head.num_sources; i++) {
-        uint64_t hash = past->datasets[i].hash;
-        if (ssmp_number_find(&mixture->numbers, hash) == SSMP_NOBODY) {
+        ssmp_source_entry entry;
+        uint32_t number;
+        int code = ssmp_source_read(&entry, past->state, i);
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+        change.hash = ssmp_past_hash(past, i);
+        number = ssmp_mixture_number(mixture, change.hash);
+        if (number >= mixture->mix.num_sources) {
             change.name = NULL;
-            change.hash = hash;
             change.source = i;
             change.status = STATESAMPLER_CHANGE_REMOVED;
             arrput(mixture->changes, change);
+        } else if (mixture->changes[number].status != STATESAMPLER_CHANGE_NEW) {
+            return SSMP_ECORRUPT_NAMES;
+        } else {
+            mixture->changes[number].status =
+                ssmp_run_match(&entry.run,
+                               &mixture->sources[number].sampler.run) ==
+                        STATESAMPLER_OK
+                    ? STATESAMPLER_CHANGE_MATCHED
+                    : STATESAMPLER_CHANGE_CHANGED;
         }
     }
+    return STATESAMPLER_OK;
+}
+
+/* OK if the past may go on here. */
+static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
+                                     const ssmp_past *past, int restart)
+{
+    uint32_t i;
+    if (past->head.stop != mixture->mix.stop) {
+        return SSMP_EMISMATCH_STOP;
+    }
+    for (i = 0; i < mixture->mix.num_sources; i++) {
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
+            !restart) {
+            return SSMP_EMISMATCH_DATASET;
+        }
+    }
+    return STATESAMPLER_OK;
 }
 
 /* Whether the datasets are those of the past, in the same order: then the
@@ -7088,102 +5591,84 @@ static inline int ssmp_mixture_is(const statesampler_mixture *mixture,
     int same = count == past->head.num_sources;
     for (i = 0; same && i < count; i++) {
         same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == past->datasets[i].hash;
+               mixture->changes[i].hash == ssmp_past_hash(past, i);
     }
     return same;
 }
 
-/* OK if the past may go on here. */
-static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
-                                     const ssmp_past *past, int changed)
+/* Goes on where the past was. With other datasets than it had, turns go on
+   counting, and the sequence begins again. */
+static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
+                                      const ssmp_past *past)
 {
+    statesampler_mix *mix = &mixture->mix;
     uint32_t i;
-    if (past->head.stop != mixture->mix.stop) {
-        return SSMP_EMISMATCH_STOP;
+    if (ssmp_mixture_is(mixture, past)) {
+        return statesampler_mix_load(mix, past->state,
+                                     ssmp_mix_bytes(mix->num_sources));
     }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            changed != STATESAMPLER_RESTART_CHANGED) {
-            return SSMP_EMISMATCH_DATASET;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler_source *source = mixture->sources + i;
+        if (mixture->changes[i].status == STATESAMPLER_CHANGE_NEW) {
+            statesampler_begin(&source->sampler,
+                               source->sampler.run.now.epoch);
+            source->member.finished = 0;
         }
     }
+    for (i = 0; i < past->head.num_sources; i++) {
+        uint32_t number =
+            ssmp_mixture_number(mixture, ssmp_past_hash(past, i));
+        statesampler_source *source;
+        ssmp_source_entry entry;
+        if (number >= mix->num_sources) {
+            continue;
+        }
+        source = mixture->sources + number;
+        (void)ssmp_source_read(&entry, past->state, i);
+        if (mixture->changes[number].status == STATESAMPLER_CHANGE_CHANGED) {
+            statesampler_begin(&source->sampler, entry.run.now.epoch);
+            source->member.finished = 0;
+        } else {
+            source->member.finished = entry.finished;
+            ssmp_sampler_follow(&source->sampler, &entry.run);
+        }
+    }
+    mix->epoch = past->head.epoch;
+    mix->turn = past->head.turn;
+    mix->tick = 0;
+    ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
 }
 
-/* Takes a dataset to where the past has left it, if it is of the past. */
-static inline void ssmp_mixture_move(statesampler_source *source,
-                                     ssmp_past *past,
-                                     const statesampler_change *change)
-{
-    statesampler *s = &source->sampler;
-    const statesampler_source *old;
-    source->finished = 0;
-    if (change->status == STATESAMPLER_CHANGE_NEW) {
-        statesampler_begin(s, s->run.now.epoch);
-        return;
-    }
-    old = past->sources + ssmp_number_find(&past->numbers, change->hash);
-    if (change->status == STATESAMPLER_CHANGE_CHANGED) {
-        statesampler_begin(s, old->sampler.run.now.epoch);
-        return;
-    }
-    source->finished =
-        old->finished || old->sampler.run.now.epoch != old->base.base.epoch;
-    ssmp_sampler_follow(s, &old->sampler.run);
-}
-
-/* Goes on where the past was, with other datasets than it had: turns go on
-   counting, and the sequence begins anew. */
-static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
-                                      ssmp_past *past)
-{
-    uint32_t i;
-    int code = ssmp_past_resume(past);
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
-        ssmp_mixture_move(mixture->sources + i, past, mixture->changes + i);
-    }
-    mixture->mix.epoch = past->head.epoch;
-    mixture->mix.turn = past->head.turn;
-    mixture->mix.point = 0;
-    ssmp_mix_rebase(&mixture->mix);
-    return STATESAMPLER_OK;
-}
-
-STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
-    statesampler_mixture *mixture, const void *state, size_t size, int changed)
+STATESAMPLER_DEF_HOSTED int
+statesampler_mixture_load(statesampler_mixture *mixture, const void *state,
+                          size_t size, int restart)
 {
     ssmp_past past;
     int code;
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources &&
                         (state || size == 0));
     arrfree(mixture->changes);
-    past.datasets = NULL;
-    past.numbers = NULL;
-    past.sources = NULL;
     code = ssmp_past_read(&past, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK) {
-        ssmp_mixture_compare(mixture, &past);
-        code = ssmp_mixture_match(mixture, &past, changed);
+        code = ssmp_mixture_compare(mixture, &past);
     }
     if (code == STATESAMPLER_OK) {
-        code =
-            ssmp_mixture_is(mixture, &past)
-                ? statesampler_mix_load(&mixture->mix, past.state,
-                                        ssmp_mix_bytes(past.head.num_sources))
-                : ssmp_mixture_follow(mixture, &past);
-        if (code != STATESAMPLER_OK) {
-            arrfree(mixture->changes);
-        }
+        code = ssmp_mixture_match(mixture, &past, restart);
     }
-    ssmp_past_free(&past);
+    if (code == STATESAMPLER_OK) {
+        code = ssmp_mixture_follow(mixture, &past);
+    }
+    /* After a mismatch they say which dataset it was. */
+    if (code != STATESAMPLER_OK &&
+        STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH) {
+        arrfree(mixture->changes);
+    }
     return code;
 }
 
-STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
-    statesampler_mixture *mixture)
+STATESAMPLER_DEF_HOSTED void
+statesampler_mixture_free(statesampler_mixture *mixture)
 {
     STATESAMPLER_ASSERT(mixture);
     arrfree(mixture->sources);
@@ -7196,6 +5681,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif /* STATESAMPLER_STB_DS */
 
 #endif /* STATESAMPLER_IMPLEMENTATION */
+
 /* This software is available under two licences: choose the one you prefer.
 
    ALTERNATIVE A - MIT License

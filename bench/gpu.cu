@@ -221,7 +221,7 @@ __host__ __device__ static __noinline__ void use_turns(result *r,
 /* Turns, a save, a load, other weights, another shape, and a seek back. */
 __host__ __device__ static void use_mix(result *r, uint64_t random)
 {
-    unsigned char state[56 + 88 * SOURCES];
+    unsigned char state[48 + 120 * SOURCES];
     const uint32_t weights[SOURCES] = {2, 1, 3};
     statesampler_source sources[SOURCES], others[SOURCES];
     statesampler_mix mix, other;

@@ -47,6 +47,7 @@ fast memory
 - sizes
 - quality
 fast tables
+fast fair
 - torch
 fast ours plots
 END
@@ -121,7 +122,7 @@ sizes() {
     MAKEFLAGS= sh tests/sizes.sh >$OUT/sizes || return 1
     sed -n -e 's/,/;/g' -e '
         s/^skip \(.*\): \(.*\)/row,\1,,,,,,,not measured: \2/p
-        s/^\(.*\): \([0-9]*\) bytes (\([0-9]*\))$/\1,\2,\3/p' $OUT/sizes |
+        s/^\(.*\): \([0-9]*\) bytes (\([0-9]*\).*$/\1,\2,\3/p' $OUT/sizes |
         awk -F , '/^row/ { print; next }
             { print "row," $1 "," $2 ",bytes,,,," $3 "," \
                 ($2 <= $3 ? "met" : "MISSED") }'
@@ -362,8 +363,43 @@ END
 END
 }
 
-# The five figures and two plots of the README.
+# A time or a number of bytes, as the README shows it.
+shown='function shown(x, unit,    i, units) {
+    if (x == "") return "not measured"
+    split(unit == "ns" ? "ns µs ms s" : "bytes kB MB GB", units, " ")
+    for (i = 1; i < 4 && x >= 999.5; i++) x /= 1000
+    return sprintf(x < 10 && i + (unit == "ns") > 1 ? "%.2g" : "%.0f",
+                   x) " " units[i]
+}'
+
+# The table of nineteen lines beside ours, from the headlines of fair.c.
+fair_table() {
+    awk -F , "$shown"'
+        { gsub(/;/, ",", $1); value[$1, $2] = $3; unit[$1] = $4 }
+        function line(what, text) {
+            printf "| %s | %s | %s |\n", text,
+                shown(value[what, "table"], unit[what]),
+                shown(value[what, "statesampler"], unit[what])
+        }
+        END {
+            print "| | a table | statesampler |"
+            print "|---|---|---|"
+            count = split("50,000 1.28_million 10^7 10^8", n, " ")
+            for (i = 1; i <= count; i++) {
+                sub(/_/, " ", n[i])
+                line("fair " n[i], "first batch of an epoch, n = " n[i])
+            }
+            line("fair memory 10^8", "memory of a rank, n = 10^8")
+            printf "| changes of ranks that leave them unequal shares" \
+                " | %d %s | %d |\n", value["fair uneven", "table"],
+                unit["fair uneven"], value["fair uneven", "statesampler"]
+        }' $OUT/headlines.csv
+}
+
+# The figures and two plots of the README.
 headlines() {
+    fair_table
+    echo
     measured_by
     echo 'One thread; 10^7 samples, 8 ranks, batches of 256;' \
         "\`$(flags_of fast)\`. The"
@@ -371,14 +407,7 @@ headlines() {
     echo 'the first line and `DistributedSampler` in the others. All figures:'
     echo '[bench/FIGURES.md](bench/FIGURES.md).'
     echo
-    awk -F , '
-        function shown(x, unit,    i) {
-            if (x == "") return "not measured"
-            split(unit == "ns" ? "ns µs ms s" : "bytes kB MB GB", units, " ")
-            for (i = 1; i < 4 && x >= 999.5; i++) x /= 1000
-            return sprintf(x < 10 && i + (unit == "ns") > 1 ? "%.2g" : "%.0f",
-                           x) " " units[i]
-        }
+    awk -F , "$shown"'
         { value[$1, $2] = $3; unit[$1] = $4 }
         function line(figure, text) {
             printf "| %s | %s | %s | %s |\n", text,

@@ -1,5 +1,5 @@
-/* blend.h - for blend.c: what it reads, what it counts, and the table with
-   which others blend. */
+/* blend.h - for blend.c: arguments, checkpoint, shares, and the table that
+   other libraries blend by. */
 #ifndef BLEND_H
 #define BLEND_H
 
@@ -10,39 +10,35 @@
 
 /* --- Arguments and checkpoint --------------------------------------------- */
 
-/* Reads RANKS and BATCH to a shape and returns FILE, or NULL without any. */
+/* Reads RANKS and BATCH into shape. Returns FILE, or NULL if there is none. */
 static const char *blend_arguments(int argc, char **argv, uint32_t *shape)
 {
-    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\nBlends in "
-                  "three shapes and by a table; or goes on from FILE in "
-                  "one.\n");
+    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\n"
+                  "Blends 8 sources in three shapes and compares with a "
+                  "table;\nor continues from FILE in one shape.\n");
     if (argc == 1) {
         return NULL;
     }
     if (argc < 4 || sscanf(argv[2], "%" SCNu32, &shape[0]) != 1 ||
         sscanf(argv[3], "%" SCNu32, &shape[1]) != 1 || shape[0] - 1 > 998 ||
         shape[1] - 1 > 998) {
-        example_fail(2, "RANKS and BATCH, 1 to 999, follow '%s'", argv[1]);
+        example_fail(2, "RANKS and BATCH, 1 to 999, must follow '%s'",
+                     argv[1]);
     }
     return argv[1];
 }
 
-/* Reads a checkpoint, if there is one, and writes it back, to fail now if it
-   must. */
+/* Reads the checkpoint if there is one. Writes it back at once, so that a file
+   that cannot be written is found before the training. */
 static void blend_open(const char *file, void *checkpoint, size_t bytes)
 {
-    size_t size = bytes;
     int code;
 
     if (file == NULL) {
         return;
     }
-    code = statesampler_load_file(file, checkpoint, bytes, &size);
-    if (code != STATESAMPLER_ENOFILE) {
-        example_must(code);
-        example_must(size == bytes ? STATESAMPLER_OK
-                                   : STATESAMPLER_ECORRUPT);
-    }
+    code = statesampler_load_file(file, checkpoint, bytes, NULL);
+    example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
     example_must(statesampler_save_file(file, checkpoint, bytes));
 }
 
@@ -50,8 +46,8 @@ static void blend_open(const char *file, void *checkpoint, size_t bytes)
 
    In hundredths of a sample. */
 
-static int blend_owed[BLEND_SOURCES]; /* what its share is above what it had */
-static int blend_worst;               /* most of that in one batch */
+static int blend_owed[BLEND_SOURCES]; /* share minus samples, so far */
+static int blend_worst;               /* the largest difference in a batch */
 
 static void blend_title(uint64_t turn, const uint32_t *shape)
 {
@@ -59,7 +55,7 @@ static void blend_title(uint64_t turn, const uint32_t *shape)
            shape[1]);
 }
 
-/* What a batch has of each source, and what it should have. */
+/* Adds the samples of each source in a batch, and what they should be. */
 static void blend_tally(const int *count, const int *share, int show)
 {
     uint32_t k;
@@ -75,7 +71,7 @@ static void blend_tally(const int *count, const int *share, int show)
     }
 }
 
-/* Whether every source had its share, to the sample. */
+/* Returns 1 if every source had exactly its share. */
 static int blend_exact(void)
 {
     uint32_t k;
@@ -89,14 +85,14 @@ static int blend_exact(void)
 
 /* --- A table -----------------------------------------------------------------
 
-   For each sample of the run its source and its number there, found one after
-   the other: the next one is of the source that is farthest behind its share,
-   as Megatron-LM's published rule has it. Ten bytes a sample. */
+   The source of each sample and its number in that source, as Megatron-LM
+   builds them: the next sample is from the source that is farthest behind its
+   share. Ten bytes per sample. */
 
 static uint16_t *blend_whose;
 static uint64_t *blend_which;
 
-/* Builds it, and returns the seconds that took. */
+/* Builds the table. Returns how many seconds that took. */
 static double blend_build_table(const uint32_t *percent)
 {
     uint64_t had[BLEND_SOURCES] = {0}, i;
@@ -119,8 +115,8 @@ static double blend_build_table(const uint32_t *percent)
     return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
-/* Prints what a table costs, and what it costs a mix to go anywhere in it.
-   Returns whether each source has its share in the table. */
+/* Prints the cost of the table and of seeking in a mix. Returns 1 if each
+   source has its share in the table. */
 static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
 {
     uint64_t had[BLEND_SOURCES] = {0}, i, index;
@@ -133,7 +129,7 @@ static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
     blend_whose = (uint16_t *)malloc(BLEND_SAMPLES * sizeof *blend_whose);
     blend_which = (uint64_t *)malloc(BLEND_SAMPLES * sizeof *blend_which);
     if (blend_whose == NULL || blend_which == NULL) {
-        example_fail(1, "there is no memory for a table of 400 MB");
+        example_fail(1, "no memory for a table of 400 MB");
     }
     seconds = blend_build_table(percent);
     printf("a table of %u samples: %u MB, built in %.2f s\n",
@@ -148,14 +144,14 @@ static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
     free(blend_which);
 
     begun = clock();
-    for (i = 0; i < 1000; i++) { /* up and down */
+    for (i = 0; i < 1000; i++) { /* back and forth */
         example_must(statesampler_mix_seek(
             mix, BLEND_SAMPLES / 2 + BLEND_SAMPLES / 4000 * i * (i % 2)));
         statesampler_mix_next(mix, &index, &count, &k);
     }
     seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
-    printf("without a table: %u bytes of state, any turn and its sample in "
-           "%.1f us\n", (unsigned)statesampler_mix_state_bytes(mix),
+    printf("a mix: %u bytes of state, %.1f us to seek any turn and find its "
+           "sample\n", (unsigned)statesampler_mix_state_bytes(mix),
            seconds * 1000);
     return good;
 }

@@ -1,10 +1,11 @@
-/* buckets.c - batches by length for a budget of tokens, the same on all ranks.
+/* buckets.c - batches of similar length within a budget of tokens.
 
        make examples && build/buckets
 
-   Beside the mix of buckets.h random batches, and the rule of group_by_length
-   (Hugging Face): 50 batches at random, sorted by length. Those two have a
-   fixed batch size, of which the longest sequences must fit. */
+   Compares the mix of buckets.h with random batches and with group_by_length
+   (Hugging Face), which draws 50 batches at random and sorts them by length.
+   Those two have a fixed batch size, chosen so that the longest sequences
+   fit. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -15,14 +16,14 @@
 #define SIZE (IDS / BUCKETS)
 #define RANKS 8u
 #define FIXED 8u
-#define BUDGET (FIXED * 2048) /* tokens of a rank's batch, with padding */
+#define BUDGET (FIXED * 2048) /* tokens in a rank's batch, with padding */
 
 typedef struct tally {
     double steps, tokens, padded, largest, slots; /* slots: largest * ranks */
     statesampler_audit audit;
 } tally;
 
-/* Sequences lie sorted by length, from 17 to 2,047; short ones are many. */
+/* Sequences are sorted by length, from 17 to 2,047. Most are short. */
 static uint32_t length(uint64_t id)
 {
     return (uint32_t)(17 + id * id / IDS * id / IDS * 2031 / IDS);
@@ -34,7 +35,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds a rank's batch. With rank 0 a step begins; all wait for the largest. */
+/* Adds a rank's batch. Rank 0 begins a step; all ranks wait for the largest
+   batch. */
 static void add(tally *t, uint32_t rank, uint32_t ranks, const uint64_t *ids,
                 size_t count)
 {
@@ -51,7 +53,7 @@ static void add(tally *t, uint32_t rank, uint32_t ranks, const uint64_t *ids,
     statesampler_audit_add(&t->audit, ids, count);
 }
 
-/* Batches of a fixed size from a random list, of which parts are sorted. */
+/* Batches of a fixed size from a random list with sorted parts. */
 static void run_list(tally *t, size_t part)
 {
     static uint64_t ids[IDS];
@@ -66,7 +68,8 @@ static void run_list(tally *t, size_t part)
         add(t, i % RANKS, RANKS, ids + i * FIXED, FIXED);
 }
 
-/* 8 ranks, then others. Returns 0 if two were in different buckets. */
+/* 8 ranks, from step `until` on `others`. Returns 0 if two ranks were in
+   different buckets. */
 static int run_mix(tally *t, double until, uint32_t others)
 {
     static statesampler_source sources[RANKS][BUCKETS];
@@ -102,7 +105,8 @@ int main(int argc, char **argv)
     static tally t[4];
     int i, good;
 
-    example_begin(argc, argv, 0, "usage: buckets\n\nThree kinds of batches.\n");
+    example_begin(argc, argv, 0, "usage: buckets\n\n"
+                  "Compares three kinds of batches.\n");
     run_list(&t[0], 1);
     run_list(&t[1], 50 * FIXED);
     good = run_mix(&t[2], 0, RANKS) && run_mix(&t[3], 300, 6);
@@ -114,6 +118,6 @@ int main(int argc, char **argv)
                100 - 100 * t[i].padded / t[i].slots);
     }
     return example_end(good && 3 * t[2].steps < t[1].steps,
-                       "%.1f times the tokens a step; all ranks in the same "
-                       "bucket; each sequence once", t[1].steps / t[2].steps);
+                       "%.1f times the tokens per step, all ranks in the same "
+                       "bucket, each sequence once", t[1].steps / t[2].steps);
 }

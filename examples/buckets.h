@@ -1,10 +1,10 @@
-/* buckets.h - a mix of buckets: sequences of like length in a batch, as many as
-   a budget of tokens holds, and all ranks in the same bucket at every turn.
-   For buckets.c, and to be copied.
+/* buckets.h - batches of sequences of similar length, as many as fit a budget
+   of tokens, with all ranks in the same bucket at every turn. Used by
+   buckets.c; copy it if you like.
 
-   The data lies sorted by bucket, in one file or one for each; a sequence is
-   number statesampler_mix_offset of the bucket plus the index. Each bucket has
-   as many turns as it has batches, so that all end together. */
+   The data is sorted by bucket. Sequence `index` of a bucket has the number
+   statesampler_mix_offset of the bucket plus index. The weight of a bucket is
+   its number of batches, so that all buckets end together. */
 #ifndef BUCKETS_H
 #define BUCKETS_H
 
@@ -13,11 +13,11 @@ typedef struct bucket {
     uint32_t longest; /* tokens */
 } bucket;
 
-/* Makes the mix in an array of `count` sources. The description says seed,
-   epoch, rank and world_size, and the stream of the first bucket. `budget` is
-   the tokens of a rank's batch, padding included. An epoch has each sequence
-   once. Returns what statesampler_init and mix_init return; EINVAL_GLOBAL_BATCH
-   also where the budget does not hold one sequence. */
+/* Makes the mix from an array of `count` sources. desc gives seed, epoch, rank
+   and world_size, and the stream of the first bucket. `budget` is the number
+   of tokens in a rank's batch, padding included. An epoch has each sequence
+   once. Returns what statesampler_init and mix_init return, and EINVAL if the
+   budget is too small for one sequence. */
 static inline int buckets_init(statesampler_mix *mix,
                                statesampler_source *sources,
                                const bucket *buckets, uint32_t count,

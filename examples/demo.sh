@@ -1,16 +1,15 @@
 #!/bin/sh
-# demo.sh - a training run is killed, and nobody can tell from the result.
+# demo.sh - kills a training run and shows that the result does not change.
 #
 #     sh examples/demo.sh build/train_text [FILE...]
 #
-# Trains the same model twice, each file a dataset of its own, which take turns
-# by weight: the first of three has weight 3, the last has 1. One run is left
-# alone. The other gets a SIGKILL in mid-epoch, and goes on from its checkpoint
-# with 3 ranks instead of 4. Both must end in the same weights, bit for bit,
-# and beat a bigram model. Without files, the texts are this project's own: the
-# header, the examples, the tests. Everything lands in build/demo/. How long it
-# takes is measured and said first; where that is too long (a compiler that does
-# not optimise, as tcc, takes 15 times as long), it trains less.
+# Trains the same model twice. Each file is a dataset; they take turns by weight
+# (of three files, 3 : 2 : 1). One run is never stopped. The other is killed in
+# mid-epoch and continues from its checkpoint on 3 ranks instead of 4. Both must
+# end with the same weights, bit for bit, and beat a bigram model. Without files
+# the texts are this project's header, examples and tests. All output goes to
+# build/demo/. The time is measured and printed first. On a slow machine or
+# without optimization the demo trains less.
 
 set -u
 LC_ALL=C
@@ -44,6 +43,8 @@ fail() {
 [ -x "$program" ] || fail "there is no program $program"
 for file in "$@"; do
     [ -f "$file" ] || fail "there is no file $file"
+    [ "$(wc -c <"$file")" -ge 10240 ] ||
+        fail "$file has less than 10240 bytes: too few to train on"
 done
 rm -rf "$out"
 mkdir -p "$out" || fail "cannot write to $out"
@@ -57,10 +58,9 @@ while [ $weight -gt 0 ]; do
     mix=$mix${mix:+,}$weight weight=$((weight - 1))
 done
 
-# Copies the texts, lest someone edits a file between the kill and the resume:
-# of WORK kB 3 tenths at most, for 3 epochs, and of a short text more epochs (of
-# very many files 11 kB each, as less leaves nothing to hold out). Then measures
-# how long a run takes.
+# Copies the texts, so that an edit between the kill and the resume does no
+# harm: WORK * 3 / 10 kB at most for 3 epochs, shorter texts for more epochs,
+# and at least 11 kB of each, as some of it is held out. Then measures a run.
 prepare() { # WORK FILE...
     work=$1 bytes=0 copy=0
     shift
@@ -75,10 +75,11 @@ prepare() { # WORK FILE...
     epochs=$((work * 1000 / (bytes + 1)))
     [ "$epochs" -ge 2 ] || epochs=2
     [ "$epochs" -le 6 ] || epochs=6
-    # A dozen checkpoints per epoch; the kill comes in the one after the half.
+    # A dozen checkpoints per epoch. The kill comes in the next epoch after half
+    # of the run.
     target=$((epochs / 2 + 1))
     every=$((bytes / 640 + 1))
-    seconds=$(train time 4 --time) || fail "the texts cannot be trained on"
+    seconds=$(train time 4 --time) || fail "training on the texts failed"
 }
 
 train() { # NAME RANKS OPTION...
@@ -97,8 +98,8 @@ train() { # NAME RANKS OPTION...
 
 prepare 1000 "$@"
 if [ "$seconds" -gt 100 ]; then
-    echo "A run would take $seconds seconds here (is the compiler told to" \
-        "optimise?): it trains less."
+    echo "A run would take $seconds seconds here, so it trains less." \
+        "(Compile with optimization?)"
     prepare $((60000 / seconds)) "$@"
 fi
 copy=0
@@ -108,42 +109,41 @@ for file in "$@"; do
         "$(($(wc -c <"$out/text$copy"))) bytes of $file"
 done
 [ "$bytes" -ge 20000 ] ||
-    echo "      so little that the model may not beat a bigram model"
-# Two runs at a time; what the killed one lost is done again.
+    echo "      so little text that the model may not beat a bigram model"
+# Two runs at a time. The killed one repeats what it lost.
 seconds=$((seconds * 6 / 5 + 2))
 [ "$(getconf _NPROCESSORS_ONLN 2>/dev/null)" != 1 ] || seconds=$((seconds * 2))
 echo "This takes about $seconds seconds."
 
 echo
-echo "--- 1. In the background: 4 ranks, never interrupted"
+echo "--- 1. In the background: 4 ranks, never stopped"
 train whole 4 --checkpoint "$out/whole.checkpoint" \
     >"$out/whole.out" 2>&1 </dev/null &
 whole=$!
 
-echo "--- 2. The same again, until it is killed in epoch $target of $epochs"
+echo "--- 2. The same again, to be killed in epoch $target of $epochs"
 train killed 4 --checkpoint "$out/checkpoint" \
     --hold-at "$((target - 1)).9" </dev/null &
 killed=$!
 
-# Waits for a checkpoint a good way into the epoch, then lets the run go on a
-# little, so that there is work to lose. It cannot slip away: at nine tenths
-# of the epoch it waits for its end.
+# Waits for a checkpoint after 0.3 of the epoch, then a little longer, so that
+# there is work to lose. At 0.9 of the epoch the run waits to be killed.
 until awk -v epoch="$target," '
     $1 == "checkpoint:" && $5 == epoch && $7 > 0.3 * $9 { found = 1 }
     END { exit !found }' "$out/killed.log" 2>/dev/null; do
-    kill -0 "$killed" 2>/dev/null || fail "the run ended by itself"
+    kill -0 "$killed" 2>/dev/null || fail "the run ended before it was killed"
     sleep 0.1 2>/dev/null || sleep 1
 done
 sleep 0.2 2>/dev/null || sleep 1
-kill -9 "$killed" || fail "the run ended by itself"
+kill -9 "$killed" || fail "the run ended before it was killed"
 wait "$killed" 2>/dev/null
 status=$?
 killed=
 [ "$(kill -l "$status")" = KILL ] || fail "the run ended with status $status"
 [ ! -e "$out/killed.weights" ] || fail "the run had finished"
-printf '\n    killed by SIGKILL, in mid-epoch\n'
+printf '\n    killed by SIGKILL in mid-epoch\n'
 
-echo "--- 3. The killed run goes on from its checkpoint, on 3 ranks"
+echo "--- 3. The killed run continues from its checkpoint on 3 ranks"
 (train resumed 3 --checkpoint "$out/checkpoint" --resume) ||
     fail "the resumed run failed"
 
@@ -151,7 +151,7 @@ kill -0 "$whole" 2>/dev/null && echo "--- waiting for the first run"
 wait "$whole" || fail "the first run failed: see $out/whole.out"
 whole=
 
-# What the resumed run says of itself, and what must be true of it.
+# Reads what the resumed run printed.
 value() { # LINE'S-FIRST-WORDS FIELD
     sed -n "s/^$1//p" "$out/resumed.log" | awk -v field="$2" '{ print $field }'
 }
@@ -189,6 +189,6 @@ claim "bit-identical" "digest $digest, compared byte for byte" "$same"
 claim "sampler state" "$state bytes for $number datasets of any size" \
     "$state <= 64 + 192 * $number"
 echo
-[ "$wrong" -eq 0 ] || fail "FAILED, $wrong of these are not as they should be"
-echo "demo: ok, killed in mid-epoch and resumed on 3 ranks instead of 4: the" \
-    "same weights to the last bit, and every sample once in each epoch"
+[ "$wrong" -eq 0 ] || fail "FAILED, $wrong of these are not true"
+echo "demo: ok, killed in mid-epoch and resumed on 3 ranks instead of 4, with" \
+    "the same weights to the last bit and every sample once in each epoch"

@@ -1,27 +1,29 @@
-/* edit.c - ids taken out and ids put in, in the middle of an epoch.
+/* edit.c - adds and removes ids in the middle of an epoch.
 
        make examples && build/edit FILE [RANKS]
 
-   edits.h makes an id of a position. A run trains on it, makes edits, is killed
-   and goes on with other ranks. Its checkpoint is the state, the list of edits
-   and, in place of a model, what became of each id. */
+   edits.h maps positions to ids. A run makes edits, is killed and continues on
+   other ranks. Its checkpoint is the state, the list of edits and, instead of a
+   model, what became of each id. */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
 #include "edits.h"
 
-#define IDS 1150u /* in the end */
+#define IDS 1150u /* at the end */
 
 static const char usage[] =
     "usage: edit FILE [RANKS]\n\n"
-    "Takes ids out and puts ids in while it trains; FILE is its checkpoint.\n"
-    "Each step waits for a byte: kill it there, and go on with other RANKS.\n";
+    "Adds and removes ids while it trains. FILE is its checkpoint. Each step\n"
+    "waits for Enter: kill the program there and start it again, with any\n"
+    "number of RANKS.\n";
 
 static struct {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     edits edits;
-    uint64_t at[IDS], served[IDS], trained[IDS]; /* which id; how often */
+    uint64_t at[IDS];                   /* the id at each position */
+    uint64_t served[IDS], trained[IDS]; /* how often */
 } now;
 
 static int is_readable(uint64_t id)
@@ -29,7 +31,7 @@ static int is_readable(uint64_t id)
     return id % 11 != 5;
 }
 
-/* Makes the edits that somebody wants by now. Returns 0 at the epoch's end. */
+/* Makes the edits that are due. Returns 0 at the end of the epoch. */
 static int make_edits(statesampler *s)
 {
     static const uint64_t from[] = {0, 300, 500, 700, STATESAMPLER_NONE};
@@ -42,7 +44,7 @@ static int make_edits(statesampler *s)
             out[count++] = id;
         example_must(edits_make(&now.edits, s, added[k], out, count));
         e = &now.edits.edit[k];
-        printf("position %3d: %4d put in, %2d taken out, %2d too late\n",
+        printf("position %3d: %4d added, %2d removed, %2d too late\n",
                (int)e->position, (int)e->added, (int)e->removed,
                (int)(count - e->removed));
     }
@@ -59,19 +61,18 @@ static void train(uint64_t position)
     now.trained[used] += is_readable(used) && !edits_is_out(&now.edits, used);
 }
 
-/* Goes on from the checkpoint, or begins; saves it after each step. */
+/* Continues from the checkpoint if there is one, and saves after each step. */
 static void run(const char *path, uint32_t ranks)
 {
     statesampler_desc desc = {.order = STATESAMPLER_ORDER_SEQUENTIAL,
                               .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t batch[8];
-    size_t size, count, i;
+    size_t count, i;
     statesampler s, one;
-    int found = statesampler_load_file(path, &now, sizeof now, &size);
+    int found = statesampler_load_file(path, &now, sizeof now, NULL);
 
     if (found == STATESAMPLER_OK)
-        found = statesampler_describe(now.state, size == sizeof now
-                                      ? sizeof now.state : 0, &desc, NULL);
+        found = statesampler_describe(now.state, sizeof now.state, &desc, NULL);
     example_must(found == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : found);
     desc.world_size = ranks;
     desc.batch_size = 8;
@@ -97,7 +98,7 @@ static void run(const char *path, uint32_t ranks)
 int main(int argc, char **argv)
 {
     int ranks = argc > 2 ? atoi(argv[2]) : 4, good = 1;
-    uint64_t i, ids[2] = {0, 0}, spares = 0; /* ids: unreadable, good */
+    uint64_t i, ids[2] = {0, 0}, spares = 0; /* ids: unreadable, readable */
 
     example_begin(argc, argv, 2, usage);
     if (argc < 2 || argv[1][0] == '-' || ranks < 1 || ranks > 1000)
@@ -113,7 +114,8 @@ int main(int argc, char **argv)
         good = good && now.at[i] == edits_id(&now.edits, i) &&
                edits_position(&now.edits, now.at[i]) == i;
     return example_end(good && ids[0] == spares,
-                       "%d good ids once, none of %d taken out, a good one for "
-                       "each of %d unreadable, the past as it was", (int)ids[1],
+                       "each of %d readable ids once, none of %d removed ids, "
+                       "a readable one for each of %d others, positions "
+                       "unchanged", (int)ids[1],
                        (int)(now.edits.ids - ids[0] - ids[1]), (int)spares);
 }

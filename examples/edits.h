@@ -1,11 +1,10 @@
-/* edits.h - which id stands at a position, when ids are put in and taken out
-   in the middle of an epoch. For edit.c, and to be copied.
+/* edits.h - maps positions to ids when ids are added and removed in the middle
+   of an epoch. Used by edit.c; copy it if you like.
 
-   A stack of edits: the first puts in all ids there are. Each says what stands
-   at the positions from its own on, in terms of the edit below it; what was
-   served before it stays as it was. The sampler has the order SEQUENTIAL and
-   the partition INTERLEAVED, and is resized by each edit. No pointers: save
-   the stack beside the sampler's state. */
+   Edits form a stack. The first adds all initial ids. Each edit changes the
+   positions that were not served yet, in terms of the edit below it. The
+   sampler has the order SEQUENTIAL and the partition INTERLEAVED, and each edit
+   resizes it. The stack has no pointers: save it with the sampler's state. */
 #ifndef EDITS_H
 #define EDITS_H
 
@@ -14,17 +13,17 @@
 typedef struct edit {
     uint64_t position; /* where it was made */
     uint64_t length;   /* of the epoch from then on */
-    uint64_t first, added;     /* ids put in: first, first + 1, ... */
-    uint64_t removed, out[64]; /* or ids taken out */
+    uint64_t first, added;     /* added ids: first, first + 1, ... */
+    uint64_t removed, out[64]; /* or removed ids */
 } edit;
 
 typedef struct edits {
-    uint64_t seed, epoch, count, ids; /* ids: those that were ever put in */
+    uint64_t seed, epoch, count, ids; /* ids: all that were ever added */
     edit edit[8];
 } edits;
 
-/* The number of an id in the list of those taken out, or how many they are.
-   (If they are many, keep the list sorted and halve it.) */
+/* The number of an id in the list of removed ids, or the length of the list.
+   (For a long list, sort it and search by halves.) */
 static inline uint64_t edit_find(const edit *e, uint64_t id)
 {
     uint64_t i = 0;
@@ -45,7 +44,7 @@ static inline int edits_is_out(const edits *all, uint64_t id)
     return out > 0;
 }
 
-/* How edit k shuffles the ids it puts in with those not served by then. */
+/* How edit k shuffles its new ids with those that were not served yet. */
 static inline statesampler_perm edits_perm(const edits *all, uint64_t k)
 {
     const edit *e = &all->edit[k];
@@ -56,9 +55,9 @@ static inline statesampler_perm edits_perm(const edits *all, uint64_t k)
     return perm;
 }
 
-/* The id at a position, after edit k. Where an id is out, there stands what
-   was behind the new end, at that id's number in the list. No two ids have the
-   same number, so that the walk meets nothing twice, and ends. */
+/* The id at a position, after edit k. A removed id is replaced by what is
+   behind the new end, at the id's number in the list. The walk ends, as no two
+   ids have the same number. */
 static inline uint64_t edit_id(const edits *all, uint64_t k, uint64_t p)
 {
     const edit *e = &all->edit[k];
@@ -79,7 +78,7 @@ static inline uint64_t edit_id(const edits *all, uint64_t k, uint64_t p)
     return id;
 }
 
-/* The position of an id that is not out: the same walk backwards. */
+/* The position of an id that was not removed: the same walk backwards. */
 static inline uint64_t edit_position(const edits *all, uint64_t k,
                                      uint64_t id)
 {
@@ -100,7 +99,7 @@ static inline uint64_t edit_position(const edits *all, uint64_t k,
     return p;
 }
 
-/* The id at a position; and, if the id is not out, the position of an id. */
+/* The id at a position, and the position of an id that was not removed. */
 static inline uint64_t edits_id(const edits *all, uint64_t position)
 {
     return edit_id(all, all->count - 1, position);
@@ -111,10 +110,10 @@ static inline uint64_t edits_position(const edits *all, uint64_t id)
     return edit_position(all, all->count - 1, id);
 }
 
-/* Makes an edit at the present position: puts in so many new ids, or takes out
-   those of this list that are in and stand at positions not yet served. (For
-   both, make two edits.) ECAPACITY: no place for the edit or the list;
-   EINVAL_RESIZE: both at once; nothing is changed. */
+/* Makes an edit at the current position: adds this many new ids, or removes the
+   ids of this list that were not served yet. (For both, make two edits.)
+   ECAPACITY: too many edits or ids. EINVAL: both at once, or what
+   statesampler_resize says. Nothing is changed then. */
 static inline int edits_make(edits *all, statesampler *s, uint64_t added,
                              const uint64_t *out, uint64_t count)
 {
@@ -145,17 +144,16 @@ static inline int edits_make(edits *all, statesampler *s, uint64_t added,
     return statesampler_resize(s, e->length);
 }
 
-/* The id, if it can be read, or a good one in its place: the next one on its
-   cycle of a permutation, and if there is none, on that of another. It is the
-   same on every rank and after any kill. Ends if some id in the stack is
-   good. */
+/* The id if it can be read, else a readable one in its place: the next on its
+   cycle in a permutation or, if there is none, in another permutation. It is
+   the same on every rank and after any kill. Ends if any id is readable. */
 static inline uint64_t edits_spare(const edits *all, uint64_t wanted,
                                    int (*is_readable)(uint64_t id))
 {
     uint64_t id = wanted, stream;
     statesampler_perm perm;
 
-    /* 100 and more are the streams of no edit. */
+    /* Edits have streams below 100. */
     for (stream = 100; id == wanted && !is_readable(id); stream++) {
         statesampler_perm_init(&perm, all->ids, all->seed, all->epoch, stream);
         do {

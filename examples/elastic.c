@@ -2,10 +2,9 @@
 
        make examples && build/elastic
 
-   Every rank is a sampler of its own, as it would be in a process of its own.
-   Each keeps an audit of 32 bytes of what it was given; added up over all
-   ranks of all three runs, the audits prove that every sample was served
-   exactly once. */
+   Each rank keeps an audit of 32 bytes. Merged over all ranks of all three
+   runs, the audits prove that every sample was served exactly once. With the
+   tail PAD, leave the padding out of an audit, as take_step does. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,17 +19,17 @@
 
 static const char usage[] =
     "usage: elastic\n\n"
-    "Serves one epoch of 1003 samples by 8 ranks, then 3, then 5, each going\n"
-    "on from the state of the ranks before.\n";
+    "Serves one epoch of 1003 samples by 8 ranks, then 3, then 5. Each run\n"
+    "continues from the state of the one before.\n";
 
-/* What some ranks, or all, have served. */
+/* What some or all ranks have served. */
 typedef struct tally {
     statesampler_audit audit;
     uint64_t repeats;
 } tally;
 
-/* One rank's next step. The last of its samples may be repeats that make the
-   ranks equal: they are trained on, and not audited. */
+/* One rank's next step. Padding is trained on but not audited: it is the last
+   `repeats` samples of the batch. */
 static void take_step(tally *served, statesampler *s)
 {
     size_t repeats = statesampler_padding(s, statesampler_step(s)), count;
@@ -41,9 +40,9 @@ static void take_step(tally *served, statesampler *s)
     served->repeats += repeats;
 }
 
-/* So many ranks take at most so many steps of the epoch, from the state of the
-   ranks before, if any, and leave theirs. Returns 1 if all ranks' states are
-   the same bytes. */
+/* Takes at most this many steps on this many ranks, from `state` on unless it
+   is the first run, and saves to `state`. Returns 1 if all ranks save the same
+   bytes. */
 static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
                int is_first, uint32_t world_size, uint64_t steps)
 {
@@ -54,7 +53,7 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
     uint32_t r = 0;
     int same = 1;
 
-    do { /* there is one rank at least */
+    do { /* there is at least one rank */
         const statesampler_desc desc = {
             .num_samples = SAMPLES,
             .seed = 7,

@@ -2,11 +2,11 @@
 
        make examples && build/evaluate
 
-   With the tail rule PAD some samples are repeated to make the ranks equal,
-   and an accuracy counted over all ranks changes with their number. There are
-   two ways out. UNEVEN repeats nothing: in the last step some ranks may have
-   no sample, which is a step for them all the same, with a count of 0. Or the
-   padding, always the last of a batch, is left out of the sums. */
+   The tail PAD repeats some samples to make the ranks equal, so that an
+   accuracy over all ranks depends on their number. There are two ways out.
+   The tail UNEVEN repeats nothing; in the last step some ranks may have an
+   empty batch. Or leave out the padding, which is always at the end of a
+   batch. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -19,17 +19,16 @@
 
 static const char usage[] =
     "usage: evaluate\n\n"
-    "Counts an accuracy over 1 to 1200 ranks with the tails UNEVEN and PAD,\n"
+    "Measures an accuracy on 1 to 1200 ranks with the tails UNEVEN and PAD,\n"
     "and compares it with the true one.\n";
 
-/* Stands for the model: its answer to a sample is right or wrong, the same
-   way every time, and right about three times in four. */
+/* Yours: asks the model. This one is right three times in four. */
 static uint64_t is_right(uint64_t index)
 {
     return (index * 2654435761u >> 7) % 4 != 0;
 }
 
-/* What one rank adds to the sums over all ranks: *right of *seen. */
+/* Adds what one rank has: *right of *seen. */
 static int evaluate(const statesampler_desc *desc, int with_padding,
                     uint64_t *right, uint64_t *seen)
 {
@@ -50,7 +49,7 @@ static int evaluate(const statesampler_desc *desc, int with_padding,
     return STATESAMPLER_OK;
 }
 
-/* Sums over all ranks, each of which would be a process. */
+/* Sums over all ranks. Each would be a process. */
 static void evaluate_all(uint32_t world_size, uint32_t tail, int with_padding,
                          uint64_t *right, uint64_t *seen)
 {
@@ -105,6 +104,6 @@ int main(int argc, char **argv)
     printf("\n");
     return example_end(
         exact[0] == 7 && exact[1] == 7 && exact[2] < 7,
-        "UNEVEN, and PAD without its padding, are exact for every number of "
-        "ranks; PAD is for %d of 7", exact[2]);
+        "UNEVEN, and PAD without padding, are exact for every number of "
+        "ranks; PAD is exact for %d of 7", exact[2]);
 }

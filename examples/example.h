@@ -1,7 +1,6 @@
-/* example.h - what every example does besides its job: it says how it is used,
-   why it failed, and at the end, in a sentence, what it has shown.
+/* example.h - the usage text, the errors and the last line of every example.
 
-   Include it after statesampler.h. A usage begins "usage: NAME". */
+   Include it after statesampler.h. A usage text begins with "usage: NAME". */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -21,7 +20,7 @@ static inline void example_print(FILE *to, const char *before,
     fputc('\n', to);
 }
 
-/* Ends the program with a sentence; status 2 is for wrong arguments. */
+/* Prints a message and exits. Status 2 means wrong arguments. */
 static inline void example_fail(int status, const char *format, ...)
 {
     va_list list;
@@ -36,15 +35,22 @@ static inline void example_fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* For what the library returns: an error ends the program, in its words. */
+/* An error in words: the library's, or the system's for a file. */
+static inline const char *example_error(int code)
+{
+    return code == STATESAMPLER_EIO ? strerror(errno)
+                                    : statesampler_error(code);
+}
+
+/* Exits with the library's message if the code is an error. */
 static inline void example_must(int code)
 {
     if (code < 0) {
-        example_fail(1, "%s", statesampler_error(code));
+        example_fail(1, "%s", example_error(code));
     }
 }
 
-/* To be called once, at the end: a full disk may show only here. */
+/* Call it once, at the end: only here may a full disk show. */
 static inline void example_close(void)
 {
     int failed = ferror(stdout);
@@ -54,7 +60,7 @@ static inline void example_close(void)
     }
 }
 
-/* Answers --help, and takes at most so many arguments. */
+/* Answers --help and refuses more than `most` arguments. */
 static inline void example_begin(int argc, char **argv, int most,
                                  const char *usage)
 {
@@ -69,19 +75,18 @@ static inline void example_begin(int argc, char **argv, int most,
         }
     }
     if (argc - 1 > most) {
-        example_fail(2, "there is no place for an argument '%s'",
-                     argv[most + 1]);
+        example_fail(2, "unexpected argument '%s'", argv[most + 1]);
     }
 }
 
-/* The last line and the exit status: whether what the example claims came
-   true, and whether all that it printed was written. */
+/* Prints the last line and returns the exit status: 0 if the claim is true and
+   all output was written. */
 static inline int example_end(int good, const char *claim, ...)
 {
     va_list list;
 
     va_start(list, claim);
-    example_print(stdout, good ? "ok, " : "FAILED, this is not so: ", claim,
+    example_print(stdout, good ? "ok, " : "FAILED, this is not true: ", claim,
                   list);
     va_end(list);
     example_close();

@@ -1,13 +1,13 @@
-/* factors.c - repeat factors: each image as often as a number says that need
-   not be whole.
+/* factors.c - repeat factors that need not be whole numbers.
 
        make examples && build/factors
 
-   The factors are those of LVIS: the root of 0.1 / how frequent the rarest
-   category of an image is, or 1. Laid end to end they make a line; points a
-   unit apart fall on an image its factor times, rounded down or up. In each
-   epoch the points are moved by another part of the unit, so that 64 epochs
-   have 64 times the factor. One table serves the whole run. */
+   The factors are those of LVIS: sqrt(0.1 / f) or at least 1, where f is the
+   frequency of the rarest category in the image. Laid end to end, the factors
+   form a line. Points one unit apart hit an image as often as its factor,
+   rounded down or up. Each epoch shifts the points by another fraction of the
+   unit, so that 64 epochs have 64 times the factor. One table is enough for the
+   whole run. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -22,15 +22,18 @@
 static uint64_t factor[IMAGES], sums[IMAGES], unit;
 static unsigned served[EPOCHS][IMAGES];
 
-/* The first image whose sum of factors is above this point. */
+/* The image at a point: the first whose sum of factors is above it. */
 static unsigned find_image(uint64_t point)
 {
     unsigned low = 0, high = IMAGES - 1;
 
     while (low < high) { /* the distance halves each time */
         unsigned middle = (low + high) / 2;
-        low = sums[middle] > point ? low : middle + 1;
-        high = sums[middle] > point ? middle : high;
+
+        if (sums[middle] > point)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }
@@ -52,8 +55,8 @@ static int run(uint32_t rank)
 
     while (code == STATESAMPLER_OK &&
            (epoch = statesampler_epoch(&s)) < EPOCHS) {
-        /* 25 and 64 have no common divisor: each offset comes once in 64
-           epochs, and those that follow each other are far apart. */
+        /* Each offset comes once in 64 epochs, as 25 is odd. Offsets that
+           follow each other are far apart. */
         offset = epoch * 25 % 64 * (unit / 64);
         if (statesampler_next(&s, batch, &count))
             for (i = 0; i < count; i++)
@@ -66,14 +69,15 @@ int main(int argc, char **argv)
 {
     unsigned i, e, good = 1, total, extra = 0;
 
-    example_begin(argc, argv, 0, "usage: factors\n\n64 epochs.\n");
+    example_begin(argc, argv, 0, "usage: factors\n\n"
+                  "Serves 64 epochs by repeat factors.\n");
     for (i = 0; i < IMAGES; i++) { /* categories of 10, 40 and 950 images */
         double frequency = i < 10 ? 0.01 : i < 50 ? 0.04 : 0.95;
         factor[i] = (uint64_t)(sqrt(fmax(0.1 / frequency, 1)) * (double)ONE);
         sums[i] = factor[i] + (i > 0 ? sums[i - 1] : 0);
     }
-    /* A little more than ONE or less: a whole number of units fits, so that
-       all epochs are of one length, and 64 parts are a unit. */
+    /* The unit is close to ONE. A whole number of units fits the line, so that
+       all epochs have the same length, and 64 divides the unit. */
     unit = sums[IMAGES - 1] / ((sums[IMAGES - 1] + ONE / 2) / ONE) / 64 * 64;
     for (i = 0; i < 3; i++)
         example_must(run(i));
@@ -95,5 +99,5 @@ int main(int argc, char **argv)
            sums[IMAGES - 1] / unit);
     good = good && extra == 64 * (sums[IMAGES - 1] / unit);
     return example_end((int)good, "each image as often as its factor, rounded "
-                       "down or up in an epoch, and in 64 less than once off");
+                       "in an epoch, less than 1 off in 64 epochs");
 }

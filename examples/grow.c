@@ -1,10 +1,10 @@
-/* grow.c - a run that goes on with other datasets than it began with.
+/* grow.c - adds and removes datasets in mid-run.
 
        make examples && build/grow
 
-   A mixture has datasets with names. After 60 turns the job is stopped; when
-   it goes on, one dataset has been taken out, one has been put in, and the
-   rest are listed in another order. Needs stb_ds.h (Debian: libstb-dev). */
+   The datasets of a mixture have names. After 60 turns the job stops. When it
+   continues, one dataset is gone, one is new, and the others are listed in
+   another order. Needs stb_ds.h (Debian: libstb-dev). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 
 static const char usage[] =
     "usage: grow\n\n"
-    "Stops a mixture of three datasets, and goes on without one of them, with\n"
-    "a new one, and with the rest where they were.\n";
+    "Stops a mixture of three datasets, and continues with one dataset less\n"
+    "and one more. The others go on where they were.\n";
 
-/* The stream goes with the name, so that no two datasets have one order and
-   each keeps its own wherever it is listed. */
+/* The stream comes from the name: a dataset keeps its order wherever it is
+   listed, and no two datasets share one. */
 static void add(statesampler_mixture *m, const char *name, uint32_t weight,
                 uint64_t samples)
 {
@@ -60,8 +60,8 @@ static void take_turns(statesampler_mixture *m, uint64_t until)
     }
 }
 
-/* The samples that a dataset of this name has served, in all its epochs;
-   NONE if there is none. */
+/* How many samples the dataset has served in all its epochs, or NONE if there
+   is no such dataset. */
 static uint64_t served(statesampler_mixture *m, const char *name)
 {
     statesampler_counts epoch;
@@ -87,7 +87,7 @@ static void show_changes(const statesampler_mixture *m)
         const char *name = c->name;
 
         if (!name && c->hash == statesampler_mixture_hash("mail")) {
-            name = "mail"; /* of the removed a state knows the hash only */
+            name = "mail"; /* a state has only the hash of a name */
         }
         printf("    %-7s %s\n", status[c->status], name ? name : "(unknown)");
     }
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     add(&after, "web", 3, 1000);
     example_must(statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER));
     example_must(statesampler_mixture_load(&after, state, size,
-                                           STATESAMPLER_REFUSE_CHANGED));
+                                           0));
     show_changes(&after);
     show(&after, "resumed");
     good = served(&after, "web") == served(&before, "web") &&
@@ -133,6 +133,6 @@ int main(int argc, char **argv)
     free(state);
     statesampler_mixture_free(&before);
     statesampler_mixture_free(&after);
-    return example_end(good, "web and code went on where they were, mail is "
-                             "gone, books began");
+    return example_end(good, "web and code continued, mail is gone, books "
+                             "began");
 }

@@ -3,9 +3,8 @@
        make examples && build/indices --num-samples 1000 --seed 42
        build/indices --help
 
-   Prints what a rank is to read, as text or as numbers for another program,
-   and goes on where it stopped when given a state file. Memory is that of one
-   batch, whatever the number of samples. */
+   Prints the indices that a rank reads, as text or as binary numbers, and can
+   continue from a state file. It needs memory for one batch only. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,44 +20,44 @@ static const char usage[] =
     "usage: indices --num-samples N [OPTION]...\n\n"
     "Prints the indices of the samples that one rank reads, in order, to the\n"
     "end of the epoch. N may be written 1000000000, 1e9 or 2^30.\n\n"
-    "The dataset and its order, the same on all ranks:\n"
+    "Dataset and order, the same on all ranks:\n"
     "  --num-samples N    0 to 2^62\n"
     "  --seed N           default 0\n"
     "  --stream N         tells datasets with the same seed apart; default 0\n"
-    "  --epoch N          where to begin if no state is loaded; default 0\n"
+    "  --epoch N          first epoch, unless a state is loaded; default 0\n"
     "  --order NAME       shuffle (default), sequential, window, replacement\n"
-    "  --chunk-size N     order window: samples in a chunk\n"
-    "  --window N         order window: chunks that are shuffled together\n\n"
-    "How it is shared:\n"
+    "  --chunk-size N     order window: samples per chunk\n"
+    "  --window N         order window: chunks shuffled together\n\n"
+    "Ranks:\n"
     "  --rank N           0 (default) to world size - 1\n"
     "  --world-size N     default 1\n"
-    "  --from-env         both of them from the variables of torchrun,\n"
-    "                     Open MPI, PMI or Slurm; rank 0 of 1 without any\n"
-    "  --batch-size N     samples of a rank in a step; default 1\n"
+    "  --from-env         take both from the variables of torchrun, Open MPI,\n"
+    "                     PMI or Slurm; rank 0 of 1 if none are set\n"
+    "  --batch-size N     samples per rank and step; default 1\n"
     "  --partition NAME   interleaved (default), blocked\n"
     "  --tail NAME        pad (default), drop, uneven, carry\n"
     "  --drop-last        leave out a last step that is not full\n\n"
-    "What is printed:\n"
-    "  --format NAME      text (default): an index a line; u32, u64: little-\n"
-    "                     endian numbers; npy: for numpy.load\n"
-    "  --epochs N         stop at the end of so many epochs; default 1\n"
-    "  --steps N          stop after so many steps, through any number of\n"
-    "                     epochs; tail carry has no end and needs this\n"
-    "  --state FILE       go on from FILE if it is there, and save to it when\n"
-    "                     all is printed. First, to see that it can be, FILE\n"
-    "                     is written as it was, or with the beginning: a run\n"
-    "                     that is killed, or cannot print, leaves it so, and\n"
-    "                     the next one prints the same again. It is one\n"
-    "                     rank's progress: a FILE for each rank\n\n"
-    "Instead of indices, FILE being read and left as it is:\n"
-    "  --info             sizes and counts, and where FILE stands\n"
-    "  --locate N         step, rank and slot that serve index N in this\n"
-    "                     epoch; may be given several times\n"
-    "  --audit            serve a whole epoch to all ranks, and say whether\n"
-    "                     each sample came exactly once\n"
+    "Output:\n"
+    "  --format NAME      text (default): one index per line; u32, u64:\n"
+    "                     little-endian numbers; npy: for numpy.load\n"
+    "  --epochs N         stop after N epochs; default 1\n"
+    "  --steps N          stop after N steps, in any number of epochs; needed\n"
+    "                     with the tail carry, which has no end\n"
+    "  --state FILE       continue from FILE if it exists, and save to it when\n"
+    "                     everything is printed. FILE is also written before\n"
+    "                     the first index, unchanged or with the start, to see\n"
+    "                     that it can be. A run that is killed leaves it so,\n"
+    "                     and the next run prints the same again. Each rank\n"
+    "                     needs a FILE of its own\n\n"
+    "Questions, which only read FILE:\n"
+    "  --info             sizes and counts, and the place of FILE\n"
+    "  --locate N         step, rank and slot of index N in this epoch; may be\n"
+    "                     given several times\n"
+    "  --audit            serve an epoch to all ranks, and say whether each\n"
+    "                     sample came exactly once\n"
     "  --help             this text\n\n"
     "The exit status is 0; 1 if something failed, an index is not served, or\n"
-    "an audit does not hold; 2 if the options make no sense.\n";
+    "an audit fails; 2 if the options are wrong.\n";
 
 static const char *const orders[] = {"shuffle", "sequential", "window",
                                      "replacement", NULL};
@@ -76,8 +75,8 @@ static uint32_t format;
 
 /* --- options ------------------------------------------------------------- */
 
-/* The decimal number that *text begins with. Returns 0 if there is none or it
-   is over the limit of its type. */
+/* Reads the decimal number at *text. Returns 0 if there is none or it is too
+   large. */
 static int digits(const char **text, uint64_t *value)
 {
     const char *from = *text;
@@ -93,8 +92,8 @@ static int digits(const char **text, uint64_t *value)
     return *text > from;
 }
 
-/* Makes value what follows it says, as in 1e9 or 2^30. Returns 0 if that is
-   over the limit of its type. */
+/* Applies an exponent, as in 1e9 or 2^30. Returns 0 if the result is too
+   large. */
 static int power(const char **text, uint64_t *value)
 {
     uint64_t base = 10, exponent;
@@ -109,7 +108,7 @@ static int power(const char **text, uint64_t *value)
     if (!digits(text, &exponent)) {
         return 0;
     }
-    /* Ends after 64 turns at most, with a value of 0 or one over the limit. */
+    /* Ends after at most 64 rounds: a value above 0 becomes too large. */
     for (; *value > 0 && exponent > 0; exponent--) {
         if (*value > UINT64_MAX / base) {
             return 0;
@@ -150,11 +149,12 @@ static uint32_t choice(const char *option, const char *text,
     return 0;
 }
 
-/* An option sets what its pointer points to; one without is a flag. */
+/* An option sets what its pointer points to. One without a pointer is a
+   flag. */
 static struct option {
     const char *name;
-    uint64_t *wide;   /* a number, */
-    uint32_t *narrow; /* a smaller one or the place of one of the names, */
+    uint64_t *wide;   /* a number */
+    uint32_t *narrow; /* a 32-bit number, or the number of a name */
     const char **text;
     uint64_t least, most;
     const char *const *names;
@@ -187,7 +187,7 @@ static struct option {
     {"--locate", .wide = &index_wanted, .most = UINT64_MAX},
     {.name = "--audit"}};
 
-/* The option of this name, which may end at an equals sign. */
+/* The option of this name, up to an equals sign. */
 static struct option *find_option(const char *name)
 {
     size_t length = strcspn(name, "="), i;
@@ -207,7 +207,7 @@ static int given(const char *name)
     return find_option(name)->given;
 }
 
-/* Whether something else than indices is to be printed. */
+/* Returns 1 if no indices are to be printed. */
 static int is_question(void)
 {
     return given("--info") || given("--audit") || given("--locate");
@@ -260,7 +260,7 @@ static void read_env(void)
     int code;
 
     if (given("--rank") || given("--world-size")) {
-        example_fail(2, "--from-env does not go with --rank or --world-size");
+        example_fail(2, "--from-env cannot be combined with --rank or --world-size");
     }
     code = statesampler_from_env(&desc, &launcher);
     if (code != STATESAMPLER_OK) {
@@ -269,7 +269,7 @@ static void read_env(void)
     }
 }
 
-/* What makes no sense here, though it does to statesampler_init. */
+/* Refuses what statesampler_init accepts but makes no sense here. */
 static void check_options(void)
 {
     if (!given("--num-samples")) {
@@ -277,20 +277,18 @@ static void check_options(void)
     }
     if (desc.order != STATESAMPLER_ORDER_WINDOW &&
         (given("--chunk-size") || given("--window"))) {
-        example_fail(2, "--chunk-size and --window are for --order window");
+        example_fail(2, "--chunk-size and --window need --order window");
     }
     if (format == U32 && desc.num_samples > (uint64_t)1 << 32) {
-        example_fail(2, "--format u32 is for at most 2^32 samples; u64 has no "
-                        "limit");
+        example_fail(2, "--format u32 holds at most 2^32 samples; use u64");
     }
     if (given("--audit") && desc.order == STATESAMPLER_ORDER_REPLACEMENT) {
-        example_fail(2, "--order replacement repeats and misses samples: it "
-                        "has no --audit");
+        example_fail(2, "--audit makes no sense with --order replacement, "
+                        "which repeats samples");
     }
     if (!is_question() && desc.tail == STATESAMPLER_TAIL_CARRY &&
         (!given("--steps") || given("--epochs"))) {
-        example_fail(2, "--tail carry has no end: it needs --steps, not "
-                        "--epochs");
+        example_fail(2, "--tail carry has no end: use --steps, not --epochs");
     }
     if (!given("--steps") && !given("--epochs")) {
         epochs = 1;
@@ -299,11 +297,10 @@ static void check_options(void)
 
 /* --- the state ----------------------------------------------------------- */
 
-/* The sampler of a rank, where the state file stands, of which *state is the
-   bytes; if there is none, at the beginning. Returns whether there is one. */
+/* Makes the sampler of a rank and loads the state file, if there is one. *state
+   is then the state's bytes. Returns 1 if there is a file. */
 static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
 {
-    size_t size = 0;
     int code;
 
     desc.rank = rank;
@@ -314,20 +311,17 @@ static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
     code = STATESAMPLER_ENOFILE;
     if (state_file != NULL) {
         code = statesampler_load_file(state_file, state,
-                                      STATESAMPLER_STATE_BYTES, &size);
+                                      STATESAMPLER_STATE_BYTES, NULL);
     }
-    if (code == STATESAMPLER_ENOFILE) {
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE) {
         example_must(statesampler_save(s, state, STATESAMPLER_STATE_BYTES));
         return 0;
     }
-    if (code == STATESAMPLER_ECAPACITY) {
-        code = STATESAMPLER_ECORRUPT;
-    }
     if (code == STATESAMPLER_OK) {
-        code = statesampler_load(s, state, size);
+        code = statesampler_load(s, state, STATESAMPLER_STATE_BYTES);
     }
     if (code != STATESAMPLER_OK) {
-        example_fail(1, "%s: %s", state_file, statesampler_error(code));
+        example_fail(1, "%s: %s", state_file, example_error(code));
     }
     return 1;
 }
@@ -341,7 +335,7 @@ static void save_state(const unsigned char *state)
                                       STATESAMPLER_STATE_BYTES);
     }
     if (code != STATESAMPLER_OK) {
-        example_fail(1, "%s: %s", state_file, statesampler_error(code));
+        example_fail(1, "%s: %s", state_file, example_error(code));
     }
 }
 
@@ -350,8 +344,8 @@ static void save_state(const unsigned char *state)
 static unsigned char buffer[1 << 16];
 static size_t buffered;
 
-/* A reader that has seen enough is no failure to report. (Where the signal of
-   a closed pipe is not ignored, it has ended the program before this.) */
+/* Says nothing if the reader has closed the pipe. (Unless SIGPIPE is ignored,
+   it has ended the program before.) */
 static void flush_output(void)
 {
     if (fwrite(buffer, 1, buffered, stdout) != buffered ||
@@ -389,8 +383,8 @@ static void put(uint64_t index)
     }
 }
 
-/* Version 1.0: ten bytes, then 118 of text, which makes a multiple of 64. The
-   length stands before the data, so that a pipe will do. */
+/* Version 1.0: 10 bytes and 118 bytes of text, a multiple of 64. The number of
+   indices comes first, so that the output can be a pipe. */
 static void put_npy_header(uint64_t count)
 {
     char *text = (char *)buffer + 10;
@@ -404,14 +398,14 @@ static void put_npy_header(uint64_t count)
     buffered = 128;
 }
 
-/* Returns how many were printed; without a batch, how many would be, which
-   takes no time to speak of. A step in which an UNEVEN rank has no sample is
-   a step, so that --steps stops all ranks at the same one. Two epochs in a row
-   without a step are followed by nothing else, and end it too. */
+/* Returns how many indices were printed or, if batch is NULL, would be. An
+   empty batch of the tail UNEVEN counts as a step, so that --steps stops all
+   ranks at the same step. Two empty epochs in a row end the loop, as no other
+   epoch has steps then. */
 static uint64_t print_indices(statesampler *s, uint64_t *batch)
 {
     uint64_t some = steps, ends = epochs, printed = 0;
-    int empty = 0; /* epochs without a step, one after the other */
+    int empty = 0; /* empty epochs in a row */
 
     while (some > 0 && ends > 0 && empty < 2) {
         size_t i, count;
@@ -433,7 +427,7 @@ static uint64_t print_indices(statesampler *s, uint64_t *batch)
 static void show(const char *what, uint64_t value)
 {
     if (value == STATESAMPLER_NONE) {
-        printf("%-20s without end\n", what);
+        printf("%-20s endless\n", what);
     } else {
         printf("%-20s %" PRIu64 "\n", what, value);
     }
@@ -453,7 +447,7 @@ static void info(const statesampler *s, int found)
     show("batch size", desc.batch_size);
     if (state_file != NULL) {
         printf("%-20s %s%s\n", "state file", state_file,
-               found ? "" : " (not there yet)");
+               found ? "" : " (does not exist yet)");
     }
     show("epoch", statesampler_epoch(s));
     show("steps done", statesampler_step(s));
@@ -489,8 +483,8 @@ static int locate(const statesampler *s, uint64_t index)
     return code == STATESAMPLER_OK;
 }
 
-/* Adds what this rank is served in a whole epoch to *all, and returns how many
-   more it is served: repeats or, with CARRY, samples of the next epoch. */
+/* Audits what this rank is served in a whole epoch. Returns how many samples
+   are left out: padding or, with CARRY, samples of the next epoch. */
 static uint64_t audit_rank(statesampler_audit *all, const statesampler *s,
                            uint64_t *batch)
 {
@@ -503,8 +497,8 @@ static uint64_t audit_rank(statesampler_audit *all, const statesampler *s,
     }
     for (step = 0; step < end; step++) {
         if (statesampler_at(s, step, batch, &count) != 1) {
-            example_fail(1, "%s: this epoch began in another shape, and only "
-                            "a whole one can be audited", state_file);
+            example_fail(1, "%s: this epoch began in another shape, so it "
+                            "cannot be audited as a whole", state_file);
         }
         more = statesampler_padding(s, step);
         if (desc.tail == STATESAMPLER_TAIL_CARRY) {
@@ -521,8 +515,8 @@ static uint64_t audit_rank(statesampler_audit *all, const statesampler *s,
     return extra;
 }
 
-/* Serves an epoch to one rank after the other. Samples that are dropped are
-   found by asking for their places. */
+/* Serves an epoch to all ranks. Finds dropped samples by asking for their
+   places. */
 static int audit(uint64_t *batch)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
@@ -562,7 +556,7 @@ static void print(statesampler *s, unsigned char *state, uint64_t *batch)
 {
     statesampler ahead = *s;
 
-    /* Told before anything is printed, where it cannot be written. */
+    /* Fails before anything is printed if the file cannot be written. */
     save_state(state);
     if (format == NPY) {
         put_npy_header(print_indices(&ahead, NULL));

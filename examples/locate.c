@@ -1,13 +1,11 @@
-/* locate.c - which step saw this sample, and which samples did this step see?
+/* locate.c - which step saw a sample, and which samples did a step see?
 
        make examples && build/locate [INDEX ...]
 
-   A run of two epochs on 8 ranks logs the mean loss of each step, as runs do.
-   One sample of the data is broken. From the step whose loss stands out the
-   program lists the 256 samples that the step saw, finds the broken one, and
-   asks the sampler where that sample comes in every epoch, past or still to
-   come. No log of indices was kept. With indices on the command line it
-   prints their places instead. */
+   A run of two epochs on 8 ranks logs the mean loss of each step. One sample is
+   broken. The program lists the 256 samples of the step with the highest loss,
+   finds the broken one, and asks the sampler where that sample comes in every
+   epoch, past or future. No log of indices is needed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,8 +23,8 @@
 
 static const char usage[] =
     "usage: locate [INDEX]...\n\n"
-    "Finds the broken sample of a run by the step whose loss stands out; or\n"
-    "says where the samples of these indices, below 100003, are served.\n";
+    "Finds a broken sample by the loss of its step. With indices, each below\n"
+    "100003, prints where these samples are served.\n";
 
 /* The sampler of one rank at the start of one epoch. */
 static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
@@ -42,8 +40,8 @@ static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
     example_must(statesampler_init(s, &desc));
 }
 
-/* Prints where a sample is served in an epoch, and checks it against what is
-   served there. */
+/* Prints where a sample is served in an epoch. Returns 1 if it is served
+   there. */
 static int show(uint64_t index, uint64_t epoch)
 {
     statesampler s;
@@ -66,8 +64,8 @@ static double loss_of(uint64_t index)
     return index == BROKEN ? 500.0 : 2.0 + (double)(index % 17) * 0.01;
 }
 
-/* The mean loss of a step over all ranks; with `culprit`, also the sample that
-   had most of it. */
+/* The mean loss of a step over all ranks. Sets *culprit, unless it is NULL, to
+   the sample with the highest loss. */
 static double loss_of_step(uint64_t epoch, uint64_t step, uint64_t *culprit)
 {
     statesampler s;
@@ -111,7 +109,7 @@ static int hunt(void)
             }
         }
     }
-    printf("the loss stands out in epoch %" PRIu64 ", step %" PRIu64
+    printf("the loss is highest in epoch %" PRIu64 ", step %" PRIu64
            ": %.3f\n", spike_epoch, spike_step, spike);
     loss_of_step(spike_epoch, spike_step, &culprit);
     printf("of its %u samples, sample %" PRIu64 " is the cause\n\n",
@@ -122,7 +120,7 @@ static int hunt(void)
     return found && culprit == BROKEN;
 }
 
-/* The number that an argument is. */
+/* Reads an index. */
 static uint64_t read_index(const char *argument)
 {
     char *end;
@@ -146,8 +144,8 @@ int main(int argc, char **argv)
     if (argc == 1) {
         found = hunt();
         printf("\n");
-        return example_end(found, "sample %u is found by its step's loss, and "
-                                  "served where locate says", BROKEN);
+        return example_end(found, "sample %u is found by the loss of its step, "
+                                  "and served where locate says", BROKEN);
     }
     for (i = 1; i < argc; i++) {
         read_index(argv[i]);
@@ -157,5 +155,5 @@ int main(int argc, char **argv)
             found = show(read_index(argv[i]), epoch) && found;
         }
     }
-    return example_end(found, "each is served where locate says");
+    return example_end(found, "each sample is served where locate says");
 }

@@ -1,11 +1,11 @@
-/* ramp.c - batches that grow, and ranks that die, in mid-epoch.
+/* ramp.c - batches that grow and ranks that die, in mid-epoch.
 
        make examples && build/ramp
 
-   The learning rate follows the position, as steps are no measure where batches
-   grow. Two ranks die: one in a step that is not committed, which the others
-   do again; one in a step that is committed without it. Its share is then
-   owed, a pair (step, rank), and served at the end by a copy of a sampler. */
+   The learning rate follows the position, because steps differ in size. Two
+   ranks die. The first dies in a step that is not committed: the others repeat
+   the step. The second dies in a step that is committed without it: its share,
+   the pair (step, rank), is noted and served at the end. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -15,7 +15,7 @@
 #define LARGEST 16u
 #define NOBODY RANKS
 
-static statesampler s[RANKS]; /* each rank's, in a process of its own */
+static statesampler s[RANKS]; /* one per rank */
 static uint32_t ranks = RANKS;
 
 static uint32_t batch_size_at(uint64_t position)
@@ -23,7 +23,7 @@ static uint32_t batch_size_at(uint64_t position)
     return position < 2000 ? 4 : position < 8000 ? 8 : LARGEST;
 }
 
-/* Up to 1 over 2,000 samples, then down to 0 at the end: 0.5 on average. */
+/* Rises to 1 over 2,000 samples, then falls to 0: 0.5 on average. */
 static double rate_at(double position)
 {
     double down = (SAMPLES - position) / (SAMPLES - 2000);
@@ -37,8 +37,8 @@ static uint32_t dies_at(uint64_t position)
          : ranks == 7 && position >= 14000 ? 2 : NOBODY;
 }
 
-/* Adds what all ranks but one serve in the next step. Returns 1 if these would
-   all save the same bytes now. */
+/* Takes the next step on all ranks but one, and audits it. Returns 1 if these
+   ranks then save the same bytes. */
 static int take_step(statesampler_audit *audit, uint32_t dead)
 {
     unsigned char first[STATESAMPLER_STATE_BYTES], state[sizeof first];
@@ -69,13 +69,14 @@ int main(int argc, char **argv)
     size_t count;
     int good = 1;
 
-    example_begin(argc, argv, 0, "usage: ramp\n\nAn epoch with a ramp of batch "
-                  "sizes, in which two ranks die.\n");
+    example_begin(argc, argv, 0, "usage: ramp\n\n"
+                  "Serves an epoch with growing batches in which two ranks "
+                  "die.\n");
     for (r = 0; r < RANKS; r++)
         example_must(statesampler_init(&s[r], &desc));
     printf("position  step  ranks  batch  rate  by steps\n");
     while ((position = statesampler_position(s)) < SAMPLES) {
-        for (r = 0; r < ranks; r++) /* most of the time it changes nothing */
+        for (r = 0; r < ranks; r++) /* mostly changes nothing */
             example_must(statesampler_reshape(&s[r], r, ranks,
                                               batch_size_at(position)));
         dead = dies_at(position);
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
             printf("%8d  %4d  %5u  %5u  %.2f  %8.2f  %s\n", (int)position,
                    (int)step, ranks, batch_size_at(position), at_position,
                    at_step, dead != NOBODY ? "a rank dies" : "");
-        if (dead != NOBODY && ranks == RANKS) { /* the step is not committed */
+        if (dead != NOBODY && ranks == RANKS) { /* repeat the step */
             for (r = 0; r < ranks; r++)
                 example_must(statesampler_seek(&s[r], step));
         } else {
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
             by_position += n * at_position / SAMPLES;
             by_step += n * at_step / SAMPLES;
         }
-        if (dead != NOBODY) { /* the last one's share is the one owed */
+        if (dead != NOBODY) { /* the last one noted is served at the end */
             owed = s[0];
             owed_step = step;
             owed_rank = dead;
@@ -109,8 +110,8 @@ int main(int argc, char **argv)
     example_must(statesampler_reshape(&owed, owed_rank, ranks + 1, LARGEST));
     example_must(statesampler_at(&owed, owed_step, batch, &count));
     statesampler_audit_add(&audit, batch, count);
-    printf("the mean rate of a sample: planned 0.500, by position %.3f, by "
-           "steps %.3f\n%d samples were owed: step %d of rank %u\n\n",
+    printf("mean rate of a sample: planned 0.500, by position %.3f, by "
+           "steps %.3f\n%d samples served at the end: step %d of rank %u\n\n",
            by_position, by_step, (int)count, (int)owed_step, owed_rank);
     return example_end(good && statesampler_audit_check(&audit, SAMPLES) &&
                            (int)(100 * by_position) == 50,

@@ -2,14 +2,14 @@
 
        make examples && build/recipe_changed
 
-   The epoch is finished with its old length; the next one has the new. */
+   The current epoch keeps its old length. The next one has the new length. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
 
 static unsigned served[2][1200]; /* how often, by epoch */
 
-/* Yours: trains for at most so many steps, or to the end of the epoch. */
+/* Yours: trains for at most this many steps, at most to the epoch's end. */
 static void train(statesampler *s, uint64_t steps)
 {
     uint64_t batch[8], epoch = statesampler_epoch(s);
@@ -19,7 +19,7 @@ static void train(statesampler *s, uint64_t steps)
             served[epoch][batch[i]]++;
 }
 
-/* Goes on from a state with a dataset that now has this many samples. */
+/* Continues from a state when the dataset now has this many samples. */
 static int run(const void *state, size_t size, uint64_t num_samples)
 {
     statesampler_desc desc;
@@ -48,13 +48,14 @@ int main(int argc, char **argv)
     unsigned char state[STATESAMPLER_STATE_BYTES];
     unsigned i, good = 1;
     statesampler s;
-    example_begin(argc, argv, 0, "usage: recipe_changed\n\nTwo epochs.\n");
+    example_begin(argc, argv, 0, "usage: recipe_changed\n\n"
+                  "Trains on a dataset that grows after the first epoch.\n");
     example_must(statesampler_init(&s, &desc));
     train(&s, 50);
     example_must(statesampler_save(&s, state, sizeof state));
     example_must(run(state, sizeof state, 1200));
     for (i = 0; i < 1200; i++)
         good = good && served[0][i] == (i < 1000) && served[1][i] == 1;
-    return example_end((int)good, "each of 1000 samples once in the epoch it "
-                                  "was in, each of 1200 in the next");
+    return example_end((int)good, "each of 1000 samples once in the first "
+                                  "epoch, each of 1200 once in the next");
 }

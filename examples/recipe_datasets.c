@@ -1,9 +1,9 @@
-/* recipe_datasets.c - three datasets that take turns by weight.
+/* recipe_datasets.c - three datasets take turns by weight.
 
        make examples && build/recipe_datasets
 
-   A batch is of the dataset whose turn it is. With STOP_ALL an epoch of the
-   mix serves each dataset whole; with STOP_NEVER it has no end. */
+   A batch has samples of one dataset. With STOP_ALL an epoch of the mix serves
+   every dataset once. With STOP_NEVER it has no end. */
 #include <inttypes.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -14,7 +14,7 @@ static const uint64_t length[3] = {6000, 4000, 2000};
 static const uint32_t weight[3] = {3, 2, 1};
 static uint64_t served[3];
 
-/* Yours: a step with samples of this dataset. */
+/* Yours: trains on samples of this dataset. */
 static void train(uint32_t source, const uint64_t *batch, size_t count)
 {
     served[source] += batch[count - 1] < length[source] ? count : 0;
@@ -50,10 +50,11 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
-    example_begin(argc, argv, 0, "usage: recipe_datasets\n\nAn epoch.\n");
+    example_begin(argc, argv, 0, "usage: recipe_datasets\n\n"
+                  "Serves one epoch of three datasets.\n");
     example_must(run());
     return example_end(memcmp(served, length, sizeof served) == 0,
                        "%" PRIu64 ", %" PRIu64 " and %" PRIu64 " samples of "
-                       "three datasets in turns of 3 : 2 : 1",
+                       "three datasets, in turns of 3 : 2 : 1",
                        served[0], served[1], served[2]);
 }

@@ -1,4 +1,4 @@
-/* recipe_one_gpu.c - shuffled batches on one GPU, an epoch after the other.
+/* recipe_one_gpu.c - shuffled batches on one GPU, epoch after epoch.
 
        make examples && build/recipe_one_gpu */
 #define STATESAMPLER_IMPLEMENTATION
@@ -7,7 +7,7 @@
 
 static unsigned char served[50000]; /* how often */
 
-/* Yours: reads these samples and takes a step with them. */
+/* Yours: reads these samples and trains on them. */
 static void train(const uint64_t *batch, size_t count)
 {
     size_t i;
@@ -36,10 +36,10 @@ int main(int argc, char **argv)
     int i, good = 1;
 
     example_begin(argc, argv, 0, "usage: recipe_one_gpu\n\n"
-                                 "Three epochs of 50000 samples.\n");
+                                 "Serves three epochs of 50000 samples.\n");
     example_must(run());
     for (i = 0; i < 50000; i++)
         good = good && served[i] == 3;
-    return example_end(good, "3 epochs, each of 50000 samples exactly once in "
-                             "each");
+    return example_end(good, "each of 50000 samples exactly once in each of 3 "
+                             "epochs");
 }

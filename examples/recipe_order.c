@@ -1,11 +1,10 @@
-/* recipe_order.c - an order of one's own: the easy samples first.
+/* recipe_order.c - an order of your own: the easy samples first.
 
        make examples && build/recipe_order
 
-   The order SEQUENTIAL hands out positions, with ranks, batches, states and
-   epochs as ever. Any function of the position that gives every sample once
-   is an order. Here each of two permutations shuffles its part, in epoch 0
-   and each as a stream of its own. */
+   The order SEQUENTIAL gives positions; ranks, batches, states and epochs work
+   as usual. Any function that maps positions to samples one to one is an order.
+   Here one permutation shuffles the easy samples and another the hard ones. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -13,8 +12,9 @@
 #define SAMPLES 1000u
 #define EASY 300u /* samples 0 .. 299 */
 
-static unsigned served[SAMPLES]; /* 1: the first, 2: the second, ... */
+static unsigned served[SAMPLES]; /* 1: first, 2: second, ... */
 
+/* Yours: trains on this sample. */
 static void train(uint64_t sample)
 {
     static unsigned place;
@@ -51,10 +51,11 @@ static int run(void)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_order\n\nAn epoch.\n");
+    example_begin(argc, argv, 0, "usage: recipe_order\n\n"
+                  "Serves one epoch, easy samples first.\n");
     example_must(run());
     for (i = 0; i < SAMPLES; i++)
         good = good && served[i] && (served[i] <= EASY) == (i < EASY);
-    return example_end((int)good, "each of 1000 samples once, and the 300 "
-                                  "easy ones first");
+    return example_end((int)good, "each of 1000 samples once, the 300 easy "
+                                  "samples first");
 }

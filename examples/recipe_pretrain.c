@@ -1,8 +1,9 @@
-/* recipe_pretrain.c - steps without end, in micro-batches.
+/* recipe_pretrain.c - training without end, in micro-batches.
 
        make examples && build/recipe_pretrain
 
-   Epochs join inside a batch; slices of a batch add up their gradients. */
+   A batch may run over the end of an epoch. It is trained on in slices, whose
+   gradients are added up. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -14,7 +15,7 @@
 
 static unsigned char served[6][SAMPLES]; /* how often, by epoch */
 
-/* Yours: adds a slice's gradients. The epoch may seed crops, masks, noise. */
+/* Yours: adds the gradients of a slice. The epochs may seed crops or masks. */
 static void backward(const uint64_t *samples, const uint64_t *epochs)
 {
     served[epochs[0]][samples[0]]++;
@@ -50,11 +51,12 @@ static int run(uint32_t rank, uint64_t steps)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_pretrain\n\n79 steps.\n");
+    example_begin(argc, argv, 0, "usage: recipe_pretrain\n\n"
+                  "Takes 79 steps on 4 ranks.\n");
     for (i = 0; i < RANKS; i++)
         example_must(run(i, 79)); /* 5056 samples: 5 epochs and 51 */
     for (i = 0; i < 5 * SAMPLES; i++)
         good = good && served[i / SAMPLES][i % SAMPLES] == 1;
-    return example_end((int)good, "79 full steps; each of 1001 samples "
+    return example_end((int)good, "79 full steps, each of 1001 samples "
                                   "exactly once in each of 5 epochs");
 }

@@ -1,10 +1,10 @@
-/* recipe_ranks.c - one process of a job on many GPUs: its own share.
+/* recipe_ranks.c - the share of one process of a job on many GPUs.
 
        make examples && RANK=1 WORLD_SIZE=3 build/recipe_ranks
 
-   The launcher (torchrun, mpirun, srun) sets the variables. They count all
-   processes: where T of them share each sample, by tensor or pipeline
-   parallelism, divide rank and world_size by T after statesampler_from_env. */
+   The launcher (torchrun, mpirun, srun) sets the variables. Where T processes
+   share each sample, by tensor or pipeline parallelism, divide rank and
+   world_size by T after statesampler_from_env. */
 #include <inttypes.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -14,7 +14,7 @@
 
 static uint64_t batch[8], samples, steps;
 
-/* Yours: a step with all ranks. */
+/* Yours: takes a step together with all ranks. */
 static void train(size_t count)
 {
     samples += count;
@@ -45,11 +45,10 @@ int main(int argc, char **argv)
     uint64_t share;
 
     example_begin(argc, argv, 0, "usage: recipe_ranks\n\n"
-                                 "An epoch of this rank's samples; RANK and\n"
-                                 "WORLD_SIZE say whose.\n");
+                                 "Serves an epoch to the rank RANK of\n"
+                                 "WORLD_SIZE.\n");
     example_must(run(&desc));
-    /* With padding. */
-    share = ((uint64_t)1000 + desc.world_size - 1) / desc.world_size;
+    share = ((uint64_t)1000 + desc.world_size - 1) / desc.world_size; /* PAD */
     return example_end(samples == share && steps == (share + 7) / 8,
                        "rank %" PRIu32 " of %" PRIu32 " had %" PRIu64
                        " of 1000 samples in %" PRIu64 " steps",

@@ -1,10 +1,10 @@
-/* recipe_weights.c - samples with weights: each as often as its weight says.
+/* recipe_weights.c - serves each sample as often as its weight says.
 
        make examples && build/recipe_weights
 
-   A shuffle of as many numbers as the weights sum to, of which each sample
-   owns as many as its weight. With the order REPLACEMENT the same lookup
-   draws at random with these weights. */
+   num_samples is the sum of the weights, and each sample owns as many numbers
+   as its weight. With the order REPLACEMENT the same lookup draws samples at
+   random with these weights. */
 #include <inttypes.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -14,17 +14,20 @@
 #define SAMPLES 1000u
 
 static unsigned weight[SAMPLES], served[SAMPLES];
-static uint64_t sums[SAMPLES]; /* of the weights up to and with a sample's */
+static uint64_t sums[SAMPLES]; /* of the weights of samples 0 .. i */
 
-/* The first sample whose sum is above this number. */
-static unsigned owner(uint64_t number)
+/* The sample that owns a number: the first whose sum is above it. */
+static unsigned find_sample(uint64_t number)
 {
     unsigned low = 0, high = SAMPLES - 1;
 
     while (low < high) { /* the distance halves each time */
         unsigned middle = (low + high) / 2;
-        low = sums[middle] > number ? low : middle + 1;
-        high = sums[middle] > number ? middle : high;
+
+        if (sums[middle] > number)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }
@@ -40,14 +43,15 @@ static int run(void)
 
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
         for (i = 0; i < count; i++)
-            served[owner(batch[i])]++; /* yours: train on that sample */
+            served[find_sample(batch[i])]++; /* yours: train on it */
     return code;
 }
 
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_weights\n\nAn epoch.\n");
+    example_begin(argc, argv, 0, "usage: recipe_weights\n\n"
+                  "Serves one epoch of samples with weights.\n");
     for (i = 0; i < SAMPLES; i++) {
         weight[i] = i * i % 5; /* 0, 1 or 4 */
         sums[i] = (i > 0 ? sums[i - 1] : 0) + weight[i];

@@ -2,14 +2,16 @@
 
        make examples && build/recipes
 
-   A recipe is a function that stands there word for word; its check, which
-   has its name, says in a line what came of it. Errors of init, which are of
-   a description that is wrong, end the program in the checks. */
+   README.md shows each recipe word for word. The check of the same name runs
+   it and prints one line. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef _WIN32
+#define setenv(name, value, replace) _putenv_s(name, value)
+#endif
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
@@ -17,17 +19,20 @@
 
 static const char usage[] =
     "usage: recipes\n\n"
-    "Runs each recipe of examples/README.md, and says what came of it.\n";
+    "Runs and checks each recipe of examples/README.md.\n";
 
-/* --- What the recipes have in common -------------------------------------- */
+/* --- Shared by the recipes --------------------------------------------- */
 
 #define SAMPLES 1003u
+#define BATCH 4u
 #define MOST 20000u
 
-static uint64_t size[64], sums[64]; /* of parts: classes, files, episodes */
+/* Groups are classes, files or episodes. sums[k] is the total size of the
+   groups 0 .. k. */
+static uint64_t size[64], sums[64];
 static unsigned served[MOST];
 static uint64_t num_trained;
-static int good = 1;
+static int num_checks, good = 1;
 
 /* Yours: trains on samples. */
 static void train(const uint64_t *samples, size_t count)
@@ -40,12 +45,12 @@ static void train(const uint64_t *samples, size_t count)
     num_trained += count;
 }
 
-/* Gives parts sizes, and forgets what was served. */
-static void begin(uint64_t parts, uint64_t least, uint64_t range)
+/* Sets the sizes of the groups and clears the counts. */
+static void begin(uint64_t groups, uint64_t least, uint64_t range)
 {
     uint64_t i;
 
-    for (i = 0; i < parts; i++) {
+    for (i = 0; i < groups; i++) {
         size[i] = least + i * i * 7 % range;
         sums[i] = size[i] + (i > 0 ? sums[i - 1] : 0);
     }
@@ -53,7 +58,7 @@ static void begin(uint64_t parts, uint64_t least, uint64_t range)
     num_trained = 0;
 }
 
-/* Whether samples first .. last - 1 were each served so often. */
+/* Returns 1 if samples first .. last - 1 were served this often. */
 static int each_served(uint64_t first, uint64_t last, unsigned times)
 {
     for (; first < last; first++) {
@@ -82,38 +87,176 @@ static void say(int so, const char *claim)
 {
     printf("%-4s %s\n", so ? "ok" : "NOT", claim);
     good = good && so;
+    num_checks++;
 }
 
-/* --- To whom a number belongs --------------------------------------------- */
+/* --- Loops ---------------------------------------------------------------- */
 
-/* The first part whose sum is above the number; sums[k] is how many numbers
-   the parts 0 .. k have together. */
-static uint64_t find_part(uint64_t parts, uint64_t number)
+/* Trains to the end of an epoch, from wherever the sampler is. */
+static void train_to(statesampler *s, uint64_t last_epoch)
 {
-    uint64_t low = 0, high = parts - 1;
+    uint64_t batch[BATCH];
+    size_t count;
+
+    while (statesampler_epoch(s) <= last_epoch)
+        while (statesampler_next(s, batch, &count))
+            train(batch, count);
+}
+
+static void check_train_to(void)
+{
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 42, .batch_size = BATCH};
+    uint64_t batch[BATCH], i;
+    size_t count;
+    statesampler s;
+    int so;
+
+    begin(1, 1, 1);
+    example_must(statesampler_init(&s, &desc));
+    for (i = 0; i < 100; i++) {
+        statesampler_next(&s, batch, &count);
+        train(batch, count);
+    }
+    train_to(&s, 2);
+    so = each_served(0, SAMPLES, 3) && statesampler_epoch(&s) == 3;
+
+    /* A loop that counts num_steps leaves the 0 of the end behind. */
+    for (i = statesampler_num_steps(&s); i > 0; i--) {
+        so = so && statesampler_next(&s, batch, &count) == 1;
+    }
+    so = so && statesampler_epoch(&s) == 3 &&
+         statesampler_next(&s, batch, &count) == 0 && count == 0 &&
+         statesampler_epoch(&s) == 4 && statesampler_step(&s) == 0;
+    say(so, "loops: each sample once in each epoch; next returns 0 between "
+            "them");
+}
+
+/* --- Loaders that read ahead ---------------------------------------------- */
+
+/* The loader: the batch of step *ahead, which then becomes the next one. `plan`
+   is a copy of the sampler, made when the loader starts. Returns 0 after the
+   last step, however often it is asked. */
+static int read_ahead(const statesampler *plan, uint64_t *ahead, uint64_t *out,
+                      size_t *count)
+{
+    int more = statesampler_at(plan, *ahead, out, count) == 1;
+
+    *ahead += (uint64_t)more;
+    return more;
+}
+
+/* The training loop, after each batch it trained on. Returns 1 if the epoch is
+   over; the sampler is then in the next one. */
+static int finish_step(statesampler *s)
+{
+    statesampler_next(s, NULL, NULL);
+    return statesampler_step(s) == statesampler_num_steps(s) &&
+           !statesampler_next(s, NULL, NULL);
+}
+
+static void check_read_ahead(void)
+{
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES, .seed = 42, .batch_size = BATCH};
+    uint64_t batches[3][BATCH], ahead, taken, epoch;
+    statesampler s, plan;
+    size_t counts[3];
+    int so = 1, more, over;
+
+    begin(1, 1, 1);
+    example_must(statesampler_init(&s, &desc));
+    for (epoch = 0; epoch < 2; epoch++) {
+        plan = s;
+        ahead = taken = statesampler_step(&s);
+        for (over = 0; !over; taken++) {
+            do { /* up to three batches ahead, and on after the end */
+                more = read_ahead(&plan, &ahead, batches[ahead % 3],
+                                  &counts[ahead % 3]);
+            } while (more && ahead < taken + 3);
+            so = so && taken < ahead && statesampler_epoch(&s) == epoch &&
+                 ahead <= statesampler_num_steps(&s);
+            train(batches[taken % 3], counts[taken % 3]);
+            over = finish_step(&s);
+        }
+        so = so && each_served(0, SAMPLES, (unsigned)epoch + 1) &&
+             statesampler_epoch(&s) == epoch + 1;
+    }
+    say(so, "reading ahead: the loader stops at the end, and the sampler says "
+            "when the epoch is over");
+}
+
+/* --- Randomness of a step ------------------------------------------------- */
+
+/* The seed of a step's dropout. batch[0] gives each rank its own seed. */
+static uint64_t seed_step(const statesampler *s, const uint64_t *batch)
+{
+    return statesampler_sample_seed(s, statesampler_epoch(s), batch[0]);
+}
+
+static void check_seed_step(void)
+{
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
+                              .world_size = 2, .batch_size = BATCH};
+    uint64_t batch[BATCH], seeds[2][SAMPLES / BATCH], steps = 0, i;
+    statesampler s;
+    size_t count;
+    int so = 1;
+
+    for (; desc.rank < 2; desc.rank++) {
+        example_must(statesampler_init(&s, &desc));
+        steps = statesampler_num_steps(&s);
+        for (i = 0; statesampler_next(&s, batch, &count); i++) {
+            seeds[desc.rank][i] = seed_step(&s, batch);
+            if (i == steps / 2) {
+                example_must(statesampler_save(&s, state, sizeof state));
+            }
+        }
+        so = so && i == steps && differ(seeds[desc.rank], steps);
+        for (i = 0; i < steps && desc.rank == 1; i++) {
+            so = so && seeds[0][i] != seeds[1][i];
+        }
+    }
+    example_must(statesampler_load(&s, state, sizeof state));
+    for (i = steps / 2 + 1; statesampler_next(&s, batch, &count); i++) {
+        so = so && seeds[1][i] == seed_step(&s, batch);
+    }
+    say(so && i == steps, "randomness of a step: a seed for each step and "
+                          "rank, the same after a resume");
+}
+
+/* --- Map an index to its group -------------------------------------------- */
+
+/* The group that owns a number: the first whose sum is above it. */
+static uint64_t find_group(uint64_t groups, uint64_t number)
+{
+    uint64_t low = 0, high = groups - 1;
 
     while (low < high) { /* the distance halves each time */
         uint64_t middle = (low + high) / 2;
 
-        low = sums[middle] > number ? low : middle + 1;
-        high = sums[middle] > number ? middle : high;
+        if (sums[middle] > number)
+            high = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }
 
-static void check_find_part(void)
+static void check_find_group(void)
 {
-    uint64_t number, part = 0;
+    uint64_t number, group = 0;
     int so = 1;
 
-    begin(50, 0, 30); /* some have none */
+    begin(50, 0, 30); /* some are empty */
     for (number = 0; number < sums[49]; number++) {
-        while (sums[part] <= number) {
-            part++;
+        while (sums[group] <= number) {
+            group++;
         }
-        so = so && find_part(50, number) == part;
+        so = so && find_group(50, number) == group;
     }
-    say(so, "each number is found in its part");
+    say(so, "groups: each number is found in its group");
 }
 
 /* --- P x K batches -------------------------------------------------------- */
@@ -122,16 +265,17 @@ static void check_find_part(void)
 #define P 4u
 #define K 3u
 
-/* P classes and K samples of each. All classes come in a round, in an order
-   of its own, and the samples of a class in passes. Here P divides CLASSES,
-   and a class has K samples or more. Rank r takes batch step * W + r. */
+/* A batch of P classes with K samples of each. A round visits every class
+   once, in a new order; a pass visits the samples of a class once. P divides
+   CLASSES, and a class has at least K samples. Rank r of W takes the batch
+   step * W + r. */
 static void take_classes(uint64_t batch, uint64_t *out)
 {
     statesampler_perm order;
     uint64_t i, j, turn = batch * P, round = turn / CLASSES;
 
     for (i = 0; i < P; i++, turn++) {
-        uint64_t c, pass; /* a class, and for how many rounds it lasts */
+        uint64_t c, pass; /* a class; how many rounds a pass takes */
 
         statesampler_perm_init(&order, CLASSES, 42, round, CLASSES);
         c = statesampler_perm_at(&order, turn % CLASSES);
@@ -154,9 +298,9 @@ static void check_take_classes(void)
         so = so && differ(out, P * K);
         train(out, P * K);
         for (i = 0; i < P * K; i++) {
-            k = find_part(CLASSES, out[i]);
+            k = find_group(CLASSES, out[i]);
             had[k]++;
-            so = so && k == find_part(CLASSES, out[i / K * K]);
+            so = so && k == find_group(CLASSES, out[i / K * K]);
             so = so && served[out[i]] <= 9 / (size[k] / K) + 1;
         }
     }
@@ -174,16 +318,19 @@ static void check_take_classes(void)
 #define MINIBATCH 64u
 #define PASSES 4u
 
-/* Different ones of the transitions that are in the buffer at this step. */
-static void take_replay(uint64_t step, uint64_t filled, uint64_t *out)
+/* Up to REPLAYED different ones of the `filled` transitions in the buffer.
+   Returns how many: all of them while the buffer holds fewer. */
+static size_t take_replay(uint64_t step, uint64_t filled, uint64_t *out)
 {
+    size_t count = filled < REPLAYED ? (size_t)filled : REPLAYED;
     statesampler_perm order;
 
     statesampler_perm_init(&order, filled, 42, step, 0);
-    statesampler_perm_fill(&order, 0, 1, out, REPLAYED);
+    statesampler_perm_fill(&order, 0, 1, out, count);
+    return count;
 }
 
-/* So many passes over the rollout of an update, each in an order of its own. */
+/* PASSES passes over the rollout of an update, each in a new order. */
 static int learn_rollout(uint64_t update)
 {
     const statesampler_desc desc = {
@@ -205,23 +352,26 @@ static int learn_rollout(uint64_t update)
 
 static void check_learning(void)
 {
-    uint64_t step, i, out[REPLAYED], last[REPLAYED] = {0};
+    uint64_t step, out[REPLAYED] = {0}, last[REPLAYED] = {0};
+    size_t count, i;
     int so = 1;
 
     for (step = 0; step < 500; step++) {
-        take_replay(step, 100 + step / 2, out);
-        so = so && differ(out, REPLAYED) && memcmp(out, last, sizeof out) != 0;
-        for (i = 0; i < REPLAYED; i++) {
-            so = so && out[i] < 100 + step / 2;
+        count = take_replay(step, step / 2, out);
+        so = so && count == (step / 2 < REPLAYED ? step / 2 : REPLAYED) &&
+             differ(out, count) &&
+             (count < 8 || memcmp(out, last, sizeof out) != 0);
+        for (i = 0; i < count; i++) {
+            so = so && out[i] < step / 2;
         }
         memcpy(last, out, sizeof out);
     }
-    say(so, "replay: 32 different ones of what there is at each step");
+    say(so, "replay: up to 32 different transitions, from an empty buffer on");
     begin(1, 1, 1);
     example_must(learn_rollout(0));
     example_must(learn_rollout(1));
     say(each_served(0, ROLLOUT, 2 * PASSES),
-        "PPO: each step of a rollout in each of 4 passes");
+        "PPO: 4 passes over each rollout");
 }
 
 /* --- Token windows -------------------------------------------------------- */
@@ -233,8 +383,7 @@ static void check_learning(void)
 static uint64_t first_window;
 static int windows_fit;
 
-/* Yours: trains on the tokens first .. last - 1, of which each but the last
-   predicts the one after it. */
+/* Yours: trains on the tokens first .. last - 1. Each predicts the next. */
 static void train_window(uint64_t document, uint64_t first, uint64_t last)
 {
     windows_fit = windows_fit && last <= TOKENS && first < sums[document] &&
@@ -245,7 +394,7 @@ static void train_window(uint64_t document, uint64_t first, uint64_t last)
     }
 }
 
-/* Windows of T tokens and the next one; each epoch cuts elsewhere. */
+/* Windows of T + 1 tokens. Each epoch cuts the text at other places. */
 static int read_windows(uint64_t epoch)
 {
     const statesampler_desc desc = {
@@ -262,7 +411,7 @@ static int read_windows(uint64_t epoch)
         for (i = 0; i < count; i++) {
             first = batch[i] * T +
                     statesampler_sample_seed(&s, epoch, STATESAMPLER_NONE) % T;
-            train_window(find_part(DOCUMENTS, first), first, first + T + 1);
+            train_window(find_group(DOCUMENTS, first), first, first + T + 1);
         }
     return code;
 }
@@ -282,15 +431,16 @@ static void check_read_windows(void)
              each_served(shift[epoch], shift[epoch] + n, 1);
     }
     say(so && shift[0] != shift[1] && shift[1] != shift[2],
-        "token windows: each token once in an epoch, cut elsewhere in each");
+        "token windows: each token once in an epoch; each epoch cuts at "
+        "other places");
 }
 
 /* --- Negatives ------------------------------------------------------------ */
 
 #define NEGATIVES 8u
 
-/* Samples other than the anchor, all different; in each epoch others, on any
-   rank and after any resume the same. */
+/* NEGATIVES different samples, none of them the anchor. They are new in each
+   epoch, and the same on any rank and after any resume. */
 static void take_negatives(const statesampler *s, uint64_t epoch,
                            uint64_t anchor, uint64_t *out)
 {
@@ -324,7 +474,8 @@ static void check_take_negatives(void)
     for (anchor = 0; anchor < SAMPLES; anchor++) {
         so = so && served[anchor] > 0 && served[anchor] < 30;
     }
-    say(so, "negatives: 8 others for each anchor, from all over the dataset");
+    say(so, "negatives: 8 other samples for each anchor, from the whole "
+            "dataset");
 }
 
 /* --- Gradient accumulation ------------------------------------------------ */
@@ -343,8 +494,8 @@ static void backward(uint64_t step, const uint64_t *samples, size_t count)
     }
 }
 
-/* A step is GLOBAL samples on any number of GPUs that divides it: each has
-   its part, MICRO samples at a time. */
+/* A step is GLOBAL samples on any number of GPUs that divides GLOBAL. Each GPU
+   takes its share in slices of MICRO samples. */
 static int accumulate(uint32_t rank, uint32_t ranks)
 {
     const statesampler_desc desc = {
@@ -360,7 +511,7 @@ static int accumulate(uint32_t rank, uint32_t ranks)
     int code = statesampler_init(&s, &desc);
 
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
-        for (i = 0; i < count; i += MICRO) /* then the optimiser's step */
+        for (i = 0; i < count; i += MICRO) /* then step the optimizer */
             backward(statesampler_step(&s) - 1, batch + i,
                      count - i < MICRO ? count - i : MICRO);
     return code;
@@ -387,18 +538,19 @@ static void check_accumulate(void)
         so = so && each_served(0, SAMPLES, 1) &&
              memcmp(alone, sums_of_step, sizeof alone) == 0;
     }
-    say(so, "gradient accumulation: a step is the same samples on 1, 2, 3, 4 "
+    say(so, "gradient accumulation: a step has the same samples on 1, 2, 3, 4 "
             "and 6 GPUs");
 }
 
-/* --- Ranks under tensor, context and pipeline parallelism ----------------- */
+/* --- Tensor, context and pipeline parallelism ----------------------------- */
 
 #define TENSOR 2u
 #define CONTEXT 2u
 #define PIPELINE 3u
 
-/* Where ranks count tensor, then context, then data, then pipeline, as
-   Megatron's do. The processes that share a sample get the same rank. */
+/* The data-parallel rank where ranks are numbered as in Megatron: tensor
+   fastest, then context, data, pipeline. Processes that share a sample get the
+   same rank. */
 static int get_data_rank(statesampler_desc *desc)
 {
     int code = statesampler_from_env(desc, NULL);
@@ -432,15 +584,14 @@ static void check_get_data_rank(void)
                 }
     so = setenv("WORLD_SIZE", "61", 1) == 0 && so;
     so = so && get_data_rank(&desc) == STATESAMPLER_EENV;
-    say(so, "parallel ranks: 60 processes are 5 data ranks, 12 processes each");
+    say(so, "parallelism: 60 processes are 5 data ranks of 12 processes");
 }
 
 /* --- Unequal GPUs --------------------------------------------------------- */
 
 #define SHARES 6u
-#define BATCH 4u
 
-/* A GPU that is three times as fast is three of the SHARES ranks. */
+/* A GPU that is three times as fast acts as three of the SHARES ranks. */
 static int train_share(uint32_t first, uint32_t share)
 {
     const statesampler_desc desc = {
@@ -488,9 +639,9 @@ static void check_train_share(void)
 #define CHUNK 50u
 #define WINDOW 4u
 
-static uint64_t used[FILES]; /* in which windows, a bit each */
+static uint64_t used[FILES]; /* bit w: in window w */
 
-/* Yours: trains on a sample of a file. */
+/* Yours: trains on one sample of a file. */
 static void train_member(uint64_t file, uint64_t member)
 {
     uint64_t sample = sums[file] - size[file] + member;
@@ -499,8 +650,8 @@ static void train_member(uint64_t file, uint64_t member)
     train(&sample, 1);
 }
 
-/* Files of unequal size, of which few are open at a time: those with samples
-   in WINDOW chunks of CHUNK neighbours. */
+/* Reads files of unequal size with few open at a time: those that hold samples
+   of WINDOW chunks, each of CHUNK consecutive samples. */
 static int read_files(void)
 {
     const statesampler_desc desc = {
@@ -517,7 +668,7 @@ static int read_files(void)
 
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
         for (i = 0; i < count; i++) {
-            file = find_part(FILES, batch[i]);
+            file = find_group(FILES, batch[i]);
             train_member(file, batch[i] - (sums[file] - size[file]));
         }
     return code;
@@ -537,7 +688,8 @@ static void check_read_files(void)
         }
         most = open > most ? open : most;
     }
-    /* 64 windows are enough. A chunk is in 3 files of 30 or more at most. */
+    /* There are at most 64 windows. A chunk touches at most 3 files, as each
+       has 30 samples or more. */
     say(sums[FILES - 1] <= 64 * CHUNK * WINDOW && most <= 3 * WINDOW &&
             each_served(0, sums[FILES - 1], 1),
         "tar files: each sample once, at most 12 of 40 files open");
@@ -552,7 +704,7 @@ static void check_read_files(void)
 static uint64_t length[EPISODES];
 static int frames_fit = 1;
 
-/* Yours: trains on a frame with those around it. */
+/* Yours: trains on a frame and those around it. */
 static void train_frame(uint64_t episode, uint64_t frame)
 {
     uint64_t sample = episode * 100 + frame;
@@ -562,7 +714,7 @@ static void train_frame(uint64_t episode, uint64_t frame)
     train(&sample, 1);
 }
 
-/* Frames that have BEFORE frames before and AFTER after them. */
+/* Trains on the frames with BEFORE frames before them and AFTER after them. */
 static int train_episodes(void)
 {
     statesampler_desc desc = {.seed = 42, .batch_size = 16};
@@ -579,7 +731,7 @@ static int train_episodes(void)
     code = statesampler_init(&s, &desc);
     while (code == STATESAMPLER_OK && statesampler_next(&s, batch, &count))
         for (i = 0; i < count; i++) {
-            k = find_part(EPISODES, batch[i]);
+            k = find_group(EPISODES, batch[i]);
             train_frame(k, BEFORE + batch[i] - (sums[k] - size[k]));
         }
     return code;
@@ -603,7 +755,7 @@ static void check_train_episodes(void)
         }
     }
     say(so && frames_fit && num_trained == frames,
-        "episodes: each frame once that has 3 before it and 8 after it");
+        "episodes: each frame with 3 before it and 8 after it, once");
 }
 
 /* --- A stream of unknown length ------------------------------------------- */
@@ -611,9 +763,9 @@ static void check_train_episodes(void)
 #define ERA 500u
 #define STEP 16u /* world_size * batch_size */
 
-/* Takes the steps that a stream allows of which so many samples have arrived:
-   each ERA of it is shuffled by itself, once all of it is there. The sampler
-   is SEQUENTIAL, of STATESAMPLER_MAX_SAMPLES. */
+/* Takes the steps that are possible once `arrived` samples are there. Every ERA
+   samples are shuffled by themselves when all of them have arrived. The sampler
+   has the order SEQUENTIAL and STATESAMPLER_MAX_SAMPLES samples. */
 static void train_arrived(statesampler *s, uint64_t arrived)
 {
     uint64_t batch[STEP], ready = arrived / ERA * ERA;
@@ -650,15 +802,18 @@ static void check_train_arrived(void)
         so = so && each_served(arrived, MOST, 0) &&
              num_trained == steps * STEP;
     }
-    /* At 3996 there are 7 eras, 3500: 218 steps, which lack 12 samples. */
+    /* At 3996 there are 7 eras of 500: 218 whole steps, 12 samples are left. */
     say(so && num_trained == 3488 && each_served(0, 6 * ERA, 1),
-        "a stream: what has arrived, each once, before the end is known");
+        "a stream: each sample that has arrived once");
 }
 
 int main(int argc, char **argv)
 {
     example_begin(argc, argv, 0, usage);
-    check_find_part();
+    check_train_to();
+    check_read_ahead();
+    check_seed_step();
+    check_find_group();
     check_take_classes();
     check_learning();
     check_read_windows();
@@ -669,5 +824,6 @@ int main(int argc, char **argv)
     check_read_files();
     check_train_episodes();
     check_train_arrived();
-    return example_end(good, "11 recipes do what examples/README.md says");
+    return example_end(good, "%d recipes do what examples/README.md says",
+                       num_checks);
 }

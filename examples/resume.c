@@ -1,23 +1,19 @@
-/* resume.c - a training run that is killed with SIGKILL again and again, and
-   loses nothing.
+/* resume.c - a training run that is killed again and again, and loses nothing.
 
        make examples && build/resume
 
-   The training process is a child of this program. It puts the sampler's
+   This program starts itself as the training process. It puts the sampler's
    state and its model into one checkpoint after every step, so that both are
    always of the same moment: a step that was under way when the process died
    is in neither, and is simply done again. The model here is a number that
    depends on every index and on their order, so a batch lost, doubled or
    swapped would change it. */
-#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <time.h>
 
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
@@ -30,8 +26,8 @@
 
 static const char usage[] =
     "usage: resume\n\n"
-    "Trains in a process that it kills again and again, and compares the\n"
-    "model with that of a run never killed. Writes to TMPDIR or /tmp.\n";
+    "Trains in a process that is killed again and again, and compares the\n"
+    "model with that of a run never killed. Writes to TMPDIR, TEMP or /tmp.\n";
 
 /* All of a run that must outlive it, in one file. */
 typedef struct checkpoint {
@@ -50,17 +46,15 @@ static int run(const char *path)
     checkpoint now = {{0}, 1};
     uint64_t batch[BATCH];
     statesampler s;
-    size_t count, size = 0;
+    size_t count;
     int code = statesampler_init(&s, &desc);
 
     if (code == STATESAMPLER_OK)
-        code = statesampler_load_file(path, &now, sizeof now, &size);
-    if (code == STATESAMPLER_ENOFILE)
-        code = STATESAMPLER_OK;
-    else if (code == STATESAMPLER_OK && size == sizeof now)
+        code = statesampler_load_file(path, &now, sizeof now, NULL);
+    if (code == STATESAMPLER_OK)
         code = statesampler_load(&s, now.sampler, sizeof now.sampler);
-    else if (code == STATESAMPLER_OK)
-        code = STATESAMPLER_ECORRUPT;
+    else if (code == STATESAMPLER_ENOFILE)
+        code = STATESAMPLER_OK;
 
     while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
         if (statesampler_next(&s, batch, &count))
@@ -74,34 +68,33 @@ static int run(const char *path)
 
 /* --- The rest of the program kills it ------------------------------------ */
 
-/* To the parent, in the child. */
-static int channel = -1;
+static int steps_to_live = -1;
 
-/* Says which batch it is about to work on, and waits for a byte, so that the
-   child cannot be through before it is killed. */
+/* Changes the model, but in the last step, which kills the process: by SIGKILL,
+   and where there is none, as suddenly. */
 static void train(uint64_t *model, const uint64_t *batch, size_t count)
 {
     size_t i;
-    char go;
 
-    if (channel >= 0 && (write(channel, batch, count * sizeof *batch) !=
-                             (ssize_t)(count * sizeof *batch) ||
-                         read(channel, &go, 1) != 1)) {
-        _exit(1);
+    if (--steps_to_live == 0) {
+#ifdef SIGKILL
+        raise(SIGKILL);
+#endif
+        _Exit(1);
     }
     for (i = 0; i < count; i++) {
         *model = (*model ^ batch[i]) * 6364136223846793005u + 1;
     }
 }
 
-/* The sampler where the checkpoint stands, and the model there. */
-static void restore(const char *path, statesampler *s, uint64_t *model)
+/* The sampler where the checkpoint stands, and the model there. Returns how
+   many steps are done. */
+static int restore(const char *path, statesampler *s, uint64_t *model)
 {
     const statesampler_desc desc = {
         .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
     checkpoint saved = {{0}, 1};
-    size_t size = 0;
-    int code = statesampler_load_file(path, &saved, sizeof saved, &size);
+    int code = statesampler_load_file(path, &saved, sizeof saved, NULL);
 
     example_must(statesampler_init(s, &desc));
     *model = saved.model;
@@ -110,94 +103,61 @@ static void restore(const char *path, statesampler *s, uint64_t *model)
         example_must(
             statesampler_load(s, saved.sampler, sizeof saved.sampler));
     }
+    return (int)(statesampler_epoch(s) * statesampler_num_steps(s) +
+                 statesampler_step(s));
 }
 
-/* Starts the run in a process of its own, and returns its id; *end is the end
-   of a channel to it. */
-static pid_t start(const char *path, int *end)
+/* Runs a training process that dies in its step of this number. Returns 1 if
+   it did, 0 if it came to its end before. */
+static int run_until(const char *program, const char *path, int last)
 {
-    int ends[2];
-    pid_t child = -1;
+    char command[3000];
+    statesampler s;
+    uint64_t model;
+    int begin = restore(path, &s, &model), end, killed;
 
+#ifdef _WIN32 /* its shell takes a pair of quotes away */
+    snprintf(command, sizeof command, "\"\"%s\" \"%s\" %d\"", program, path,
+             last);
+#else
+    snprintf(command, sizeof command, "exec \"%s\" \"%s\" %d", program, path,
+             last);
+#endif
     fflush(stdout);
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0) {
-        child = fork();
-    }
-    if (child < 0) {
-        example_fail(1, "cannot start a process: %s", strerror(errno));
-    }
-    if (child == 0) {
-        close(ends[0]);
-        channel = ends[1];
-        _exit(run(path) == STATESAMPLER_OK ? 0 : 1);
-    }
-    close(ends[1]);
-    *end = ends[0];
-    return child;
-}
-
-/* Runs a training process and kills it in its step of this number. Returns 1
-   if it was killed, 0 if it came to its end. Each of its batches must be the
-   one that the checkpoint it found says comes next. */
-static int run_until(const char *path, int last)
-{
-    uint64_t model, batch[BATCH], wanted[BATCH];
-    statesampler expected;
-    int end, status = 0, taken = 0;
-    size_t count = 0;
-    ssize_t got;
-    pid_t child;
-
-    restore(path, &expected, &model);
-    child = start(path, &end);
-    while ((got = read(end, batch, sizeof batch)) > 0) {
-        while (!statesampler_next(&expected, wanted, &count)) {
-            continue; /* at most once: no epoch is empty */
-        }
-        if ((size_t)got != count * sizeof *wanted ||
-            memcmp(batch, wanted, (size_t)got) != 0) {
-            example_fail(1, "FAILED, a batch is not the next one");
-        }
-        if (taken++ == 0) {
-            printf("epoch %" PRIu64 " step %2" PRIu64 " .. ",
-                   statesampler_epoch(&expected),
-                   statesampler_step(&expected) - 1);
-        }
-        if (taken == last) {
-            kill(child, SIGKILL);
-        } else if (write(end, "", 1) != 1) {
-            break;
-        }
-    }
-    close(end);
-    waitpid(child, &status, 0);
-    if (!WIFSIGNALED(status) && status != 0) {
-        example_fail(1, "the training process failed");
-    }
-    printf("epoch %" PRIu64 " step %2" PRIu64 "  %s\n",
-           statesampler_epoch(&expected), statesampler_step(&expected) - 1,
-           WIFSIGNALED(status) ? "killed" : "finished");
-    return WIFSIGNALED(status);
+    killed = system(command) != 0;
+    end = restore(path, &s, &model);
+    if (end - begin != last - 1 && (killed || statesampler_epoch(&s) < EPOCHS))
+        example_fail(1, "FAILED, the training process did not do its steps");
+    printf("steps %2d .. %2d  %s\n", begin, end - 1,
+           killed ? "killed" : "finished");
+    return killed;
 }
 
 int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
-    char folder[1024], path[1100];
-    uint64_t whole = 1, resumed, batch[BATCH];
+    char path[1100];
+    uint64_t whole, resumed, batch[BATCH];
     statesampler s;
     size_t count;
+    FILE *file;
     int kills = 0;
 
-    example_begin(argc, argv, 0, usage);
-    snprintf(folder, sizeof folder, "%s/resume-XXXXXX", base ? base : "/tmp");
-    if (mkdtemp(folder) == NULL) {
-        example_fail(1, "cannot make the folder %s: %s", folder,
-                     strerror(errno));
+    if (argc == 3) { /* the training process */
+        steps_to_live = atoi(argv[2]);
+        return run(argv[1]) == STATESAMPLER_OK ? 0 : 1;
     }
-    snprintf(path, sizeof path, "%s/checkpoint", folder);
+    example_begin(argc, argv, 0, usage);
+    base = base ? base : getenv("TEMP");
+    snprintf(path, sizeof path, "%.1000s/resume-%08x.checkpoint",
+             base ? base : "/tmp",
+             (unsigned)((uintptr_t)time(NULL) ^ (uintptr_t)&s));
+    file = fopen(path, "ab"); /* may it be written? */
+    if (file == NULL || fclose(file) != 0 || remove(path) != 0) {
+        example_fail(1, "cannot write %s: %s", path, strerror(errno));
+    }
     restore(path, &s, &whole); /* the beginning */
-    while (run_until(path, 9 + 4 * kills)) {
+    while (run_until(argv[0], path, 9 + 4 * kills)) {
         kills++;
     }
     while (statesampler_epoch(&s) < EPOCHS) {
@@ -206,10 +166,8 @@ int main(int argc, char **argv)
         }
     }
     restore(path, &s, &resumed);
-    /* What a kill in mid-save left beside it gave way to the next save. */
-    if (remove(path) != 0 || rmdir(folder) != 0) {
-        example_fail(1, "cannot remove the folder %s: %s", folder,
-                     strerror(errno));
+    if (remove(path) != 0) {
+        example_fail(1, "cannot remove %s: %s", path, strerror(errno));
     }
     printf("%d times killed: model %016" PRIx64 "\nnever killed:   model %016"
            PRIx64 "\n\n", kills, resumed, whole);

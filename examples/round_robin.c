@@ -2,10 +2,9 @@
 
        make examples && build/round_robin
 
-   Batches are of one dataset each; a rank reads its own third of both. The
-   job is killed in mid-epoch and goes on from its state, in new objects, as
-   a new process would. Nothing is padded: ranks differ by a sample at most,
-   and all of them take the same turns. */
+   A batch has samples of one dataset. Each rank reads its own third of both.
+   The job is killed in mid-epoch and continues from its state. Nothing is
+   padded: ranks differ by at most one sample, and all take the same turns. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,12 +19,12 @@
 
 static const char usage[] =
     "usage: round_robin\n\n"
-    "Shows two epochs of two datasets that take turns on three ranks, killed\n"
-    "and resumed after three turns.\n";
+    "Shows two epochs of two datasets on three ranks, killed and resumed\n"
+    "after three turns.\n";
 
 static const char name[DATASETS] = {'A', 'B'};
 
-/* What one rank has. */
+/* One rank. */
 typedef struct worker {
     statesampler_source sources[DATASETS];
     statesampler_mix mix;
@@ -42,7 +41,7 @@ static void start(worker *ranks)
             const statesampler_desc desc = {
                 .num_samples = SAMPLES,
                 .seed = 5,
-                .stream = i, /* so that the two have orders of their own */
+                .stream = i, /* so that the two orders differ */
                 .rank = r,
                 .world_size = RANKS,
                 .batch_size = BATCH,
@@ -58,7 +57,7 @@ static void start(worker *ranks)
     }
 }
 
-/* In new objects, as a new process has them. */
+/* Continues from the state in new objects, as a new process would. */
 static void resume(worker *ranks, const statesampler_mix *killed)
 {
     unsigned char state[512];
@@ -73,7 +72,7 @@ static void resume(worker *ranks, const statesampler_mix *killed)
     printf("       killed, and resumed from %u bytes\n", (unsigned)size);
 }
 
-/* One turn of all ranks, printed; nothing at the end of an epoch. */
+/* Takes a turn on all ranks and prints it, or begins the next epoch. */
 static void take_turn(worker *ranks)
 {
     uint64_t epoch = statesampler_mix_epoch(&ranks[0].mix), batch[BATCH];
@@ -83,7 +82,7 @@ static void take_turn(worker *ranks)
 
     for (r = 0; r < RANKS; r++) {
         if (!statesampler_mix_next(&ranks[r].mix, batch, &count, &source)) {
-            continue; /* as all others */
+            continue; /* the end of an epoch, on all ranks */
         }
         if (r == 0) {
             printf("%5" PRIu64 "  %4" PRIu64 "  %7c", epoch, turn,

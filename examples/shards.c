@@ -1,10 +1,11 @@
-/* shards.c - shuffled sequences from shards of unequal size, few of them open.
+/* shards.c - shuffled sequences from shards of unequal size, few of them open
+   at a time.
 
        make examples && build/shards FOLDER [RANKS]
 
-   shards.h reads llm.c's shards, and makes a shard and a place in it of a
-   position of the sampler. The checkpoint is the state and, to prove that
-   nothing is lost or doubled, an audit of 32 bytes. */
+   shards.h reads llm.c's shards and turns a position of the sampler into a
+   shard and a place in it. The checkpoint is the state and an audit of 32
+   bytes, which proves that no sequence was lost or repeated. */
 #define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
@@ -16,8 +17,9 @@
 
 static const char usage[] =
     "usage: shards FOLDER [RANKS]\n\n"
-    "Reads an epoch of shards in FOLDER, and writes them if there are none.\n"
-    "Each step waits for a byte: kill it there, and go on with other RANKS.\n";
+    "Reads an epoch of the shards in FOLDER. Makes the folder and the shards\n"
+    "if there are none. Each step waits for Enter: kill the program there and\n"
+    "start it again, with any number of RANKS.\n";
 
 static shards data = {.length = LENGTH, .window = 3, .seed = 42};
 static struct {
@@ -36,6 +38,9 @@ static void make_shards(void)
     static uint16_t tokens[9900];
     uint32_t k, i, count;
 
+    if (shards_make_folder(data.folder) != 0 && errno != EEXIST)
+        example_fail(1, "cannot make the folder %s: %s", data.folder,
+                     strerror(errno));
     for (k = 0; k < 13; k++) {
         count = 900 + k * 7919 % 9000;
         for (i = 0; i < count; i++)
@@ -45,7 +50,7 @@ static void make_shards(void)
     shards_open(&data);
 }
 
-/* Reads the sequence at a position. Returns 1 if it is what was written. */
+/* Reads the sequence at a position. Returns 1 if it is as written. */
 static int train(uint64_t position)
 {
     uint64_t place, i;
@@ -60,7 +65,8 @@ static int train(uint64_t position)
     return 1;
 }
 
-/* Goes on, or begins; saves after each step. Returns 1 if all was right. */
+/* Continues from the checkpoint if there is one, and saves after each step.
+   Returns 1 if every sequence was as written. */
 static int run(const char *path, uint32_t ranks)
 {
     const statesampler_desc desc = {
@@ -69,12 +75,12 @@ static int run(const char *path, uint32_t ranks)
         .order = STATESAMPLER_ORDER_SEQUENTIAL}; /* see shards_find */
     uint64_t batch[8], r;
     statesampler s, one;
-    size_t size = 0, count, i;
-    int good = 1, code = statesampler_load_file(path, &now, sizeof now, &size);
+    size_t count, i;
+    int good = 1, code = statesampler_load_file(path, &now, sizeof now, NULL);
 
     example_must(statesampler_init(&s, &desc));
-    if (code == STATESAMPLER_OK) /* a size of 0: the file is cut short */
-        code = statesampler_load(&s, now.state, size == sizeof now ? 112 : 0);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load(&s, now.state, sizeof now.state);
     example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
     while (statesampler_step(&s) < statesampler_num_steps(&s)) {
         for (one = s, r = 0; r < ranks; r++) {
@@ -110,10 +116,8 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/checkpoint", data.folder);
     good = run(path, (uint32_t)ranks) &&
            statesampler_audit_check(&now.audit, data.sequences);
-    printf("state: %d bytes; llm.c's has an int32 for each ranks * B * T tokens"
-           " of a shard,\nfor 10^8 tokens in eights %u bytes, in 4096s %u\n",
-           (int)sizeof now.state, 4 * 100000000u / 8, 4 * (100000000u / 4096));
+    printf("state: %d bytes\n", (int)sizeof now.state);
     return example_end(good && data.peak <= data.window, "each of %d sequences "
-                       "in %u shards once, with %u shards open at most",
+                       "in %u shards once, at most %u shards open",
                        (int)data.sequences, data.count, data.window);
 }

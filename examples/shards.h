@@ -1,34 +1,38 @@
-/* shards.h - sequences of tokens in shards of unequal size, mapped from disk.
-   For shards.c, and to be copied.
+/* shards.h - shuffled sequences of tokens from shards of unequal size, mapped
+   from disk. Used by shards.c; copy it if you like.
 
    A folder has the shards 0.bin, 1.bin, ... in llm.c's layout: 256 int32, of
    which three are used (20240520, the version 1 and the number of tokens), then
-   uint16 tokens. A sequence is `length` tokens and the one after them.
+   uint16 tokens. A sequence is `length` tokens and the token after them.
 
-   The order of the shards is shuffled; every `window` of them in that order are
-   one window, and the sequences in it are shuffled. Two permutations and a
-   binary search make a shard and a place in it of a position, and only the
-   shards of one window are mapped. */
+   The shards are shuffled. Every `window` shards in that order are a window, in
+   which the sequences are shuffled. Two permutations and a binary search turn a
+   position into a shard and a place in it. Only the shards of one window are
+   mapped at a time. */
 #ifndef SHARDS_H
 #define SHARDS_H
 
+#ifdef _WIN32
+#include <direct.h>
+#else
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
 #define SHARDS_HEADER 1024u
 #define SHARDS_MOST 1000u
 
 typedef struct shard {
-    uint64_t first, sequences; /* of those of all shards, by number */
+    uint64_t first, sequences; /* number of its first sequence; how many */
     size_t bytes;
     void *map; /* NULL if it is not mapped */
 } shard;
 
 typedef struct shards {
     const char *folder;
-    uint32_t length, window, count, open, peak; /* peak: most that were open */
+    uint32_t length, window, count, open, peak; /* peak: most open at once */
     uint64_t seed, epoch, sequences;
     uint64_t order[SHARDS_MOST], start[SHARDS_MOST + 1]; /* of order[k] */
     shard shard[SHARDS_MOST];
@@ -56,28 +60,75 @@ static inline void shards_write(const char *folder, uint32_t k,
     }
 }
 
-/* Maps a shard and looks at its header. Returns 0 if there is no such file. */
+#ifdef _WIN32
+
+static inline int shards_make_folder(const char *path)
+{
+    return _mkdir(path);
+}
+
+/* Reads a file instead of mapping it. */
+static inline void *shards_map_file(const char *path, size_t *bytes)
+{
+    int code = statesampler_load_file(path, NULL, 0, bytes);
+    void *map = NULL;
+
+    if (code == STATESAMPLER_ECAPACITY) {
+        map = malloc(*bytes);
+    }
+    if (map != NULL) {
+        example_must(statesampler_load_file(path, map, *bytes, NULL));
+    }
+    return map;
+}
+
+static inline void shards_unmap_file(void *map, size_t bytes)
+{
+    (void)bytes;
+    free(map);
+}
+
+#else
+
+static inline int shards_make_folder(const char *path)
+{
+    return mkdir(path, 0777);
+}
+
+static inline void *shards_map_file(const char *path, size_t *bytes)
+{
+    int file = open(path, O_RDONLY);
+    void *map = MAP_FAILED;
+    struct stat info;
+
+    if (file >= 0 && fstat(file, &info) == 0) {
+        *bytes = (size_t)info.st_size;
+        map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, file, 0);
+        close(file);
+    }
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static inline void shards_unmap_file(void *map, size_t bytes)
+{
+    munmap(map, bytes);
+}
+
+#endif
+
+/* Maps a shard and checks its header. Returns 0 if there is no such file. */
 static inline int shard_map(shards *all, uint32_t k)
 {
     shard *s = &all->shard[k];
     int32_t header[3];
-    struct stat info;
     char path[1024];
-    int file;
 
     shards_path(path, all->folder, k);
-    file = open(path, O_RDONLY);
-    if (file < 0 && errno == ENOENT) {
+    s->map = shards_map_file(path, &s->bytes);
+    if (s->map == NULL && errno == ENOENT) {
         return 0;
     }
-    if (file < 0 || fstat(file, &info) != 0) {
-        example_fail(1, "%s: %s", path, strerror(errno));
-    }
-    s->bytes = (size_t)info.st_size;
-    s->map = s->bytes < SHARDS_HEADER ? MAP_FAILED
-        : mmap(NULL, s->bytes, PROT_READ, MAP_SHARED, file, 0);
-    close(file);
-    if (s->map == MAP_FAILED) {
+    if (s->map == NULL || s->bytes < SHARDS_HEADER) {
         example_fail(1, "%s cannot be mapped, or has no header", path);
     }
     memcpy(header, s->map, sizeof header);
@@ -97,15 +148,15 @@ static inline void shards_unmap(shards *all)
 
     for (k = 0; k < all->count; k++) {
         if (all->shard[k].map != NULL) {
-            munmap(all->shard[k].map, all->shard[k].bytes);
+            shards_unmap_file(all->shard[k].map, all->shard[k].bytes);
             all->shard[k].map = NULL;
             all->open--;
         }
     }
 }
 
-/* Counts what the folder has. Set folder, length, window and seed before; the
-   rest is 0. */
+/* Counts the shards and their sequences. Set folder, length, window and seed
+   before, and everything else to 0. */
 static inline void shards_open(shards *all)
 {
     while (shard_map(all, all->count)) {
@@ -135,7 +186,8 @@ static inline void shards_begin(shards *all, uint64_t epoch)
     }
 }
 
-/* Who in the order of shards has this number: the last to start by then. */
+/* Which shard of the shuffled order holds this number: the last one that starts
+   at it or before. */
 static inline uint32_t shards_search(const shards *all, uint64_t number)
 {
     uint32_t low = 0, high = all->count, middle;
@@ -148,7 +200,7 @@ static inline uint32_t shards_search(const shards *all, uint64_t number)
     return low;
 }
 
-/* The shard at a position and the number of the sequence in it. */
+/* The shard at a position. *place is the number of the sequence in it. */
 static inline uint32_t shards_find(const shards *all, uint64_t position,
                                    uint64_t *place)
 {
@@ -166,8 +218,8 @@ static inline uint32_t shards_find(const shards *all, uint64_t position,
     return (uint32_t)all->order[slot];
 }
 
-/* The tokens of a sequence. Maps its shard, if it is not mapped; before that it
-   unmaps the others, where those of a whole window are. */
+/* The tokens of a sequence. Maps its shard if necessary, and before that unmaps
+   the shards of the last window. */
 static inline const uint16_t *shards_read(shards *all, uint32_t k,
                                           uint64_t place)
 {

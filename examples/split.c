@@ -1,11 +1,11 @@
 /* split.c - validation sets, folds and nested subsets of exact size, without a
-   table.
+   list.
 
        make examples && build/split
 
-   The positions of one permutation are cut into ranges. A range is a set: its
-   ids are those at its positions, and the inverse says whether an id is in it.
-   No list is kept. The stream, 7, is not that of the training order. */
+   A set is a range of positions of one permutation. Its ids are those at these
+   positions, and the inverse says whether an id is in it. The permutation has
+   another stream than the training order. */
 #include <inttypes.h>
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
@@ -34,8 +34,8 @@ static range get_fold(uint64_t n, uint64_t k)
     return fold;
 }
 
-/* Trains on all ids but those of a set, shuffled: the sampler's index is the
-   number of a position that is not the set's. Marks the ids as seen. */
+/* Trains on all ids that are not in a set, shuffled: the sampler's index counts
+   the positions outside the set. */
 static void train_without(range set)
 {
     const statesampler_desc desc = {
@@ -53,7 +53,7 @@ static void train_without(range set)
         }
 }
 
-/* Returns how many ids are in a set, asking each. */
+/* How many ids are in a set, by asking for each. */
 static uint64_t count_ids(range set)
 {
     uint64_t id, count = 0;
@@ -63,7 +63,8 @@ static uint64_t count_ids(range set)
     return count;
 }
 
-/* Each id must be in one fold, and be trained on once without each other. */
+/* Each id must be in exactly one fold, and be trained on once for each other
+   fold. */
 static int check_folds(void)
 {
     uint64_t k, id;
@@ -77,8 +78,8 @@ static int check_folds(void)
             good = good && seen[id] == !is_in(fold, id);
             folds[id] = (unsigned char)(folds[id] + is_in(fold, id));
         }
-        printf("fold %" PRIu64 ": %" PRIu64 " ids to validate with, %" PRIu64
-               " to train on\n", k, count_ids(fold),
+        printf("fold %" PRIu64 ": %" PRIu64 " ids for validation, %" PRIu64
+               " for training\n", k, count_ids(fold),
                SAMPLES - (fold.last - fold.first));
         good = good && count_ids(fold) == fold.last - fold.first;
     }
@@ -95,25 +96,26 @@ int main(int argc, char **argv)
     uint64_t i, nested = 0;
     int good;
 
-    example_begin(argc, argv, 0, "usage: split\n\nSplits samples.\n");
+    example_begin(argc, argv, 0, "usage: split\n\n"
+                  "Splits samples into sets of exact size.\n");
     example_must(statesampler_perm_init(&perm, SAMPLES, 42, 0, 7));
-    printf("of %u ids, each asked:\nvalidation: %" PRIu64 " ids, training: %"
+    printf("%u ids:\nvalidation: %" PRIu64 " ids, training: %"
            PRIu64 "\n", SAMPLES, count_ids(validation), count_ids(rest));
     good = check_folds() && count_ids(validation) == 5000;
     for (i = 0; i < SAMPLES; i++)
         nested += (uint64_t)(is_in(tenth, i) && is_in(fifth, i));
-    printf("10 %%: %" PRIu64 " ids; 20 %%: %" PRIu64 ", among them %" PRIu64
+    printf("10 %%: %" PRIu64 " ids; 20 %%: %" PRIu64 " ids, including %" PRIu64
            " of the 10 %%\n", count_ids(tenth), count_ids(fifth), nested);
     good = good && nested == SAMPLES / 10 && count_ids(fifth) == SAMPLES / 5;
     example_must(statesampler_perm_init(&perm, huge, 42, 0, 7));
-    printf("of 10^12, by %u bytes:\n", (unsigned)sizeof perm);
+    printf("10^12 ids, a permutation of %u bytes:\n", (unsigned)sizeof perm);
     for (i = 0; i < FOLDS; i++) {
         range fold = get_fold(huge, i);
         printf("fold %" PRIu64 ": %" PRIu64 " ids%s\n", i,
                fold.last - fold.first,
-               is_in(fold, id) ? ", among them 123456789012" : "");
+               is_in(fold, id) ? ", including 123456789012" : "");
         nested += (uint64_t)is_in(fold, id);
     }
     return example_end(good && nested == SAMPLES / 10 + 1, "sets of exact "
-                       "size, each id in one fold, 10 %% in 20 %%, no list");
+                       "size, each id in one fold, the 10 %% in the 20 %%");
 }

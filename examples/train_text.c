@@ -1,17 +1,16 @@
 /* train_text.c - a small language model that survives being killed.
 
-   It learns to guess the next byte of a text from the eight bytes before it:
-   an embedding of each, one hidden layer, a softmax over the 256 bytes, plain
-   stochastic gradient descent. Each file is a dataset of its own, and they
-   take turns by the weights given. The ranks of a data-parallel job are
-   simulated one after the other in this process, each with a statesampler_mix
-   of its own.
+   It learns to predict the next byte of a text from the eight bytes before it:
+   an embedding, one hidden layer, a softmax over the 256 bytes, stochastic
+   gradient descent. Each file is a dataset; the datasets take turns by weight.
+   The ranks of a data-parallel job are simulated one after the other, each with
+   its own statesampler_mix.
 
-   Two things make a run repeatable to the last bit on any number of ranks. As
-   long as the global batch stays, the mix gives a step the same samples of
-   the same text however many ranks share them; and gradients are summed in
-   the order of positions, so that floating point rounds the same way. So a
-   checkpoint written by 4 ranks can go on with 3, and end in the same weights.
+   A run gives the same bits on any number of ranks, for two reasons. As long as
+   the global batch stays the same, a step has the same samples however many
+   ranks share them. And gradients are added in the order of positions, so that
+   floating point rounds in the same way. So 3 ranks can continue a checkpoint
+   of 4 ranks and end with the same weights.
 
        cc -O2 -I. -o train_text examples/train_text.c -lm
        ./train_text --help
@@ -30,24 +29,24 @@
 #include <unistd.h>
 
 enum {
-    CONTEXT = 8, /* bytes the model sees */
-    EMBED = 16,  /* numbers that stand for each of them */
+    CONTEXT = 8, /* bytes that the model sees */
+    EMBED = 16,  /* size of the embedding of a byte */
     INPUT = CONTEXT * EMBED,
     HIDDEN = 128,
     BYTES = 256,
-    BLOCK = 1024, /* bytes; the text is cut into blocks, ... */
-    GROUP = 10,   /* ... and of so many the last is held out */
+    BLOCK = 1024, /* bytes */
+    GROUP = 10,   /* every 10th block is held out */
     TEXTS = 1000, /* files at most */
-    PARTS = 16    /* of a run: the points of its loss curve */
+    PARTS = 16    /* points of the loss curve */
 };
 
 /* ---- Small helpers ---- */
 
-/* For what the library says of a file. */
+/* Exits with the library's message about a file if the code is an error. */
 static void must(int code, const char *what, const char *path)
 {
     if (code != STATESAMPLER_OK)
-        example_fail(1, "%s %s: %s", what, path, statesampler_error(code));
+        example_fail(1, "%s %s: %s", what, path, example_error(code));
 }
 
 static void *allocate(size_t count, size_t size)
@@ -58,7 +57,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-/* FNV-1a. It names a text, a set of weights, a whole checkpoint. */
+/* FNV-1a. */
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -68,9 +67,8 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
     return hash;
 }
 
-/* Copies words of 4 or 8 bytes, integers or floats, to a file's little-endian
-   bytes or from them, so that files may travel between machines: on a
-   big-endian one it mirrors each word. */
+/* Copies words of 4 or 8 bytes to or from the little-endian bytes of a file. On
+   a big-endian machine it mirrors each word. */
 static void copy_words(void *to, const void *from, size_t words, size_t width)
 {
     const uint16_t one = 1;
@@ -86,7 +84,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- The texts: what is trained on and what is held out ---- */
+/* ---- The texts ---- */
 
 typedef struct text {
     unsigned char *bytes;
@@ -103,8 +101,8 @@ typedef struct corpus {
     size_t held_out;
 } corpus;
 
-/* A sample is a byte outside the held-out blocks whose context is outside them
-   too: training sees no held-out byte, not even as context. */
+/* A sample is a byte that is not held out, and neither is its context: training
+   sees no held-out byte. */
 #define GROUP_SAMPLES ((GROUP - 1) * BLOCK - CONTEXT)
 
 static const unsigned char *sample_at(const text *t, uint64_t sample)
@@ -140,14 +138,12 @@ static void text_read(text *t, const char *path)
         example_fail(1, "cannot read %s: %s", path, strerror(errno));
     fclose(file);
     if (t->size < BLOCK * GROUP)
-        example_fail(1, "%lu bytes of text are too few in %s: less than %d "
-                        "leave none to hold out",
-                     (unsigned long)t->size, path, BLOCK * GROUP);
+        example_fail(1, "%s has %lu bytes; a text needs at least %d", path,
+                     (unsigned long)t->size, BLOCK * GROUP);
     t->samples = count_samples(t->size);
 }
 
-/* Adds a file to the texts, and its held-out bytes, a tenth at most, to
-   theirs. */
+/* Adds a file to the texts and its held-out bytes to theirs. */
 static void corpus_add(corpus *c, const char *path)
 {
     text *t = &c->text[c->texts];
@@ -166,10 +162,9 @@ static void corpus_add(corpus *c, const char *path)
             c->held[c->held_out++] = t->bytes + place;
 }
 
-/* The rival guesses a byte from the one before it, by counts of the same
-   samples, smoothed with tau bytes' worth of the single bytes' shares. It may
-   take the tau that is best on the held-out text itself: more than the network
-   is allowed. Returns bits per held-out byte. */
+/* The baseline predicts a byte from the one before it, by counts over the same
+   samples, smoothed with the shares of single bytes times tau. It even uses the
+   tau that is best on the held-out text. Returns bits per held-out byte. */
 static double bigram_bits(const corpus *c)
 {
     static double pair[BYTES][BYTES], before[BYTES], single[BYTES];
@@ -199,7 +194,7 @@ static double bigram_bits(const corpus *c)
 
 /* ---- The model ---- */
 
-/* Nothing but floats, so that it can also be copied as an array of them. */
+/* Only floats, so that it can be copied as an array. */
 typedef struct model {
     float embed[BYTES][EMBED];
     float w1[INPUT][HIDDEN];
@@ -210,7 +205,7 @@ typedef struct model {
 
 #define WEIGHTS (sizeof(model) / sizeof(float))
 
-/* One sample on its way through: what a rank computes and hands over. */
+/* What a rank computes for one sample. */
 typedef struct trace {
     const unsigned char *context;
     float input[INPUT], hidden[HIDDEN];
@@ -218,8 +213,7 @@ typedef struct trace {
     double loss; /* in nats */
 } trace;
 
-/* The form of loop that compilers turn into vector code without permission to
-   change a result. */
+/* Compilers can vectorize this without changing a result. */
 static void add_scaled(float *restrict to, const float *restrict from,
                        float scale, int count)
 {
@@ -228,7 +222,7 @@ static void add_scaled(float *restrict to, const float *restrict from,
         to[i] += scale * from[i];
 }
 
-/* A single sum may not be reordered; eight side by side need not be. */
+/* Eight sums side by side, as compilers may not reorder a single one. */
 static float dot(const float *a, const float *b, int count)
 {
     float lane[8] = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -241,8 +235,8 @@ static float dot(const float *a, const float *b, int count)
            ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-/* The loss for the byte at `next`, and in d_output its derivative: the guessed
-   distribution less the true one. */
+/* Computes the loss for the byte at `next` and its derivative d_output: the
+   predicted distribution minus the true one. */
 static void forward(const model *m, trace *s, const unsigned char *next)
 {
     float *output = s->d_output, top, sum = 0;
@@ -288,8 +282,8 @@ static void backward(const model *m, trace *s)
         s->d_input[i] = dot(m->w1[i], s->d_hidden, HIDDEN);
 }
 
-/* One step downhill. A weight's gradient is summed over the step's samples in
-   the order of their positions, whichever ranks they came from. */
+/* One step of gradient descent. Gradients are added in the order of positions,
+   whichever ranks the samples came from. */
 static void descend(model *m, const trace *s, size_t count, float rate)
 {
     float sum[BYTES];
@@ -319,7 +313,7 @@ static void descend(model *m, const trace *s, size_t count, float rate)
     }
 }
 
-/* Uniform in -spread .. spread, from SplitMix64 (Steele, Lea, Flood 2014). */
+/* Uniform in -spread .. spread, by SplitMix64 (Steele, Lea, Flood 2014). */
 static void fill(float *weights, size_t count, double spread, uint64_t *state)
 {
     size_t i;
@@ -332,7 +326,7 @@ static void fill(float *weights, size_t count, double spread, uint64_t *state)
     }
 }
 
-/* Each layer's output begins about as large as its input. */
+/* At the start, the output of each layer is about as large as its input. */
 static void model_init(model *m, uint64_t seed)
 {
     memset(m, 0, sizeof *m);
@@ -362,21 +356,21 @@ typedef struct options {
     int resume, time;
 } options;
 
-/* What a checkpoint holds besides weights and the mix: members of 64 bits
-   only, so that it can be copied as words. The first four must be the same in
-   the run that reads it; the mix sees to the rest, such as the seed. */
+/* What a checkpoint holds besides weights and the mix. All members have 64
+   bits, so that it can be copied as words. The first four must be the same in
+   the run that reads it; the mix checks the rest, such as the seed. */
 typedef struct progress {
-    uint64_t texts, shape, epochs; /* the texts' hash, the model's sizes */
+    uint64_t texts, shape, epochs; /* hash of the texts, sizes of the model */
     double rate;
     uint64_t ranks, global_batch; /* of the run that wrote it */
-    uint64_t step;                /* of all epochs */
+    uint64_t step;                /* in all epochs */
     uint64_t audits_passed;
-    statesampler_audit audit;         /* of this epoch, all ranks' added up */
-    double nats[PARTS], count[PARTS]; /* by part of the run */
+    statesampler_audit audit;         /* of this epoch, all ranks */
+    double nats[PARTS], count[PARTS]; /* for each part of the run */
     double held_out_first, held_out;  /* after the first and the last epoch */
 } progress;
 
-/* What each rank of a job has. */
+/* One rank of the job. */
 typedef struct worker {
     statesampler_mix mix;
     statesampler_source *sources; /* one for each text */
@@ -389,16 +383,16 @@ typedef struct run {
     progress progress;
     worker *ranks;
     unsigned char *checkpoint;
-    uint64_t *indices; /* one rank's share of a step */
-    trace *traces;     /* a whole step, in the order of positions */
+    uint64_t *indices; /* a rank's batch */
+    trace *traces;     /* of a whole step, in the order of positions */
     FILE *log;
     int terminal;
-    double started, drawn; /* this process, the bar */
+    double started, drawn; /* when the process began, when it drew the bar */
     uint64_t started_done, started_step;
 } run;
 
-/* How many samples all epochs have, and how many are done, in this epoch and
-   in all. All ranks are at the same turn, so rank 0 speaks for them. */
+/* How many samples all epochs have, and how many are done in this epoch and in
+   all. All ranks are at the same turn, so rank 0 is asked. */
 static uint64_t run_total(const run *r)
 {
     return r->corpus.samples * r->option.epochs;
@@ -419,7 +413,7 @@ static uint64_t run_done(const run *r)
            run_position(r);
 }
 
-/* "3,2,1": the weights of the texts, in their order; 1 each without it. */
+/* The weights of the texts, as in "3,2,1"; 1 each without --mix. */
 static const uint32_t *read_weights(const run *r)
 {
     static uint32_t weights[TEXTS];
@@ -430,7 +424,7 @@ static const uint32_t *read_weights(const run *r)
         unsigned long weight = at ? strtoul(at, &end, 10) : 1;
         if (at && (*at < '0' || *at > '9' || weight < 1 || weight > 1000000 ||
                    *end != (i + 1 < texts ? ',' : 0)))
-            example_fail(2, "--mix takes a weight from 1 to 1000000 for each "
+            example_fail(2, "--mix needs a weight from 1 to 1000000 for each "
                             "file, as in 3,2,1; not '%s' for %lu file(s)",
                          r->option.mix, (unsigned long)texts);
         weights[i] = (uint32_t)weight;
@@ -439,8 +433,8 @@ static const uint32_t *read_weights(const run *r)
     return weights;
 }
 
-/* UNEVEN and ALL: every byte is learned from once per epoch, and only once. A
-   text's last step is shorter, for some ranks perhaps empty. */
+/* UNEVEN and ALL: every sample comes once per epoch. The last step of a text is
+   shorter, and may be empty on some ranks. */
 static void run_init_ranks(run *r)
 {
     const uint32_t *weights = read_weights(r);
@@ -469,9 +463,9 @@ static void run_init_ranks(run *r)
     }
 }
 
-/* ---- What a person sees ---- */
+/* ---- Output ---- */
 
-/* A line for the log and, if wanted, for the screen in the bar's place. */
+/* Writes a line to the log and, if `screen`, to the screen over the bar. */
 static void say(run *r, int screen, const char *format, ...)
 {
     va_list list;
@@ -492,7 +486,7 @@ static void say(run *r, int screen, const char *format, ...)
     }
 }
 
-/* Where the run is, for the checkpoint's line and the resumed run's. */
+/* Says where the run is. */
 static void say_place(run *r, int screen, const char *what)
 {
     say(r, screen,
@@ -507,8 +501,8 @@ static double part_bits(const run *r, uint64_t part)
     return r->progress.nats[part] / r->progress.count[part] / log(2);
 }
 
-/* A bar on a terminal, redrawn ten times a second; a plain line for each part
-   of the run that is finished, in the log and where there is no terminal. */
+/* Draws a bar on a terminal, ten times a second. Writes a line for each
+   finished part of the run to the log, and to a screen that is no terminal. */
 static void show_progress(run *r, uint64_t part)
 {
     const statesampler_mix *lead = &r->ranks[0].mix;
@@ -543,8 +537,7 @@ static void show_progress(run *r, uint64_t part)
 
 /* ---- Checkpoints ---- */
 
-/* One file: magic, progress, weights, a mix's state, and a hash of all that.
-   It is written whole or not at all. */
+/* A checkpoint: magic, progress, weights, the mix's state, a hash of it all. */
 #define MAGIC "TRAINTX2"
 #define WEIGHTS_AT (8 + sizeof(progress))
 #define STATE_AT (WEIGHTS_AT + sizeof(model))
@@ -574,8 +567,8 @@ static void checkpoint_save(run *r)
     say_place(r, 0, "checkpoint");
 }
 
-/* Every rank loads the same state, whichever rank of however many saved it,
-   and keeps its own rank, world size and batch size. */
+/* Every rank loads the same state and keeps its own rank, world size and batch
+   size. */
 static void checkpoint_load(run *r)
 {
     static const char *const names[4] = {"text", "model size",
@@ -586,16 +579,16 @@ static void checkpoint_load(run *r)
     size_t size = 0, i;
     int code =
         statesampler_load_file(path, checkpoint, checkpoint_bytes(r), &size);
-    /* A larger one may be of more texts. */
-    if (code != STATESAMPLER_ECAPACITY)
+    /* A larger file may be a run with more texts. */
+    if (STATESAMPLER_KIND(code) != STATESAMPLER_ECAPACITY)
         must(code, "cannot read", path);
     if (size < STATE_AT || memcmp(checkpoint, MAGIC, 8) != 0)
         example_fail(1, "%s is not a checkpoint of this program", path);
     copy_words(own, &r->progress, 4, 8);
     for (i = 0; i < 4; i++)
         if (memcmp(checkpoint + 8 + 8 * i, own + 8 * i, 8) != 0)
-            example_fail(1, "%s is of another run: its %s is not this one's",
-                         path, names[i]);
+            example_fail(1, "%s is of another run: its %s differs", path,
+                         names[i]);
     if (code == STATESAMPLER_OK)
         copy_words(&hash, checkpoint + size - 8, 1, 8);
     if (code != STATESAMPLER_OK || hash != hash_bytes(checkpoint, size - 8))
@@ -604,17 +597,23 @@ static void checkpoint_load(run *r)
         must(statesampler_mix_load(&r->ranks[rank].mix, checkpoint + STATE_AT,
                                    size - STATE_AT - 8),
              "cannot resume from", path);
-    for (i = 0; r->option.mix && i < r->corpus.texts; i++)
-        if (r->ranks[0].sources[i].weight != read_weights(r)[i])
-            example_fail(1, "%s is of another run: its mix is not this one's",
-                         path);
+    for (i = 0; r->option.mix && i < r->corpus.texts; i++) {
+        statesampler_mix_place place;
+
+        must(statesampler_mix_describe(checkpoint + STATE_AT,
+                                       size - STATE_AT - 8, (uint32_t)i, NULL,
+                                       &place),
+             "cannot resume from", path);
+        if (place.weight != read_weights(r)[i])
+            example_fail(1, "%s is of another run: its mix differs", path);
+    }
     copy_words(&r->progress, checkpoint + 8, sizeof(progress) / 8, 8);
     copy_words(&r->model, checkpoint + WEIGHTS_AT, WEIGHTS, 4);
 }
 
 /* ---- Training ---- */
 
-/* Returns of which part of the run it was. */
+/* Takes a step. Returns the part of the run that it belongs to. */
 static uint64_t train_step(run *r)
 {
     progress *p = &r->progress;
@@ -624,8 +623,8 @@ static uint64_t train_step(run *r)
     double rate = r->option.rate * (1 - 0.98 * (double)done / (double)total);
     size_t count = 0, k;
 
-    /* What each rank does by itself. Its sample j has position j * world +
-       rank in the step: that is its place in the array. */
+    /* What each rank does by itself. Its sample j has the position j * world +
+       rank in the step, and goes there in the array. */
     for (rank = 0; rank < world; rank++) {
         statesampler_mix *mix = &r->ranks[rank].mix;
         uint32_t which;
@@ -636,22 +635,21 @@ static uint64_t train_step(run *r)
             forward(&r->model, s,
                     sample_at(&r->corpus.text[which], r->indices[j]));
             backward(&r->model, s);
-            /* The audit counts the samples of all texts in one line. */
+            /* The audit numbers the samples of all texts as one dataset. */
             r->indices[j] += statesampler_mix_offset(mix, which);
         }
         statesampler_audit_add(&p->audit, r->indices, own);
         count += own;
     }
 
-    /* What they do together: the array is as full and as ordered as it would
-       be with any other number of ranks. */
+    /* What the ranks do together. The array does not depend on their number. */
     descend(&r->model, r->traces, count, (float)(rate / (double)count));
     for (k = 0; k < count; k++)
         p->nats[part] += r->traces[k].loss;
     p->count[part] += (double)count;
     p->step++;
     if (!(p->nats[part] < 1e30))
-        example_fail(1, "the loss has exploded: take a smaller --rate");
+        example_fail(1, "the loss has exploded: use a smaller --rate");
     return part;
 }
 
@@ -673,21 +671,21 @@ static void end_epoch(run *r)
     memset(&p->audit, 0, sizeof p->audit);
     for (rank = 0; rank < r->option.ranks; rank++) {
         size_t own;
-        uint32_t which; /* none: this is the end, and the next one's begin */
+        uint32_t which; /* unused: this call only begins the next epoch */
         statesampler_mix_next(&r->ranks[rank].mix, NULL, &own, &which);
     }
     checkpoint_save(r);
 }
 
-/* For the demo, which kills this program in mid-epoch: it must not be over
-   before the signal comes, however late that is. */
+/* For the demo, which kills this program in mid-epoch: waits so that the run
+   cannot end before the signal comes. */
 static void hold(run *r)
 {
     double end = seconds() + 60;
     say_place(r, 1, "holding");
     while (seconds() < end)
         continue;
-    example_fail(1, "held for a minute, and was not killed");
+    example_fail(1, "waited a minute and was not killed");
 }
 
 static void train(run *r)
@@ -708,8 +706,7 @@ static void train(run *r)
     }
 }
 
-/* How many seconds the whole run takes, by half a second of it, which leaves
-   the run in the middle. */
+/* Estimates the seconds of the whole run by training for half a second. */
 static double measure(run *r)
 {
     const statesampler_mix *lead = &r->ranks[0].mix;
@@ -720,7 +717,7 @@ static double measure(run *r)
     return (seconds() - begin) * (double)run_total(r) / (double)run_done(r);
 }
 
-/* The last words. Returns the exit status. */
+/* Reports the results. Returns the exit status. */
 static int report(run *r)
 {
     static unsigned char bytes[sizeof(model)];
@@ -737,7 +734,7 @@ static int report(run *r)
             last = i;
         }
     }
-    say(r, 1, "loss in bits per byte, by sixteenths of the run:");
+    say(r, 1, "loss in bits per byte, for each sixteenth of the run:");
     say(r, 1, "%s", curve);
     say(r, 1, "training loss: from %.3f to %.3f", part_bits(r, 0),
         part_bits(r, last));
@@ -768,29 +765,28 @@ static int report(run *r)
 static const char usage[] =
     "usage: train_text [options] FILE...\n"
     "\n"
-    "Trains a small next-byte language model on the files, a tenth of each\n"
-    "held out. Each file is a dataset of its own; a step is of one of them.\n"
+    "Trains a small next-byte language model on the files. A tenth of each is\n"
+    "held out. Each file is a dataset; a step has samples of one of them.\n"
     "\n"
-    "  --mix LIST         weights, by which they take turns: 3,2,1 (1,1,1)\n"
+    "  --mix LIST         weights by which files take turns: 3,2,1 (1,1,1)\n"
     "  --ranks N          data-parallel ranks, simulated in this process (4)\n"
     "  --global-batch N   samples per step over all ranks (48)\n"
     "  --epochs N         (4)\n"
-    "  --rate X           learning rate at the start (0.4)\n"
-    "  --seed N           of first weights and order (1)\n"
-    "  --checkpoint FILE  keep a checkpoint there\n"
-    "  --every N          write it every N steps (500)\n"
-    "  --resume           go on from it, also with another number of ranks\n"
-    "  --weights FILE     write the final weights there: 32-bit floats\n"
-    "  --log FILE         write progress lines there as well\n"
-    "  --time             train for half a second only, and print how many\n"
-    "                     seconds the whole run takes on this machine\n"
-    "  --hold-at X        wait for a kill after X epochs: for the demo\n"
+    "  --rate X           initial learning rate (0.4)\n"
+    "  --seed N           of the first weights and the order (1)\n"
+    "  --checkpoint FILE  save checkpoints there\n"
+    "  --every N          save every N steps (500)\n"
+    "  --resume           continue from the checkpoint on any number of ranks\n"
+    "  --weights FILE     write the final weights there, as 32-bit floats\n"
+    "  --log FILE         write progress lines there too\n"
+    "  --time             train for half a second and print how many seconds\n"
+    "                     the whole run would take\n"
+    "  --hold-at X        wait for a kill after X epochs, for the demo\n"
     "\n"
     "With the same global batch the final weights are the same to the last\n"
     "bit on any number of ranks, interrupted or not.\n";
 
-/* What an option sets is a number, a real one, a text or, without a value of
-   its own, a flag. */
+/* An option sets a number, a real number, a text or a flag. */
 typedef struct known {
     const char *name;
     uint64_t *number, low, high;
@@ -820,8 +816,8 @@ static void option_set(const known *k, const char *value)
                         ", not '%s'", k->name, k->low, k->high, value);
 }
 
-/* Reads the options, which may stand among the files, and moves the files to
-   the front of argv. Returns how many these are. */
+/* Reads the options, which may stand between the files, and moves the files to
+   the front of argv. Returns the number of files. */
 static int options_read(options *o, int argc, char **argv)
 {
     const known all[] = {
@@ -853,13 +849,13 @@ static int options_read(options *o, int argc, char **argv)
         for (k = all; k < end && strcmp(argv[at], k->name) != 0;)
             k++;
         if (k == end)
-            example_fail(2, "there is no option %s", argv[at]);
+            example_fail(2, "unknown option %s", argv[at]);
         if (k->flag)
             *k->flag = 1;
         else if (++at < argc)
             option_set(k, argv[at]);
         else
-            example_fail(2, "a value is missing after %s", k->name);
+            example_fail(2, "%s needs a value", k->name);
     }
     return files;
 }
@@ -867,16 +863,16 @@ static int options_read(options *o, int argc, char **argv)
 static void options_check(const options *o, int files)
 {
     if (files == 0)
-        example_fail(2, "no file is given to train on");
+        example_fail(2, "no file to train on");
     if (o->global_batch % o->ranks != 0)
-        example_fail(2, "a global batch of %" PRIu64 " cannot be shared "
-                        "evenly by %" PRIu64 " ranks",
+        example_fail(2, "a global batch of %" PRIu64 " cannot be divided "
+                        "by %" PRIu64 " ranks",
                      o->global_batch, o->ranks);
     if (o->resume && !o->checkpoint)
         example_fail(2, "--resume needs --checkpoint FILE");
 }
 
-/* Whether two paths lead to one file, or will. */
+/* Returns 1 if two paths lead to the same file. */
 static int is_same_file(const char *a, const char *b)
 {
     struct stat one, other;
@@ -885,8 +881,8 @@ static int is_same_file(const char *a, const char *b)
             one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
-/* A file that is written to must be no device or pipe, on which opening and
-   writing may wait, and no text that is trained on. */
+/* An output must not be a device or pipe, which may block, nor a text that is
+   trained on. */
 static void output_check(const char *path, int files, char **paths)
 {
     struct stat out;
@@ -894,13 +890,13 @@ static void output_check(const char *path, int files, char **paths)
     if (!path || stat(path, &out) != 0)
         return;
     if (!S_ISREG(out.st_mode))
-        example_fail(1, "cannot write %s: it is no regular file", path);
+        example_fail(1, "cannot write %s: it is not a regular file", path);
     for (i = 0; i < files; i++)
         if (is_same_file(path, paths[i]))
             example_fail(1, "cannot write %s: it is a text to train on", path);
 }
 
-/* Nor may it be another that is written to. */
+/* Each output must be a different file. */
 static void outputs_check(const options *o)
 {
     const char *const paths[] = {o->log, o->checkpoint, o->weights};
@@ -909,13 +905,12 @@ static void outputs_check(const options *o)
         for (j = 0; j < i; j++)
             if (paths[i] && paths[j] && is_same_file(paths[i], paths[j]))
                 example_fail(1, "cannot write %s: the log, the checkpoint and "
-                                "the weights are files of their own",
+                                "the weights must be different files",
                              paths[i]);
 }
 
-/* What cannot be written is told before the work. The log is written from
-   now on, the checkpoint as soon as the run begins, and the weights at its
-   end, until when what is there stays as it is. */
+/* Fails now if an output cannot be written. The log is written from now on, the
+   checkpoint from the start of the run, the weights at its end. */
 static void outputs_open(run *r, int files, char **paths)
 {
     const char *path = r->option.weights;
@@ -926,7 +921,7 @@ static void outputs_open(run *r, int files, char **paths)
     outputs_check(&r->option);
     if (r->option.log && !(r->log = fopen(r->option.log, "w")))
         example_fail(1, "cannot write %s: %s", r->option.log, strerror(errno));
-    outputs_check(&r->option); /* it is there now, by any name */
+    outputs_check(&r->option); /* now that the file exists */
     if (!path)
         return;
     old = fopen(path, "rb");
@@ -934,7 +929,7 @@ static void outputs_open(run *r, int files, char **paths)
     if (!file)
         example_fail(1, "cannot write %s: %s", path, strerror(errno));
     fclose(file);
-    outputs_check(&r->option); /* and so is this one */
+    outputs_check(&r->option); /* again, with this file */
     if (old)
         fclose(old);
     else
@@ -964,7 +959,7 @@ static void run_init(run *r, int files, char **paths)
     p->rate = o->rate;
 }
 
-/* Goes on from the checkpoint, if asked to, and says what is to come. */
+/* Continues from the checkpoint with --resume. Says what is to come. */
 static void run_start(run *r)
 {
     const options *o = &r->option;
@@ -978,9 +973,9 @@ static void run_start(run *r)
         checkpoint_load(r);
         say_place(r, 1, "resumed");
         if (statesampler_mix_epoch(&r->ranks[0].mix) == o->epochs)
-            say(r, 1, "nothing is left to train on: the run had finished");
+            say(r, 1, "nothing is left to do: the run had finished");
         if (p->global_batch != o->global_batch)
-            say(r, 1, "another global batch: no sample is lost or doubled, "
+            say(r, 1, "another global batch: no sample is lost or repeated, "
                       "but the weights will differ");
     }
     say(r, 1,

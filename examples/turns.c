@@ -1,10 +1,10 @@
-/* turns.c - draws the turns of a mix, as the README shows them.
+/* turns.c - draws the picture of a mix's turns in the README.
 
        make examples && build/turns >examples/turns.svg
 
-   Three datasets of 3, 4 and 5 batches under each stop rule, and then three
-   that are weighted 3 : 2 : 1. A square is a turn; its number is the batch of
-   its dataset; a pale one is of the dataset's second or later epoch. */
+   Three datasets of 3, 4 and 5 batches with each stop rule, and with the
+   weights 3 : 2 : 1. A square is a turn, its number the batch. Pale squares are
+   of the dataset's second or a later epoch. */
 #include <stdio.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -20,13 +20,13 @@ static const char *const color[DATASETS] = {"#3b6fb6", "#d9822b", "#3d9a5f"};
 
 static const char usage[] =
     "usage: turns >FILE.svg\n\n"
-    "Draws the turns of three datasets of 3, 4 and 5 batches under each stop\n"
-    "rule, and weighted 3 : 2 : 1.\n";
+    "Draws the turns of three datasets of 3, 4 and 5 batches with each stop\n"
+    "rule, and with the weights 3 : 2 : 1.\n";
 
 static const struct row {
     const char *name;
     uint32_t stop, weight[DATASETS];
-    int turns; /* how many there must be, COLUMNS if they never end */
+    int turns; /* expected; COLUMNS if there is no end */
 } rows[] = {{"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}, 9},
             {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}, 12},
             {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}, 17},
@@ -54,7 +54,7 @@ static void text(int x, int y, const char *anchor, const char *fill,
            x, y, anchor, fill, string);
 }
 
-/* A row of squares. Returns how many. */
+/* Draws a row of squares. Returns how many. */
 static int draw(const struct row *row, int y)
 {
     statesampler_source sources[DATASETS];
@@ -108,8 +108,8 @@ int main(int argc, char **argv)
     printf("</svg>\n");
     example_close();
     if (!good) {
-        example_fail(1, "FAILED, a row has another length than its stop rule "
-                        "says");
+        example_fail(1, "FAILED, a stop rule ends after a wrong number of "
+                        "turns");
     }
     fprintf(stderr, "turns: ok, FIRST ends after 9 turns, ALL after 12, "
                     "RESTART after 17, NEVER never\n");

@@ -1,10 +1,10 @@
-/* weights.c - samples, classes and datasets in other shares than their sizes.
+/* weights.c - samples, classes and datasets with weights.
 
        make examples && build/weights
 
-   An epoch is a shuffle of as many numbers as the weights sum to; each group
-   of samples owns as many as its weight, and a group of one is a sample. Here
-   epochs begin on 3 ranks, and end on 2. (Fractions: factors.c.) */
+   num_samples is the sum of the weights. A group of samples (or a single one)
+   owns as many numbers as its weight. Each epoch begins on 3 ranks and ends on
+   2. For factors that are no whole numbers see factors.c. */
 #include <inttypes.h>
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
@@ -13,19 +13,19 @@
 #define MOST 1000u
 typedef struct group {
     const char *name;
-    uint64_t samples, weight, sum; /* sum: of the weights up to this one */
+    uint64_t samples, weight, sum; /* sum: of all weights up to this one */
 } group;
 static group groups[MOST];
 static unsigned served[MOST][5000];
 
-/* A group goes through its samples pass by pass, each in another order, and
-   goes on in the next epoch where this one ends in it. */
+/* A group serves its samples pass by pass, each in a new order. The next epoch
+   continues where this one ends. */
 static void train(uint64_t number, uint64_t epoch)
 {
     statesampler_perm pass;
     uint64_t n, own, k = 0;
 
-    while (groups[k].sum <= number) /* of many, find_part in recipes.c */
+    while (groups[k].sum <= number) /* faster: find_group of recipes.c */
         k++;
     n = groups[k].samples;
     own = number - (groups[k].sum - groups[k].weight) +
@@ -46,7 +46,7 @@ static void serve(unsigned count, uint32_t order)
     memset(served, 0, sizeof served);
     for (i = 0; i < count; i++)
         groups[i].sum = desc.num_samples += groups[i].weight;
-    last = desc.num_samples / 48; /* the middle */
+    last = desc.num_samples / 48; /* half of the steps */
     for (; desc.world_size > 1; desc.world_size--, last = STATESAMPLER_NONE)
         for (desc.rank = 0; desc.rank < desc.world_size; desc.rank++) {
             example_must(statesampler_init(&s, &desc));
@@ -61,7 +61,7 @@ static void serve(unsigned count, uint32_t order)
         }
 }
 
-/* Each sample of a group comes weight / samples times, rounded down or up. */
+/* Each sample must come weight / samples times, rounded down or up. */
 static int show(const char *what, const group *three)
 {
     unsigned k, i, good = 1;
@@ -92,11 +92,12 @@ int main(int argc, char **argv)
         {"web", 1000, 1500, 0}, {"books", 200, 800, 0}, {"code", 90, 90, 0}};
     unsigned i, good = 1;
 
-    example_begin(argc, argv, 0, "usage: weights\n\nEpochs by weights.\n");
+    example_begin(argc, argv, 0, "usage: weights\n\n"
+                  "Serves epochs by weights.\n");
     for (i = 0; i < MOST; i++)
         groups[i] = (group){"", 1, i * i % 5, 0};
     serve(MOST, STATESAMPLER_ORDER_SHUFFLE);
-    printf("repeats of 0, 1 and 4, for 1000 samples\n ");
+    printf("1000 samples with the weights 0, 1 and 4\n ");
     for (i = 0; i < MOST; i++) {
         good = good && served[i][0] == groups[i].weight;
         if (i < 20)
@@ -105,14 +106,14 @@ int main(int argc, char **argv)
     for (i = 0; i < 8; i++)
         groups[i].weight = (uint64_t)1000 << i;
     serve(8, STATESAMPLER_ORDER_REPLACEMENT);
-    printf(" ...\n255000 draws by shares of 1000, 2000, ..., 128000\n ");
+    printf(" ...\n255000 draws with the weights 1000, 2000, ..., 128000\n ");
     for (i = 0; i < 8; i++) {
         double share = 1000 << i, off = served[i][0] - share;
-        good = good && off * off < 25 * share; /* five deviations */
+        good = good && off * off < 25 * share; /* 5 deviations */
         printf(" %u", served[i][0]);
     }
-    good = show("\nclasses, equally often", animals) && good;
-    good = show("2390 samples: 1.5 epochs of web, 4 of books, 1 of code",
+    good = show("\nclasses of equal weight", animals) && good;
+    good = show("2390 numbers: 1.5 epochs of web, 4 of books, 1 of code",
                 texts) && good;
     return example_end((int)good, "each sample, class and dataset as often as "
                                   "its weight says, on 3 ranks and then on 2");

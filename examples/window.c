@@ -1,12 +1,11 @@
-/* window.c - reading a chunked file in a shuffled order, a few chunks at once.
+/* window.c - reads a chunked file in a shuffled order, few chunks at a time.
 
        make examples && build/window
 
-   The data lies in chunks, as it does in compressed shards or in objects of a
-   store: to get at one record its whole chunk must be read. In the order
-   WINDOW, reading positions one after another needs at most `window` chunks
-   at any time, and each chunk is read from the file once per epoch. The same
-   cache under the order SHUFFLE reads nearly a chunk per record. */
+   To read one record of a compressed shard, the whole chunk must be read. With
+   the order WINDOW, at most `window` chunks are needed at any time, and each
+   chunk is read once per epoch. With the order SHUFFLE, the same cache reads
+   almost a chunk per record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,11 +23,10 @@
 
 static const char usage[] =
     "usage: window\n\n"
-    "Reads a chunked file in three orders through a cache of 4 chunks, and\n"
-    "counts how often a chunk is read.\n";
+    "Reads a chunked file in three orders through a cache of 4 chunks.\n"
+    "Counts how often a chunk is read.\n";
 
-/* As many chunks as the order promises to need, and no more; what was not
-   used for longest makes room. */
+/* Holds WINDOW chunks and drops the least recently used. */
 typedef struct cache {
     FILE *file;
     uint64_t chunk[WINDOW], used[WINDOW], clock, reads;
@@ -49,7 +47,7 @@ static uint32_t records_of(uint64_t chunk)
     return chunk < CHUNKS - 1 ? CHUNK : SAMPLES - CHUNK * (CHUNKS - 1);
 }
 
-/* A record, from the cache or from the file; NULL if it cannot be read. */
+/* A record, or NULL if it cannot be read. */
 static const unsigned char *get(cache *c, uint64_t index)
 {
     uint64_t chunk = index / CHUNK, oldest = 0, i;
@@ -74,9 +72,9 @@ static const unsigned char *get(cache *c, uint64_t index)
     return c->bytes[i] + index % CHUNK * RECORD;
 }
 
-/* Reads one epoch and counts each chunk's records down in `left`. A chunk is
-   open from its first record to its last; *peak is the most that were open at
-   once. Returns 0 if a record is not what was written. */
+/* Reads one epoch and counts down the records of each chunk in `left`. A chunk
+   is open from its first record to its last; *peak is the most open at once.
+   Returns 0 if a record is wrong. */
 static int read_epoch(cache *c, statesampler *s, uint32_t *left,
                       uint64_t *peak)
 {
@@ -101,8 +99,9 @@ static int read_epoch(cache *c, statesampler *s, uint32_t *left,
     return 1;
 }
 
-/* Two epochs in one order: how often a chunk is read in each, and how many are
-   open at once. Returns 0 if a record was wrong, missing or there twice. */
+/* Reads two epochs in one order. Sets *reads to the chunks read per epoch and
+   *peak to the most open at once. Returns 0 if a record was wrong, missing or
+   repeated. */
 static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
                        uint64_t *peak)
 {
@@ -143,7 +142,7 @@ static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
     return 1;
 }
 
-/* The data, in a file that goes with the program. */
+/* The data, in a temporary file. */
 static FILE *make_file(void)
 {
     unsigned char record[RECORD];
@@ -186,7 +185,7 @@ int main(int argc, char **argv)
     fclose(file);
     printf("\n");
     return example_end(good && reads[1] == CHUNKS && peak[1] <= WINDOW,
-                       "WINDOW reads each of %u chunks once, with at most %u "
-                       "open; SHUFFLE reads %" PRIu64,
+                       "WINDOW reads each of %u chunks once with at most %u "
+                       "open, SHUFFLE reads %" PRIu64,
                        CHUNKS, WINDOW, reads[2]);
 }

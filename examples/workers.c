@@ -2,11 +2,10 @@
 
        make examples && build/workers
 
-   A thread loads a batch ahead of the training loop. It finds the indices of
-   its step by statesampler_at on a sampler that no one changes, so there is
-   nothing to lock. The loop takes the batches in order and moves a sampler of
-   its own with statesampler_next(s, NULL, NULL): what is saved is what was
-   trained on, however far the threads have read ahead. */
+   Threads load batches ahead of the training loop. They call statesampler_at on
+   a sampler that never changes, so that nothing needs a lock. The loop moves
+   its own sampler with statesampler_next(s, NULL, NULL): the state says what
+   was trained on, however far the threads have read ahead. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <pthread.h>
@@ -22,17 +21,17 @@
 
 static const char usage[] =
     "usage: workers\n\n"
-    "Trains with threads that load 3 batches ahead, is stopped, goes on with\n"
-    "5, and compares with a run without threads.\n";
+    "Trains with threads that load 3 batches ahead, stops, continues with 5,\n"
+    "and compares with a run without threads.\n";
 
 typedef struct loaded {
     pthread_t thread;
-    const statesampler *plan; /* shared by all threads, and never written */
+    const statesampler *plan; /* shared by all threads, never written */
     uint64_t step, indices[BATCH], records[BATCH];
     size_t count;
 } loaded;
 
-/* Stands for reading and decoding one sample. */
+/* Yours: reads and decodes one sample. */
 static uint64_t read_sample(uint64_t index)
 {
     uint64_t i, x = index;
@@ -42,8 +41,7 @@ static uint64_t read_sample(uint64_t index)
     return x;
 }
 
-/* Stands for a step of training. The model depends on every record and on
-   their order. */
+/* Yours: takes a step. This model depends on every record and their order. */
 static void train(uint64_t *model, const uint64_t *records, size_t count)
 {
     size_t i;
@@ -64,8 +62,8 @@ static void *load(void *argument)
     return NULL;
 }
 
-/* Trains up to a step of this epoch, with `ahead` threads at any time. Returns
-   0 if a thread cannot be had; the others then end with the program. */
+/* Trains up to a step of this epoch with `ahead` threads. Returns 0 if a thread
+   cannot be started. */
 static int run(statesampler *s, uint64_t until, uint64_t ahead,
                uint64_t *model)
 {
@@ -114,20 +112,19 @@ int main(int argc, char **argv)
     }
     printf("no threads:                  model %016" PRIx64 "\n", alone);
 
-    /* Stopped at step 300 while the threads are ahead of it, saved, and
-       continued with more of them. */
+    /* Stops at step 300, saves, and continues with more threads. */
     example_must(statesampler_init(&s, &desc));
     if (!run(&s, 300, 3, &model)) {
-        example_fail(1, "no thread");
+        example_fail(1, "cannot start a thread");
     }
     example_must(statesampler_save(&s, state, sizeof state));
     example_must(statesampler_init(&s, &desc));
     example_must(statesampler_load(&s, state, sizeof state));
     if (!run(&s, steps, 5, &model)) {
-        example_fail(1, "no thread");
+        example_fail(1, "cannot start a thread");
     }
     printf("3 ahead, then 5 ahead:       model %016" PRIx64 "\n\n", model);
     return example_end(model == alone,
-                       "%" PRIu64 " batches loaded ahead by threads: the same "
-                       "model as without", steps);
+                       "%" PRIu64 " batches loaded ahead by threads give the "
+                       "same model as without threads", steps);
 }

@@ -15,7 +15,7 @@
 
 static uint64_t hash, batch[BATCH];
 static uint32_t values;
-static unsigned char state[56 + 88 * SOURCES + 8];
+static unsigned char state[48 + 120 * SOURCES];
 
 /* FNV-1a of 64 bits. C++98 and 16-bit machines have no literals as long. */
 static void take_byte(unsigned char byte)
@@ -174,7 +174,8 @@ static void ask_mix(statesampler_desc *d, uint32_t stop, uint32_t step)
                 &mix, state, statesampler_mix_state_bytes(&mix)));
         }
     }
-    take_code(statesampler_mix_seek(&mix, 7));
+    take_code(statesampler_mix_seek(&mix, 7)); /* may be before the load */
+    take_code(statesampler_mix_seek(&mix, 30));
     take(statesampler_mix_num_turns(&mix));
 }
 

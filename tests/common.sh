@@ -48,8 +48,9 @@ at_least() { # LIMIT VALUE WHAT
 # Runs a command; what it printed is the complaint if it fails.
 quietly() { # COMMAND...
     "$@" >said 2>&1 || {
+        set -- $?
         cat said
-        return 1
+        return $1
     }
 }
 
@@ -76,9 +77,10 @@ same_checksum() { # SIZES
 
 # A Windows of the question's own, in the folder `wine`, whose files may have
 # any name. It ends with the question, also when that is broken off: it would
-# go on for ever.
+# go on for ever. It makes no menus in HOME.
 begin_windows() {
     export WINEDEBUG=-all WINEPREFIX="$PWD/wine" LC_ALL=C.UTF-8
+    export WINEDLLOVERRIDES=winemenubuilder.exe=d
     # It may have ended by itself, when it had nothing to do.
     trap 'wineserver -k || :; wineserver -w; rm -rf wine' EXIT
     trap 'exit 1' INT TERM HUP

@@ -42,20 +42,28 @@ fetch_lists() {
         echo 'no package list can be fetched')" $missing
 }
 
-# Installs packages; of apt's lines, one of twenty of each kind is printed,
-# with its number of how many.
+# Installs packages. Of apt's lines, one of twenty of each kind is printed, with
+# its number of how many, and about how much time is left of that kind.
 get() { # PACKAGE...
+    # Debian's awk would wait for 4 KiB of lines.
+    awk=awk
+    ! awk -W version </dev/null 2>&1 | grep -q mawk || awk='awk -W interactive'
     total=$(apt-get install -s --no-install-recommends "$@" 2>/dev/null |
         grep -c '^Inst ')
     { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
         --no-install-recommends -o Acquire::Retries=1 \
         -o Acquire::http::Timeout=20 "$@" </dev/null 2>&1
       echo "status $?"
-    } | tee -a $log | awk -v total="$total" '
-        function tell(what) {
-            count[what]++
-            if (count[what] % 20 == 0 || count[what] == total) {
-                print "deps: " what " " count[what] " of " total
+    } | tee -a $log | $awk -v total="$total" '
+        function now() { srand(); return srand() }
+        function tell(what,    done, left) {
+            done = ++count[what]
+            if (done == 1) began[what] = now()
+            if (done % 20 == 0 || done == total) {
+                left = (now() - began[what]) * (total - done) / done
+                print "deps: " what " " done " of " total \
+                    (left < 60 ? "" : ", about " int(left / 60 + 0.5) \
+                    " min left")
                 fflush()
             }
         }

@@ -123,14 +123,15 @@ MACRO = re.compile(r"^[ \t]*#define (\w+)\([^)]*\)((?:[^\n\\]|\\.)*)",
 
 def macros_of(text):
     """Every macro with arguments that is an expression, in order: one that
-    calls or computes something, and makes no names of pieces."""
+    calls or computes something, and makes no names, lists or initialisers."""
     found = []
     for macro in MACRO.finditer(text):
         start, end = macro.span(2)
         body = [Token(token.text, token.start + start, token.end + start)
                 for token in tokens_of(macro[2].replace("\\\n", " \n"))]
         words = {token.text for token in body}
-        if not words & (KEYWORDS - {"const"} | {"#", "void"}):
+        others = KEYWORDS - {"const"} | {"#", "void", "{", "X", "SSMP_FIELD"}
+        if not words & others and '"' not in macro[2]:
             found.append(Macro(macro[1], start, body, end))
     return found
 
@@ -283,19 +284,79 @@ def key_of(entry):
             " ".join(words_of(entry.new)))
 
 
+class Lost(Exception):
+    """What an entry describes is not in the header. One of a function that is
+    not there is gone, and no mistake."""
+
+    def __init__(self, reason, gone=False):
+        super().__init__(reason)
+        self.gone = gone
+
+
+TYPES = {"char", "int", "long", "size_t", "unsigned", "void"}
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def may_differ(word):
+    """Whether a word is a name that the header is free to change."""
+    return (NAME.fullmatch(word) and word not in KEYWORDS | TYPES and
+            not word.startswith("STATESAMPLER_") and not word.endswith("_t"))
+
+
+def renaming(old, words):
+    """The names of old and what words has in their place, if words is old with
+    other names; else None."""
+    names, taken = {}, {}
+    for mine, theirs in zip(old, words):
+        if not may_differ(mine) or not may_differ(theirs):
+            if mine != theirs:
+                return None
+        elif (names.setdefault(mine, theirs) != theirs or
+              taken.setdefault(theirs, mine) != mine):
+            return None
+    return names
+
+
+def shape_of(key):
+    """The key of a fault without the names that the header is free to
+    change."""
+    numbers = {}
+
+    def number(found):
+        word = found[0]
+        return (f"_{numbers.setdefault(word, len(numbers))}"
+                if may_differ(word) else word)
+    return key[0], NAME.sub(number, f"{key[1]} => {key[2]}")
+
+
+def places_of(old, parts):
+    """Where these words stand in the parts; if nowhere, where they stand with
+    other names. Each place is a part, its first word and the other names."""
+    exact = [(part, first, {}) for part in parts for first in part.find(old)]
+    if exact or len(old) < 4:
+        return exact
+    found = []
+    for part in parts:
+        for first in range(len(part.words) - len(old) + 1):
+            names = renaming(old, part.words[first:first + len(old)])
+            if names is not None:
+                found.append((part, first, names))
+    return found
+
+
 def fault_of(entry, parts):
-    """The fault that an entry describes, or what is wrong with it: its words
-    must stand in the part exactly once, else it would prove nothing."""
-    old = words_of(entry.old)
+    """The fault that an entry describes. Its words must stand in the function
+    exactly once, else it would prove nothing."""
     named = [part for part in parts if part.name == entry.function]
-    places = [(part, first) for part in named if old
-              for first in part.find(old)]
     if not named:
-        return "no function or macro of the header has this name"
+        raise Lost("the header has no such function or macro", gone=True)
+    old = words_of(entry.old)
+    places = places_of(old, named) if old else []
     if len(places) != 1:
-        return f"{len(places)} times there: {entry.old}"
-    part, first = places[0]
-    return Fault(part, first, first + len(old), entry.new, entry.title)
+        raise Lost(f"{len(places)} times there: {' '.join(old)}")
+    part, first, names = places[0]
+    new = NAME.sub(lambda found: names.get(found[0], found[0]), entry.new)
+    return Fault(part, first, first + len(old), new, entry.title)
 
 
 # --- One header with all of them ----------------------------------------------

@@ -15,7 +15,7 @@
 #define FORGE_VERSION 4, 2
 #define FORGE_ALGORITHM 6, 2
 
-/* Of a sampler's; those up to the batch size are also a source's. */
+/* Of a sampler's: */
 #define FORGE_NUM_SAMPLES 8, 8
 #define FORGE_SEED 16, 8
 #define FORGE_STREAM 24, 8
@@ -40,17 +40,14 @@
 #define FORGE_MIX_STOP 12, 4
 #define FORGE_MIX_EPOCH 16, 8
 #define FORGE_MIX_TURN 24, 8
-#define FORGE_MIX_BASE_TURN 32, 8
-#define FORGE_MIX_BASE_POINT 40, 8
+#define FORGE_MIX_TICK 32, 8
 
-/* Where a source begins in it, and the source's own fields. */
-#define FORGE_SOURCE(i) (48 + 88 * (size_t)(i))
+/* Where a source begins in it, its own fields, and where the state of its
+   sampler begins. */
+#define FORGE_SOURCE(i) (40 + 120 * (size_t)(i))
 #define FORGE_SOURCE_WEIGHT 0, 4
-#define FORGE_SOURCE_FLAGS 4, 1
-#define FORGE_SOURCE_ZEROS 5, 3
-#define FORGE_SOURCE_EPOCH 64, 8
-#define FORGE_SOURCE_POSITION 72, 8
-#define FORGE_SOURCE_STEP 80, 8
+#define FORGE_SOURCE_FLAGS 4, 4
+#define FORGE_SAMPLER(i) (FORGE_SOURCE(i) + 8)
 #define FORGE_MIX_BYTES(sources) (FORGE_SOURCE(sources) + 8)
 
 static inline uint64_t forge_get(const unsigned char *state, size_t at,
@@ -89,6 +86,39 @@ static inline uint64_t forge_check_word(const unsigned char *state,
 static inline void forge_seal(unsigned char *state, size_t size)
 {
     forge_put(state, size - 8, 8, forge_check_word(state, size - 8));
+}
+
+/* The same of a mix's state, and of what it holds of its samplers. */
+static inline void forge_seal_mix(unsigned char *state, uint32_t sources)
+{
+    uint32_t i;
+    for (i = 0; i < sources; i++)
+        forge_seal(state + FORGE_SAMPLER(i), 112);
+    forge_seal(state, FORGE_MIX_BYTES(sources));
+}
+
+/* A mix that loads a state makes the present the base of its sources with
+   CARRY. The same in a state, to compare what was loaded with what was not. */
+static inline void forge_move_bases(unsigned char *state, uint32_t sources)
+{
+    uint32_t i;
+    for (i = 0; i < sources; i++) {
+        unsigned char *s = state + FORGE_SAMPLER(i);
+        uint64_t served, global_batch;
+        if (forge_get(s, FORGE_TAIL) != 3 /* CARRY */)
+            continue;
+        served = (forge_get(s, FORGE_EPOCH) - forge_get(s, FORGE_BASE_EPOCH)) *
+                     forge_get(s, FORGE_NUM_SAMPLES) +
+                 forge_get(s, FORGE_POSITION) -
+                 forge_get(s, FORGE_BASE_POSITION);
+        global_batch =
+            forge_get(s, FORGE_WORLD_SIZE) * forge_get(s, FORGE_BATCH_SIZE);
+        forge_put(s, FORGE_BASE_STEP,
+                  forge_get(s, FORGE_BASE_STEP) + served / global_batch);
+        forge_put(s, FORGE_BASE_EPOCH, forge_get(s, FORGE_EPOCH));
+        forge_put(s, FORGE_BASE_POSITION, forge_get(s, FORGE_POSITION));
+    }
+    forge_seal_mix(state, sources);
 }
 
 #endif

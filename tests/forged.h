@@ -1,5 +1,7 @@
 /* forged.h - states that nobody has saved, but whose check word is right: made
-   from honest ones, and what must hold of those that load takes.
+   from honest ones, and what must hold of those that load takes. A run need
+   not be able to get there, but from there on `next` serves what `at` says,
+   every call returns, and what is saved can be loaded, in any shape.
 
    What is chosen, check_random chooses: in the tests at random, in the fuzzers
    by the bytes of the input. Where those have ended it chooses 0 for ever, so
@@ -158,9 +160,9 @@ static inline void forged_check_steps(const statesampler_desc *d,
     statesampler s = *given, other = *given;
     size_t count, served;
     int k, more;
-    if (statesampler_step(&s) >= (uint64_t)1 << 63) {
-        /* A run with CARRY gets there by next alone. */
-        CHECK(d->tail == STATESAMPLER_TAIL_CARRY);
+    if (d->tail == STATESAMPLER_TAIL_CARRY &&
+        statesampler_step(&s) >= (uint64_t)1 << 63) {
+        /* A run gets there by next alone. */
         CHECK(must_miss(&s, statesampler_step(&s)) == ERANGE_FAR);
         CHECK(must_next(&s, a) == d->batch_size);
         return;
@@ -185,7 +187,24 @@ static inline void forged_check_steps(const statesampler_desc *d,
     }
 }
 
-/* A state that load takes: it is as good as any. */
+/* Whether a run of the description that a state holds loads it. One without
+   windows does not if the state has a chunk_size or window. */
+static inline int forged_loads(const statesampler_desc *d,
+                               const unsigned char *state)
+{
+    statesampler s;
+    int code;
+    CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
+    code = statesampler_load(&s, state, FORGED_BYTES);
+    CHECK(code == STATESAMPLER_OK || code == EMISMATCH_CHUNK_SIZE ||
+          code == EMISMATCH_WINDOW);
+    CHECK((code == STATESAMPLER_OK) ==
+          (d->order == STATESAMPLER_ORDER_WINDOW ||
+           (d->chunk_size == 0 && d->window == 0)));
+    return code == STATESAMPLER_OK;
+}
+
+/* A state that load takes. */
 static inline void forged_check_taken(const statesampler_desc *d,
                         const statesampler_place *place,
                         const unsigned char *state)
@@ -205,7 +224,6 @@ static inline void forged_check_taken(const statesampler_desc *d,
     statesampler_get_counts(&s, &counts);
     CHECK(statesampler_step(&s) <= steps && counts.steps == steps);
     CHECK(statesampler_position(&s) <= counts.positions);
-    CHECK(counts.padded < (uint64_t)1 << 33);
     CHECK(counts.positions - counts.padded + counts.dropped ==
           d->num_samples);
     must_save(&s, again);
@@ -257,6 +275,10 @@ static inline int forged_check_sampler(const unsigned char *state, size_t size)
     }
     CHECK(size == FORGED_BYTES);
     model_watch(&found, NULL);
+    if (!forged_loads(&found, state)) {
+        model_finish();
+        return 0;
+    }
     forged_check_taken(&found, &place, state);
     found.world_size = 1 + (uint32_t)check_random(5);
     found.batch_size = 1 + (uint32_t)check_random(4);
@@ -316,18 +338,32 @@ static inline int forged_other_run(statesampler_desc *d)
 #define FORGED_MIX_BYTES FORGE_MIX_BYTES(FORGED_SOURCES)
 
 static const forged_field forged_mix_fields[] = {
-    {FORGE_MIX_STOP},      {FORGE_MIX_EPOCH},     {FORGE_MIX_TURN},
-    {FORGE_MIX_BASE_TURN}, {FORGE_MIX_BASE_POINT}
+    {FORGE_MIX_STOP}, {FORGE_MIX_EPOCH}, {FORGE_MIX_TURN}, {FORGE_MIX_TICK}
 };
 
 static const forged_field forged_source_fields[] = {
-    {FORGE_SOURCE_WEIGHT}, {FORGE_SOURCE_FLAGS}, {FORGE_SOURCE_ZEROS},
-    {FORGE_NUM_SAMPLES},   {FORGE_SEED},         {FORGE_CHUNK_SIZE},
-    {FORGE_WINDOW},        {FORGE_ORDER},        {FORGE_PARTITION},
-    {FORGE_TAIL},          {FORGE_ZERO},         {FORGE_BLOCKS},
-    {FORGE_SOURCE_EPOCH},  {FORGE_SOURCE_POSITION},
-    {FORGE_SOURCE_STEP}
+    {FORGE_SOURCE_WEIGHT}, {FORGE_SOURCE_FLAGS}
 };
+
+/* Gives one of the fields of a mix's state, or of one of its sources, another
+   value. */
+static inline void forged_change_mix(unsigned char *state, uint32_t sources)
+{
+    const uint64_t what = check_random(4);
+    uint32_t i;
+    if (what == 0) {
+        forged_change(state, forged_mix_fields,
+                      FORGED_COUNT(forged_mix_fields));
+        return;
+    }
+    i = (uint32_t)check_random(sources);
+    if (what == 1)
+        forged_change(state + FORGE_SOURCE(i), forged_source_fields,
+                      FORGED_COUNT(forged_source_fields));
+    else
+        forged_change(state + FORGE_SAMPLER(i), forged_sampler_fields,
+                      FORGED_COUNT(forged_sampler_fields));
+}
 
 /* A mix, with its sources and what they are made of. */
 typedef struct forged_party {
@@ -343,8 +379,9 @@ static inline int forged_start(forged_party *p)
     uint32_t i;
     memset(p->source, 0, sizeof p->source);
     for (i = 0; i < p->count; i++) {
-        CHECK(statesampler_init(&p->source[i].sampler, &p->desc[i]) ==
-              STATESAMPLER_OK);
+        int code = statesampler_init(&p->source[i].sampler, &p->desc[i]);
+        if (code != STATESAMPLER_OK)
+            return code;
         p->source[i].weight = p->weight[i];
     }
     return statesampler_mix_init(&p->mix, p->source, p->count, p->stop);
@@ -400,7 +437,8 @@ static inline void forged_honest_mix(unsigned char *state)
     }
 }
 
-/* Makes the mix that a state says it is of; whether it says so. */
+/* Makes the mix that a state says it is of; whether it says so. All sources
+   have the ranks of the first one, whatever a forged state says. */
 static inline int forged_described_mix(forged_party *p,
                                        const unsigned char *state, size_t size)
 {
@@ -414,14 +452,13 @@ static inline int forged_described_mix(forged_party *p,
             forged_check_refusal(code);
             return 0;
         }
+        p->desc[i].world_size = p->desc[0].world_size;
         p->weight[i] = place.weight;
         p->stop = place.stop;
         p->count = place.num_sources;
         CHECK(size == FORGE_MIX_BYTES(p->count));
         if (p->count > FORGED_SOURCES)
             return 0;
-        if (place.weight == 0)
-            return 0; /* which a description may say, and a state does not */
     }
     return forged_start(p) == STATESAMPLER_OK;
 }
@@ -472,6 +509,7 @@ static inline void forged_check_turns(forged_party *p)
             /* Past 2^62 turns, or where the base of one with CARRY moves. */
             CHECK(more == ERANGE_FAR);
             CHECK(statesampler_mix_seek(&other.mix, t) == more);
+            CHECK(statesampler_mix_next(&p->mix, b, &served, &j) == 1);
             return;
         }
         CHECK(more == 1);
@@ -503,32 +541,48 @@ static inline void forged_check_turns(forged_party *p)
     CHECK(statesampler_mix_next(&p->mix, b, &count, &k) == 0);
 }
 
-/* A state that load has taken, by a mix in the shape of the one that saved, or
-   in another. */
+/* Whether a mix has the shape that its state says a source had. */
+static inline int forged_same_shape(const forged_party *p,
+                                    const unsigned char *sampler, uint32_t i)
+{
+    return p->desc[i].world_size == forge_get(sampler, FORGE_WORLD_SIZE) &&
+           p->desc[i].batch_size == forge_get(sampler, FORGE_BATCH_SIZE) &&
+           !p->desc[i].drop_last;
+}
+
+/* A state that load has taken: turns go on, a source in the same shape is where
+   it was, and the base is the present. */
 static inline void forged_check_taken_mix(forged_party *p,
-                                          const unsigned char *state, int same)
+                                          const unsigned char *state)
 {
     static forged_party other;
-    unsigned char again[FORGED_MIX_BYTES];
+    unsigned char again[FORGED_MIX_BYTES], third[FORGED_MIX_BYTES];
     const size_t size = FORGE_MIX_BYTES(p->count);
     uint64_t turn = forge_get(state, FORGE_MIX_TURN);
+    uint32_t i;
     CHECK(statesampler_mix_turn(&p->mix) == turn);
     CHECK(statesampler_mix_epoch(&p->mix) ==
           forge_get(state, FORGE_MIX_EPOCH));
     CHECK(must_mix_save(&p->mix, again) == size);
-    CHECK(!same || memcmp(state, again, size) == 0);
+    for (i = 0; i < p->count; i++) {
+        const unsigned char *sampler = state + FORGE_SAMPLER(i);
+        CHECK(forge_get(again + FORGE_SAMPLER(i), FORGE_POSITION) ==
+              forge_get(sampler, FORGE_POSITION));
+        CHECK(!forged_same_shape(p, sampler, i) ||
+              p->desc[i].tail == STATESAMPLER_TAIL_CARRY ||
+              memcmp(again + FORGE_SAMPLER(i), sampler, FORGED_BYTES) == 0);
+    }
     other = *p;
     CHECK(forged_start(&other) == STATESAMPLER_OK);
     CHECK(statesampler_mix_load(&other.mix, again, size) == STATESAMPLER_OK);
-    CHECK(statesampler_mix_turn(&other.mix) == turn);
-    if (same && turn <= (uint64_t)1 << 62) {
-        /* Back to the base and here again. */
-        CHECK(statesampler_mix_seek(
-                  &other.mix, forge_get(state, FORGE_MIX_BASE_TURN)) ==
-              STATESAMPLER_OK);
+    must_mix_save(&other.mix, third);
+    CHECK(memcmp(again, third, size) == 0);
+    if (turn > 0)
+        CHECK(statesampler_mix_seek(&other.mix, turn - 1) == ERANGE_BASE);
+    if (turn <= (uint64_t)1 << 62) {
         CHECK(statesampler_mix_seek(&other.mix, turn) == STATESAMPLER_OK);
-        must_mix_save(&other.mix, again);
-        CHECK(memcmp(state, again, size) == 0);
+        must_mix_save(&other.mix, third);
+        CHECK(memcmp(again, third, size) == 0);
     }
     forged_check_turns(p);
 }
@@ -538,14 +592,8 @@ static inline void forged_mix_state(unsigned char *state, int fields)
 {
     forged_honest_mix(state);
     while (fields-- > 0)
-        if (check_random(2) == 0)
-            forged_change(state, forged_mix_fields,
-                          FORGED_COUNT(forged_mix_fields));
-        else
-            forged_change(state + FORGE_SOURCE(check_random(FORGED_SOURCES)),
-                          forged_source_fields,
-                          FORGED_COUNT(forged_source_fields));
-    forge_seal(state, FORGED_MIX_BYTES);
+        forged_change_mix(state, FORGED_SOURCES);
+    forge_seal_mix(state, FORGED_SOURCES);
 }
 
 /* Refused by one, too, that differs in all that load may change, and has moved:
@@ -589,11 +637,11 @@ static inline int forged_check_mix(const unsigned char *state, size_t size)
         forged_refuse_mix(&p, state, size);
         return 0;
     }
-    forged_check_taken_mix(&p, state, 1);
+    forged_check_taken_mix(&p, state);
     forged_any_shape(&p);
     if (forged_start(&p) == STATESAMPLER_OK &&
         forged_load_mix(&p, state, size))
-        forged_check_taken_mix(&p, state, 0);
+        forged_check_taken_mix(&p, state);
     return 1;
 }
 

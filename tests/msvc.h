@@ -8,24 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EPERM 1
 #define ENOENT 2
 #define EINTR 4
-#define EAGAIN 11
+#define EIO 5
 #define EACCES 13
-#define EBUSY 16
 #define EEXIST 17
-#define ENOTDIR 20
 #define EISDIR 21
 #define EINVAL 22
-#define ENFILE 23
-#define EMFILE 24
 #define EFBIG 27
-#define ENOSPC 28
-#define EROFS 30
-#define ENAMETOOLONG 38
-#define EILSEQ 42
-#define ELOOP 114
 #define errno (*_errno())
 
 #define _O_RDONLY 0x0000
@@ -71,10 +61,8 @@ char *getenv(const char *name);
 int _getpid(void);
 __time64_t time(__time64_t *seconds);
 long clock(void);
-int sscanf(const char *text, const char *format, ...);
 int snprintf(char *out, size_t size, const char *format, ...);
 void *memcpy(void *to, const void *from, size_t size);
-char *strcpy(char *to, const char *text);
 size_t strlen(const char *text);
 #ifdef __cplusplus
 const char *strchr(const char *text, int c);
@@ -82,13 +70,8 @@ const char *strchr(const char *text, int c);
 char *strchr(const char *text, int c);
 #endif
 size_t wcslen(const wchar_t *text);
-wchar_t *wcscpy(wchar_t *to, const wchar_t *text);
-wchar_t *wcscat(wchar_t *to, const wchar_t *text);
-int wcsncmp(const wchar_t *a, const wchar_t *b, size_t size);
-int _wstat64(const wchar_t *path, struct _stat64 *info);
 int _fstat64(int file, struct _stat64 *info);
 int _waccess(const wchar_t *path, int mode);
-int _wrename(const wchar_t *from, const wchar_t *to);
 int _wremove(const wchar_t *path);
 intptr_t _wfindfirst64(const wchar_t *path, struct _wfinddata64_t *entry);
 int _wfindnext64(intptr_t entries, struct _wfinddata64_t *entry);

@@ -58,6 +58,7 @@ JOBS = number("JOBS", "2")
 SEED = os.environ.get("SEED") or "1"
 QUOTA = number("QUOTA", "3")
 ONLY = os.environ.get("ONLY") or ""
+LISTED, EQUIVALENT = "tests/mutants.txt", "tests/equivalent.txt"
 TORCH = "PyTorch: every fault in its samplers is noticed"
 
 # Sets the number of the fault, and ends what does not end: by the processor's
@@ -154,6 +155,7 @@ class Way:
             return
         self.prefix = f"{folder}/wine"
         os.environ.update(WINEDEBUG="-all", WINEPREFIX=self.prefix,
+                          WINEDLLOVERRIDES="winemenubuilder.exe=d",
                           LC_ALL="C.UTF-8", SHARE=r"\\localhost\z$")
         subprocess.run(["wineboot", "-i"], stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -411,28 +413,38 @@ def ask_torch(python, everything):
 
 def read_faults(text):
     """The faults of the list and the generated ones, numbered; the equivalent
-    ones; and answers about what is wrong in the lists."""
+    ones; and for each entry of both lists that is not in the header the list,
+    the function, and what is missing, which is None if the function is."""
     parts = lists.functions_of(text) + lists.macros_of(text)
-    faults, wrong = [], []
-    for entry in lists.entries_of("tests/mutants.txt"):
-        fault = lists.fault_of(entry, parts)
-        if isinstance(fault, str):
-            wrong.append((f"{entry.function}: {entry.title}", None, [fault]))
-        else:
-            faults.append(fault)
+    faults, lost = [], []
+    for entry in lists.entries_of(LISTED):
+        try:
+            faults.append(lists.fault_of(entry, parts))
+        except lists.Lost as reason:
+            lost.append((LISTED, entry.function, None if reason.gone else
+                         f"{entry.title}: {reason}"))
     for part in parts:
         faults += lists.generated(part)
     for number, fault in enumerate(faults, 1):
         fault.number = number
+    names = {part.name for part in parts}
     keys = {fault.key for fault in faults if not fault.name}
+    shapes = {}
+    for key in sorted(keys):
+        shapes.setdefault(lists.shape_of(key), []).append(key)
     equivalent = {}
-    for entry in lists.entries_of("tests/equivalent.txt"):
+    for entry in lists.entries_of(EQUIVALENT):
         key = lists.key_of(entry)
-        equivalent[key] = entry.title
-        if key not in keys:
-            wrong.append((f"{entry.function}: {entry.title}", None,
-                          ["not a generated fault:"] + list(key[1:])))
-    return faults, equivalent, wrong
+        alike = shapes.get(lists.shape_of(key), [])
+        if key not in keys and len(alike) == 1:
+            key = alike[0]  # the same with other names
+        if key in keys:
+            equivalent[key] = entry.title
+        else:
+            lost.append((EQUIVALENT, entry.function,
+                         f"no generated fault: {key[1]}"
+                         if entry.function in names else None))
+    return faults, equivalent, lost
 
 
 def draw(faults, equivalent):
@@ -579,6 +591,19 @@ def in_ways(ways, folder, text, faults):
     return here, faults
 
 
+def lines_about(lost):
+    """Prints which functions of the lists are gone, and returns a failure for
+    each other entry that is not in the header. With ONLY there is none."""
+    for path in LISTED, EQUIVALENT:
+        gone = [function for where, function, missing in lost
+                if where == path and missing is None]
+        if gone:
+            print(f"note: {len(gone)} entries of {path} are of functions that "
+                  f"are gone: {', '.join(sorted(set(gone)))}")
+    return [] if ONLY else [f"FAIL {path}: {function}: {missing}"
+                            for path, function, missing in lost if missing]
+
+
 def flat(groups):
     return [fault for _, group in groups for fault in group]
 
@@ -587,11 +612,10 @@ def ask(folder, pool, everything):
     answers = Answers()
     with open("statesampler.h") as file:
         text = file.read()
-    faults, equivalent, wrong = read_faults(text)
+    faults, equivalent, lost = read_faults(text)
     try:
         faults = [fault for fault in faults if re.search(ONLY, fault.question)]
-        answered = [answer for answer in wrong if re.search(ONLY, answer[0])]
-        if not (faults or answered or re.search(ONLY, TORCH)):
+        if not (faults or re.search(ONLY, TORCH)):
             sys.exit(f"mutants: no fault matches {ONLY}")
     except re.error as error:
         sys.exit(f"mutants: ONLY is a pattern, and {ONLY} is none: {error}")
@@ -606,8 +630,8 @@ def ask(folder, pool, everything):
                                       for way, group in valid]
     kept = [(way, compiling(way, folder, text, group)) for way, group in drawn]
     numbers = {fault.number for fault in flat(kept)}
-    answered += [(fault.question, None, ["does not compile"])
-                 for fault in flat(drawn)
+    answered = [(fault.question, None, ["does not compile"])
+                for fault in flat(drawn)
                  if fault.name and fault.number not in numbers]
     if not everything:
         print(f"{len(flat(kept))} faults of {len(flat(valid))}: all of "
@@ -633,6 +657,9 @@ def ask(folder, pool, everything):
           f"arguments of which a compiler warns, "
           f"{len(flat(drawn)) - len(flat(kept)):,} that do not compile, "
           f"{len(elsewhere):,} in code that is not compiled here")
+    failures = lines_about(lost)
+    answers.failures += failures
+    answers.number += len(failures)
     return answers.sum()
 
 

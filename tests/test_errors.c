@@ -75,9 +75,7 @@ static struct {
     {ECORRUPT_POSITION, 1, 0},
     {ECORRUPT_SOURCES, 1, 0},
     {ECORRUPT_STOP, 1, 0},
-    {ECORRUPT_SHAPES, 1, 0},
     {ECORRUPT_TURN, 1, 0},
-    {ECORRUPT_POINT, 1, 0},
     {ECORRUPT_NAMES, 0, 0},
     {ECORRUPT_WEIGHTS, 1, 0},
     {EVERSION_FORMAT, 1, 0},
@@ -98,17 +96,6 @@ static struct {
     {EENV_NUMBER, 0, 0},
     {EENV_RANK, 0, 0},
     {STATESAMPLER_EIO, 0, 0},
-    {EIO_PERMISSION, 0, 0},
-    {EIO_SPACE, 0, 0},
-    {EIO_READ_ONLY, 0, 0},
-    {EIO_NO_FOLDER, 0, 0},
-    {EIO_IS_FOLDER, 0, 0},
-    {EIO_NOT_REGULAR, 0, 0},
-    {EIO_NAME, 0, 0},
-    {EIO_OPEN_FILES, 0, 0},
-    {EIO_BUSY, 0, 0},
-    {EIO_CHANGED, 0, 0},
-    {EIO_FLUSH, 0, 0},
     {STATESAMPLER_ENOFILE, 0, 0}
 };
 
@@ -620,7 +607,7 @@ static void undescribed(const void *state, size_t size, int code)
     CHECK_CODE(statesampler_describe(state, size, NULL, NULL), code);
 }
 
-/* One field that no run can have saved, under a right check word. */
+/* One field with which no run can go on, under a right check word. */
 static void check_fields(void)
 {
     static const struct {
@@ -649,17 +636,16 @@ static void check_fields(void)
         {CARRY, FORGE_PARTITION, 1, ECORRUPT_DESC},
         {EPOCH, FORGE_ZERO, 1, ECORRUPT_ZERO},
         {EPOCH, FORGE_ZERO, 128, ECORRUPT_ZERO},
-        {BLOCKED, FORGE_CHUNK_SIZE, 1, ECORRUPT_ZERO},
-        {BLOCKED, FORGE_WINDOW, 1, ECORRUPT_ZERO},
         {EPOCH, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
         {EPOCH, FORGE_BLOCKS, 4, ECORRUPT_BLOCKS},
         {BLOCKED, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
-        {BLOCKED, FORGE_BLOCKS, 5, ECORRUPT_BLOCKS},
-        {EPOCH, FORGE_BASE_POSITION, 32, ECORRUPT_BASE},
-        {BASED, FORGE_BASE_STEP, 0, ECORRUPT_BASE},
-        {BASED, FORGE_BASE_STEP, 161, ECORRUPT_BASE},
+        {EPOCH, FORGE_BASE_POSITION,
+         ((uint64_t)1 << 62) + ((uint64_t)1 << 33) + 1, ECORRUPT_BASE},
+        {EPOCH, FORGE_BASE_STEP, (uint64_t)5 << 61, ECORRUPT_BASE},
         {CARRY, FORGE_BASE_POSITION, 1000, ECORRUPT_BASE},
         {CARRY, FORGE_BASE_STEP, UINT64_MAX, ECORRUPT_BASE},
+        {EPOCH, FORGE_BASE_EPOCH, 0, ECORRUPT_POSITION},
+        {CARRY, FORGE_BASE_EPOCH, (uint64_t)1 << 63, ECORRUPT_POSITION},
         {EPOCH, FORGE_POSITION, 161, ECORRUPT_POSITION},
         {EPOCH, FORGE_POSITION, 1024, ECORRUPT_POSITION},
         {EPOCH, FORGE_POSITION, UINT64_MAX, ECORRUPT_POSITION},
@@ -680,31 +666,6 @@ static void check_fields(void)
         d.seed++;
         unloaded(&d, state, BYTES, broken[i].code);
     }
-}
-
-/* A base behind a step has a position of every block before it, or all. */
-static void check_blocks_left(void)
-{
-    unsigned char state[BYTES];
-    statesampler_desc d;
-    statesampler s;
-    memset(&d, 0, sizeof d);
-    d.num_samples = 10;
-    d.partition = STATESAMPLER_PARTITION_BLOCKED;
-    d.world_size = 4;
-    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_OK);
-    CHECK(statesampler_reshape(&s, 0, 2, 1) == STATESAMPLER_OK);
-    d.world_size = 2;
-    must_save(&s, state);
-    forge_put(state, FORGE_BLOCKS, 3);
-    forge_seal(state, BYTES);
-    CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);
-    CHECK(statesampler_num_steps(&s) == 1 + 4);
-    forge_put(state, FORGE_BLOCKS, 5);
-    forge_seal(state, BYTES);
-    unloaded(&d, state, BYTES, ECORRUPT_BASE);
-    undescribed(state, BYTES, ECORRUPT_BASE);
 }
 
 /* What is asked before the fields, and in which order. */
@@ -1161,49 +1122,37 @@ static void undescribed_mix(const void *state, size_t size, uint32_t source,
                code);
 }
 
-/* One field that no run can have saved: of the mix, or of a source, which
-   mix_describe sees then. */
+/* One field with which no mix can go on: of the mix, of a source, or of what it
+   holds of a sampler. mix_describe sees the last two. */
 static void check_mix_fields(void)
 {
-    enum { HEAD = SOURCES };
+    enum { HEAD, SOURCE, SAMPLER };
     static const struct {
-        uint32_t where;
+        int where;
+        uint32_t source;
         size_t at;
         unsigned size;
         uint64_t value;
         int code;
     } broken[] = {
-        {HEAD, FORGE_MIX_STOP, 4, ECORRUPT_STOP},
-        {HEAD, FORGE_MIX_STOP, UINT32_MAX, ECORRUPT_STOP},
-        {HEAD, FORGE_MIX_TURN, 9, ECORRUPT_TURN},
-        {HEAD, FORGE_MIX_BASE_TURN, 16, ECORRUPT_TURN},
-        {HEAD, FORGE_MIX_TURN, 1000000, ECORRUPT_TURN},
-        {HEAD, FORGE_MIX_TURN, UINT64_MAX, ECORRUPT_TURN},
-        {HEAD, FORGE_MIX_BASE_POINT, 11, ECORRUPT_POINT},
-        {HEAD, FORGE_MIX_BASE_POINT, UINT64_MAX, ECORRUPT_POINT},
-        {0, FORGE_SOURCE_FLAGS, 4, ECORRUPT_ZERO},
-        {1, FORGE_SOURCE_FLAGS, 128, ECORRUPT_ZERO},
-        {2, FORGE_SOURCE_ZEROS, 1, ECORRUPT_ZERO},
-        {2, FORGE_SOURCE_ZEROS, 0x800000, ECORRUPT_ZERO},
-        {0, FORGE_ZERO, 1, ECORRUPT_ZERO},
-        {2, FORGE_CHUNK_SIZE, 1, ECORRUPT_ZERO},
-        {0, FORGE_NUM_SAMPLES, ((uint64_t)1 << 62) + 1,
+        {HEAD, 0, FORGE_MIX_STOP, 4, ECORRUPT_STOP},
+        {HEAD, 0, FORGE_MIX_STOP, UINT32_MAX, ECORRUPT_STOP},
+        {HEAD, 0, FORGE_MIX_TURN, (uint64_t)1 << 63, ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TURN, UINT64_MAX, ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TICK, (uint64_t)1 << 63, ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TICK, UINT64_MAX, ECORRUPT_TURN},
+        {SOURCE, 0, FORGE_SOURCE_FLAGS, 4, ECORRUPT_ZERO},
+        {SOURCE, 1, FORGE_SOURCE_FLAGS, 0x80000000u, ECORRUPT_ZERO},
+        {SOURCE, 0, FORGE_SOURCE_WEIGHT, 0, ECORRUPT_WEIGHTS},
+        {SAMPLER, 0, FORGE_MAGIC, 0x584d5353u, ECORRUPT_MAGIC},
+        {SAMPLER, 1, FORGE_VERSION, 2, EVERSION_FORMAT},
+        {SAMPLER, 2, FORGE_ALGORITHM, 2, EVERSION_ALGORITHM},
+        {SAMPLER, 2, FORGE_ZERO, 1, ECORRUPT_ZERO},
+        {SAMPLER, 0, FORGE_NUM_SAMPLES, ((uint64_t)1 << 62) + 1,
          ECORRUPT_DESC},
-        {0, FORGE_ORDER, 4, ECORRUPT_DESC},
-        {1, FORGE_PARTITION, 2, ECORRUPT_DESC},
-        {2, FORGE_TAIL, 4, ECORRUPT_DESC},
-        {1, FORGE_WINDOW, 0, ECORRUPT_DESC},
-        {0, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
-        {1, FORGE_BLOCKS, 2, ECORRUPT_BLOCKS},
-        {2, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
-        {0, FORGE_SOURCE_POSITION, (uint64_t)1 << 40,
-         ECORRUPT_BASE},
-        {0, FORGE_SOURCE_STEP, 0, ECORRUPT_BASE},
-        {1, FORGE_SOURCE_STEP, (uint64_t)1 << 40, ECORRUPT_BASE},
-        {1, FORGE_WORLD_SIZE, 5, ECORRUPT_SHAPES},
-        {0, FORGE_SOURCE_WEIGHT, 0, ECORRUPT_WEIGHTS},
-        {2, FORGE_SOURCE_WEIGHT, (uint32_t)1 << 31,
-         ECORRUPT_WEIGHTS}
+        {SAMPLER, 1, FORGE_BLOCKS, 2, ECORRUPT_BLOCKS},
+        {SAMPLER, 1, FORGE_BASE_STEP, UINT64_MAX, ECORRUPT_BASE},
+        {SAMPLER, 2, FORGE_POSITION, (uint64_t)1 << 40, ECORRUPT_POSITION}
     };
     unsigned char state[MIX_BYTES];
     size_t i;
@@ -1211,27 +1160,25 @@ static void check_mix_fields(void)
         unsigned char *part = state;
         make_mix(state, STATESAMPLER_STOP_RESTART);
         if (broken[i].where != HEAD)
-            part += FORGE_SOURCE(broken[i].where);
+            part += broken[i].where == SOURCE
+                        ? FORGE_SOURCE(broken[i].source)
+                        : FORGE_SAMPLER(broken[i].source);
         forge_put(part, broken[i].at, broken[i].size, broken[i].value);
-        forge_seal(state, MIX_BYTES);
+        forge_seal_mix(state, SOURCES);
         start(2, STATESAMPLER_STOP_RESTART);
         unloaded_mix(state, MIX_BYTES, broken[i].code);
-        if (broken[i].where != HEAD &&
-            broken[i].code != ECORRUPT_SHAPES &&
-            broken[i].code != ECORRUPT_WEIGHTS)
-            undescribed_mix(state, MIX_BYTES, broken[i].where,
-                            broken[i].code);
+        undescribed_mix(state, MIX_BYTES, broken[i].source, broken[i].code);
     }
 }
 
-/* A mix of other weights and batch sizes has its own again. */
-static void check_mix_restored(void)
+/* What is wrong with the last source alone changes nothing of the others. */
+static void check_mix_unmoved(void)
 {
-    unsigned char state[MIX_BYTES];
-    uint32_t i;
     static const uint32_t heavier[SOURCES] = {9, 4, 1};
+    unsigned char state[MIX_BYTES], now[MIX_BYTES];
+    uint32_t i;
     make_mix(state, STATESAMPLER_STOP_RESTART);
-    forge_put(state, FORGE_MIX_TURN, 1000000);
+    state[FORGE_SAMPLER(SOURCES - 1) + 20] ^= 1;
     forge_seal(state, MIX_BYTES);
     for (i = 0; i < SOURCES; i++) {
         statesampler_desc d = source_of(i, 3);
@@ -1243,20 +1190,31 @@ static void check_mix_restored(void)
                                 STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_seek(&mix, 5) == STATESAMPLER_OK);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_TURN);
+    unloaded_mix(state, MIX_BYTES, ECORRUPT_CHECK);
     /* Also where a source has finished once before the base. */
     start(2, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_seek(&mix, 100) == STATESAMPLER_OK);
     CHECK(statesampler_mix_weigh(&mix, heavier) == STATESAMPLER_OK);
-    CHECK(sources[2].finished == 1 && sources[0].finished == 0);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_TURN);
-    /* A state whose sources are all off. */
+    must_mix_save(&mix, now);
+    CHECK(forge_get(now + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS) == 2);
+    CHECK(forge_get(now + FORGE_SOURCE(2), FORGE_SOURCE_FLAGS) == 3);
+    unloaded_mix(state, MIX_BYTES, ECORRUPT_CHECK);
+}
+
+/* No mix can have these weights together. */
+static void check_mix_weights(void)
+{
+    unsigned char state[MIX_BYTES];
+    uint32_t i;
     make_mix(state, STATESAMPLER_STOP_RESTART);
+    forge_put(state + FORGE_SOURCE(2), FORGE_SOURCE_WEIGHT, 0x7ffffffe);
+    forge_seal(state, MIX_BYTES);
+    start(2, STATESAMPLER_STOP_RESTART);
+    unloaded_mix(state, MIX_BYTES, ECORRUPT_WEIGHTS);
     for (i = 0; i < SOURCES; i++)
         forge_put(state + FORGE_SOURCE(i), FORGE_SOURCE_WEIGHT,
                   STATESAMPLER_OFF);
     forge_seal(state, MIX_BYTES);
-    start(2, STATESAMPLER_STOP_RESTART);
     unloaded_mix(state, MIX_BYTES, ECORRUPT_WEIGHTS);
 }
 
@@ -1281,7 +1239,10 @@ static void check_mix_wholeness(void)
     forge_seal(state, MIX_BYTES);
     unloaded_mix(state, MIX_BYTES, EVERSION_ALGORITHM);
     undescribed_mix(state, MIX_BYTES, 0, EVERSION_ALGORITHM);
-    forge_put(state, FORGE_VERSION, 2);
+    forge_put(state, FORGE_VERSION, 3);
+    unloaded_mix(state, 40, EVERSION_FORMAT);
+    undescribed_mix(state, 40, 0, EVERSION_FORMAT);
+    forge_put(state, FORGE_VERSION, 1); /* of 0.4.0 */
     unloaded_mix(state, 40, EVERSION_FORMAT);
     undescribed_mix(state, 40, 0, EVERSION_FORMAT);
     memcpy(state, "SSMP", 4);
@@ -1316,14 +1277,14 @@ static void check_mix_mismatch(void)
     make_mix(state, STATESAMPLER_STOP_RESTART);
     for (k = 0; k < SOURCES; k++)
         for (i = 0; i < COUNT(other); i++) {
-            unsigned char *part = forged + FORGE_SOURCE(k);
+            unsigned char *part = forged + FORGE_SAMPLER(k);
             uint64_t value;
             if (k != 1 && i >= 3)
                 continue; /* only this one has chunks */
             memcpy(forged, state, MIX_BYTES);
             value = forge_get(part, other[i].at, other[i].size);
             forge_put(part, other[i].at, other[i].size, value + 1);
-            forge_seal(forged, MIX_BYTES);
+            forge_seal_mix(forged, SOURCES);
             start(2, STATESAMPLER_STOP_RESTART);
             unloaded_mix(forged, MIX_BYTES, other[i].code);
         }
@@ -1612,7 +1573,6 @@ int main(int argc, char **argv)
     check_capacity();
     check_zero();
     check_fields();
-    check_blocks_left();
     check_wholeness();
     check_mismatch();
     check_mixes();
@@ -1621,7 +1581,8 @@ int main(int argc, char **argv)
     check_mix_capacity();
     check_mix_fields();
     check_mix_wholeness();
-    check_mix_restored();
+    check_mix_unmoved();
+    check_mix_weights();
     check_mix_mismatch();
     check_weights();
     check_mix_shapes();

@@ -1,6 +1,6 @@
 /* test_forged.c - is a state that nobody has saved, but whose check word is
-   right, either refused with nothing changed, or one that a run could have
-   saved? */
+   right, either refused with nothing changed, or one from which a run goes on
+   safely: no call runs for ever, and `next` serves what `at` says? */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "check.h"
@@ -44,7 +44,7 @@ static void save_mix(forged_party *p, unsigned char *state, uint64_t turns)
 static void check_refused(forged_party *p, unsigned char *state, int code)
 {
     static forged_party before;
-    forge_seal(state, FORGED_MIX_BYTES);
+    forge_seal_mix(state, FORGED_SOURCES);
     before = *p;
     CHECK(statesampler_mix_load(&p->mix, state, FORGED_MIX_BYTES) == code);
     CHECK(memcmp(&p->mix, &before.mix, sizeof p->mix) == 0);
@@ -62,134 +62,146 @@ static void plain_mix(forged_party *p, uint32_t stop, uint64_t n,
         p->desc[i] = model_desc(n + i, 1, batch);
 }
 
-/* Turn 1,000,000 of 125, and the first that there is not. */
+static void check_taken(forged_party *p, unsigned char *state)
+{
+    forge_seal_mix(state, FORGED_SOURCES);
+    CHECK(forged_load_mix(p, state, FORGED_MIX_BYTES));
+    forged_check_taken_mix(p, state);
+}
+
+/* Turns and ticks are below 2^63, so that no sum of two overflows. */
+static void test_turns(void)
+{
+    static const uint64_t far[] = {(uint64_t)1 << 63, UINT64_MAX};
+    static forged_party p;
+    unsigned char state[FORGED_MIX_BYTES];
+    uint32_t stop;
+    size_t i;
+    for (stop = 0; stop < 4; stop++) {
+        plain_mix(&p, stop, 41, 1);
+        save_mix(&p, state, 10);
+        for (i = 0; i < FORGED_COUNT(far); i++) {
+            forge_put(state, FORGE_MIX_TURN, far[i]);
+            check_refused(&p, state, ECORRUPT_TURN);
+            forge_put(state, FORGE_MIX_TURN, 10);
+            forge_put(state, FORGE_MIX_TICK, far[i]);
+            check_refused(&p, state, ECORRUPT_TURN);
+            forge_put(state, FORGE_MIX_TICK, 10);
+        }
+        forge_put(state, FORGE_MIX_TURN, far[0] - 1);
+        check_taken(&p, state);
+        CHECK(statesampler_mix_turn(&p.mix) >= far[0] - 1);
+    }
+}
+
+/* A turn past the end is taken: what the sources have left is still served. */
 static void test_turn_past_end(void)
 {
+    static const uint64_t left[] = {123 - 10, 126 - 10, 131 - 10};
     static forged_party p;
     unsigned char state[FORGED_MIX_BYTES];
     uint32_t stop;
     for (stop = 0; stop < 3; stop++) {
-        uint64_t end;
         plain_mix(&p, stop, 41, 1);
         save_mix(&p, state, 10);
-        end = statesampler_mix_num_turns(&p.mix);
-        CHECK(end == (stop == STATESAMPLER_STOP_FIRST ? 123
-                      : stop == STATESAMPLER_STOP_ALL ? 126
-                                                      : 131));
         forge_put(state, FORGE_MIX_TURN, 1000000);
-        check_refused(&p, state, ECORRUPT_TURN);
-        forge_put(state, FORGE_MIX_TURN, end + 1);
-        check_refused(&p, state, ECORRUPT_TURN);
-        forge_put(state, FORGE_MIX_TURN, end);
-        forge_seal(state, FORGED_MIX_BYTES);
+        forge_seal_mix(state, FORGED_SOURCES);
         CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
-        CHECK(statesampler_mix_turn(&p.mix) == end);
-        /* One that leaves out steps which the state's mix serves. */
-        p.desc[1].drop_last = 1;
-        CHECK(forged_start(&p) == STATESAMPLER_OK);
-        forge_put(state, FORGE_MIX_TURN, end + 1);
-        check_refused(&p, state, ECORRUPT_TURN);
-        /* And one of another shape. */
-        plain_mix(&p, stop, 41, 2);
-        CHECK(forged_start(&p) == STATESAMPLER_OK);
-        check_refused(&p, state, ECORRUPT_TURN);
+        CHECK(statesampler_mix_num_turns(&p.mix) == 1000000 + left[stop]);
+        forged_check_taken_mix(&p, state);
     }
 }
 
-/* A mix without end is saved up to turn 3 * 2^61, where no run comes. */
-static void test_turn_past_all(void)
+/* From a tick so far on that what is left does not fit in the sequence, another
+   one begins. */
+static void test_tick_past_sequence(void)
 {
     static forged_party p;
-    unsigned char state[FORGED_MIX_BYTES];
-    plain_mix(&p, STATESAMPLER_STOP_NEVER, 41, 1);
-    save_mix(&p, state, 10);
-    forge_put(state, FORGE_MIX_TURN, ((uint64_t)3 << 61) + 1);
-    check_refused(&p, state, ECORRUPT_TURN);
-    forge_put(state, FORGE_MIX_TURN, (uint64_t)3 << 61);
-    forge_seal(state, FORGED_MIX_BYTES);
-    CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
-    CHECK(statesampler_mix_turn(&p.mix) == (uint64_t)3 << 61);
-}
-
-/* With CARRY and a global batch of 8, 2^62 positions are 2^59 steps: the base
-   has moved before the turn 2^59 + 5 of a mix that has only such a source. */
-static void test_carry_past_reach(void)
-{
-    static forged_party p;
-    unsigned char state[FORGED_MIX_BYTES];
-    uint64_t turn;
-    plain_mix(&p, STATESAMPLER_STOP_NEVER, 1000, 8);
-    p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
-    p.desc[1].num_samples = p.desc[2].num_samples = 0;
-    save_mix(&p, state, 10);
-    for (turn = ((uint64_t)1 << 59) + 1; turn < ((uint64_t)1 << 59) + 9;
-         turn++) {
-        forge_put(state, FORGE_MIX_TURN, turn);
-        check_refused(&p, state, ECORRUPT_TURN);
-    }
-    forge_put(state, FORGE_MIX_TURN, ((uint64_t)1 << 59) - 1);
-    forge_seal(state, FORGED_MIX_BYTES);
-    CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
-    CHECK(statesampler_step(&p.source[0].sampler) ==
-          ((uint64_t)1 << 59) - 1);
-    forge_put(state, FORGE_MIX_TURN, (uint64_t)1 << 59);
-    forge_seal(state, FORGED_MIX_BYTES);
-    CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
-    CHECK(statesampler_mix_turn(&p.mix) == (uint64_t)1 << 59);
-    /* And it has no last step to leave out. */
-    save_mix(&p, state, 10);
-    forge_put(state + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS, 2);
-    check_refused(&p, state, ECORRUPT_DESC);
-}
-
-/* ALL ends before point 2^62 of the sequence. From a base far past it a light
-   source's last turns come where points end, and are no longer told apart;
-   with short sources, what is saved next is past what load takes. */
-static void test_base_past_sequence(void)
-{
-    static const uint64_t points[] = {
-        ((uint64_t)3 << 61) - 3, (uint64_t)3 << 61, ((uint64_t)3 << 61) + 3,
-        (uint64_t)1 << 63, UINT64_MAX
-    };
-    static forged_party p;
-    unsigned char state[FORGED_MIX_BYTES];
-    size_t i;
-    int lengthy;
-    for (lengthy = 0; lengthy < 2; lengthy++) {
-        plain_mix(&p, STATESAMPLER_STOP_ALL, 41, 1);
-        if (lengthy) { /* and heavy: nearly as much as mix_init takes */
-            p.desc[0].num_samples = 4000000000u;
-            p.weight[2] = 1u << 30;
-        }
+    unsigned char state[FORGED_MIX_BYTES], again[FORGED_MIX_BYTES];
+    uint32_t stop;
+    for (stop = 0; stop < 4; stop++) {
+        plain_mix(&p, stop, 41, 1);
         save_mix(&p, state, 10);
-        forge_put(state, FORGE_MIX_BASE_TURN, 10);
-        for (i = 0; i < FORGED_COUNT(points); i++) {
-            forge_put(state, FORGE_MIX_BASE_POINT, points[i]);
-            check_refused(&p, state, ECORRUPT_POINT);
-        }
+        forge_put(state, FORGE_MIX_TICK, ((uint64_t)1 << 63) - 200);
+        forge_seal_mix(state, FORGED_SOURCES);
+        CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
+        forged_check_taken_mix(&p, state);
+        forge_put(state, FORGE_MIX_TICK, ((uint64_t)1 << 63) - 2);
+        forge_seal_mix(state, FORGED_SOURCES);
+        CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
+        must_mix_save(&p.mix, again);
+        CHECK((forge_get(again, FORGE_MIX_TICK) == 0) ==
+              (stop != STATESAMPLER_STOP_NEVER));
+        forged_check_taken_mix(&p, state);
     }
-    forge_put(state, FORGE_MIX_BASE_POINT, (uint64_t)5 << 60);
-    check_refused(&p, state, ECORRUPT_POINT);
 }
 
-/* With ALL the sequence is ahead of the turns where some were passed over, but
-   not at the epoch's start. */
-static void test_point_ahead(void)
+/* NEVER has no end that the sequence must reach. Of what comes where ticks no
+   longer fit, nobody finds the turn. */
+static void test_locate_far(void)
 {
     static forged_party p;
     unsigned char state[FORGED_MIX_BYTES];
-    plain_mix(&p, STATESAMPLER_STOP_ALL, 41, 1);
+    statesampler_place place;
+    uint64_t turn, index;
+    size_t count;
+    plain_mix(&p, STATESAMPLER_STOP_NEVER, 41, 1);
     save_mix(&p, state, 0);
-    forge_put(state, FORGE_MIX_BASE_POINT, 1);
-    check_refused(&p, state, ECORRUPT_POINT);
-    forge_put(state, FORGE_MIX_TURN, 1);
-    forge_put(state, FORGE_MIX_BASE_TURN, 1);
-    forge_put(state, FORGE_MIX_BASE_POINT, 2);
-    forge_seal(state, FORGED_MIX_BYTES);
+    forge_put(state, FORGE_MIX_TICK, ((uint64_t)1 << 63) - 1);
+    forge_seal_mix(state, FORGED_SOURCES);
     CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
+    CHECK(statesampler_at(&p.source[0].sampler, 7, &index, &count) == 1);
+    CHECK(statesampler_mix_locate(&p.mix, 0, index, &turn, &place) ==
+          ERANGE_FAR);
 }
 
-/* So many sources that their 88 bytes each, counted in 32 bits, come round to
+/* The steps of a sampler stay below 2^64, those to come included. */
+static void test_steps(void)
+{
+    const uint64_t most = ((uint64_t)5 << 61) - 1;
+    statesampler_desc d = model_desc((uint64_t)1 << 62, 1, 1);
+    unsigned char state[FORGED_BYTES];
+    statesampler s;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    must_save(&s, state);
+    forge_put(state, FORGE_BASE_STEP, most + 1);
+    forge_seal(state, FORGED_BYTES);
+    CHECK(statesampler_load(&s, state, FORGED_BYTES) == ECORRUPT_BASE);
+    forge_put(state, FORGE_BASE_STEP, most);
+    forge_seal(state, FORGED_BYTES);
+    CHECK(statesampler_load(&s, state, FORGED_BYTES) == STATESAMPLER_OK);
+    CHECK(statesampler_num_steps(&s) == most + ((uint64_t)1 << 62));
+}
+
+/* 200 blocks give an epoch of 101 samples a full step of 200; in blocks of its
+   own it has none. Such a source takes no turns with RESTART, and nobody finds
+   a sample of it. */
+static void test_epoch_without_turns(void)
+{
+    static forged_party p;
+    unsigned char state[FORGED_MIX_BYTES];
+    statesampler_place place;
+    uint64_t turn;
+    uint32_t i;
+    plain_mix(&p, STATESAMPLER_STOP_RESTART, 101, 100);
+    for (i = 0; i < FORGED_SOURCES; i++) {
+        p.desc[i].num_samples = 101;
+        p.desc[i].partition = STATESAMPLER_PARTITION_BLOCKED;
+        p.desc[i].world_size = 2;
+        p.desc[i].drop_last = 1;
+    }
+    save_mix(&p, state, 0);
+    for (i = 0; i < FORGED_SOURCES; i++)
+        forge_put(state + FORGE_SAMPLER(i), FORGE_BLOCKS, 200);
+    check_taken(&p, state);
+    CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
+    CHECK(statesampler_num_steps(&p.source[0].sampler) == 1);
+    CHECK(statesampler_mix_num_turns(&p.mix) == 0);
+    CHECK(statesampler_mix_locate(&p.mix, 0, 0, &turn, &place) ==
+          ERANGE_DROPPED);
+}
+
+/* So many sources that their 120 bytes each, counted in 32 bits, come round to
    this state's size. */
 static void test_count_that_wraps(void)
 {
@@ -198,16 +210,16 @@ static void test_count_that_wraps(void)
     uint32_t i;
     plain_mix(&p, STATESAMPLER_STOP_FIRST, 41, 1);
     CHECK(forged_start(&p) == STATESAMPLER_OK);
-    for (i = 1; i < 88; i++) {
+    for (i = 1; i < 120; i++) {
         /* The first count whose bytes pass i * 2^32. */
-        uint64_t count = (((uint64_t)i << 32) + 87) / 88;
-        size_t size = (size_t)((56 + 88 * count) & 0xffffffffu);
+        uint64_t count = (((uint64_t)i << 32) + 119) / 120;
+        size_t size = (size_t)((48 + 120 * count) & 0xffffffffu);
         static forged_party before;
         statesampler_mix_place place;
         memset(state, 0, sizeof state);
         CHECK(size <= sizeof state && size % 8 == 0);
         memcpy(state, "SSMX", 4);
-        forge_put(state, FORGE_VERSION, 1);
+        forge_put(state, FORGE_VERSION, 2);
         forge_put(state, FORGE_ALGORITHM, STATESAMPLER_ALGORITHM);
         forge_put(state, FORGE_MIX_SOURCES, count);
         forge_seal(state, size);
@@ -224,11 +236,12 @@ static void test_count_that_wraps(void)
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
+    test_turns();
     test_turn_past_end();
-    test_turn_past_all();
-    test_carry_past_reach();
-    test_base_past_sequence();
-    test_point_ahead();
+    test_tick_past_sequence();
+    test_locate_far();
+    test_steps();
+    test_epoch_without_turns();
     test_count_that_wraps();
     test_samplers(reduced ? 3000 : 120000);
     test_mixes(reduced ? 3000 : 80000);

@@ -9,7 +9,7 @@
 #include "forge.h"
 
 #define SOURCES 3
-#define BYTES (56 + 88 * SOURCES)
+#define BYTES (48 + 120 * SOURCES)
 
 static statesampler_source sources[SOURCES];
 static statesampler_mix mix;
@@ -70,61 +70,62 @@ static void save(unsigned char *state)
     must_mix_save(&mix, state);
 }
 
+/* A source of a state: its weight and flags, and its sampler's own state. */
+static void check_source(const unsigned char *state, uint32_t source,
+                         uint64_t flags)
+{
+    const size_t at = 40 + 120 * (size_t)source;
+    unsigned char own[STATESAMPLER_STATE_BYTES];
+    CHECK(forge_get(state, at, 4) == 3 - source);
+    CHECK(forge_get(state, at + 4, 4) == flags);
+    must_save(&sources[source].sampler, own);
+    CHECK(memcmp(state + at + 8, own, sizeof own) == 0);
+}
+
 static void check_table(void)
 {
-    unsigned char state[BYTES], own[STATESAMPLER_STATE_BYTES];
+    unsigned char state[BYTES];
     uint32_t i;
-    uint64_t base;
     start(3, 2, STATESAMPLER_STOP_RESTART);
     next(30);
     must_mix_save(&mix, state);
     CHECK(memcmp(state, "SSMX", 4) == 0);
-    CHECK(forge_get(state, 4, 2) == 1);
+    CHECK(forge_get(state, 4, 2) == 2);
     CHECK(forge_get(state, 6, 2) == STATESAMPLER_ALGORITHM);
     CHECK(forge_get(state, 8, 4) == SOURCES);
     CHECK(forge_get(state, 12, 4) == STATESAMPLER_STOP_RESTART);
     CHECK(forge_get(state, 16, 8) == 0);
     CHECK(forge_get(state, 24, 8) == 30);
-    CHECK(forge_get(state, 32, 8) == 0);
-    CHECK(forge_get(state, 40, 8) == 0);
-    for (i = 0; i < SOURCES; i++) {
-        size_t at = 48 + 88 * (size_t)i;
-        CHECK(forge_get(state, at, 4) == 3 - i);
-        CHECK(forge_get(state, at + 4, 1) == (i == 2 ? 2u : 0u));
-        CHECK(forge_get(state, at + 5, 3) == 0);
-        must_save(&sources[i].sampler, own);
-        CHECK(memcmp(state + at + 8, own + 8, 56) == 0);
-        CHECK(forge_get(state, at + 56, 4) == 3);
-        CHECK(forge_get(state, at + 60, 4) == 4);
-        CHECK(forge_get(state, at + 64, 8) == 6 + i);
-        CHECK(forge_get(state, at + 72, 8) == 0);
-        CHECK(forge_get(state, at + 80, 8) == 0);
-    }
+    CHECK(forge_get(state, 32, 8) == 30);
+    for (i = 0; i < SOURCES; i++) /* 15, 10 and 5 turns, of 9 each */
+        check_source(state, i, i < 2 ? 3 : 2);
     CHECK(forge_get(state, BYTES - 8, 8) ==
           forge_check_word(state, BYTES - 8));
 
-    /* In another shape the base is the loaded turn: of a source that has
-       begun anew, and of the blocks that its epoch began with. */
+    /* In another shape turns and the sequence go on. The third is still in the
+       blocks that its epoch began with. */
     start(2, 0, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
     next(7);
     must_mix_save(&mix, state);
     CHECK(forge_get(state, 24, 8) == 37);
-    CHECK(forge_get(state, 32, 8) == 30);
-    CHECK(forge_get(state, 40, 8) == 30);
-    base = 30 / 6 * 3; /* turns of the first source, of 9 steps each */
-    CHECK(forge_get(state, 48 + 4, 1) == 1);
-    CHECK(forge_get(state, 48 + 64, 8) == 7);
-    CHECK(forge_get(state, 48 + 80, 8) == base - 9);
-    CHECK(forge_get(state, 48 + 72, 8) == (base - 9) * 12);
-    CHECK(forge_get(state, 48 + 56, 4) == 2);
-    CHECK(forge_get(state, 48 + 176 + 52, 4) == 3); /* blocks of the third */
-    CHECK(forge_get(state, 48 + 176 + 80, 8) == 5);
+    CHECK(forge_get(state, 32, 8) == 37);
+    for (i = 0; i < SOURCES; i++)
+        check_source(state, i, i < 2 ? 3 : 2);
+    CHECK(forge_get(state, 40 + 240 + 8 + 52, 4) == 3);
+    CHECK(forge_get(state, 40 + 240 + 8 + 96, 8) == 5);
     CHECK(forge_get(state, BYTES - 8, 8) ==
           forge_check_word(state, BYTES - 8));
 
-    /* A second epoch counts. */
-    start(1, 0, STATESAMPLER_STOP_FIRST);
+    /* With ALL the sequence is ahead by the turns that were passed over. */
+    start(3, 0, STATESAMPLER_STOP_ALL);
+    next(25); /* 12 of them would be the first one's, which has 9 steps */
+    must_mix_save(&mix, state);
+    CHECK(forge_get(state, 24, 8) == 25);
+    CHECK(forge_get(state, 32, 8) > 25);
+
+    /* A second epoch counts, and a source without steps has no seat. */
+    start(30, 0, STATESAMPLER_STOP_FIRST);
     next((unsigned)statesampler_mix_num_turns(&mix));
     {
         size_t count;
@@ -133,7 +134,11 @@ static void check_table(void)
     }
     must_mix_save(&mix, state);
     CHECK(forge_get(state, 16, 8) == 1 && forge_get(state, 24, 8) == 0);
+    CHECK(forge_get(state, 32, 8) == 0);
     CHECK(forge_get(state, 12, 4) == STATESAMPLER_STOP_FIRST);
+    CHECK(statesampler_num_steps(&sources[2].sampler) == 0);
+    for (i = 0; i < SOURCES; i++)
+        check_source(state, i, i == 2 ? 0 : 2);
 }
 
 static void check_ranks(void)
@@ -163,15 +168,15 @@ static void refused(const unsigned char *state, size_t size, int code)
 
 static void check_damage(int reduced)
 {
-    static unsigned char state[BYTES + 88];
+    static unsigned char state[BYTES + 120];
     size_t i;
     save(state);
     start(2, 1, STATESAMPLER_STOP_RESTART);
     next(5);
     for (i = 0; i < 8 * BYTES; i += reduced ? 3 : 1) {
         int code = STATESAMPLER_ECORRUPT;
-        if (i / 8 == 4 || i / 8 == 5) /* a version that is not there yet */
-            code = i == 32 ? code : STATESAMPLER_EVERSION;
+        if (i / 8 == 4 || i / 8 == 5) /* another version; 0 is none */
+            code = i == 33 ? code : STATESAMPLER_EVERSION;
         state[i / 8] ^= (unsigned char)(1 << i % 8);
         refused(state, BYTES, code);
         state[i / 8] ^= (unsigned char)(1 << i % 8);
@@ -180,12 +185,17 @@ static void check_damage(int reduced)
         if (i != BYTES)
             refused(state, i, STATESAMPLER_ECORRUPT);
     refused(NULL, 0, STATESAMPLER_ECORRUPT);
-    /* Whole, but of a turn that is not there. */
+    /* Whole, but of a turn that no mix is at. */
     i = (size_t)forge_get(state, FORGE_MIX_TURN);
-    forge_put(state, FORGE_MIX_TURN, 1000000);
+    forge_put(state, FORGE_MIX_TURN, UINT64_MAX);
     forge_seal(state, BYTES);
     refused(state, BYTES, STATESAMPLER_ECORRUPT);
     forge_put(state, FORGE_MIX_TURN, i);
+    /* Its own check word is right, a sampler's is not. */
+    state[FORGE_SAMPLER(1) + 70] ^= 1;
+    forge_seal(state, BYTES);
+    refused(state, BYTES, STATESAMPLER_ECORRUPT);
+    state[FORGE_SAMPLER(1) + 70] ^= 1;
     forge_seal(state, BYTES);
     CHECK(statesampler_mix_load(&mix, state, BYTES) == STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&mix) == 50);

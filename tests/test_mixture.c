@@ -9,11 +9,11 @@
 #include "forge.h"
 #include <time.h>
 
-#define REFUSE STATESAMPLER_REFUSE_CHANGED
-#define RESTART STATESAMPLER_RESTART_CHANGED
+#define REFUSE 0
+#define RESTART 1
 
 #define BATCH 4
-#define STATE (80 + 96 * 8)
+#define STATE (72 + 128 * 8)
 
 static const char *const name_of[] = {"web", "code", "books", "mail", "wiki",
                                       "a",   "b",    "ab"};
@@ -78,7 +78,7 @@ static void take(statesampler_mixture *m, int turns)
 static size_t save(const statesampler_mixture *m, unsigned char *state)
 {
     size_t size = statesampler_mixture_state_bytes(m);
-    CHECK(size <= 64 + 192 * (size_t)arrlen(m->sources) && size <= STATE);
+    CHECK(size == 72 + 128 * (size_t)m->mix.num_sources && size <= STATE);
     CHECK(statesampler_mixture_save(m, state, size) == STATESAMPLER_OK);
     return size;
 }
@@ -128,8 +128,8 @@ static void test_same(int reduced)
                 CHECK(strcmp(b.changes[i].name, b.datasets[i].key) == 0);
                 CHECK(b.changes[i].hash == b.datasets[i].value);
             }
-            if (turn > 0 && statesampler_mix_turn(&b.mix) > 0)
-                CHECK(statesampler_mix_seek(&b.mix, 0) == STATESAMPLER_OK);
+            if (statesampler_mix_turn(&b.mix) > 0)
+                CHECK(statesampler_mix_seek(&b.mix, 0) == ERANGE_BASE);
             CHECK(statesampler_mix_seek(&b.mix,
                                         statesampler_mix_turn(&a.mix)) ==
                   STATESAMPLER_OK);
@@ -333,7 +333,6 @@ static void test_weights(void)
           STATESAMPLER_OK);
     for (i = 0; i < 2; i++) {
         CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
-        CHECK(b.sources[i].weight == a.sources[i].weight);
         check_place(&a, i, &b, i);
     }
     CHECK(statesampler_mix_turn(&b.mix) == 10);
@@ -373,7 +372,6 @@ static void test_weights(void)
     CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
           STATESAMPLER_OK);
     check_alike(&a, &b, 20);
-    CHECK(statesampler_mix_seek(&b.mix, 3) == STATESAMPLER_OK);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
 }
@@ -409,7 +407,7 @@ static void test_changed(void)
         CHECK(save(&b, before) == size);
         memcpy(sources, b.sources, sizeof sources);
         CHECK(statesampler_mixture_load(&b, state, size,
-                                        STATESAMPLER_REFUSE_CHANGED) ==
+                                        0) ==
               EMISMATCH_DATASET);
         CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
         CHECK(check_same_bytes(sources, b.sources, sizeof sources));
@@ -451,10 +449,10 @@ static void test_only_changed(void)
     start(&b, STATESAMPLER_STOP_FIRST);
     size = save(&a, state);
     CHECK(statesampler_mixture_load(&b, state, size,
-                                    STATESAMPLER_REFUSE_CHANGED) ==
+                                    0) ==
           EMISMATCH_DATASET);
     CHECK(statesampler_mixture_load(&b, state, size,
-                                    STATESAMPLER_RESTART_CHANGED) ==
+                                    1) ==
           STATESAMPLER_OK);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
@@ -464,7 +462,7 @@ static void test_only_changed(void)
 static void test_growth(void)
 {
     statesampler_mixture m, whole;
-    unsigned char state[STATE];
+    unsigned char state[STATE], again[STATE];
     size_t size;
     uint32_t i, j, old, place[3];
     build(&m, "0", 2, STATESAMPLER_STOP_NEVER);
@@ -475,7 +473,9 @@ static void test_growth(void)
         for (j = 0; j < old; j++)
             place[j] = (uint32_t)statesampler_step(&m.sources[j].sampler);
         add(&m, i, 1, 2);
-        CHECK(!m.mix.sources); /* the assertions look at this */
+        /* Until the start the mix is what it was. */
+        CHECK(save(&m, again) == size && memcmp(state, again, size) == 0);
+        take(&m, 9);
         start(&m, STATESAMPLER_STOP_NEVER);
         CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
               STATESAMPLER_OK);
@@ -491,6 +491,112 @@ static void test_growth(void)
     statesampler_mixture_free(&m);
     CHECK(!m.sources && !m.datasets && !m.changes && !m.mix.sources);
     statesampler_mixture_free(&m); /* twice is once */
+}
+
+/* A start that fails leaves the last one as it was; so does one without a
+   dataset that was added since, and taken away again. */
+static void test_failed_start(void)
+{
+    statesampler_mixture m, other;
+    statesampler_desc d = describe(3, 2, 0);
+    unsigned char state[STATE], again[STATE];
+    size_t size;
+    d.tail = STATESAMPLER_TAIL_CARRY; /* FIRST cannot have it */
+    d.partition = STATESAMPLER_PARTITION_INTERLEAVED;
+    d.drop_last = 0;
+    build(&m, "012", 2, STATESAMPLER_STOP_FIRST);
+    build(&other, "012", 2, STATESAMPLER_STOP_FIRST);
+    take(&m, 7);
+    take(&other, 7);
+    size = save(&m, state);
+    CHECK(statesampler_mixture_add(&m, name_of[3], 1, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
+          EINVAL_SOURCE_CARRY);
+    CHECK(save(&m, again) == size && memcmp(state, again, size) == 0);
+    check_alike(&m, &other, 40);
+    /* Its own state, which does not have the new one, either. */
+    CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&other, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(arrlen(m.changes) == 3);
+    check_alike(&m, &other, 9);
+    CHECK(statesampler_mixture_remove(&m, name_of[3]) == STATESAMPLER_OK);
+    CHECK(number(&m, name_of[3]) == 99 && arrlen(m.sources) == 3);
+    check_alike(&m, &other, 9);
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&m.mix) == 0);
+    statesampler_mixture_free(&m);
+    statesampler_mixture_free(&other);
+}
+
+/* Of a mixture of these, remove some; the state of before loads into the rest,
+   which are found by their names. */
+static void check_remove(const char *which, const char *gone)
+{
+    statesampler_mixture m, whole;
+    unsigned char state[STATE];
+    size_t size, i, left = strlen(which) - strlen(gone);
+    build(&m, which, 2, STATESAMPLER_STOP_NEVER);
+    build(&whole, which, 2, STATESAMPLER_STOP_NEVER);
+    take(&m, 20);
+    take(&whole, 20);
+    size = save(&m, state);
+    CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    for (i = 0; gone[i] != 0; i++) {
+        uint32_t k = number(&m, name_of[gone[i] - '0']);
+        /* By its own name: what the caller holds may be that. */
+        CHECK(statesampler_mixture_remove(&m, m.datasets[k].key) ==
+              STATESAMPLER_OK);
+        CHECK(!m.mix.sources); /* the assertions look at this */
+        CHECK(arrlen(m.changes) == 0);
+        CHECK(statesampler_mixture_remove(&m, name_of[gone[i] - '0']) ==
+              ERANGE_NAME);
+    }
+    CHECK((size_t)arrlen(m.sources) == left);
+    CHECK((size_t)shlen(m.datasets) == left);
+    CHECK((size_t)hmlen(m.numbers) == left);
+    start(&m, STATESAMPLER_STOP_NEVER);
+    CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK((size_t)arrlen(m.changes) == strlen(which));
+    for (i = 0; i < left; i++) {
+        CHECK(m.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
+        CHECK(m.changes[i].hash == m.datasets[i].value);
+        CHECK(number(&m, m.datasets[i].key) == i);
+        check_place(&m, (uint32_t)i, &whole,
+                    number(&whole, m.datasets[i].key));
+    }
+    /* And back again. */
+    for (i = 0; gone[i] != 0; i++)
+        add(&m, (uint32_t)(gone[i] - '0'), 1, 2);
+    CHECK((size_t)arrlen(m.sources) == strlen(which));
+    start(&m, STATESAMPLER_STOP_NEVER);
+    take(&m, 30);
+    statesampler_mixture_free(&m);
+    statesampler_mixture_free(&whole);
+}
+
+static void test_remove(void)
+{
+    statesampler_mixture m;
+    check_remove("012", "0");
+    check_remove("012", "1");
+    check_remove("012", "2");
+    check_remove("01234567", "0246");
+    check_remove("01234567", "7654321");
+    memset(&m, 0, sizeof m);
+    CHECK(statesampler_mixture_remove(&m, "web") == ERANGE_NAME);
+    CHECK(!m.sources && !m.datasets && !m.numbers);
+    build(&m, "0", 2, STATESAMPLER_STOP_FIRST);
+    CHECK(statesampler_mixture_remove(&m, name_of[0]) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
+          EINVAL_NO_SOURCES);
+    add(&m, 1, 1, 3); /* the first one's ranks were 2 */
+    start(&m, STATESAMPLER_STOP_FIRST);
+    statesampler_mixture_free(&m);
 }
 
 /* What is not in the state begins, also where it has been used before. */
@@ -582,8 +688,8 @@ static void test_table(void)
     build(&m, "01", 2, STATESAMPLER_STOP_NEVER);
     take(&m, 7);
     size = save(&m, state);
-    CHECK(size == 80 + 96 * 2);
-    CHECK(memcmp(state, "SSMN\1\0\1\0\2\0\0\0\0\0\0\0", 16) == 0);
+    CHECK(size == 72 + 128 * 2);
+    CHECK(memcmp(state, "SSMN\2\0\1\0\2\0\0\0\0\0\0\0", 16) == 0);
     do {
         hash += (unsigned char)*c + UINT64_C(0x9e3779b97f4a7c15);
         hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -664,13 +770,13 @@ static void test_errors(int reduced)
     take(&m, 17);
     size = save(&m, state);
     CHECK(statesampler_mixture_load(&other, state, size,
-                                    STATESAMPLER_RESTART_CHANGED) ==
+                                    1) ==
           EMISMATCH_STOP);
     statesampler_mixture_free(&other);
     build(&other, "210", 2, STATESAMPLER_STOP_ALL);
     save(&other, again);
     CHECK(statesampler_mixture_load(&other, state, size,
-                                    STATESAMPLER_RESTART_CHANGED) ==
+                                    1) ==
           EMISMATCH_STOP);
     CHECK(arrlen(other.changes) == 3); /* all the same told */
     CHECK(other.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
@@ -686,15 +792,21 @@ static void test_errors(int reduced)
     /* No names at all. */
     save(&m, state);
     memset(state + 8, 0, 8);
-    memmove(state + 16, state + 16 + 8 * 3, 56);
+    memmove(state + 16, state + 16 + 8 * 3, 48);
     forge_put(state + 16, FORGE_MIX_SOURCES, 0);
-    forge_seal(state + 16, 56);
-    forge_seal(state, 80);
-    CHECK(statesampler_mixture_load(&other, state, 80, RESTART) ==
+    forge_seal(state + 16, 48);
+    forge_seal(state, 72);
+    CHECK(statesampler_mixture_load(&other, state, 72, RESTART) ==
           ECORRUPT_SOURCES);
-    /* A turn that is not there: nothing is told of what is refused. */
+    /* The format of 0.4.0. */
     save(&m, state);
-    forge_put(state + 40, FORGE_MIX_TURN, 1000000);
+    forge_put(state, FORGE_VERSION, 1);
+    forge_seal(state, size);
+    CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
+          EVERSION_FORMAT);
+    /* A turn that no mix is at: nothing is told of what is refused. */
+    save(&m, state);
+    forge_put(state + 40, FORGE_MIX_TURN, UINT64_MAX);
     forge_seal(state + 40, size - 48);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
@@ -716,7 +828,7 @@ static void test_errors(int reduced)
         state[i / 8] ^= (unsigned char)(1 << i % 8);
         code = statesampler_mixture_load(&other, state, size, RESTART);
         CHECK_KIND(code, i / 8 != 4 && i / 8 != 5 ? STATESAMPLER_ECORRUPT
-                         : i == 32               ? STATESAMPLER_ECORRUPT
+                         : i == 33               ? STATESAMPLER_ECORRUPT
                                                  : STATESAMPLER_EVERSION);
         CHECK(arrlen(other.changes) == 0);
         state[i / 8] ^= (unsigned char)(1 << i % 8);
@@ -759,7 +871,7 @@ static void test_forged(int reduced)
         size = save(&m, state);
         at = 16 + (size_t)check_random(size - 32);
         state[at] = (unsigned char)check_random(256);
-        forge_seal(state + inner, size - inner - 8);
+        forge_seal_mix(state + inner, 3);
         forge_seal(state, size);
         code = statesampler_mixture_load(&other, state, size,
                                           i % 2 ? RESTART : REFUSE);
@@ -891,6 +1003,8 @@ int main(int argc, char **argv)
     test_changed();
     test_only_changed();
     test_growth();
+    test_failed_start();
+    test_remove();
     test_used();
     test_used_and_new();
     test_longest_sequence();

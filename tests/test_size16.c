@@ -84,8 +84,7 @@ static void check_epochs(void)
     d.batch_size = 32768;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
-    s.run.batch_size = 65536;
-    s.global_batch = 65536;
+    s.run.shape.batch_size = 65536;
     CHECK(statesampler_save(&s, state, BYTES) == STATESAMPLER_OK);
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_load(&s, state, BYTES) == STATESAMPLER_OK);

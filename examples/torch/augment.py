@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import tempfile
+import warnings
 
 if __name__ == "__main__":  # help needs no torch
     argparse.ArgumentParser(description="Shows that randomly augmented "
@@ -57,6 +58,8 @@ def run(workers, path=None):
     """Returns the hash of each batch, including those of earlier processes
     with the same checkpoint."""
     dataset, hashes = Augmented(), []
+    # Torch warns where there are fewer processors than workers.
+    warnings.filterwarnings("ignore", "This DataLoader will create")
     loader = DataLoader(dataset, BATCH, sampler=dataset.sampler,
                         num_workers=workers, persistent_workers=workers > 0)
     if path and os.path.exists(path):

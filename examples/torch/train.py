@@ -154,6 +154,7 @@ def process(rank, folder, processes, port, output):
     errors, also those caused by the death of another one, go to a file for
     fail()."""
     os.dup2(output, sys.stdout.fileno())
+    tempfile.tempdir = folder   # A killed process leaves its workers' sockets.
     with open(os.path.join(folder, f"errors.{processes}"), "a") as errors:
         os.dup2(errors.fileno(), sys.stderr.fileno())
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(processes),

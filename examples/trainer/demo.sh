@@ -26,9 +26,30 @@ kill_one() { # LAUNCHER
     kill -KILL "$victim"
 }
 
+# Prints the loss and about how much time is left, every two seconds while a
+# run goes on, and returns its status. Each run has 76 steps.
+follow() { # LAUNCHER FILE
+    began=$(date +%s)
+    while kill -0 "$1" 2>/dev/null; do
+        sleep 2
+        sed -n 's/^step \([0-9]*\) .* loss \([0-9.]*\) .*/\1 \2/p' "$2" |
+            tail -n 1 | awk -v seconds=$(($(date +%s) - began)) '{
+                printf "  step %d of 76, loss %.2f, about %d s left\n", $1, $2,
+                    seconds * (76 - $1) / $1 }'
+    done
+    wait "$1"
+}
+
+# A background process does not get Ctrl-C; launch.sh ends its own on SIGTERM.
+launcher=
+trap 'kill $launcher 2>/dev/null; wait; exit 130' INT
+trap 'kill $launcher 2>/dev/null; wait; exit 143' TERM HUP
+
 echo 'Two processes, uninterrupted:'
 RESTARTS=0 sh examples/trainer/launch.sh 2 $settings \
-    CHECKPOINT.DIR=$folder/alone >$folder/alone.txt || exit 1
+    CHECKPOINT.DIR=$folder/alone >$folder/alone.txt &
+launcher=$!
+follow $launcher $folder/alone.txt || exit 1
 tail -n 3 $folder/alone.txt
 
 echo 'Four processes; one is killed in mid-epoch, three resume:'
@@ -36,8 +57,8 @@ sh examples/trainer/launch.sh 4 $settings \
     CHECKPOINT.DIR=$folder/killed \
     >$folder/killed.txt 2>$folder/launch.txt &
 launcher=$!
-kill_one $launcher
-wait $launcher
+kill_one $launcher &
+follow $launcher $folder/killed.txt
 status=$?
 cat $folder/launch.txt >&2
 [ $status = 0 ] || exit 1

@@ -29,23 +29,17 @@ static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
     }
 }
 
-const char *feed_init(feed *f, const text *t,
-                      const struct trainer_config *config)
+/* Sets the mix to the start of the run. */
+static const char *begin(feed *f)
 {
     static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
                                      STATESAMPLER_STOP_ALL,
                                      STATESAMPLER_STOP_RESTART};
-    const struct config_weights *weights = &config->statesampler.weights;
+    const struct config_weights *weights = &f->config->statesampler.weights;
     uint32_t i;
     int code = STATESAMPLER_OK;
 
-    memset(f, 0, sizeof *f);
-    f->text = t;
-    f->config = config;
-    f->world_size = (uint32_t)config_world_size(config);
-    f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
-    f->batch = memory_take(MEMORY_WORK, f->batch_size, 8);
-    for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
+    for (i = 0; i < f->text->num_files && code == STATESAMPLER_OK; i++) {
         statesampler_desc desc;
 
         describe(f, i, &desc);
@@ -55,14 +49,24 @@ const char *feed_init(feed *f, const text *t,
         if (code == STATESAMPLER_OK &&
             statesampler_num_steps(&f->sources[i].sampler) == 0)
             return complain("the text %s is too short for a single step",
-                            t->files[i].path);
+                            f->text->files[i].path);
     }
     if (code == STATESAMPLER_OK)
-        code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
-                                     stops[config->statesampler.stop]);
-    if (code != STATESAMPLER_OK)
-        return statesampler_error(code);
-    return "";
+        code = statesampler_mix_init(&f->mix, f->sources, f->text->num_files,
+                                     stops[f->config->statesampler.stop]);
+    return code == STATESAMPLER_OK ? "" : statesampler_error(code);
+}
+
+const char *feed_init(feed *f, const text *t,
+                      const struct trainer_config *config)
+{
+    memset(f, 0, sizeof *f);
+    f->text = t;
+    f->config = config;
+    f->world_size = (uint32_t)config_world_size(config);
+    f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
+    f->batch = memory_take(MEMORY_WORK, f->batch_size, 8);
+    return begin(f);
 }
 
 uint64_t feed_steps(const feed *f)
@@ -241,6 +245,10 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
         memcpy(f, &before, sizeof before);
         return "its sampler state is from another world size or batch size";
     }
+    if (feed_epoch(f) > (uint64_t)f->config->optimizer.num_epochs) {
+        memcpy(f, &before, sizeof before);
+        return "its sampler state is past the last epoch";
+    }
     for (i = 0; i < f->text->num_files; i++) {
         const unsigned char *from = state + mix + i * (size_t)AUDIT_BYTES;
 
@@ -254,11 +262,18 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
 
 uint64_t feed_restart_epoch(feed *f)
 {
-    const uint64_t steps = feed_step(f);
+    const uint64_t steps = feed_step(f), epoch = feed_epoch(f);
     uint64_t served = 0, rank, i;
     uint32_t source;
     size_t count;
 
+    /* A loaded mix does not look back past the load: begin the run again, and
+       go to the end of each epoch before this one. */
+    (void)begin(f);
+    for (i = 0; i < epoch; i++) {
+        statesampler_mix_seek(&f->mix, feed_steps(f));
+        statesampler_mix_next(&f->mix, NULL, &count, &source);
+    }
     /* Counted by serving again, as the audits do not include what a source
        served before it restarted within the epoch. */
     for (rank = 0; rank < f->world_size; rank++) {

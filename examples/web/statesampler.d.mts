@@ -202,7 +202,7 @@ export interface Mix<T extends number | bigint = number>
     progress(source: Whole): {
         epoch: T; step: T; numSteps: T | number; position: T };
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
-    /** 56 bytes and 88 for each source. */
+    /** 48 bytes and 120 for each source. */
     save(): Uint8Array;
     load(state: Uint8Array): void;
 }

@@ -432,21 +432,12 @@ static void change_sampler(void)
             return;
         state[i] = (unsigned char)byte;
     }
-    switch (check_random(4)) {
-    case 0:
+    if (check_random(4) == 0)
         state[check_random(count)] = (unsigned char)check_random(256);
-        break;
-    case 1:
-        forged_change(state, forged_mix_fields,
-                      FORGED_COUNT(forged_mix_fields));
-        break;
-    default:
-        forged_change(state + FORGE_SOURCE(check_random(2)),
-                      forged_source_fields,
-                      FORGED_COUNT(forged_source_fields));
-    }
+    else
+        forged_change_mix(state, 2);
     if (check_random(8) != 1)
-        forge_seal(state, mix);
+        forge_seal_mix(state, 2);
     for (i = 0; i < count; i++) {
         char digits[3];
 

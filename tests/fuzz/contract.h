@@ -211,15 +211,16 @@ static inline void contract_epoch(const statesampler *s, const contract *c)
     uint64_t out[MODEL_BATCH], step;
     uint32_t rank;
     statesampler_get_counts(s, &counts);
-    if (c->carry || c->base_step != 0 || c->desc.world_size > 8 ||
-        c->desc.batch_size > MODEL_BATCH || counts.steps > CONTRACT_SHORT)
+    if (c->carry || c->base_position != 0 || c->desc.world_size > 8 ||
+        c->desc.batch_size > MODEL_BATCH ||
+        counts.steps - c->base_step > CONTRACT_SHORT)
         return;
     for (rank = 0; rank < c->desc.world_size; rank++) {
         statesampler other = *s;
         one.count = one.sum1 = one.sum2 = one.sum3 = 0;
         CHECK(statesampler_reshape(&other, rank, c->desc.world_size,
                                    c->desc.batch_size) == STATESAMPLER_OK);
-        for (step = 0; step < counts.steps; step++)
+        for (step = c->base_step; step < counts.steps; step++)
             statesampler_audit_add(
                 &one, out,
                 must_at(&other, step, out) -

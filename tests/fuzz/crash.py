@@ -8,6 +8,7 @@ from the root of the repository. strace fails and kills; what may be left on a
 disk after a power cut is computed from the list of calls, by class Disk."""
 
 import collections
+import errno
 import itertools
 import os
 import random
@@ -18,14 +19,9 @@ import subprocess
 import sys
 import tempfile
 
-# The errors, and what statesampler_error says of each.
-ERRORS = {
-    "EIO": "the system reports an input or output error",
-    "ENOSPC": "no space is left, or a quota or size limit is reached",
-    "EINTR": "the system reports an input or output error",
-    "EACCES": "no permission"}
-
-NOT_FLUSHED = "the new file is there, but a power cut may take it back"
+# The errors, and what is said of each.
+ERRORS = {name: os.strerror(getattr(errno, name))
+          for name in ("EIO", "ENOSPC", "EINTR", "EACCES")}
 
 FLUSHES = ("fsync", "fdatasync")
 
@@ -321,7 +317,7 @@ class Save:
     """statesampler_save_file, asked to replace number 1 by number 2, where a
     crash has left something that it sweeps away."""
 
-    LEFT = ".statesampler-00000001-00000001-00000001.tmp"
+    LEFT = ".statesampler-783132f6-00000001-00000001-00000001.tmp"
     SWEEPS = ("getdents", "getdents64", "unlink", "unlinkat")
 
     def __init__(self, program, folder):
@@ -352,11 +348,7 @@ class Save:
             self.wrong.append(what)
 
     def is_clean(self, what):
-        """The next save must succeed, and one of hours later sweep away all
-        that is left."""
-        for name in os.listdir(self.folder):
-            if name != "state":
-                os.utime(os.path.join(self.folder, name), (0, 0))
+        """The next save must succeed, and sweep away all that is left."""
         said = self.run("save", "state", "3")
         files = os.listdir(self.folder)
         self.expect(said == "no error" and files == ["state"] and
@@ -364,19 +356,23 @@ class Save:
                     f"{what}: the next save says {said}, and there are {files}")
 
     @staticmethod
+    def renamed(calls):
+        """Whether the file had its name before a call failed."""
+        return any(call.startswith("rename")
+                   for call, _ in numbered(until_failure(calls)))
+
+    @staticmethod
     def answers(good, name, error, calls):
         """What may be said after a call has failed: nothing is wrong, as many
         calls do not matter, or the sentence of its error. Those that sweep
         never matter. A flush or a close of the new file, which stand between
         its bytes and its rename, may tell what of the bytes was lost, so they
-        do matter; so does a disk that fails to flush its folder."""
+        do matter; so does the flush of the folder after it."""
         if error == "EINTR" and name in AGAIN or name in Save.SWEEPS:
             return [good]
         before = [call for call, _ in numbered(until_failure(calls))]
-        renamed = any(call.startswith("rename") for call in before)
-        if renamed and name in ("open", "openat", *FLUSHES):
-            return [NOT_FLUSHED if error in ("EIO", "ENOSPC") else good]
-        if name in ("close", *FLUSHES) and "write" in before and not renamed:
+        if name in FLUSHES or (name == "close" and "write" in before and
+                               not Save.renamed(calls)):
             return [ERRORS[error]]
         return [good, ERRORS[error]]
 
@@ -391,7 +387,8 @@ class Save:
                     f"{what}: it did not")
         good = "no error" if verb == "save" else "1"
         now = self.run("load", "state")
-        self.expect(now == ("2" if said in ("no error", NOT_FLUSHED) else "1"),
+        there = "2" if said == "no error" or self.renamed(calls) else "1"
+        self.expect(now == there,
                     f"{what}: it says {said}, and the file is {now}")
         self.expect(said in self.answers(good, name, error, calls),
                     f"{what}: it says {said}")

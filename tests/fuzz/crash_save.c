@@ -1,5 +1,5 @@
 /* crash_save.c - saves and loads one file, for tests/fuzz/crash.py:
-       crash_save save FILE NUMBER    prints what statesampler_save_file says
+       crash_save save FILE NUMBER    prints what is wrong, or "no error"
        crash_save load FILE           prints the number, or what is wrong
    A file of NUMBER has a length and bytes that no other has. getppid() marks
    in a list of system calls where the one that is asked begins and ends. With
@@ -13,6 +13,7 @@ static int no_fsync(int file) { return file < 0; }
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,28 +48,37 @@ static void print_loaded(const unsigned char *got, size_t size)
         puts("torn");
 }
 
+/* What is wrong, in the words of errno if that says it. */
+static const char *sentence(int code, int error)
+{
+    return code == STATESAMPLER_EIO ? strerror(error)
+                                    : statesampler_error(code);
+}
+
 int main(int count, char **words)
 {
     static unsigned char got[LARGEST];
     size_t size = 0;
-    int code;
+    int code, error;
 
     if (count == 4 && strcmp(words[1], "save") == 0) {
         size = fill(strtoul(words[3], NULL, 10));
         (void)getppid();
         code = statesampler_save_file(words[2], bytes, size);
+        error = errno;
         (void)getppid();
-        puts(statesampler_error(code));
+        puts(sentence(code, error));
         return 0;
     }
     if (count == 3 && strcmp(words[1], "load") == 0) {
         (void)getppid();
         code = statesampler_load_file(words[2], got, sizeof got, &size);
+        error = errno;
         (void)getppid();
         if (code == STATESAMPLER_OK)
             print_loaded(got, size);
         else
-            puts(statesampler_error(code));
+            puts(sentence(code, error));
         return 0;
     }
     fputs("crash_save save FILE NUMBER | crash_save load FILE\n", stderr);

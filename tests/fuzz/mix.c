@@ -113,48 +113,13 @@ static int call_reshape(forged_party *p, uint32_t rank, uint32_t world_size)
 
 /* --- Where an epoch of the mix ends --------------------------------------- */
 
-/* At the base of a mix: where its sources were, and who had come to the end of
-   an epoch since the mix's began. */
-typedef struct progress {
-    uint64_t epoch[FORGED_SOURCES];
-    int finished[FORGED_SOURCES];
-} progress;
-
-/* Whether that is so now. */
-static int finished(const forged_party *p, const progress *base, uint32_t i)
-{
-    return base->finished[i] ||
-           statesampler_epoch(&p->source[i].sampler) != base->epoch[i];
-}
-
-/* After a call: the base may have moved to here. */
-static void follow_base(progress *base, const forged_party *p)
+/* Whether a source has finished an epoch in this one of the mix: from the
+   state, which says so. */
+static int finished(const forged_party *p, uint32_t i)
 {
     unsigned char state[FORGED_MIX_BYTES];
-    const uint64_t turn = statesampler_mix_turn(&p->mix);
-    uint32_t i;
     must_mix_save(&p->mix, state);
-    if (forge_get(state, FORGE_MIX_BASE_TURN) != turn)
-        return;
-    for (i = 0; i < p->count; i++) {
-        base->finished[i] = turn > 0 && finished(p, base, i);
-        base->epoch[i] = statesampler_epoch(&p->source[i].sampler);
-    }
-}
-
-/* What a state says; whether a run can have saved it, in whose first turn none
-   has finished. */
-static int read_base(progress *base, const unsigned char *state,
-                     uint32_t count)
-{
-    uint32_t i, any = 0;
-    for (i = 0; i < count; i++) {
-        const unsigned char *source = state + FORGE_SOURCE(i);
-        base->epoch[i] = forge_get(source, FORGE_SOURCE_EPOCH);
-        base->finished[i] = forge_get(source, FORGE_SOURCE_FLAGS) & 1;
-        any += (uint32_t)base->finished[i];
-    }
-    return any == 0 || forge_get(state, FORGE_MIX_BASE_TURN) > 0;
+    return forge_get(state + FORGE_SOURCE(i), FORGE_SOURCE_FLAGS) & 1;
 }
 
 static int has_left(const forged_party *p, uint32_t i)
@@ -170,7 +135,7 @@ typedef struct turn_takers {
     uint32_t all, left, anew;
 } turn_takers;
 
-static turn_takers take_turns(const forged_party *p, const progress *base)
+static turn_takers take_turns(const forged_party *p)
 {
     const int restart = p->stop == STATESAMPLER_STOP_RESTART;
     turn_takers of = {0, 0, 0};
@@ -181,15 +146,15 @@ static turn_takers take_turns(const forged_party *p, const progress *base)
                       : statesampler_num_steps(&p->source[i].sampler) > 0))
             continue;
         of.all++;
-        of.left += has_left(p, i) && !(restart && finished(p, base, i));
-        of.anew += (uint32_t)finished(p, base, i);
+        of.left += has_left(p, i) && !(restart && finished(p, i));
+        of.anew += (uint32_t)finished(p, i);
     }
     return of;
 }
 
 /* From the end of the mix's epoch: those that are off and in the middle of
    theirs stay there, of the others who has served anything begins anew. */
-static void begin(forged_party *p, progress *base)
+static void begin(forged_party *p)
 {
     static forged_party before;
     uint32_t i;
@@ -208,16 +173,15 @@ static void begin(forged_party *p, progress *base)
               statesampler_epoch(was) + (unsigned)anew);
         CHECK(statesampler_position(is) ==
               (anew ? 0 : statesampler_position(was)));
+        CHECK(!finished(p, i));
     }
-    follow_base(base, p);
 }
 
 /* The end of this epoch and of the next, where seek reaches them: the turn
    before it is still to come, and it is not. */
-static void check_end(const forged_party *p, const progress *at_base)
+static void check_end(const forged_party *p)
 {
     static forged_party there;
-    progress base = *at_base;
     int epochs;
     copy(&there, p);
     for (epochs = 0; epochs < 2; epochs++) {
@@ -225,24 +189,24 @@ static void check_end(const forged_party *p, const progress *at_base)
         turn_takers of;
         if (contract_mix_seek(&there.mix, end) != STATESAMPLER_OK)
             return; /* NEVER, or past what seek reaches */
-        of = take_turns(&there, &base);
+        of = take_turns(&there);
         CHECK(p->stop == STATESAMPLER_STOP_FIRST
                   ? of.left < of.all || of.all == 0
                   : of.left == 0);
         if (statesampler_mix_seek(&there.mix, end - 1) == STATESAMPLER_OK) {
-            of = take_turns(&there, &base);
+            of = take_turns(&there);
             CHECK(p->stop != STATESAMPLER_STOP_ALL || of.left > 0);
             CHECK(p->stop != STATESAMPLER_STOP_RESTART || of.anew < of.all);
             CHECK(statesampler_mix_seek(&there.mix, end) == STATESAMPLER_OK);
         }
-        begin(&there, &base);
+        begin(&there);
     }
 }
 
 /* --- Calls ---------------------------------------------------------------- */
 
 /* A call that may be refused, and then changes nothing. */
-static void call(forged_party *p, progress *base)
+static void call(forged_party *p)
 {
     static forged_party before;
     uint32_t weights[FORGED_SOURCES], i;
@@ -268,14 +232,13 @@ static void call(forged_party *p, progress *base)
                 statesampler_mix_num_turns(&p->mix))
                 CHECK(statesampler_mix_next(&p->mix, NULL, NULL, NULL) == 1);
             else
-                begin(p, base);
+                begin(p);
     }
     if (code != STATESAMPLER_OK) {
         CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL ||
               STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE);
         CHECK(unchanged(p, &before));
     }
-    follow_base(base, p);
 }
 
 /* What `at` says of the coming turns, next does; a mix that is made of the
@@ -288,9 +251,10 @@ static void check_mix(const forged_party *p)
     uint32_t source[2] = {0, 0}, i;
     const size_t size = must_mix_save(&p->mix, state);
     int turns, fits = 1;
-    /* From a forged turn at the end of what load takes, next has come past it,
-       where no run comes: seek stops centuries before. */
-    if (statesampler_mix_turn(&p->mix) > STATESAMPLER_MAX_SAMPLES / 2 * 3)
+    /* From a forged turn or tick next may come past what load takes, or to
+       where another sequence has to begin: no run does. */
+    if ((forge_get(state, FORGE_MIX_TURN) | forge_get(state, FORGE_MIX_TICK)) >>
+        62)
         return;
     for (i = 0; i < p->count; i++)
         fits &= p->desc[i].batch_size <= MODEL_BATCH;
@@ -298,6 +262,8 @@ static void check_mix(const forged_party *p)
     copy(&b, p);
     CHECK(statesampler_mix_load(&b.mix, state, size) == STATESAMPLER_OK);
     must_mix_save(&b.mix, again);
+    forge_move_bases(state, p->count);
+    forge_move_bases(again, p->count);
     CHECK(memcmp(state, again, size) == 0);
     CHECK(statesampler_mix_save(&b.mix, again, size - 1) ==
           STATESAMPLER_ECAPACITY);
@@ -343,9 +309,7 @@ static void check_refused(forged_party *p, const unsigned char *state,
 static void check_state(const unsigned char *state, size_t size)
 {
     static forged_party p;
-    progress base;
     uint64_t calls;
-    int known;
     if (!forged_check_mix(state, size))
         return;
     fuzz_came_to("taken");
@@ -353,14 +317,12 @@ static void check_state(const unsigned char *state, size_t size)
     check_refused(&p, state, size);
     CHECK(forged_described_mix(&p, state, size));
     CHECK(forged_load_mix(&p, state, size));
-    known = read_base(&base, state, p.count);
     check_locate(&p);
     for (calls = check_random(6); calls > 0; calls--) {
-        call(&p, &base);
+        call(&p);
         check_locate(&p);
         check_mix(&p);
-        if (known)
-            check_end(&p, &base);
+        check_end(&p);
     }
 }
 

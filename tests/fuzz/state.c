@@ -1,6 +1,6 @@
 /* state.c - bytes that say they are a sampler's state: raw, raw with a right
    check word, or made from an honest one. Refused with nothing changed, or one
-   that a run could have saved? */
+   from which a run goes on safely, and keeps the manual's promises? */
 #include "fuzz.h"
 #include "contract.h"
 

@@ -20,11 +20,11 @@ import faults as lists
 def with_entries(text, path, names):
     """The text with every entry of a list for these functions."""
     functions = lists.functions_of(text)
-    edits = [lists.fault_of(entry, functions)
-             for entry in lists.entries_of(path) if entry.function in names]
-    wrong = [edit for edit in edits if isinstance(edit, str)]
-    if wrong:
-        sys.exit(f"{path}: " + "\n".join(wrong))
+    try:
+        edits = [lists.fault_of(entry, functions)
+                 for entry in lists.entries_of(path) if entry.function in names]
+    except lists.Lost as reason:
+        sys.exit(f"{path}: {reason}")
     for edit in sorted(edits, key=lambda edit: -edit.start):
         text = text[:edit.start] + edit.new + text[edit.end:]
     return text

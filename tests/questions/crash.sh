@@ -25,8 +25,7 @@ full_disk() { # PROGRAM, in a folder that is the disk
     for size in 20480 24576; do
         head -c $size /dev/zero >other
         for number in 17 27 37; do # three pages
-            says 'no space is left, or a quota or size limit is reached' \
-                save state $number
+            says 'No space left on device' save state $number
             says 1 load state
             [ "$(echo *)" = 'other state' ] || {
                 echo "left:" *

@@ -11,6 +11,19 @@ examples() {
         LDFLAGS="$LDFLAGS $core" && sh tests/examples.sh build $core)
 }
 
+# For Windows, without a warning; the one that starts processes is run there.
+examples_windows() {
+    for source in "$root"/examples/*.c; do
+        name=$(basename "$source" .c)
+        [ $name != grow ] || [ -n "$STB_FLAGS" ] || continue
+        x86_64-w64-mingw32-gcc -std=c99 $STRICT -O1 -static -I"$root" \
+            $STB_FLAGS -o $name.exe "$source" -lm -lpthread
+    done
+    begin_windows
+    quietly wine ./resume.exe
+    grep -q '^resume: ok, killed 5 times' said
+}
+
 # The kept vectors are what the reference prints today.
 vectors() {
     python3 tests/reference.py >vectors.json
@@ -53,6 +66,11 @@ questions() {
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask 'the bench measures right results, and every row (quick)' bench
     ask 'examples' examples
+    if tool x86_64-w64-mingw32-gcc 'the examples for Windows' &&
+        tool wine 'the examples for Windows'; then
+        ask 'examples compile for Windows, and resume.c runs (mingw-w64, wine)' \
+            examples_windows
+    fi
     # By now the first question has built the program.
     ask 'those statistics tell what is bad' quality_selftest
     if tool python3 'the reference'; then

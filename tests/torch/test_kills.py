@@ -1,6 +1,7 @@
-"""Processes that get SIGKILL at a random moment, in each framework's way of
-calling: those that go on, where the framework can by another number of them,
-complete each epoch with every sample exactly once.
+"""Processes that get SIGKILL at a random moment, called as each framework calls
+them, whether it is installed or not. Those that go on, with another number of
+processes where the framework allows it, complete each epoch with every sample
+exactly once.
 
     CHAINS=3 python3 tests/torch/test_kills.py
 
@@ -129,15 +130,23 @@ class Run:
                       for rank in range(world)]
         for rank in range(world):
             open(self.log(rank), "w").close()
+            open(self.errors(rank), "w").close()
         for each in self.ranks:
             each.start()
 
     def log(self, rank):
         return os.path.join(self.folder, f"log.{rank}")
 
+    def errors(self, rank):
+        return os.path.join(self.folder, f"errors.{rank}")
+
     def rank(self, rank):
-        """What a process does. Its log outlives it without being closed."""
+        """What a process does. Its log outlives it without being closed. What
+        it complains of when another one is killed is nobody's business."""
         os.setsid()     # Its workers go with it.
+        tempfile.tempdir = self.folder
+        with open(self.errors(rank), "ab") as errors:
+            os.dup2(errors.fileno(), 2)
         warnings.simplefilter("ignore")     # set_epoch is relative.
         log, done, steps = open(self.log(rank), "ab", 0), self.done, 0
 
@@ -178,9 +187,11 @@ class Run:
             each.join()
 
     def end(self):
-        for each in self.ranks:
+        for rank, each in enumerate(self.ranks):
             each.join(60)
-            assert each.exitcode == 0, "it failed, or hangs"
+            if each.exitcode != 0:
+                with open(self.errors(rank)) as file:
+                    raise AssertionError("it failed, or hangs\n" + file.read())
 
     def trained(self, steps=None):
         """The samples of the first steps, or of all."""
@@ -235,16 +246,18 @@ class Kills(unittest.TestCase):
 
     def test_torchdata(self):
         for make_loader in STATEFUL:
-            self.chains("torchdata", functools.partial(stateful, make_loader),
-                        (2, 3, 1))
+            imitated = make_loader is STATEFUL[0]
+            self.chains("as torchdata calls it" if imitated else "torchdata",
+                        functools.partial(stateful, make_loader), (2, 3, 1))
 
     def test_accelerate(self):
-        self.chains("accelerate", accelerate, (3, 2, 1))
+        self.chains("as accelerate calls it", accelerate, (3, 2, 1))
 
     def test_trainers_that_count(self):
         """Their own counts are of batches of as many ranks as before."""
-        self.chains("Hugging Face Trainer", hugging_face, (2, 2, 2))
-        self.chains("Lightning", lightning, (2, 2, 2))
+        self.chains("as the Hugging Face Trainer calls it", hugging_face,
+                    (2, 2, 2))
+        self.chains("as Lightning calls it", lightning, (2, 2, 2))
 
 
 CHAINS = int(os.environ.get("CHAINS", 1))

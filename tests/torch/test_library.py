@@ -180,6 +180,7 @@ class Library(unittest.TestCase):
                              0o777 & ~mask)
             shutil.rmtree(self.build)
 
+    @unittest.skipUnless(shutil.which("c++"), "c++ is not here")
     def test_a_cplusplus_compiler(self):
         self.assertEqual(self.said(CC="c++"), "36\n")
 

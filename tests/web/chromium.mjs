@@ -5,6 +5,10 @@ import fs from "node:fs";
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/* That Chromium does not start here, and why, in its own words: most containers
+   allow no user namespaces, which its sandbox needs. */
+export class NoChromium extends Error {}
+
 /* Starts one with a profile of its own, which is kept until close. */
 export async function launch(folder) {
     const options = ["--headless=new", "--remote-debugging-pipe",
@@ -15,11 +19,15 @@ export async function launch(folder) {
     if (process.getuid() === 0)
         options.push("--no-sandbox"); /* it refuses to be root's with one */
     const child = spawn("chromium", [...options, "about:blank"], {
-        stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+        stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
         env: { ...process.env, HOME: folder } });
-    const [, , , to, from] = child.stdio, waiting = new Map(), events = [];
+    const [, , complaints, to, from] = child.stdio;
+    const waiting = new Map(), events = [];
     const ended = new Promise((resolve) => child.on("exit", resolve));
-    let number = 0, rest = "";
+    let number = 0, rest = "", complaint = "";
+    complaints.setEncoding("utf8").on("data", (text) => {
+        complaint = (complaint + text).slice(-4000);
+    });
     from.setEncoding("utf8").on("data", (text) => {
         const messages = (rest + text).split("\0");
         rest = messages.pop();
@@ -58,6 +66,12 @@ export async function launch(folder) {
         clearTimeout(late); /* node would wait for it */
     }
 
+    await send("Browser.getVersion").catch(() => {
+        const reason = complaint.trim().split("\n").pop();
+        const sentences = reason.replace(/^\[.*?\] /, "");
+        throw new NoChromium(sentences.match(/^.*?\.(?= |$)/)?.[0] ??
+                             (sentences || "it ended"));
+    });
     return { send, kill, close, hear: (listener) => events.push(listener) };
 }
 

@@ -426,7 +426,7 @@ function mixes() {
         same({ source, indices }, want[turn]);
     }
     same(seen.map((audit) => audit.count), [30, 5, 0]); /* 3 : 1, of 2 and 1 */
-    same(mix.save().length, 56 + 3 * 88);
+    same(mix.save().length, 48 + 3 * 120);
     /* On two ranks, and with the third source. */
     const ranks = [0, 1].map((rank) => {
         const other = new Mix([{ numSamples: 40, batchSize: 2, tail },

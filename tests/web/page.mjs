@@ -11,14 +11,21 @@ import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { launch, open } from "./chromium.mjs";
+import { launch, NoChromium, open } from "./chromium.mjs";
 
 const url = "file://" + path.resolve("build/web/index.html");
 const module = path.resolve("build/web/statesampler.mjs");
 /* Chromium finds dropped files by their whole path only. */
 const profile = fs.mkdtempSync(path.join(path.resolve(os.tmpdir()), "page"));
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-let browser = await launch(profile);
+let browser = await launch(profile).catch((error) => {
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    if (!(error instanceof NoChromium))
+        throw error;
+    console.log(`skip The page in Chromium: it does not start here: ` +
+                error.message);
+    process.exit(0);
+});
 /* Without motion: where only training is asked, the run need not be drawn. */
 const CALM = { calm: true };
 let note; /* what a question has found, for its line */

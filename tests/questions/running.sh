@@ -1,0 +1,70 @@
+# running.sh - what tests/run.sh promises about itself.
+
+# Runs a `make test` in a session of its own, sends Ctrl-C's signal to it once a
+# test runs, and asks that it ends with nothing left running, and no complaint.
+interrupted() {
+    cat >interrupt.py <<'PYTHON'
+import os, signal, subprocess, sys, time
+
+def members(session):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+            with open(f"/proc/{name}/cmdline") as file:
+                command = file.read().split("\0")
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(command)
+    return found
+
+def until(true, seconds):
+    for _ in range(10 * seconds):
+        if true():
+            return True
+        time.sleep(0.1)
+
+run = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True,
+                       start_new_session=True, preexec_fn=lambda:
+                       signal.signal(signal.SIGINT, signal.default_int_handler))
+assert until(lambda: any("answer" in each for each in members(run.pid)), 60)
+os.killpg(run.pid, signal.SIGINT)
+out = run.communicate(timeout=60)[0]
+left = members(run.pid)
+assert run.returncode in (130, -signal.SIGINT), (run.returncode, out)
+assert not left, left
+complaints = [line for line in out.splitlines() if not line.startswith("make")]
+assert not complaints, complaints
+PYTHON
+    ONLY='^test_.*full$' JOBS=4 MAKEFLAGS= \
+        quietly python3 interrupt.py "$MAKE" -s -C "$root" test
+}
+
+no_compiler() {
+    ! (cd "$root" && MAKEFLAGS= "$MAKE" -s test CC=nocc ONLY=) >said 2>&1
+    head -n 1 said | grep -qx 'The C compiler nocc is not here: .*'
+}
+
+# Names that would mean something else as patterns are found all the same.
+only() {
+    (cd "$root" && ONLY='[+]' sh tests/run.sh list) >names
+    at_least 3 "$(wc -l <names)" 'names with a plus sign'
+    name=$(head -n 1 names)
+    for only in "$name" "[7/500] ok   $name (12 checks)" "[9/9] FAIL $name"; do
+        (cd "$root" && ONLY=$only sh tests/run.sh list) >chosen
+        echo "$name" | cmp - chosen
+    done
+}
+
+questions() {
+    ask 'a C compiler that is not here gets a sentence' no_compiler
+    if tool g++ 'ONLY'; then
+        ask 'ONLY takes a printed line, a part of a name or a pattern' only
+    fi
+    if tool python3 'Ctrl-C'; then
+        ask 'Ctrl-C ends make test and all that it has started' interrupted
+    fi
+}
