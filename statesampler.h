@@ -1025,7 +1025,8 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
    Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
    source with CARRY is more than 2^62 positions past the base. *count is then
    0, and *source unchanged. With ALL, at and seek take up to 126 * D times as
-   many steps as next. */
+   many steps as next: 2 ms with 1,000 sources, 2 s with 100,000, half a minute
+   with 10^6. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
@@ -1039,9 +1040,11 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
    on counting, the sequence begins again, and the present is the base. Weights
    as they are change nothing, so a loop may call this at every turn; the time
-   grows with the number of sources. Shares are exact per period, so make a
-   stage several periods long. With FIRST, an epoch that had ended goes on if
-   the source that ended it is off. EINVAL as mix_init: nothing changes. */
+   grows with the number of sources (other weights: 0.1 ms with 1,000, 0.1 s
+   with 100,000, 1 s with 10^6; the same ones: a tenth of that). Shares are
+   exact per period, so make a stage several periods long. With FIRST, an epoch
+   that had ended goes on if the source that ended it is off. EINVAL as
+   mix_init: nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
@@ -1252,8 +1255,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
 
-/* Removes a dataset; the last one takes its number. If it was part of the
-   started mix, start the mixture again. ERANGE: no dataset has this name. */
+/* Removes a dataset; the last one takes its number, and `changes` is emptied.
+   If it was part of the started mix, start the mixture again. ERANGE: no
+   dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
 
