@@ -1540,9 +1540,8 @@ SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
         n > (uint32_t)1 << 30 ? (uint32_t)1 << 30 : (uint32_t)1 << 14;
     for (; bit != 0; bit >>= 1) {
         uint64_t t = root | bit;
-        if (t * t < n) {
+        if (t * t < n)
             root = (uint32_t)t;
-        }
     }
     return root + 1;
 }
@@ -1574,9 +1573,8 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
         word = ssmp_scramble(state);
         perm->keys[2 * i] = (uint32_t)word;
         perm->keys[2 * i + 1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
-        if (!perm->wide) {
+        if (!perm->wide)
             perm->keys[2 * i] |= (uint32_t)1 << 31;
-        }
     }
 }
 
@@ -1592,9 +1590,8 @@ SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
 SSMP_OUTLINE_FOR_SIZE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
                                          uint64_t key)
 {
-    if (perm->n != n) {
+    if (perm->n != n)
         ssmp_perm_set_size(perm, n);
-    }
     ssmp_perm_set_key(perm, key);
 }
 
@@ -1803,8 +1800,8 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #endif
 #endif
 
-#if !defined(SSMP_BYTES) && !defined(SSMP_PAIRS) && \
-    (!defined(__GNUC__) || defined(__OPTIMIZE__)) && \
+#if !defined(SSMP_BYTES) && !defined(SSMP_PAIRS) &&                        \
+    (!defined(__GNUC__) || defined(__OPTIMIZE__)) &&                       \
     (defined(SSMP_REGISTERS64) || defined(__i386__) || defined(_M_IX86) || \
      (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A'))
 #define SSMP_PAIRS 8
@@ -1852,7 +1849,7 @@ typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 #elif defined(SSMP_NEON)
 #define SSMP_HIGH16(a, b) ssmp_high16(a, b)
 #define SSMP_HIGH32(a, b) ssmp_high32(a, b)
-#define SSMP_EVEN32(a, b)                         \
+#define SSMP_EVEN32(a, b)                            \
     ((ssmp_v64)vmull_u32(vmovn_u64((uint64x2_t)(a)), \
                          vmovn_u64((uint64x2_t)(b))))
 #define SSMP_MIN16(a, b) ((ssmp_v16)vminq_u16((uint16x8_t)(a), (uint16x8_t)(b)))
@@ -1864,7 +1861,8 @@ SSMP_FN ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
     const uint32x4_t low = vmull_u16(vget_low_u16(x), vget_low_u16(y));
     const uint32x4_t high = vmull_u16(vget_high_u16(x), vget_high_u16(y));
     return (ssmp_v16)vuzpq_u16(vreinterpretq_u16_u32(low),
-                               vreinterpretq_u16_u32(high)).val[1];
+                               vreinterpretq_u16_u32(high))
+        .val[1];
 }
 
 SSMP_FN ssmp_v32 ssmp_high32(ssmp_v32 a, ssmp_v32 b)
@@ -1873,24 +1871,25 @@ SSMP_FN ssmp_v32 ssmp_high32(ssmp_v32 a, ssmp_v32 b)
     const uint64x2_t low = vmull_u32(vget_low_u32(x), vget_low_u32(y));
     const uint64x2_t high = vmull_u32(vget_high_u32(x), vget_high_u32(y));
     return (ssmp_v32)vuzpq_u32(vreinterpretq_u32_u64(low),
-                               vreinterpretq_u32_u64(high)).val[1];
+                               vreinterpretq_u32_u64(high))
+        .val[1];
 }
 
 #else
 typedef uint32_t ssmp_twice32 __attribute__((vector_size(2 * SSMP_BYTES)));
 typedef uint64_t ssmp_twice64 __attribute__((vector_size(2 * SSMP_BYTES)));
-#define SSMP_HIGH16(a, b)                                         \
-    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice32) *  \
+#define SSMP_HIGH16(a, b)                                                 \
+    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice32) *   \
                              __builtin_convertvector(b, ssmp_twice32)) >> \
-                                16,                               \
+                                16,                                       \
                             ssmp_v16)
-#define SSMP_HIGH32(a, b)                                         \
-    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice64) *  \
+#define SSMP_HIGH32(a, b)                                                 \
+    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice64) *   \
                              __builtin_convertvector(b, ssmp_twice64)) >> \
-                                32,                               \
+                                32,                                       \
                             ssmp_v32)
 #define SSMP_EVEN32(a, b) \
-    (((ssmp_v64)(a) & 0xffffffffu) * ((ssmp_v64)(b) & 0xffffffffu))
+    (((ssmp_v64)(a)&0xffffffffu) * ((ssmp_v64)(b)&0xffffffffu))
 #endif
 
 #ifndef SSMP_SIGNED16
@@ -1990,15 +1989,12 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_half(ssmp_v32 *half, const ssmp_v32 *other,
                                        int wide)
 {
     uint32_t j;
-    if (wide) {
-        for (j = 0; j < vectors; j++) {
+    if (wide)
+        for (j = 0; j < vectors; j++)
             half[j] = ssmp_round32(half[j], other[j], with);
-        }
-    } else {
-        for (j = 0; j < vectors; j++) {
+    else
+        for (j = 0; j < vectors; j++)
             half[j] = (ssmp_v32)ssmp_round16(half[j], other[j], with);
-        }
-    }
 }
 
 SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *l, ssmp_v32 *r,
@@ -2034,21 +2030,19 @@ SSMP_NOINLINE void ssmp_bulk_network(ssmp_v32 *l, ssmp_v32 *r,
         few_r[0] = r[0];
         few_l[1] = l[vectors - 1];
         few_r[1] = r[vectors - 1];
-        if (perm->wide) {
+        if (perm->wide)
             ssmp_bulk_rounds(few_l, few_r, perm, 2, 1);
-        } else {
+        else
             ssmp_bulk_rounds(few_l, few_r, perm, 2, 0);
-        }
         l[0] = few_l[0];
         r[0] = few_r[0];
         l[vectors - 1] = few_l[1];
         r[vectors - 1] = few_r[1];
     } else {
-        if (perm->wide) {
+        if (perm->wide)
             ssmp_bulk_rounds(l, r, perm, vectors, 1);
-        } else {
+        else
             ssmp_bulk_rounds(l, r, perm, vectors, 0);
-        }
     }
 }
 
@@ -2159,13 +2153,12 @@ SSMP_FN int ssmp_bulk_store(uint64_t *out, const ssmp_v32 *l, const ssmp_v32 *r,
             to[1] = (ssmp_v64)odd & low;
             to[2] = (ssmp_v64)even >> 32;
             to[3] = (ssmp_v64)odd >> 32;
-            beyond |= (ssmp_v64)(((ssmp_s32)even > last) |
-                                 ((ssmp_s32)odd > last));
+            beyond |=
+                (ssmp_v64)(((ssmp_s32)even > last) | ((ssmp_s32)odd > last));
         }
     }
-    for (k = 0; k < SSMP_LANES64; k++) {
+    for (k = 0; k < SSMP_LANES64; k++)
         any |= beyond[k];
-    }
     return (any & (perm->wide ? (uint64_t)1 << 63
                               : SSMP_U64(0x80000000u, 0x80000000u))) != 0;
 }
@@ -2189,9 +2182,8 @@ SSMP_FN int ssmp_bulk_below(const uint64_t *out, uint64_t n)
 {
     uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
     uint32_t k;
-    for (k = 0; k < 8; k++) {
+    for (k = 0; k < 8; k++)
         any |= n - 1 - out[k];
-    }
     return any >> 63 == 0;
 }
 
@@ -2219,9 +2211,8 @@ SSMP_NOINLINE void ssmp_bulk_walk(uint64_t *out, ssmp_bulk *pairs,
         }
         for (; waiting != 0 && turns != 0; turns--) {
             uint32_t kept = 0;
-            for (k = 0; k < lanes; k++) {
+            for (k = 0; k < lanes; k++)
                 rest[k] = out[where[k < waiting ? k : 0]];
-            }
             ssmp_bulk_load(pairs->l, pairs->r, rest, &by, 1);
             ssmp_bulk_network(pairs->l, pairs->r, perm, 1);
             (void)ssmp_bulk_store(rest, pairs->l, pairs->r, perm, 1);
@@ -2253,23 +2244,20 @@ SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_bulk *pairs,
     if (before != count) {
         const uint64_t *rest = pairs->rest;
         uint32_t i;
-        beyond |= ssmp_bulk_store(pairs->rest, pairs->l + full,
-                                  pairs->r + full, perm, 1);
+        beyond |= ssmp_bulk_store(pairs->rest, pairs->l + full, pairs->r + full,
+                                  perm, 1);
         position += before;
         for (i = before; i < count; i++) {
             uint64_t index = rest[i - before];
             uint32_t k; /* it is a bound where a position is not below n */
-            for (k = 0; k < lanes && index >= perm->n &&
-                        index - position < lanes;
-                 k++) {
+            for (k = 0;
+                 k < lanes && index >= perm->n && index - position < lanes; k++)
                 index = rest[index - position];
-            }
             out[i] = index;
         }
     }
-    if (beyond) {
+    if (beyond)
         ssmp_bulk_walk(out, pairs, perm, count);
-    }
 }
 
 SSMP_NOINLINE void ssmp_bulk_map(uint64_t *values,
@@ -2284,10 +2272,8 @@ SSMP_NOINLINE void ssmp_bulk_map(uint64_t *values,
         ssmp_bulk_load(pairs.l, pairs.r, values, &by, full);
         if (before != some) {
             uint32_t i;
-            for (i = 0; i < lanes; i++) {
-                pairs.rest[i] =
-                    values[before + i < some ? before + i : before];
-            }
+            for (i = 0; i < lanes; i++)
+                pairs.rest[i] = values[before + i < some ? before + i : before];
             ssmp_bulk_load(pairs.l + full, pairs.r + full, pairs.rest, &by, 1);
         }
         ssmp_bulk_turn(values, &pairs, perm, some, SSMP_APART);
@@ -2382,9 +2368,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 {
     size_t done = 0;
     STATESAMPLER_ASSERT(perm && (out || count == 0));
-    if (count == 0) {
+    if (count == 0)
         return;
-    }
     STATESAMPLER_ASSERT(first < perm->n);
     STATESAMPLER_ASSERT(stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
@@ -2397,9 +2382,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 #ifdef SSMP_PAIRS
     done = ssmp_perm_fill_pairs(out, perm, first, stride, count);
 #endif
-    for (; done < count; done++) {
+    for (; done < count; done++)
         out[done] = statesampler_perm_at(perm, first + done * stride);
-    }
 }
 
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
@@ -2409,9 +2393,8 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 #ifdef SSMP_BYTES
     ssmp_bulk_map(values, perm, count);
 #else
-    for (; count != 0; count--, values++) {
+    for (; count != 0; count--, values++)
         *values = statesampler_perm_at(perm, *values);
-    }
 #endif
 }
 
@@ -2438,9 +2421,8 @@ SSMP_FN void ssmp_order_bounds(uint64_t *start, uint64_t *size,
 {
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples - quota * blocks;
-    if (run->tail == STATESAMPLER_TAIL_DROP) {
+    if (run->tail == STATESAMPLER_TAIL_DROP)
         longer = 0;
-    }
     *start = block * quota + ssmp_min(block, longer);
     *size = quota + (block < longer);
 }
@@ -2464,15 +2446,13 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
     order->blocks = blocks;
     order->block = block;
     order->key = order->epoch_key;
-    if (run->partition == STATESAMPLER_PARTITION_BLOCKED) {
+    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
         order->key = ssmp_derive(order->key, SSMP_BLOCK + block);
-    }
     ssmp_order_bounds(&order->start, &order->size, run, blocks, block);
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
         ssmp_perm_set(&order->perm, order->size, order->key);
-    } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
+    else if (run->order == STATESAMPLER_ORDER_WINDOW)
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
-    }
 }
 
 SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
@@ -2489,12 +2469,10 @@ SSMP_FN const ssmp_order *ssmp_order_for(ssmp_order *spare,
                                          const ssmp_run *run, uint64_t epoch,
                                          uint32_t blocks, uint32_t block)
 {
-    if (ssmp_order_is(have, epoch, blocks, block)) {
+    if (ssmp_order_is(have, epoch, blocks, block))
         return have;
-    }
-    if (!ssmp_order_is(spare, epoch, blocks, block)) {
+    if (!ssmp_order_is(spare, epoch, blocks, block))
         ssmp_order_set(spare, run, epoch, blocks, block);
-    }
     return spare;
 }
 
@@ -2507,12 +2485,10 @@ SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
     uint64_t span = run->chunk_size * run->window;
     uint64_t size = ssmp_min(span, order->size - window * span);
     uint64_t key = ssmp_derive(order->key, SSMP_WINDOW + window);
-    if (order->inside.n == size && order->inside.key == key) {
+    if (order->inside.n == size && order->inside.key == key)
         return &order->inside;
-    }
-    if (spare->inside.n != size || spare->inside.key != key) {
+    if (spare->inside.n != size || spare->inside.key != key)
         ssmp_perm_set(&spare->inside, size, key);
-    }
     return &spare->inside;
 }
 
@@ -2550,9 +2526,8 @@ SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
             out[i] = rest;
             chunks[i] = slot;
         }
-        if (full != 0) {
+        if (full != 0)
             statesampler_perm_map(&order->perm, chunks, some);
-        }
         for (i = 0; i < some; i++) {
             uint64_t chunk = *out < size ? chunks[i] : full - 1;
             *out++ += start + chunk * size;
@@ -2571,9 +2546,8 @@ SSMP_FN void ssmp_order_fill_windows(uint64_t *out, const ssmp_run *run,
         const statesampler_perm *perm =
             ssmp_order_window(spare, order, run, window);
         size_t some = count;
-        if (stride != 0) {
+        if (stride != 0)
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
-        }
         statesampler_perm_fill(perm, inside, stride, out, some);
         ssmp_order_open_window(out, some, run, order, window);
         out += some;
@@ -2602,9 +2576,8 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
     uint64_t mask = size - 1, position = order->key + SSMP_DRAW + first;
     uint64_t number;
     size_t i;
-    for (i = 1; i < 64; i *= 2) {
+    for (i = 1; i < 64; i *= 2)
         mask |= mask >> i;
-    }
     for (i = 0; i < count; i++) {
         uint64_t one = ssmp_order_word(position, 1) & mask;
         uint64_t two = ssmp_order_word(position, 2) & mask;
@@ -2613,9 +2586,8 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
     }
     position -= count * stride;
     for (i = 0; i < count; i++) {
-        for (number = 3; out[i] >= size; number++) {
+        for (number = 3; out[i] >= size; number++)
             out[i] = ssmp_order_word(position, number) & mask;
-        }
         out[i] += order->start;
         position += stride;
     }
@@ -2631,14 +2603,12 @@ SSMP_FN void ssmp_order_fill(uint64_t *out, const ssmp_run *run,
     size_t i;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
-        for (i = 0; start != 0 && i < count; i++) {
+        for (i = 0; start != 0 && i < count; i++)
             out[i] += start;
-        }
     } else if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
         first += start;
-        for (i = 0; i < count; i++) {
+        for (i = 0; i < count; i++)
             out[i] = first + i * stride;
-        }
     } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
         ssmp_order_fill_windows(out, run, order, spare, first, stride, count);
     } else {
@@ -2653,17 +2623,14 @@ SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     uint64_t sample)
 {
     uint64_t slot, window;
-    if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
+    if (run->order == STATESAMPLER_ORDER_SEQUENTIAL)
         return sample;
-    }
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
         return statesampler_perm_inverse(&order->perm, sample);
-    }
     slot = sample / run->chunk_size;
     sample -= slot * run->chunk_size;
-    if (slot < order->perm.n) {
+    if (slot < order->perm.n)
         slot = statesampler_perm_inverse(&order->perm, slot);
-    }
     window = slot / run->window;
     sample += (slot - window * run->window) * run->chunk_size;
     return window * (run->chunk_size * run->window) +
@@ -2709,9 +2676,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
     uint64_t over = samples % parts;
-    if (tail == STATESAMPLER_TAIL_DROP) {
+    if (tail == STATESAMPLER_TAIL_DROP)
         return samples - over;
-    }
     return tail == STATESAMPLER_TAIL_PAD && over != 0 ? samples - over + parts
                                                       : samples;
 }
@@ -2737,9 +2703,8 @@ SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
     uint64_t base = segment->base.position, end;
     segment->end = STATESAMPLER_NONE;
     segment->wrap = run->num_samples;
-    if (run->tail == STATESAMPLER_TAIL_CARRY) {
+    if (run->tail == STATESAMPLER_TAIL_CARRY)
         return;
-    }
     segment->wrap = STATESAMPLER_NONE;
     end = ssmp_tail_round(run->tail, run->num_samples, segment->blocks);
     segment->end = base;
@@ -2747,9 +2712,8 @@ SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
         segment->end +=
             ssmp_tail_round(run->tail, end - base, shape->world_size);
     }
-    if (shape->drop_last) {
+    if (shape->drop_last)
         segment->end -= (segment->end - base) % ssmp_global_batch(shape);
-    }
 }
 
 /* Makes a segment a whole epoch in some shape. */
@@ -2802,14 +2766,11 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
                                               uint64_t bound, uint64_t first,
                                               size_t count)
 {
-    if (first >= bound) {
+    if (first >= bound)
         return 0;
-    }
-    if (bound - first > (uint64_t)count * shape->world_size) {
+    if (bound - first > (uint64_t)count * shape->world_size)
         return count; /* most often, and without a division */
-    }
-    return (size_t)ssmp_min(count,
-                            (bound - 1 - first) / shape->world_size + 1);
+    return (size_t)ssmp_min(count, (bound - 1 - first) / shape->world_size + 1);
 }
 
 /* How many samples this rank has in the step at a position. */
@@ -2842,8 +2803,8 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
         first /= blocks;
         stride /= blocks;
     }
-    order = ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks,
-                           block);
+    order =
+        ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks, block);
     ssmp_order_fill(out, run, order, view->spare, first, stride, count);
 }
 
@@ -2851,26 +2812,22 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
    num_samples, where each is in another block than the one before: first all
    slots of one block, then those of the next. */
 SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
-                                        uint64_t epoch, uint64_t first,
-                                        size_t count)
+                                  uint64_t epoch, uint64_t first, size_t count)
 {
     const uint64_t world_size = view->s->run.shape.world_size;
     uint64_t some[SSMP_SLOTS];
     size_t period = 1, slot, done, i, k;
     /* Slots of one block are so many apart. */
-    while (period < count && period * world_size % view->segment->blocks != 0) {
+    while (period < count && period * world_size % view->segment->blocks != 0)
         period++;
-    }
     for (slot = 0; slot < period; slot++) {
         /* done grows by a period or more in every turn. */
         for (done = slot; done < count; done += k * period) {
-            k = (size_t)ssmp_min((count - done - 1) / period + 1,
-                                 SSMP_SLOTS);
+            k = (size_t)ssmp_min((count - done - 1) / period + 1, SSMP_SLOTS);
             ssmp_view_fill_block(some, view, epoch, first + done * world_size,
                                  period * world_size, k);
-            for (i = 0; i < k; i++) {
+            for (i = 0; i < k; i++)
                 out[done + i * period] = some[i];
-            }
         }
     }
 }
@@ -2930,9 +2887,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_shape_set(ssmp_shape *shape, uint32_t rank,
 
 SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
 {
-    if (shape->rank >= shape->world_size) {
+    if (shape->rank >= shape->world_size)
         return SSMP_EINVAL_RANK;
-    }
     return ssmp_global_batch(shape) >= STATESAMPLER_MAX_SAMPLES
                ? SSMP_EINVAL_GLOBAL_BATCH
                : STATESAMPLER_OK;
@@ -2948,15 +2904,12 @@ SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 
 SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
 {
-    if (d->order != STATESAMPLER_ORDER_WINDOW) {
+    if (d->order != STATESAMPLER_ORDER_WINDOW)
         return STATESAMPLER_OK;
-    }
-    if (d->chunk_size == 0) {
+    if (d->chunk_size == 0)
         return SSMP_EINVAL_CHUNK_SIZE;
-    }
-    if (d->window == 0) {
+    if (d->window == 0)
         return SSMP_EINVAL_WINDOW;
-    }
     return d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size
                ? SSMP_EINVAL_CHUNKS
                : STATESAMPLER_OK;
@@ -2964,15 +2917,12 @@ SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
 
 SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
 {
-    if (d->tail != STATESAMPLER_TAIL_CARRY) {
+    if (d->tail != STATESAMPLER_TAIL_CARRY)
         return STATESAMPLER_OK;
-    }
-    if (d->num_samples == 0) {
+    if (d->num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
-    }
-    if (d->partition == STATESAMPLER_PARTITION_BLOCKED) {
+    if (d->partition == STATESAMPLER_PARTITION_BLOCKED)
         return SSMP_EINVAL_CARRY_BLOCKED;
-    }
     return d->drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
@@ -2980,24 +2930,18 @@ SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
 SSMP_FN int ssmp_desc_check(const statesampler_desc *d, const ssmp_shape *shape)
 {
     int code = ssmp_shape_check(shape);
-    if (d->num_samples > STATESAMPLER_MAX_SAMPLES) {
+    if (d->num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
-    }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
-    if (d->order > STATESAMPLER_ORDER_REPLACEMENT) {
+    if (d->order > STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_ORDER;
-    }
-    if (d->partition > STATESAMPLER_PARTITION_BLOCKED) {
+    if (d->partition > STATESAMPLER_PARTITION_BLOCKED)
         return SSMP_EINVAL_PARTITION;
-    }
-    if (d->tail > STATESAMPLER_TAIL_CARRY) {
+    if (d->tail > STATESAMPLER_TAIL_CARRY)
         return SSMP_EINVAL_TAIL;
-    }
-    if (d->drop_last > 1) {
+    if (d->drop_last > 1)
         return SSMP_EINVAL_DROP_LAST;
-    }
     code = ssmp_desc_check_window(d);
     return code == STATESAMPLER_OK ? ssmp_desc_check_carry(d) : code;
 }
@@ -3011,12 +2955,10 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
     STATESAMPLER_ASSERT(s && desc);
     ssmp_shape_set(&shape, desc->rank, desc->world_size, desc->batch_size, 0);
     code = ssmp_desc_check(desc, &shape);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_batch_check(desc->batch_size);
-    }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     run = &s->run;
     run->num_samples = desc->num_samples;
     run->seed = desc->seed;
@@ -3068,9 +3010,8 @@ STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
 STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 {
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
-    if (epoch != s->run.now.epoch) {
+    if (epoch != s->run.now.epoch)
         statesampler_begin(s, epoch);
-    }
 }
 
 /* Makes the present the base: of a whole epoch where nothing is served. */
@@ -3096,19 +3037,16 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     run = &s->run;
     ssmp_shape_set(&shape, rank, world_size, batch_size, 0);
     code = ssmp_shape_check(&shape);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_batch_check(batch_size);
-    }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     same = shape.world_size == run->shape.world_size &&
            shape.batch_size == run->shape.batch_size;
     ssmp_shape_set(&run->shape, rank, world_size, batch_size,
                    run->shape.drop_last);
-    if (!same) {
+    if (!same)
         ssmp_sampler_rebase(s);
-    }
     ssmp_sampler_prepare(s); /* the rank may have changed */
     return STATESAMPLER_OK;
 }
@@ -3120,22 +3058,17 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     carry = run->tail == STATESAMPLER_TAIL_CARRY;
-    if (num_samples > STATESAMPLER_MAX_SAMPLES) {
+    if (num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
-    }
     if (run->order != STATESAMPLER_ORDER_SEQUENTIAL ||
-        run->partition != STATESAMPLER_PARTITION_INTERLEAVED) {
+        run->partition != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
-    }
-    if (carry && num_samples == 0) {
+    if (carry && num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
-    }
-    if (num_samples == run->num_samples) {
+    if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
-    }
-    if (num_samples < run->now.position) {
+    if (num_samples < run->now.position)
         return SSMP_ERANGE_POSITION;
-    }
     if (carry && num_samples == run->now.position) {
         run->now.epoch++; /* its epoch ends here, and the next one begins */
         run->now.position = 0;
@@ -3172,9 +3105,8 @@ SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
     /* Without an end the base follows, so that the product never overflows. */
     if (segment->end == STATESAMPLER_NONE &&
         (now->step - segment->base.step) * global_batch >=
-            STATESAMPLER_MAX_SAMPLES) {
+            STATESAMPLER_MAX_SAMPLES)
         ssmp_sampler_rebase(s);
-    }
     return count;
 }
 
@@ -3185,14 +3117,12 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     int more;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     more = s->run.now.position != s->run.segment.end;
-    if (more) {
+    if (more)
         samples = ssmp_sampler_serve(out, s);
-    } else {
+    else
         statesampler_begin(s, s->run.now.epoch + 1);
-    }
-    if (count) {
+    if (count)
         *count = samples;
-    }
     return more;
 }
 
@@ -3204,16 +3134,12 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_sampler_find(ssmp_cursor *cursor,
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
     const int endless = segment->end == STATESAMPLER_NONE;
-    if (step < segment->base.step) {
+    if (step < segment->base.step)
         return SSMP_ERANGE_BASE;
-    }
     if ((endless && step > STATESAMPLER_NONE / 2) ||
-        step - segment->base.step >
-            ssmp_segment_steps(segment, global_batch)) {
+        step - segment->base.step > ssmp_segment_steps(segment, global_batch))
         return endless ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
-    }
-    ssmp_segment_find(cursor, segment, global_batch,
-                      step - segment->base.step);
+    ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
     return STATESAMPLER_OK;
 }
 
@@ -3222,8 +3148,7 @@ SSMP_NOINLINE size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
                                        const ssmp_segment *segment,
                                        const ssmp_cursor *cursor)
 {
-    size_t count =
-        ssmp_segment_count(segment, &s->run.shape, cursor->position);
+    size_t count = ssmp_segment_count(segment, &s->run.shape, cursor->position);
     if (out) {
         ssmp_order spare;
         ssmp_view view;
@@ -3251,9 +3176,8 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
         code = 1;
         samples = ssmp_sampler_peek(out, s, &s->run.segment, &cursor);
     }
-    if (count) {
+    if (count)
         *count = samples;
-    }
     return code;
 }
 
@@ -3346,9 +3270,8 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     if (run->segment.end == STATESAMPLER_NONE ||
-        ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK) {
+        ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
         return 0;
-    }
     count = ssmp_segment_count(&run->segment, &run->shape, cursor.position);
     return count - ssmp_shape_below(&run->shape, run->num_samples,
                                     cursor.position + run->shape.rank, count);
@@ -3366,9 +3289,8 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
-        if (index >= run->num_samples - longer) {
+        if (index >= run->num_samples - longer)
             return STATESAMPLER_NONE;
-        }
         longer = 0;
     }
     /* The first `longer` blocks have quota + 1 samples. */
@@ -3390,22 +3312,18 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
     shape = &s->run.shape;
-    if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT) {
+    if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_REPLACEMENT;
-    }
-    if (index >= s->run.num_samples) {
+    if (index >= s->run.num_samples)
         return SSMP_ERANGE_INDEX;
-    }
     position = ssmp_sampler_position_of(s, index);
-    if (position >= s->run.segment.end) {
+    if (position >= s->run.segment.end)
         return SSMP_ERANGE_DROPPED;
-    }
     /* Positions since the start of the base's epoch: with CARRY below
        2^62 + 2 * num_samples, otherwise the position itself. */
     past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-    if (past < base->position) {
+    if (past < base->position)
         return SSMP_ERANGE_SERVED;
-    }
     past -= base->position;
     global_batch = ssmp_global_batch(shape);
     place->position = position;
@@ -3420,7 +3338,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
    matters. */
 
 #define SSMP_FORMAT_SAMPLER 1
-#define SSMP_FORMAT_MIX 2                /* of mixtures, too */
+#define SSMP_FORMAT_MIX 2              /* of mixtures, too */
 #define SSMP_MAGIC_SAMPLER 0x504d5353u /* "SSMP" */
 #define SSMP_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define SSMP_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
@@ -3429,18 +3347,16 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_bytes_load(const unsigned char *bytes,
                                                uint32_t size)
 {
     uint64_t value = 0;
-    while (size != 0) {
+    while (size != 0)
         value = value << 8 | bytes[--size];
-    }
     return value;
 }
 
-SSMP_OUTLINE_FOR_SIZE void ssmp_bytes_store(unsigned char *bytes,
-                                            uint32_t size, uint64_t value)
+SSMP_OUTLINE_FOR_SIZE void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
+                                            uint64_t value)
 {
-    for (; size != 0; size--, value >>= 8) {
+    for (; size != 0; size--, value >>= 8)
         *bytes++ = (unsigned char)(value & 255);
-    }
 }
 
 /* The check word over the bytes before it. Every turn is a bijection of the
@@ -3477,23 +3393,18 @@ SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
                              uint32_t magic, uint32_t format, size_t expected)
 {
-    if (size < 8) {
+    if (size < 8)
         return SSMP_ECORRUPT_SIZE;
-    }
     if (ssmp_bytes_load(bytes, 4) != magic ||
-        ssmp_bytes_load(bytes + 4, 2) == 0) {
+        ssmp_bytes_load(bytes + 4, 2) == 0)
         return SSMP_ECORRUPT_MAGIC;
-    }
-    if (ssmp_bytes_load(bytes + 4, 2) != format) {
+    if (ssmp_bytes_load(bytes + 4, 2) != format)
         return SSMP_EVERSION_FORMAT;
-    }
-    if (size != expected) {
+    if (size != expected)
         return SSMP_ECORRUPT_SIZE;
-    }
     if (ssmp_bytes_load(bytes + size - 8, 8) !=
-        ssmp_state_hash(bytes, size - 8)) {
+        ssmp_state_hash(bytes, size - 8))
         return SSMP_ECORRUPT_CHECK;
-    }
     return ssmp_bytes_load(bytes + 6, 2) == STATESAMPLER_ALGORITHM
                ? STATESAMPLER_OK
                : SSMP_EVERSION_ALGORITHM;
@@ -3505,8 +3416,10 @@ typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
 
-#define SSMP_FIELD(offset, size, type, member, mismatch) \
-    {offset, size, (unsigned char)offsetof(type, member), mismatch}
+#define SSMP_FIELD(offset, size, type, member, mismatch)              \
+    {                                                                 \
+        offset, size, (unsigned char)offsetof(type, member), mismatch \
+    }
 #define SSMP_MATCHED(offset, size, member, name) \
     SSMP_FIELD(offset, size, ssmp_run, member,   \
                STATESAMPLER_EMISMATCH - SSMP_EMISMATCH_##name)
@@ -3563,11 +3476,10 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_fields_load(void *to, const ssmp_field *fields,
     for (; count != 0; count--, fields++) {
         void *member = (char *)to + fields->member;
         uint64_t value = ssmp_bytes_load(bytes + fields->offset, fields->size);
-        if (fields->size == 8) {
+        if (fields->size == 8)
             *(uint64_t *)member = value;
-        } else {
+        else
             *(uint32_t *)member = (uint32_t)value;
-        }
     }
 }
 
@@ -3577,11 +3489,9 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_match(const ssmp_run *run,
 {
     const ssmp_field *field = ssmp_run_fields();
     const ssmp_field *end = field + SSMP_MATCHED_FIELDS;
-    for (; field != end; field++) {
-        if (ssmp_field_get(field, run) != ssmp_field_get(field, other)) {
+    for (; field != end; field++)
+        if (ssmp_field_get(field, run) != ssmp_field_get(field, other))
             return STATESAMPLER_EMISMATCH - field->mismatch;
-        }
-    }
     return STATESAMPLER_OK;
 }
 
@@ -3592,12 +3502,10 @@ SSMP_FN int ssmp_run_check_desc(const ssmp_run *run)
     statesampler_desc desc;
     ssmp_run_describe(&desc, run);
     if (run->shape.batch_size == 0 ||
-        ssmp_desc_check(&desc, &run->shape) != STATESAMPLER_OK) {
+        ssmp_desc_check(&desc, &run->shape) != STATESAMPLER_OK)
         return SSMP_ECORRUPT_DESC;
-    }
-    return blocks == 0 ||
-                   (blocks != 1 &&
-                    run->partition == STATESAMPLER_PARTITION_INTERLEAVED)
+    return blocks == 0 || (blocks != 1 &&
+                           run->partition == STATESAMPLER_PARTITION_INTERLEAVED)
                ? SSMP_ECORRUPT_BLOCKS
                : STATESAMPLER_OK;
 }
@@ -3613,22 +3521,19 @@ SSMP_FN int ssmp_run_check(ssmp_run *run)
     uint64_t served, length, most = 0;
     ssmp_segment_close(segment, run, &run->shape);
     if (base->position >= segment->wrap || base->position > SSMP_MAX_POSITION ||
-        base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) { /* 5 * 2^61 */
+        base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
         return SSMP_ECORRUPT_BASE;
-    }
     length = segment->end - base->position;
     if (segment->end == STATESAMPLER_NONE) {
         length = STATESAMPLER_MAX_SAMPLES;
         most = length / run->num_samples + 1; /* epochs pass with CARRY alone */
     }
-    if (epochs > most || run->now.position >= segment->wrap) {
+    if (epochs > most || run->now.position >= segment->wrap)
         return SSMP_ECORRUPT_POSITION;
-    }
     served = epochs * run->num_samples + run->now.position - base->position;
     if (served > length ||
-        (run->now.position != segment->end && served % global_batch != 0)) {
+        (run->now.position != segment->end && served % global_batch != 0))
         return SSMP_ECORRUPT_POSITION;
-    }
     run->now.step = base->step + ssmp_ceil_div(served, global_batch);
     return STATESAMPLER_OK;
 }
@@ -3646,9 +3551,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_follow(statesampler *s,
        out. */
     if (run->shape.world_size != own->shape.world_size ||
         run->shape.batch_size != own->shape.batch_size ||
-        own->now.position > own->segment.end) {
+        own->now.position > own->segment.end)
         ssmp_sampler_rebase(s);
-    }
     ssmp_sampler_prepare(s);
 }
 
@@ -3658,9 +3562,8 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
     unsigned char *bytes = (unsigned char *)out;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
                         (out || size == 0));
-    if (size < STATESAMPLER_STATE_BYTES) {
+    if (size < STATESAMPLER_STATE_BYTES)
         return STATESAMPLER_ECAPACITY;
-    }
     ssmp_state_begin(bytes, SSMP_MAGIC_SAMPLER, SSMP_FORMAT_SAMPLER);
     ssmp_fields_save(bytes, ssmp_run_fields(), SSMP_RUN_FIELDS, &s->run);
     bytes[51] = 0;
@@ -3674,15 +3577,13 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_read(ssmp_run *run,
 {
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     ssmp_fields_load(run, ssmp_run_fields(), SSMP_RUN_FIELDS, bytes);
     run->shape.rank = 0;
     run->shape.drop_last = 0;
-    if (bytes[51] != 0) {
+    if (bytes[51] != 0)
         return SSMP_ECORRUPT_ZERO;
-    }
     code = ssmp_run_check_desc(run);
     return code == STATESAMPLER_OK ? ssmp_run_check(run) : code;
 }
@@ -3695,12 +3596,10 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
                         (state || size == 0));
     code = ssmp_run_read(&run, (const unsigned char *)state, size);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_run_match(&run, &s->run);
-    }
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         ssmp_sampler_follow(s, &run);
-    }
     return code;
 }
 
@@ -3712,12 +3611,10 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_run_read(&run, (const unsigned char *)state, size);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
-    if (desc) {
+    if (desc)
         ssmp_run_describe(desc, &run);
-    }
     if (place) {
         place->position = run.now.position;
         place->step = run.now.step;
@@ -3748,8 +3645,8 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* Sets *turns to how many turns a seat has had before a tick. If the seat is
    NOBODY, it is the one that the tick belongs to. Returns the seat. */
 SSMP_NOINLINE uint32_t ssmp_mix_walk(uint64_t *turns,
-                                             const statesampler_mix *mix,
-                                             uint32_t seat, uint64_t tick)
+                                     const statesampler_mix *mix, uint32_t seat,
+                                     uint64_t tick)
 {
     uint32_t weight = mix->weight, bit, node = 0, right;
     uint64_t rounds = tick / weight, left_turns;
@@ -3758,9 +3655,8 @@ SSMP_NOINLINE uint32_t ssmp_mix_walk(uint64_t *turns,
         uint32_t left = weight - mix->sources[right].row.right;
         uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
         left_turns = product / weight;
-        if (seat == SSMP_NOBODY
-                ? product - left_turns * weight + left >= weight
-                : !(seat & bit)) {
+        if (seat == SSMP_NOBODY ? product - left_turns * weight + left >= weight
+                                : !(seat & bit)) {
             *turns = left_turns;
             weight = left;
         } else {
@@ -3794,11 +3690,10 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
     weights[0] = mix->weight;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
         uint32_t part = mix->sources[right].row.right;
-        if (seat >> level & 1) {
+        if (seat >> level & 1)
             node = right;
-        } else {
+        else
             part = weights[level] - part;
-        }
         weights[++level] = part;
     }
     rounds = turns / weights[level];
@@ -3838,18 +3733,15 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
     uint64_t goal = mix->base_tick + (turn - mix->base_turn);
     uint64_t tick = goal, step = 1;
-    if (mix->stop != STATESAMPLER_STOP_ALL) {
+    if (mix->stop != STATESAMPLER_STOP_ALL)
         return goal;
-    }
     while (ssmp_mix_taken(mix, tick + step) <= goal) {
         tick += step;
         step *= 2;
     }
-    for (step /= 2; step != 0; step /= 2) {
-        if (ssmp_mix_taken(mix, tick + step) <= goal) {
+    for (step /= 2; step != 0; step /= 2)
+        if (ssmp_mix_taken(mix, tick + step) <= goal)
             tick += step;
-        }
-    }
     return tick;
 }
 
@@ -3870,9 +3762,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
 SSMP_FN int ssmp_source_plays(const statesampler_source *source, uint32_t stop)
 {
     const statesampler *s = &source->sampler;
-    if (source->member.weight == STATESAMPLER_OFF) {
+    if (source->member.weight == STATESAMPLER_OFF)
         return 0;
-    }
     return (stop <= STATESAMPLER_STOP_ALL
                 ? statesampler_num_steps(s)
                 : ssmp_shape_steps(&s->run, &s->run.shape)) != 0;
@@ -3896,15 +3787,12 @@ SSMP_FN void ssmp_mix_seat(statesampler_mix *mix)
             mix->weight += member->weight;
             sources[seat].row.source = i;
             sources[seat].row.right = 0;
-            for (bit = 1; bit <= seat; bit *= 2) {
-                if (seat & bit) {
+            for (bit = 1; bit <= seat; bit *= 2)
+                if (seat & bit)
                     sources[seat & (2 * bit - 1)].row.right += member->weight;
-                }
-            }
         }
-        if (had != (member->seat != SSMP_NOBODY)) {
+        if (had != (member->seat != SSMP_NOBODY))
             mix->tick = 0;
-        }
     }
 }
 
@@ -3937,13 +3825,12 @@ SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
         const uint64_t over = ssmp_mix_note(mix, seat);
         const ssmp_member *member = &ssmp_mix_seated(mix, seat)->member;
         farthest = over > farthest ? over : farthest;
-        if (mix->stop == STATESAMPLER_STOP_ALL) {
+        if (mix->stop == STATESAMPLER_STOP_ALL)
             until += member->left;
-        } else if (mix->stop == STATESAMPLER_STOP_RESTART) {
+        else if (mix->stop == STATESAMPLER_STOP_RESTART)
             until = over > until && !member->finished ? over : until;
-        } else if (seat == 0 || over < until) {
+        else if (seat == 0 || over < until)
             until = over;
-        }
     }
     mix->base_turn = mix->turn;
     mix->base_tick = mix->tick;
@@ -3965,12 +3852,10 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_mix_rebase(statesampler_mix *mix)
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
         ssmp_member *member = &mix->sources[i].member;
-        if (mix->turn == 0) {
+        if (mix->turn == 0)
             member->finished = 0;
-        }
-        if (s->run.segment.end == STATESAMPLER_NONE) {
+        if (s->run.segment.end == STATESAMPLER_NONE)
             ssmp_sampler_rebase(s);
-        }
         ssmp_segment_copy(&member->base, &s->run.segment);
         member->step = s->run.now.step;
     }
@@ -4016,30 +3901,25 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_terms_add(ssmp_terms *terms,
     ssmp_shape_set(&shape, 0, world_size, s->run.shape.batch_size,
                    s->run.shape.drop_last);
     weight = ssmp_weight(weight);
-    if (weight == STATESAMPLER_OFF) {
+    if (weight == STATESAMPLER_OFF)
         return;
-    }
     steps = ssmp_shape_steps(&s->run, &shape);
     terms->weights += weight;
     terms->playing += steps != 0;
-    if (steps / weight > terms->longest) {
+    if (steps / weight > terms->longest)
         terms->longest = steps / weight;
-    }
 }
 
 /* OK if sources may take turns with these weights. A sequence of ALL or RESTART
    must fit in which all take turns until each has finished. */
 SSMP_FN int ssmp_terms_check(const ssmp_terms *terms, uint32_t stop)
 {
-    if (terms->weights >> 31) {
+    if (terms->weights >> 31)
         return SSMP_EINVAL_WEIGHTS;
-    }
-    if (terms->weights == 0) {
+    if (terms->weights == 0)
         return SSMP_EINVAL_ALL_OFF;
-    }
-    if (stop == STATESAMPLER_STOP_NEVER) {
+    if (stop == STATESAMPLER_STOP_NEVER)
         return terms->playing ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
-    }
     return stop != STATESAMPLER_STOP_FIRST &&
                    terms->longest >= STATESAMPLER_MAX_SAMPLES / terms->weights
                ? SSMP_EINVAL_SEQUENCE
@@ -4050,12 +3930,10 @@ SSMP_FN int ssmp_terms_check(const ssmp_terms *terms, uint32_t stop)
 SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
                               uint32_t stop)
 {
-    if (s->run.shape.rank != first->run.shape.rank) {
+    if (s->run.shape.rank != first->run.shape.rank)
         return SSMP_EINVAL_SOURCE_RANK;
-    }
-    if (s->run.shape.world_size != first->run.shape.world_size) {
+    if (s->run.shape.world_size != first->run.shape.world_size)
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
-    }
     return s->run.tail == STATESAMPLER_TAIL_CARRY &&
                    stop != STATESAMPLER_STOP_NEVER
                ? SSMP_EINVAL_SOURCE_CARRY
@@ -4070,26 +3948,21 @@ SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
     uint64_t samples = 0;
     uint32_t i;
     ssmp_terms_clear(&terms);
-    if (num_sources == 0) {
+    if (num_sources == 0)
         return SSMP_EINVAL_NO_SOURCES;
-    }
-    if (stop > STATESAMPLER_STOP_NEVER) {
+    if (stop > STATESAMPLER_STOP_NEVER)
         return SSMP_EINVAL_STOP;
-    }
     for (i = 0; i < num_sources; i++) {
         const statesampler *s = &sources[i].sampler;
         int code;
         STATESAMPLER_ASSERT(s->run.shape.world_size != 0);
         code = ssmp_source_check(s, &sources->sampler, stop);
-        if (code != STATESAMPLER_OK) {
+        if (code != STATESAMPLER_OK)
             return code;
-        }
         samples += s->run.num_samples;
-        if (samples >= STATESAMPLER_MAX_SAMPLES) {
+        if (samples >= STATESAMPLER_MAX_SAMPLES)
             return SSMP_EINVAL_SOURCE_SAMPLES;
-        }
-        ssmp_terms_add(&terms, s, sources[i].weight,
-                       s->run.shape.world_size);
+        ssmp_terms_add(&terms, s, sources[i].weight, s->run.shape.world_size);
     }
     return ssmp_terms_check(&terms, stop);
 }
@@ -4102,9 +3975,8 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
     code = ssmp_mix_check(sources, num_sources, stop);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     mix->sources = sources;
     mix->num_sources = num_sources;
     mix->stop = stop;
@@ -4135,10 +4007,9 @@ SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_mix_source_at(uint64_t *turns,
 
 /* Where a source is after so many turns since the base. At the end of an epoch
    it stays there until its next turn. */
-SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment,
-                                             ssmp_cursor *cursor,
-                                             const statesampler_source *source,
-                                             uint64_t turns)
+SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
+                                     const statesampler_source *source,
+                                     uint64_t turns)
 {
     const ssmp_run *run = &source->sampler.run;
     const ssmp_member *member = &source->member;
@@ -4164,9 +4035,8 @@ SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
     uint32_t k;
     for (k = 0; k < mix->seats && k < 64; k++) {
         uint32_t i = ssmp_mix_source_at(&turns, mix, ++mix->tick);
-        if (turns < mix->sources[i].member.left) {
+        if (turns < mix->sources[i].member.left)
             return;
-        }
     }
     for (k = 0; k < mix->seats; k++) {
         const statesampler_source *source = ssmp_mix_seated(mix, k);
@@ -4194,15 +4064,13 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
     }
     member = &mix->sources[i].member;
     s = &mix->sources[i].sampler;
-    if (s->run.now.position == s->run.segment.end) {
+    if (s->run.now.position == s->run.segment.end)
         statesampler_begin(s, s->run.now.epoch + 1);
-    }
     *count = ssmp_sampler_serve(out, s);
     mix->tick++;
     mix->turn++;
-    if (s->run.segment.end == STATESAMPLER_NONE && turns + 1 >= member->left) {
+    if (s->run.segment.end == STATESAMPLER_NONE && turns + 1 >= member->left)
         ssmp_mix_rebase(mix); /* no seek reaches farther */
-    }
     return i;
 }
 
@@ -4215,9 +4083,8 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
         /* What a source that is off has left of its epoch is still to come. */
         if (s->run.now.step != 0 &&
             (mix->sources[i].member.weight != STATESAMPLER_OFF ||
-             s->run.now.position == s->run.segment.end)) {
+             s->run.now.position == s->run.segment.end))
             statesampler_begin(s, s->run.now.epoch + 1);
-        }
     }
     mix->epoch++;
     mix->turn = 0;
@@ -4234,27 +4101,23 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     more = mix->turn != mix->end;
     if (more) {
         uint32_t taken = ssmp_mix_serve(&samples, out, mix);
-        if (source) {
+        if (source)
             *source = taken;
-        }
     } else {
         ssmp_mix_begin(mix);
     }
-    if (count) {
+    if (count)
         *count = samples;
-    }
     return more;
 }
 
 /* OK if at, seek and locate reach a turn; its end counts. */
 SSMP_FN int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
-    if (turn < mix->base_turn) {
+    if (turn < mix->base_turn)
         return SSMP_ERANGE_BASE;
-    }
-    if (turn > mix->end) {
+    if (turn > mix->end)
         return SSMP_ERANGE_END;
-    }
     return turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
                ? SSMP_ERANGE_FAR
                : STATESAMPLER_OK;
@@ -4293,13 +4156,11 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     } else if (code == STATESAMPLER_OK && turn != mix->end) {
         uint32_t taken = ssmp_mix_peek(&samples, out, mix, turn);
         code = 1;
-        if (source) {
+        if (source)
             *source = taken;
-        }
     }
-    if (count) {
+    if (count)
         *count = samples;
-    }
     return code;
 }
 
@@ -4309,9 +4170,8 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     mix->tick = turn == mix->base_turn ? mix->base_tick
                                        : ssmp_mix_tick(mix, turn - 1) + 1;
     mix->turn = turn;
@@ -4320,9 +4180,8 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
         ssmp_run *run = &source->sampler.run;
         uint64_t turns =
             ssmp_mix_turns_of(mix, seat, mix->tick) - source->member.ticks;
-        if (mix->stop == STATESAMPLER_STOP_ALL) {
+        if (mix->stop == STATESAMPLER_STOP_ALL)
             turns = ssmp_min(turns, source->member.left);
-        }
         ssmp_source_after(&run->segment, &run->now, source, turns);
     }
     return STATESAMPLER_OK;
@@ -4352,9 +4211,8 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
         same &= ssmp_weight(weights[i]) == source->member.weight;
     }
     code = ssmp_terms_check(&terms, mix->stop);
-    if (same || code != STATESAMPLER_OK) {
+    if (same || code != STATESAMPLER_OK)
         return same ? STATESAMPLER_OK : code;
-    }
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         source->member.finished = ssmp_source_finished(source);
@@ -4378,9 +4236,8 @@ SSMP_FN int ssmp_mix_check_ranks(const statesampler_mix *mix, uint32_t rank,
         int code;
         ssmp_shape_set(&shape, rank, world_size, s->run.shape.batch_size, 0);
         code = ssmp_shape_check(&shape);
-        if (code != STATESAMPLER_OK) {
+        if (code != STATESAMPLER_OK)
             return code;
-        }
         ssmp_terms_add(&terms, s, mix->sources[i].member.weight, world_size);
     }
     return ssmp_terms_check(&terms, mix->stop);
@@ -4395,21 +4252,18 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
     STATESAMPLER_ASSERT(mix && mix->sources);
     world_size = world_size ? world_size : 1;
     code = ssmp_mix_check_ranks(mix, rank, world_size);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     same = world_size == mix->sources->sampler.run.shape.world_size;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        if (!same) {
+        if (!same)
             source->member.finished = ssmp_source_finished(source);
-        }
         (void)statesampler_reshape(&source->sampler, rank, world_size,
                                    source->sampler.run.shape.batch_size);
     }
-    if (!same) {
+    if (!same)
         ssmp_mix_rebase(mix);
-    }
     return STATESAMPLER_OK;
 }
 
@@ -4439,9 +4293,8 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 {
     uint64_t samples = 0;
     STATESAMPLER_ASSERT(mix && mix->sources && source <= mix->num_sources);
-    while (source != 0) {
+    while (source != 0)
         samples += mix->sources[--source].sampler.run.num_samples;
-    }
     return samples;
 }
 
@@ -4454,20 +4307,17 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
     const ssmp_cursor *now = &source->sampler.run.now;
     uint64_t tick, when, turns;
     int code;
-    if (step < member->step && now->epoch == member->base.base.epoch) {
+    if (step < member->step && now->epoch == member->base.base.epoch)
         return SSMP_ERANGE_SERVED;
-    }
     turns = ssmp_mix_turns_of(mix, member->seat, mix->tick);
-    if (mix->stop == STATESAMPLER_STOP_ALL) {
+    if (mix->stop == STATESAMPLER_STOP_ALL)
         turns = ssmp_min(turns, member->ticks + member->left);
-    }
     /* Where it is now, and that many steps on, or back. */
     tick = ssmp_mix_tick_of(mix, member->seat, turns + (step - now->step));
     when = STATESAMPLER_NONE;
     if (tick != SSMP_TOO_FAR) {
-        if (mix->stop == STATESAMPLER_STOP_ALL) {
+        if (mix->stop == STATESAMPLER_STOP_ALL)
             tick = ssmp_mix_taken(mix, tick);
-        }
         when = mix->base_turn + (tick - mix->base_tick);
     }
     code = ssmp_mix_find(mix, when);
@@ -4489,20 +4339,16 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     statesampler_place found;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
-    if (source >= mix->num_sources) {
+    if (source >= mix->num_sources)
         return SSMP_ERANGE_SOURCE;
-    }
     from = mix->sources + source;
-    if (from->member.weight == STATESAMPLER_OFF) {
+    if (from->member.weight == STATESAMPLER_OFF)
         return SSMP_ERANGE_OFF;
-    }
     code = statesampler_locate(&from->sampler, index, &found);
-    if (code == STATESAMPLER_OK && from->member.seat == SSMP_NOBODY) {
+    if (code == STATESAMPLER_OK && from->member.seat == SSMP_NOBODY)
         code = SSMP_ERANGE_DROPPED;
-    }
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_mix_turn_of(turn, mix, from, found.step);
-    }
     if (code == STATESAMPLER_OK) {
         place->position = found.position;
         place->step = found.step;
@@ -4514,7 +4360,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 
 /* --- mix: the state */
 
-#define SSMP_MIX_HEAD 40u     /* bytes before the sources */
+#define SSMP_MIX_HEAD 40u      /* bytes before the sources */
 #define SSMP_SOURCE_BYTES 120u /* weight, flags, and the sampler's state */
 
 /* What a mix's state says besides its sources. */
@@ -4559,9 +4405,8 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
     needed = ssmp_mix_bytes(mix->num_sources);
-    if (size < needed) {
+    if (size < needed)
         return STATESAMPLER_ECAPACITY;
-    }
     ssmp_state_begin(bytes, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX);
     ssmp_fields_save(bytes, ssmp_mix_fields(), SSMP_MIX_FIELDS, mix);
     for (i = 0; i < mix->num_sources; i++) {
@@ -4582,29 +4427,24 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 /* Reads the head of a mix's state into a mix without sources, and checks that
    the rest is there. */
 SSMP_OUTLINE_FOR_SIZE int ssmp_mix_read(statesampler_mix *head,
-                                        const unsigned char *bytes,
-                                        size_t size)
+                                        const unsigned char *bytes, size_t size)
 {
     size_t expected = 0; /* no size, where there are more than fit in it */
     int code;
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD) {
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
-        if (head->num_sources <= size / SSMP_SOURCE_BYTES) {
+        if (head->num_sources <= size / SSMP_SOURCE_BYTES)
             expected = ssmp_mix_bytes(head->num_sources);
-        }
     }
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
                             expected);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
-    if (head->num_sources == 0) {
+    if (head->num_sources == 0)
         return SSMP_ECORRUPT_SOURCES;
-    }
-    if (head->stop > STATESAMPLER_STOP_NEVER) {
+    if (head->stop > STATESAMPLER_STOP_NEVER)
         return SSMP_ECORRUPT_STOP;
-    }
     /* Sums of turns and ticks stay below 2^64. */
     return (head->turn | head->tick) >> 63 != 0 ? SSMP_ECORRUPT_TURN
                                                 : STATESAMPLER_OK;
@@ -4621,9 +4461,8 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_source_read(ssmp_source_entry *entry,
     entry->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
     entry->finished = flags & 1;
     entry->seated = flags >> 1 & 1;
-    if (entry->weight == 0) {
+    if (entry->weight == 0)
         return SSMP_ECORRUPT_WEIGHTS;
-    }
     return flags > 3 ? SSMP_ECORRUPT_ZERO
                      : ssmp_run_read(&entry->run, bytes + 8,
                                      STATESAMPLER_STATE_BYTES);
@@ -4637,28 +4476,23 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
     ssmp_terms terms;
     uint32_t i;
     int code = STATESAMPLER_OK;
-    if (head->stop != mix->stop) {
+    if (head->stop != mix->stop)
         return SSMP_EMISMATCH_STOP;
-    }
-    if (head->num_sources != mix->num_sources) {
+    if (head->num_sources != mix->num_sources)
         return SSMP_EMISMATCH_SOURCES;
-    }
     ssmp_terms_clear(&terms);
     for (i = 0; i < mix->num_sources; i++) {
         const statesampler *s = &mix->sources[i].sampler;
         ssmp_source_entry entry;
         code = ssmp_source_read(&entry, bytes, i);
-        if (code == STATESAMPLER_OK) {
+        if (code == STATESAMPLER_OK)
             code = ssmp_run_match(&entry.run, &s->run);
-        }
-        if (code != STATESAMPLER_OK) {
+        if (code != STATESAMPLER_OK)
             return code;
-        }
         ssmp_terms_add(&terms, s, entry.weight, s->run.shape.world_size);
     }
-    if (terms.weights == 0 || terms.weights >> 31) {
+    if (terms.weights == 0 || terms.weights >> 31)
         return SSMP_ECORRUPT_WEIGHTS;
-    }
     return ssmp_terms_check(&terms, mix->stop);
 }
 
@@ -4672,12 +4506,10 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
     code = ssmp_mix_read(&head, bytes, size);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_mix_match(mix, &head, bytes);
-    }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     for (i = 0; i < mix->num_sources; i++) {
         (void)ssmp_source_read(&entry, bytes, i);
         mix->sources[i].member.weight = entry.weight;
@@ -4708,12 +4540,10 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                    ? ssmp_source_read(&entry, bytes, source)
                    : SSMP_ERANGE_SOURCE;
     }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
-    if (desc) {
+    if (desc)
         ssmp_run_describe(desc, &entry.run);
-    }
     if (place) {
         place->epoch = head.epoch;
         place->turn = head.turn;
@@ -4779,9 +4609,8 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 #define SSMP_RULE_SENTENCE(kind, name, number, sentence) sentence "\0"
 #define SSMP_ALL_NUMBERS \
     SSMP_RULES(SSMP_RULE_NUMBER) SSMP_KINDS(SSMP_KIND_NUMBER) STATESAMPLER_OK
-#define SSMP_ALL_SENTENCES                                         \
-    SSMP_RULES(SSMP_RULE_SENTENCE) SSMP_KINDS(SSMP_KIND_SENTENCE) \
-    "no error"
+#define SSMP_ALL_SENTENCES \
+    SSMP_RULES(SSMP_RULE_SENTENCE) SSMP_KINDS(SSMP_KIND_SENTENCE) "no error"
 #endif
 
 /* One string after the other, as pointers to them would be variables. */
@@ -4794,9 +4623,8 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     code = STATESAMPLER_KIND(code);
 #endif
     for (; *known != code; known++) { /* ends with OK */
-        if (*known == STATESAMPLER_OK) {
+        if (*known == STATESAMPLER_OK)
             return "unknown error";
-        }
         while (*sentence++ != 0) {
         }
     }
@@ -4887,14 +4715,12 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
     const char *digit = getenv(name);
     uint64_t number = 0;
-    if (!digit) {
+    if (!digit)
         return SSMP_EENV_UNSET;
-    }
     do { /* ends with the text */
         number = 10 * number + (uint64_t)(*digit - '0');
-        if (*digit < '0' || *digit > '9' || number > SSMP_MAX32) {
+        if (*digit < '0' || *digit > '9' || number > SSMP_MAX32)
             return SSMP_EENV_NUMBER;
-        }
     } while (*++digit != 0);
     *value = (uint32_t)number;
     return STATESAMPLER_OK;
@@ -4918,18 +4744,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
         if (getenv(names[i][1]) || (i < 3 && getenv(names[i][2]))) {
             found = names[i][0];
             code = ssmp_env_read(&world_size, names[i][1]);
-            if (code == STATESAMPLER_OK) {
+            if (code == STATESAMPLER_OK)
                 code = ssmp_env_read(&rank, names[i][2]);
-            }
             break;
         }
     }
-    if (launcher) {
+    if (launcher)
         *launcher = found;
-    }
-    if (code == STATESAMPLER_OK && rank >= world_size) {
+    if (code == STATESAMPLER_OK && rank >= world_size)
         code = SSMP_EENV_RANK;
-    }
     if (code == STATESAMPLER_OK) {
         desc->rank = rank;
         desc->world_size = world_size;
@@ -4946,9 +4769,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 static inline uint32_t ssmp_file_hash(const char *text)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *text != 0; text++) { /* ends with the text */
+    for (; *text != 0; text++)   /* ends with the text */
         hash = (hash ^ (unsigned char)*text) * 16777619u;
-    }
     return hash;
 }
 
@@ -4974,9 +4796,8 @@ static inline int ssmp_file_open(const char *path, int flags)
     for (attempt = 0; file == 0 && attempt < 50; attempt++) {
         int opened = _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
                              _S_IREAD | _S_IWRITE);
-        if (opened >= 0 || errno != EACCES) {
+        if (opened >= 0 || errno != EACCES)
             return opened;
-        }
         Sleep(20);
     }
     return -1;
@@ -4991,9 +4812,8 @@ static inline int ssmp_file_rename(const char *from, const char *to)
     failed = failed ? failed : ssmp_file_widen(wide_to, to);
     for (attempt = 0; !failed && attempt < 50; attempt++) {
         /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-        if (MoveFileExW(wide_from, wide_to, 1 | 8)) {
+        if (MoveFileExW(wide_from, wide_to, 1 | 8))
             return 0;
-        }
         failed = _waccess(wide_from, 0); /* ENOENT: it has been removed */
         Sleep(20);
     }
@@ -5018,12 +4838,10 @@ static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
     (void)host;
     (void)snprintf(left + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
                    (unsigned)name);
-    if (ssmp_file_widen(wide, left) == 0) {
+    if (ssmp_file_widen(wide, left) == 0)
         entries = _wfindfirst64(wide, &entry);
-    }
-    if (entries == -1) {
+    if (entries == -1)
         return;
-    }
     do { /* ends with the folder */
         if (wcslen(entry.name) == SSMP_NAME_SIZE - 1) {
             (void)snprintf(left + folder, SSMP_NAME_SIZE, "%ls", entry.name);
@@ -5058,25 +4876,22 @@ static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
     struct stat info;
     unsigned of = 0, at = 0, process = 0, number, count = 0;
     DIR *entries = opendir(folder ? left : ".");
-    if (!entries) {
+    if (!entries)
         return;
-    }
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
         int length = 0;
         (void)sscanf(entry->d_name, SSMP_NAME "%n", &of, &at, &process, &number,
                      &length);
         if (length != SSMP_NAME_SIZE - 1 || entry->d_name[length] != 0 ||
-            of != name) {
+            of != name)
             continue;
-        }
         memcpy(left + folder, entry->d_name, SSMP_NAME_SIZE);
         /* Any process may ask for any other's priority; -1 is also one. */
         errno = 0;
         if ((at == host && getpriority(PRIO_PROCESS, (id_t)process) == -1 &&
              errno == ESRCH) ||
-            (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600)) {
+            (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600))
             (void)SSMP_REMOVE(left);
-        }
     }
     (void)closedir(entries);
 }
@@ -5097,9 +4912,8 @@ static inline int ssmp_file_flush(int file)
 #ifdef __APPLE__
     /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
        some feature macros hide; a file system without it has fsync. */
-    if (fcntl(file, 51) == 0) {
+    if (fcntl(file, 51) == 0)
         return 0;
-    }
 #endif
     do { /* ends when no signal interrupts it */
         result = SSMP_FLUSH(file);
@@ -5129,19 +4943,15 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
                                     const char *from, size_t size)
 {
     int error, file = ssmp_file_open(temporary, SSMP_CREATE);
-    if (file < 0) {
+    if (file < 0)
         return errno;
-    }
     error = ssmp_file_write(file, from, size);
-    if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0) {
+    if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0)
         error = errno;
-    }
-    if (error == 0 && SSMP_RENAME(temporary, path) != 0) {
+    if (error == 0 && SSMP_RENAME(temporary, path) != 0)
         error = errno;
-    }
-    if (error != 0) {
+    if (error != 0)
         (void)SSMP_REMOVE(temporary);
-    }
     return error;
 }
 
@@ -5157,9 +4967,8 @@ static inline int ssmp_file_save(const char *path, size_t folder,
     struct utsname names;
     struct stat info;
     int opened;
-    if (stat(path, &info) == 0 && ssmp_file_check_kind(&info) != 0) {
+    if (stat(path, &info) == 0 && ssmp_file_check_kind(&info) != 0)
         return ssmp_file_check_kind(&info);
-    }
     host = ssmp_file_hash(uname(&names) >= 0 ? names.nodename : "");
 #endif
     memcpy(temporary, path, folder);
@@ -5167,9 +4976,8 @@ static inline int ssmp_file_save(const char *path, size_t folder,
 #ifndef _WIN32
     /* If the folder cannot be opened, the old file still stands. */
     opened = ssmp_file_open(folder ? temporary : ".", O_RDONLY);
-    if (opened < 0) {
+    if (opened < 0)
         return errno;
-    }
 #endif
     ssmp_file_sweep(temporary, folder, name, host);
     for (attempt = 0; attempt < 100 && (error == ENOENT || error == EEXIST);
@@ -5188,9 +4996,8 @@ static inline int ssmp_file_save(const char *path, size_t folder,
     /* Only now does the rename outlast a power cut; Windows' flushes by itself.
        A file system that cannot flush a folder has done what it can. */
     if (error == 0 && ssmp_file_flush(opened) != 0 && errno != EINVAL &&
-        errno != ENOSYS && errno != ENOTSUP) {
+        errno != ENOSYS && errno != ENOTSUP)
         error = errno;
-    }
     (void)close(opened);
 #endif
     return error;
@@ -5204,12 +5011,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     int error;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
-    if (folder == 0 || folder >= SSMP_PATH) {
+    if (folder == 0 || folder >= SSMP_PATH)
         return SSMP_EINVAL_PATH;
-    }
-    while (folder > 0 && !strchr(SSMP_SEPARATORS, path[folder - 1])) {
+    while (folder > 0 && !strchr(SSMP_SEPARATORS, path[folder - 1]))
         folder--;
-    }
     error = ssmp_file_save(path, folder, (const char *)bytes, size);
     if (error != 0) {
         errno = error;
@@ -5226,13 +5031,12 @@ static inline int ssmp_file_read(size_t *got, char *to, int file, size_t size)
     while (*got != size) { /* ends if no signal interrupts it */
         unsigned piece = (unsigned)ssmp_min(size - *got, 1u << 30);
         long part = (long)SSMP_OS(read)(file, to + *got, piece);
-        if (part > 0) {
+        if (part > 0)
             *got += (size_t)part;
-        } else if (part == 0) {
+        else if (part == 0)
             break;
-        } else if (errno != EINTR) {
+        else if (errno != EINTR)
             return errno;
-        }
     }
     return 0;
 }
@@ -5249,24 +5053,20 @@ static inline int ssmp_file_load(uint64_t *length, char *bytes,
 #ifndef _WIN32
     /* A file server has lent it out (a lease): wait until it is back. Only
        regular files are lent. */
-    if (file < 0 && errno == EWOULDBLOCK) {
+    if (file < 0 && errno == EWOULDBLOCK)
         file = ssmp_file_open(path, O_RDONLY);
-    }
 #endif
-    if (file < 0) {
+    if (file < 0)
         return errno;
-    }
     error = SSMP_FSTAT(file, &info) == 0 ? ssmp_file_check_kind(&info) : errno;
     if (error == 0) {
         *length = (uint64_t)info.st_size;
         want = (size_t)ssmp_min(*length, capacity);
         error = ssmp_file_read(&got, bytes, file, want);
-        if (error == 0 && *length <= capacity) {
+        if (error == 0 && *length <= capacity)
             error = ssmp_file_read(&more, &behind, file, 1);
-        }
-        if (error == 0 && (got != want || more != 0)) {
+        if (error == 0 && (got != want || more != 0))
             error = EINVAL;
-        }
     }
     (void)SSMP_OS(close)(file);
     return error;
@@ -5281,21 +5081,17 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     error = ssmp_file_load(&length, (char *)bytes, path, capacity);
 #ifdef ESTALE
-    if (error == ESTALE) { /* over a network: replaced after it was found */
+    if (error == ESTALE) /* over a network: replaced after it was found */
         error = ssmp_file_load(&length, (char *)bytes, path, capacity);
-    }
 #endif
-    if (error == 0 && size && (size_t)length != length) {
+    if (error == 0 && size && (size_t)length != length)
         error = EFBIG;
-    }
     if (error != 0) {
         errno = error;
         return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     }
-    if (!size) {
-        return length == capacity ? STATESAMPLER_OK
-                                  : SSMP_ECORRUPT_SIZE;
-    }
+    if (!size)
+        return length == capacity ? STATESAMPLER_OK : SSMP_ECORRUPT_SIZE;
     *size = (size_t)length;
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
@@ -5329,9 +5125,8 @@ static inline void ssmp_number_set(ssmp_number *number, uint64_t hash,
                                    uint32_t value)
 {
     uint32_t i;
-    for (i = 0; i < 16; i++) {
+    for (i = 0; i < 16; i++)
         number->key[i] = (unsigned char)(hash >> 4 * i & 15);
-    }
     number->value = value;
 }
 
@@ -5342,9 +5137,8 @@ static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
 {
     ssmp_number number;
     ptrdiff_t i;
-    if (!mixture->numbers) {
+    if (!mixture->numbers)
         return SSMP_NOBODY; /* to look would make a map */
-    }
     ssmp_number_set(&number, hash, 0);
     mixture->numbers = (ssmp_number *)stbds_hmget_key(
         mixture->numbers, sizeof number, number.key, sizeof number.key,
@@ -5353,72 +5147,64 @@ static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
     return i < 0 ? SSMP_NOBODY : mixture->numbers[i].value;
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_add(statesampler_mixture *mixture, const char *name,
-                         uint32_t weight, const statesampler_desc *desc)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
+    statesampler_mixture *mixture, const char *name, uint32_t weight,
+    const statesampler_desc *desc)
 {
     statesampler_source source;
     ssmp_number number;
     uint64_t hash;
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
-    if (*name == 0) {
+    if (*name == 0)
         return SSMP_EINVAL_NAME_EMPTY;
-    }
     hash = statesampler_mixture_hash(name);
-    if (ssmp_mixture_number(mixture, hash) != SSMP_NOBODY) {
+    if (ssmp_mixture_number(mixture, hash) != SSMP_NOBODY)
         return SSMP_EINVAL_NAME_TAKEN;
-    }
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && arrlenu(mixture->sources) != 0) {
         /* Whether CARRY may be is the stop rule's to say. */
         code = ssmp_source_check(&source.sampler, &mixture->sources->sampler,
                                  STATESAMPLER_STOP_NEVER);
     }
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     source.weight = weight;
     ssmp_number_set(&number, hash, (uint32_t)arrlenu(mixture->sources));
     hmputs(mixture->numbers, number);
-    if (!mixture->datasets) {
+    if (!mixture->datasets)
         sh_new_strdup(mixture->datasets);
-    }
     /* It copies the key, and wants it without the const. */
     shput(mixture->datasets, (char *)(uintptr_t)name, hash);
     arrput(mixture->sources, source);
-    if (mixture->mix.sources) {
+    if (mixture->mix.sources)
         mixture->mix.sources = mixture->sources; /* the array may have moved */
-    }
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_find(statesampler_mixture *mixture, const char *name,
-                          uint32_t *source)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
+    statesampler_mixture *mixture, const char *name, uint32_t *source)
 {
     ptrdiff_t i = -1;
     STATESAMPLER_ASSERT(mixture && name && source);
-    if (mixture->datasets) {
+    if (mixture->datasets)
         i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
-    }
-    if (i < 0) {
+    if (i < 0)
         return SSMP_ERANGE_NAME;
-    }
     *source = (uint32_t)i;
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_start(statesampler_mixture *mixture, uint32_t stop)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
+    statesampler_mixture *mixture, uint32_t stop)
 {
     STATESAMPLER_ASSERT(mixture);
     return statesampler_mix_init(&mixture->mix, mixture->sources,
                                  (uint32_t)arrlenu(mixture->sources), stop);
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_remove(statesampler_mixture *mixture, const char *name)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
+    statesampler_mixture *mixture, const char *name)
 {
     ssmp_number number;
     uint64_t hash;
@@ -5426,9 +5212,8 @@ statesampler_mixture_remove(statesampler_mixture *mixture, const char *name)
     STATESAMPLER_ASSERT(mixture && name);
     hash = statesampler_mixture_hash(name);
     i = ssmp_mixture_number(mixture, hash);
-    if (i == SSMP_NOBODY) {
+    if (i == SSMP_NOBODY)
         return SSMP_ERANGE_NAME;
-    }
     arrfree(mixture->changes); /* they point to names */
     ssmp_number_set(&number, hash, 0);
     mixture->numbers = (ssmp_number *)stbds_hmdel_key(
@@ -5443,9 +5228,8 @@ statesampler_mixture_remove(statesampler_mixture *mixture, const char *name)
         ssmp_number_set(&number, mixture->datasets[i].value, i);
         hmputs(mixture->numbers, number);
     }
-    if (i < mixture->mix.num_sources) {
+    if (i < mixture->mix.num_sources)
         mixture->mix.sources = NULL;
-    }
     return STATESAMPLER_OK;
 }
 
@@ -5467,9 +5251,8 @@ statesampler_mixture_state_bytes(const statesampler_mixture *mixture)
     return ssmp_mixture_bytes(mixture->mix.num_sources);
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_save(const statesampler_mixture *mixture, void *out,
-                          size_t size)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
+    const statesampler_mixture *mixture, void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
     size_t needed, head;
@@ -5477,9 +5260,8 @@ statesampler_mixture_save(const statesampler_mixture *mixture, void *out,
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources && (out || size == 0));
     count = mixture->mix.num_sources;
     needed = ssmp_mixture_bytes(count);
-    if (size < needed) {
+    if (size < needed)
         return STATESAMPLER_ECAPACITY;
-    }
     ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
     ssmp_bytes_store(bytes + 8, 8, count);
     for (i = 0; i < count; i++) {
@@ -5487,8 +5269,7 @@ statesampler_mixture_save(const statesampler_mixture *mixture, void *out,
                          mixture->datasets[i].value);
     }
     head = ssmp_mixture_head(count);
-    (void)statesampler_mix_save(&mixture->mix, bytes + head,
-                                needed - head - 8);
+    (void)statesampler_mix_save(&mixture->mix, bytes + head, needed - head - 8);
     ssmp_state_end(bytes, needed);
     return STATESAMPLER_OK;
 }
@@ -5514,9 +5295,8 @@ static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
     }
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
                             expected);
-    if (code != STATESAMPLER_OK) {
+    if (code != STATESAMPLER_OK)
         return code;
-    }
     past->hashes = bytes + ssmp_mixture_head(0);
     past->state = bytes + ssmp_mixture_head(count);
     return ssmp_mix_read(&past->head, past->state, ssmp_mix_bytes(count));
@@ -5545,9 +5325,8 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
         ssmp_source_entry entry;
         uint32_t number;
         int code = ssmp_source_read(&entry, past->state, i);
-        if (code != STATESAMPLER_OK) {
+        if (code != STATESAMPLER_OK)
             return code;
-        }
         change.hash = ssmp_past_hash(past, i);
         number = ssmp_mixture_number(mixture, change.hash);
         if (number >= mixture->mix.num_sources) {
@@ -5574,15 +5353,12 @@ static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
                                      const ssmp_past *past, int restart)
 {
     uint32_t i;
-    if (past->head.stop != mixture->mix.stop) {
+    if (past->head.stop != mixture->mix.stop)
         return SSMP_EMISMATCH_STOP;
-    }
-    for (i = 0; i < mixture->mix.num_sources; i++) {
+    for (i = 0; i < mixture->mix.num_sources; i++)
         if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            !restart) {
+            !restart)
             return SSMP_EMISMATCH_DATASET;
-        }
-    }
     return STATESAMPLER_OK;
 }
 
@@ -5614,19 +5390,16 @@ static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mixture->sources + i;
         if (mixture->changes[i].status == STATESAMPLER_CHANGE_NEW) {
-            statesampler_begin(&source->sampler,
-                               source->sampler.run.now.epoch);
+            statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
             source->member.finished = 0;
         }
     }
     for (i = 0; i < past->head.num_sources; i++) {
-        uint32_t number =
-            ssmp_mixture_number(mixture, ssmp_past_hash(past, i));
+        uint32_t number = ssmp_mixture_number(mixture, ssmp_past_hash(past, i));
         statesampler_source *source;
         ssmp_source_entry entry;
-        if (number >= mix->num_sources) {
+        if (number >= mix->num_sources)
             continue;
-        }
         source = mixture->sources + number;
         (void)ssmp_source_read(&entry, past->state, i);
         if (mixture->changes[number].status == STATESAMPLER_CHANGE_CHANGED) {
@@ -5644,9 +5417,8 @@ static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED int
-statesampler_mixture_load(statesampler_mixture *mixture, const void *state,
-                          size_t size, int restart)
+STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
+    statesampler_mixture *mixture, const void *state, size_t size, int restart)
 {
     ssmp_past past;
     int code;
@@ -5654,25 +5426,21 @@ statesampler_mixture_load(statesampler_mixture *mixture, const void *state,
                         (state || size == 0));
     arrfree(mixture->changes);
     code = ssmp_past_read(&past, (const unsigned char *)state, size);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_mixture_compare(mixture, &past);
-    }
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_mixture_match(mixture, &past, restart);
-    }
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         code = ssmp_mixture_follow(mixture, &past);
-    }
     /* After a mismatch they say which dataset it was. */
     if (code != STATESAMPLER_OK &&
-        STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH) {
+        STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH)
         arrfree(mixture->changes);
-    }
     return code;
 }
 
-STATESAMPLER_DEF_HOSTED void
-statesampler_mixture_free(statesampler_mixture *mixture)
+STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
+    statesampler_mixture *mixture)
 {
     STATESAMPLER_ASSERT(mixture);
     arrfree(mixture->sources);
