@@ -135,6 +135,13 @@ build/oldsampler.h:
 	        -e 's/STATESAMPLER/OLDSAMPLER/g' $@.$$$$ >$@.new.$$$$ && \
 	    rm $@.$$$$ && mv $@.new.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
 
+# 0.4.0's JavaScript module, built as today's: bench/run.sh compares their speed.
+build/old-web/build/web/made: examples/web/build.sh
+	@rm -rf build/old-web && mkdir -p build/old-web && \
+	    git archive $(OLD) statesampler.h examples/web tests/vectors.json | \
+	    tar -x -C build/old-web && cp $< build/old-web/examples/web && \
+	    cd build/old-web && sh examples/web/build.sh
+
 complexity:
 	@sh tests/complexity.sh
 sizes:

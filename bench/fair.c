@@ -1,7 +1,7 @@
 /* fair.c - the fair opponent: a table of 32-bit indices that each epoch fills
-   anew, with a state of seed, epoch and position. It takes nineteen lines, and
-   below a million samples on one process it does the job. Rows and the README's
-   figures say what it costs, and what it cannot do. */
+   anew, with a state of seed, epoch and position. It takes some twenty lines,
+   and below a million samples on one process it does the job. Rows and the
+   README's figures say what it costs, and what it cannot do. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { BATCH = 256 };
 
-/* --- the nineteen lines ---------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
 typedef struct fair {
     uint64_t seed, epoch, position; /* the state */
@@ -41,7 +41,7 @@ static size_t fair_next(fair *f, uint64_t *out, uint32_t rank, uint32_t ranks)
     return count;
 }
 
-/* --- the first batch ------------------------------------------------------- */
+/* --- the first batch ------------------------------------------------------ */
 
 typedef struct pair {
     fair f;
@@ -103,7 +103,7 @@ static void first_batch(const char *name, uint32_t n)
     free(p.f.table);
 }
 
-/* --- other numbers of ranks ------------------------------------------------ */
+/* --- other numbers of ranks ----------------------------------------------- */
 
 /* Whether all ranks have the same number of samples from a state on. */
 static int ours_is_even(const statesampler *from, uint32_t ranks)

@@ -22,15 +22,17 @@
 export LC_ALL=C
 CC=${CC:-cc}
 OUT=${OUT:-build/bench${BENCH_QUICK:+-quick}${ONLY:+-some}}
+MAKE=${MAKE:-make}
 PYTHON=${PYTHON:-/usr/bin/python3}
 STB_FLAGS=${STB_FLAGS-$(pkg-config --cflags stb 2>/dev/null)}
 plots='n batch bytes resume'
 
-# The steps of a run: a set of flags, a program and its arguments; or - and a
-# function of this file. The number after "bulk" is its bar.
+# The steps of a run: a compiler with its flags (below), a program and its
+# arguments; or - and a function of this file. The number after "bulk" is its
+# bar; 0 is none.
 steps() {
     cat <<'END'
-fast ours bulk 0.8
+fast ours bulk 1
 fast ours epoch
 fast ours sizes
 fast ours next
@@ -38,8 +40,16 @@ fast orders
 fast resume
 O2 ours bulk 1.5
 O2 ours lone
-scalar ours bulk 6
+scalar ours bulk 12
+tcc ours bulk 0
 native ours bulk 2.5
+O2 old
+fast old
+native old
+clang-O2 old
+clang-fast old
+- neon
+- web
 fast mix
 fast mixture
 O2 changes
@@ -53,7 +63,7 @@ fast ours plots
 END
 }
 
-# --- Flags ------------------------------------------------------------------
+# --- Compilers and their flags -----------------------------------------------
 
 has() { # CPU_FLAG COMPILER_FLAG
     grep -qsw "$1" /proc/cpuinfo &&
@@ -61,14 +71,34 @@ has() { # CPU_FLAG COMPILER_FLAG
 }
 
 # A freestanding build uses plain C, as do compilers for which the header has no
-# vector code.
+# vector code; tcc is one, and does not optimize.
 flags_of() { # SET
-    case $1 in
+    case ${1#clang-} in
     fast) has avx2 -mavx2 && echo '-O3 -mavx2' || echo '-O3' ;;
     O2) echo '-O2' ;;
     scalar) echo '-O2 -ffreestanding' ;;
     native) echo '-O3 -march=native' ;;
     esac
+}
+
+compiler_of() { # SET
+    case $1 in
+    clang-*) echo clang ;;
+    tcc) echo tcc ;;
+    *) echo $CC ;;
+    esac
+}
+
+# What the rows call it: cc may be gcc or clang.
+title_of() { # SET
+    compiler=$(compiler_of $1)
+    if [ "$compiler" = cc ]; then
+        case $(cc -v 2>&1) in
+        *clang*) compiler=clang ;;
+        *gcc*) compiler=gcc ;;
+        esac
+    fi
+    echo $compiler $(flags_of $1)
 }
 
 # --- Rows -------------------------------------------------------------------
@@ -95,7 +125,7 @@ show() {
 }
 
 # Appends a step's lines to the files of their kind, and shows its rows.
-collect() { # FLAGS
+collect() { # COMPILER
     sed -n "s/^row,/$1,/p" $OUT/lines >$OUT/rows
     sed -n 's/^point,//p' $OUT/lines >>$OUT/plots.csv
     sed -n 's/^headline,//p' $OUT/lines >>$OUT/headlines.csv
@@ -107,6 +137,16 @@ collect() { # FLAGS
 # The row of a figure that cannot be measured.
 missing() { # FIGURE WHY
     echo "row,$1,,,,,,,not measured: $2"
+}
+
+# Turns lines of a figure, value, unit, yardstick, its value and bar into rows,
+# as bench.c does.
+compare() {
+    awk -F , '{
+        ratio = sprintf("%.2f", $2 / $5)
+        printf "row,%s,%.6g,%s,%s,%.6g,%s,%s,%s\n", $1, $2, $3, $4, $5, ratio,
+            $6, ratio + 0 <= $6 + 0 ? "met" : "MISSED"
+    }'
 }
 
 # --- The steps that are functions -------------------------------------------
@@ -134,7 +174,7 @@ quality() {
         missing "$figure" 'make quality'
         return
     fi
-    ${MAKE:-make} -s build/quality/quality >&2 || return 1
+    $MAKE -s build/quality/quality >&2 || return 1
     if build/quality/quality short $OUT >$OUT/quality; then
         echo "row,$figure,0,tests,,,,0,met"
     else
@@ -150,25 +190,97 @@ torch() {
     fi
 }
 
+# NEON against 0.4.0 by counting instructions, as an emulator's times say
+# nothing.
+neon() {
+    title='aarch64-linux-gnu-gcc -O2'
+    why=$( { without aarch64-linux-gnu-gcc qemu-aarch64
+        without_0_4_0 build/oldsampler.h; } | head -n 1)
+    if [ -n "$why" ]; then
+        missing 'bulk; instructions of NEON' "$why"
+        return
+    fi
+    $title -std=c99 -static -I. -Ibuild -o $OUT/neon bench/instructions.c \
+        bench/core.c || return 1
+    # The name of the option since QEMU 8.1, and the one before.
+    one_by_one=$(qemu-aarch64 -h | grep -o '^-one-insn-per-tb' ||
+        echo '-singlestep')
+    count=${BENCH_QUICK:+256}
+    neon_row 'bulk; n = 10^8; NEON' 100000000 1.25 &&
+        neon_row 'bulk; n = 2^40; NEON' 1099511627776 1.35
+}
+
+# How often each header fills is an argument, so that the difference of two runs
+# is one call.
+neon_row() { # FIGURE N BAR
+    set -- "$1" "$2 ${count:-16384}" $3
+    qemu-aarch64 $OUT/neon $2 1 1 || return 1 # it checks what it fills
+    both=$(executed $2 1 1)
+    new=$(($(executed $2 2 1) - both))
+    old=$(($(executed $2 1 2) - both))
+    echo "$1,$new,instructions,0.4.0,$old,$3" | compare
+}
+
+# The emulator logs each block of code that it enters; here each instruction is
+# a block.
+executed() { # ARGUMENT...
+    qemu-aarch64 $one_by_one -d exec,nochain $OUT/neon "$@" 2>&1 |
+        grep -c '^Trace'
+}
+
+# The JavaScript module against 0.4.0's.
+web() {
+    title='WebAssembly with SIMD'
+    why=$( { without node clang wasm-ld
+        without_0_4_0 build/old-web/build/web/made; } | head -n 1)
+    if [ -n "$why" ]; then
+        missing "bulk; $title" "$why"
+        return
+    fi
+    $MAKE -s web >/dev/null &&
+        node --no-liftoff bench/old.mjs build/web build/old-web/build/web \
+            >$OUT/web && compare <$OUT/web
+}
+
 # --- The steps that are programs --------------------------------------------
 
 # Compiles a program; the shared files are compiled once per set of flags.
 program() { # SET NAME
     [ ! -e "$OUT/$1-$2" ] || return 0
+    set -- $1 $2 "$(compiler_of $1) $(flags_of $1)"
     for unit in bench core $2; do
         [ -e $OUT/$1-$unit.o ] ||
-            $CC -std=c99 $(flags_of $1) -I. $STB_FLAGS -c \
-                -o $OUT/$1-$unit.o bench/$unit.c || return 1
+            $3 -std=c99 -I. -Ibuild $STB_FLAGS -c -o $OUT/$1-$unit.o \
+                bench/$unit.c || return 1
     done
-    $CC $(flags_of $1) $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o \
-        $OUT/$1-core.o $OUT/$1-$2.o
+    $3 $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o $OUT/$1-core.o $OUT/$1-$2.o
+}
+
+# Prints what is not here, or nothing.
+without() { # TOOL...
+    for tool; do
+        command -v $tool >/dev/null || {
+            echo "$tool is not installed"
+            break
+        }
+    done
+}
+
+# Makes a file that takes 0.4.0 from the history, or prints why it cannot.
+without_0_4_0() { # FILE
+    $MAKE -s $1 >/dev/null 2>&1 ||
+        echo 'version 0.4.0 is not in the history here'
 }
 
 # Prints why a step cannot run here, or nothing.
 obstacle() { # SET PROGRAM
-    case $1,$2 in
-    native,*) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
-    *,mixture)
+    case $1 in
+    clang-* | tcc) without $(compiler_of $1) ;;
+    native) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
+    esac
+    case $2 in
+    old) without_0_4_0 build/oldsampler.h ;;
+    mixture)
         echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
             echo 'stb_ds.h is not installed'
         ;;
@@ -177,7 +289,7 @@ obstacle() { # SET PROGRAM
 
 measure() { # SET PROGRAM [ARGUMENT...]
     set_of_flags=$1 name=$2
-    why=$(obstacle $1 $2)
+    why=$(obstacle $1 $2 | head -n 1)
     shift 2
     if [ -n "$why" ]; then
         missing "$name${1:+; $1}" "$why"
@@ -214,16 +326,23 @@ addresses of the array. ns/index is nanoseconds per 64-bit index.
   eight ranks; "n = 10^8" is bulk with that n
 - lone calls: statesampler_perm_at, one call into another object file per index
 - next: statesampler_next for one of eight ranks
+- 0.4.0: the same call of version 0.4.0 in the same program; in WebAssembly, of
+  its module in the same process
 
 Some of the timed runs are also checked, against the inverse permutation or
 against calls for single indices.
 END
 }
 
+version_of() { # COMPILER
+    $1 -v 2>&1 | sed -n 's/ *$//; / version /p' | head -n 1 | grep . ||
+        echo 'not installed'
+}
+
 introduce() {
     cat >$OUT/machine <<END
-compiler:  $($CC -v 2>&1 | sed -n 's/ *$//; / version /p' |
-    head -n 1)
+compiler:  $(version_of $CC)
+clang:     $(version_of clang)
 processor: $(processor), $(getconf _NPROCESSORS_ONLN) cores
 commit:    $(commit | paste -sd ' ' -)
 END
@@ -234,20 +353,20 @@ END
     if [ -n "$BENCH_QUICK" ]; then
         echo 'Quick: some sizes are smaller than their names say.'
     elif [ -z "$ONLY" ]; then
-        echo 'This takes about four minutes. Leave the machine idle meanwhile.'
+        echo 'This takes about five minutes. Leave the machine idle meanwhile.'
     fi
 }
 
 step() { # SET|- PROGRAM|FUNCTION [ARGUMENT...]
-    flags=
+    title=
     if [ $1 = - ]; then
         shift
         "$@" >$OUT/lines || exit 1
     else
-        flags=$(flags_of $1)
+        title=$(title_of $1)
         measure "$@" >$OUT/lines || exit 1
     fi
-    collect "$flags"
+    collect "$title"
 }
 
 run_steps() {
@@ -260,7 +379,7 @@ run_steps() {
     while read -r set_of_flags what; do
         number=$((number + 1))
         printf '\n%s of %s: %s  %s\n' $number $total "$what" \
-            "$(flags_of $set_of_flags)"
+            "$([ $set_of_flags = - ] || title_of $set_of_flags)"
         step $set_of_flags $what </dev/null
     done <$OUT/steps
     echo
@@ -269,7 +388,7 @@ run_steps() {
 run() {
     rm -rf $OUT
     mkdir -p $OUT
-    echo 'flags,figure,value,unit,against,its value,ratio,bar,verdict' \
+    echo 'compiler,figure,value,unit,against,its value,ratio,bar,verdict' \
         >$OUT/table.csv
     echo 'order,n,batch ns,resume ns,start,middle,end,verdict' \
         >$OUT/resume.csv
@@ -300,21 +419,24 @@ plot() {
 
 measured_by() {
     echo "Measured by \`make bench\` with" \
-        "$(sed -n 's/^compiler: *//p' $OUT/machine) on"
-    echo "$(sed -n 's/^processor: *//p' $OUT/machine), at commit" \
-        "$(sed -n 's/^commit: *//p' $OUT/machine)."
+        "$(machine compiler) on"
+    echo "$(machine processor), at commit $(machine commit)."
+}
+
+machine() { # WHAT
+    sed -n "s/^$1: *//p" $OUT/machine
 }
 
 rows_table() {
-    echo '| figure | flags | measured | against | ratio | bar | |'
+    echo '| figure | compiler | measured | against | ratio | bar | |'
     echo '|---|---|---|---|---|---|---|'
     awk -F , 'NR > 1 {
         gsub(/;/, ",", $2)
         value = $3
         if ($4 ~ /^n?s/) value = sprintf($3 < 10 ? "%.2f" : "%.0f", $3)
         if ($6 != "") $6 = sprintf($6 < 10 ? "%.2f" : "%.0f", $6)
-        flags = $1 == "" ? "" : "`" $1 "`"
-        printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, flags,
+        compiler = $1 == "" ? "" : "`" $1 "`"
+        printf "| %s | %s | %s | %s | %s | %s | %s |\n", $2, compiler,
             value == "" ? "" : value " " $4, $5 == "" ? "" : $5 ": " $6,
             $7, $8, $9
     }' $OUT/table.csv
@@ -333,6 +455,7 @@ figures() {
     echo '# Figures'
     echo
     measured_by
+    echo "Rows of clang are by $(machine clang)."
     echo '`make bench` measures on your machine; `make bench-figures` then'
     echo 'writes this file.'
     echo
@@ -372,8 +495,17 @@ shown='function shown(x, unit,    i, units) {
                    x) " " units[i]
 }'
 
-# The table of nineteen lines beside ours, from the headlines of fair.c.
+# The fair opponent, from the headlines of fair.c.
 fair_table() {
+    cat <<'END'
+The fair opponent is a table in some twenty lines of C
+([bench/fair.c](bench/fair.c)): 32-bit indices, shuffled anew for each epoch,
+and a state of seed, epoch and position. Below a million samples on one process
+it is all you need. It cannot give all ranks equal shares after a change of
+their number; it has no windows, no mixes of datasets, and no state that refuses
+another dataset; and with 10^7 samples or more each epoch begins with a wait.
+
+END
     awk -F , "$shown"'
         { gsub(/;/, ",", $1); value[$1, $2] = $3; unit[$1] = $4 }
         function line(what, text) {
@@ -387,11 +519,11 @@ fair_table() {
             count = split("50,000 1.28_million 10^7 10^8", n, " ")
             for (i = 1; i <= count; i++) {
                 sub(/_/, " ", n[i])
-                line("fair " n[i], "first batch of an epoch, n = " n[i])
+                line("fair " n[i], "first batch of each epoch, n = " n[i])
             }
             line("fair memory 10^8", "memory of a rank, n = 10^8")
-            printf "| changes of ranks that leave them unequal shares" \
-                " | %d %s | %d |\n", value["fair uneven", "table"],
+            printf "| resumes on other ranks with unequal shares" \
+                " (a hang under DDP) | %d %s | %d |\n", value["fair uneven", "table"],
                 unit["fair uneven"], value["fair uneven", "statesampler"]
         }' $OUT/headlines.csv
 }
@@ -402,7 +534,7 @@ headlines() {
     echo
     measured_by
     echo 'One thread; 10^7 samples, 8 ranks, batches of 256;' \
-        "\`$(flags_of fast)\`. The"
+        "\`$(title_of fast)\`. The"
     echo 'table is a Fisher-Yates shuffle in C; torch is `torch.randperm` in'
     echo 'the first line and `DistributedSampler` in the others. All figures:'
     echo '[bench/FIGURES.md](bench/FIGURES.md).'
