@@ -441,14 +441,13 @@ CHANGES
                                            the source's present one
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
+          uses datasets as a string map    mixture_find
 
           New: perm_map, mixture_remove; a position outside a permutation never
           hangs; count may be NULL; mixes load faster. Bulk is one text for all
           instruction sets, and up to a third slower than 0.4.0's.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
-   0.3.0  The names of 1.0. describe, mix_describe.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
-   0.1.0  First version.
 
 
 STATE FORMAT
@@ -640,7 +639,7 @@ ALGORITHM 1
    -203  it is too far from the base
    -204  index is not below num_samples
    -205  this epoch does not serve the sample
-   -206  an earlier shape served the sample
+   -206  it was served before the base
    -207  the mix has no source of this number
    -208  no dataset has this name
    -209  the source is off
@@ -798,13 +797,15 @@ typedef struct ssmp_segment {
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } ssmp_segment;
 
-/* What a state records, and what follows from it. Private. */
+/* What a state records, and what follows from it. Loads reach 63 bytes on AVR,
+   where this order of the members saves most. Private. */
 typedef struct ssmp_run {
-    uint64_t num_samples, seed, stream, chunk_size, window;
-    uint32_t order, partition, tail;
     ssmp_shape shape;
+    uint64_t num_samples;
+    uint32_t order, partition, tail;
     ssmp_cursor now;
     ssmp_segment segment;
+    uint64_t seed, stream, chunk_size, window;
 } ssmp_run;
 
 /* The order of one epoch and block, set up. Private. */
@@ -963,22 +964,22 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* The weight of a source that takes no turns until it has another weight. */
 #define STATESAMPLER_OFF ((uint32_t)-1)
 
-/* Row k of a mix's tables. A mix has no memory of its own: row k is stored in
-   sources[k], and does not describe that source. Private. */
+/* Row k of a mix's table of seats. A mix has no memory of its own: sources[k]
+   holds row k, which says nothing about that source. Private. */
 typedef struct ssmp_row {
     uint32_t source; /* the source in seat k */
     uint32_t right;  /* weight of the right child that begins with seat k */
 } ssmp_row;
 
-/* What a mix computes of a source. Private. */
+/* What a mix knows of a source. Private. */
 typedef struct ssmp_member {
-    uint32_t weight;   /* in use */
-    uint32_t seat;     /* or NOBODY */
-    uint32_t finished; /* 1: it had finished an epoch before the mix's base */
-    ssmp_segment base; /* its sampler's, at the mix's base */
-    uint64_t step;     /* its sampler's, at the mix's base */
-    uint64_t ticks;    /* turns of its seat in the sequence by then */
-    uint64_t left;     /* steps that were left in its epoch */
+    uint32_t weight;      /* in use */
+    uint32_t seat;        /* or NOBODY */
+    uint64_t first_epoch; /* the source's, when the mix's epoch began */
+    ssmp_segment base;    /* its sampler's segment at the mix's base */
+    uint64_t step;        /* its sampler's step at the mix's base */
+    uint64_t turns;       /* of its seat, before the base's tick */
+    uint64_t left;        /* steps left in its epoch at the mix's base */
 } ssmp_member;
 
 /* One dataset of a mix. */
@@ -995,7 +996,7 @@ typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
     uint32_t seats;  /* sources that take turns */
-    uint32_t weight; /* of all seats */
+    uint32_t period; /* sum of their weights */
     uint64_t epoch, turn;
     uint64_t tick;   /* place in the sequence */
     uint64_t base_turn, base_tick;
@@ -1017,7 +1018,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
    Returns 1, or 0 once at the end of an epoch; the next epoch has then begun,
    *count is 0 and *source is unchanged. (An empty epoch returns 0 every time,
    NEVER never.) All ranks get the same answer. The time grows with log2 of the
-   number of sources; with ALL, if the source has finished, with the number. */
+   number of sources; with ALL, when most have finished, up to mix_at's. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
                                            size_t *count, uint32_t *source);
 
@@ -1091,8 +1092,10 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 /* Goes on where a state was saved, in any shape, on a mix with the same stop
    rule and as many sources, which match the state's one by one, as for
    statesampler_load. Weights become the state's (for others, mix_weigh), and
-   the present turn is the base. ECORRUPT, EVERSION, EMISMATCH, and EINVAL if
-   mix_init would refuse the state's weights in this shape: nothing changes. */
+   the present turn is the base, also of sources with CARRY: states saved later
+   name another base than those of an uninterrupted run. ECORRUPT, EVERSION,
+   EMISMATCH, and EINVAL if mix_init would refuse the state's weights in this
+   shape: nothing changes. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1168,16 +1171,17 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    number of writers: one of them is the last. Each writes a temporary file of
    its own in the same folder, flushes it to disk, renames it over path and
    flushes the folder.
-   A crash may leave .statesampler-NAME-HOST-PROCESS-NUMBER.tmp behind; NAME and
-   HOST are hashes of path's last part and of the host's name. The next save to
-   path removes it, or the next after an hour if it is another host's or another
-   process has its number by now. To find it, a save looks at 10,000 names of
-   the folder at most (5 ms); in a larger one it may stay. Windows looks at no
-   other name: a save removes what no process has open.
-   The folder must be readable, as one that is not cannot be flushed. The file
-   has the mode of any new file. A symbolic link is replaced, not followed.
-   Windows: path is UTF-8, and while another program has the file open, a save
-   tries for a second.
+   A crash may leave .statesampler-NAME-PROCESS-NUMBER.tmp behind; NAME is a
+   hash of path's last part. The next save to path removes it, or the first one
+   after an hour if another process has its number by now. To find it, a save
+   looks at 10,000 names of the folder at most (5 ms); in a larger folder it may
+   stay. Windows looks at no other name, and removes what no process has open. A
+   save whose temporary file was removed, as by another host's save to the same
+   path, writes it again.
+   The folder must be readable, or it cannot be flushed. The file has the mode
+   of any new file. A symbolic link is replaced, not followed. Windows: path is
+   UTF-8, and while another program has the file open, a save tries for a
+   second.
    EINVAL_PATH: path is empty or longer than 4,095 bytes. EIO: errno says why
    (EISDIR, EINVAL: path is a folder, or no regular file), and the old file is
    there, or the new one if only the flush of the folder failed. */
@@ -1190,9 +1194,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
    length. With both errors, bytes have the beginning of the file.
    ENOFILE: there is no such file. EIO: errno says why; EISDIR if path is a
-   folder, EINVAL if it is not a regular file of a known size (a pipe, a device,
-   a file of /proc, one that is being written to), EFBIG if its length is more
-   than a size_t holds. *size is then unchanged, and bytes may hold a part. */
+   folder, EINVAL if it is not a regular file of a known size (a device, a file
+   of /proc, one that grows meanwhile), EFBIG if its length is more than a
+   size_t holds. *size is then unchanged, and bytes may hold a part. A named
+   pipe is EINVAL, too, but only once somebody writes to it. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1206,15 +1211,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 /* A dataset of a mixture; the name is the mixture's copy. */
 typedef struct statesampler_dataset {
-    char *key;      /* its name */
-    uint64_t value; /* the hash of its name */
+    uint64_t bits[2]; /* private: of the hash, by which it is found */
+    char *key;        /* its name */
+    uint64_t value;   /* the hash of its name */
 } statesampler_dataset;
-
-/* Which dataset has a name of this hash. Private. */
-typedef struct ssmp_number {
-    unsigned char key[16];
-    uint32_t value;
-} ssmp_number;
 
 /* What mixture_load found of a dataset. CHANGED: the name is known, but the
    length, seed, stream, order (with chunk_size and window), partition or tail
@@ -1236,8 +1236,7 @@ typedef struct statesampler_change {
    memory that runs out. */
 typedef struct statesampler_mixture {
     statesampler_source *sources;   /* an array */
-    statesampler_dataset *datasets; /* a string map, in the same order */
-    ssmp_number *numbers;           /* private: a map */
+    statesampler_dataset *datasets; /* a map, in the same order */
     statesampler_change *changes;   /* an array: what the last load found */
     statesampler_mix mix;
 } statesampler_mixture;
@@ -1266,9 +1265,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source);
 
-/* Makes the mix of all datasets, as statesampler_mix_init does: its epoch and
-   turn are 0, and each dataset goes on where it is. To keep epoch and turn,
-   save before and load after. If it fails, the last started mix goes on. */
+/* Makes the mix of all datasets, as statesampler_mix_init does, with the
+   weights given to mixture_add: its epoch and turn are 0, and each dataset goes
+   on where it is. To keep epoch and turn, save before and load after. If it
+   fails, the last started mix goes on. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
     statesampler_mixture *mixture, uint32_t stop);
 
@@ -1336,6 +1336,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    do. Elsewhere STATESAMPLER_API may be an export attribute, which a static
    function must not carry. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
+#define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
 #else
 #define SSMP_FN static inline
@@ -1343,11 +1344,9 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 
 /* For functions that need much stack: keeps their frames out of their callers'
    stacks. */
-#if defined(__CUDACC__) || defined(__HIPCC__)
-#define SSMP_NOINLINE SSMP_FN
-#elif defined(__GNUC__)
+#if defined(__GNUC__) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __attribute__((noinline, unused))
-#elif defined(_MSC_VER)
+#elif defined(_MSC_VER) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __declspec(noinline)
 #else
 #define SSMP_NOINLINE SSMP_FN
@@ -1393,11 +1392,11 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 
    Where a new thing goes, besides the manual and examples/torch, which has
    constants of its own:
-   a tail rule   STATESAMPLER_TAIL_..., ssmp_desc_check, ssmp_tail_round,
+   a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc, ssmp_tail_round,
                  ssmp_segment_close, ssmp_run_repeated; tests/reference.py and
                  examples/indices.c
-   an order      STATESAMPLER_ORDER_..., ssmp_desc_check, ssmp_order_set,
-                 ssmp_order_fill, ssmp_order_inverse; the same two files
+   an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
+                 ssmp_view_fill_block, ssmp_order_inverse; the same files
    a field of a state    ssmp_run and ssmp_run_fields
    an error              SSMP_RULES */
 
@@ -1452,7 +1451,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(ERANGE, FAR, 3, "it is too far from the base") \
     X(ERANGE, INDEX, 4, "index is not below num_samples") \
     X(ERANGE, DROPPED, 5, "this epoch does not serve the sample") \
-    X(ERANGE, SERVED, 6, "an earlier shape served the sample") \
+    X(ERANGE, SERVED, 6, "it was served before the base") \
     X(ERANGE, SOURCE, 7, "the mix has no source of this number") \
     X(ERANGE, NAME, 8, "no dataset has this name") \
     X(ERANGE, OFF, 9, "the source is off") \
@@ -1498,14 +1497,14 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_ceil_div(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_min(uint64_t a, uint64_t b)
+SSMP_FN uint64_t ssmp_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 /* SplitMix64's finaliser (Steele, Lea and Flood 2014; the constants are
    Stafford's variant 13). A bijection. */
-SSMP_FN uint64_t ssmp_scramble(uint64_t x)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_scramble(uint64_t x)
 {
     x = (x ^ (x >> 30)) * SSMP_U64(0xbf58476du, 0x1ce4e5b9u);
     x = (x ^ (x >> 27)) * SSMP_U64(0x94d049bbu, 0x133111ebu);
@@ -1514,7 +1513,7 @@ SSMP_FN uint64_t ssmp_scramble(uint64_t x)
 
 /* A bijection of each argument while the other is fixed. Chained, it is not
    symmetric: (seed 0, epoch 1) and (seed 1, epoch 0) give different keys. */
-SSMP_FN uint64_t ssmp_derive(uint64_t key, uint64_t value)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_derive(uint64_t key, uint64_t value)
 {
     return ssmp_scramble(key + value + SSMP_GOLDEN);
 }
@@ -1555,7 +1554,8 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->left = root + (root & 1);
     perm->right = (uint32_t)ssmp_ceil_div(n, perm->left);
     /* With a half of 2 a round mixes a single bit. */
-    perm->right = perm->right < 3 ? 3 : perm->right;
+    if (perm->right < 3)
+        perm->right = 3;
     perm->wide = n > (uint32_t)1 << 30;
     /* A small domain mixes less in a round. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
@@ -1565,21 +1565,20 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 {
     uint64_t state = ssmp_derive(key, perm->n);
-    uint32_t words = perm->wide ? perm->rounds : perm->rounds / 2, i;
+    uint32_t *keys = perm->keys;
+    uint32_t *end = keys + (perm->wide ? 2 * perm->rounds : perm->rounds);
     perm->key = key;
-    for (i = 0; i < words; i++) {
+    for (; keys != end; keys += 2) {
         uint64_t word;
         state += SSMP_GOLDEN;
         word = ssmp_scramble(state);
-        perm->keys[2 * i] = (uint32_t)word;
-        perm->keys[2 * i + 1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
-        if (!perm->wide)
-            perm->keys[2 * i] |= (uint32_t)1 << 31;
+        keys[0] = (uint32_t)word | (uint32_t)!perm->wide << 31;
+        keys[1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
     }
 }
 
 /* Makes perm differ from every permutation: no dataset has so many samples. */
-SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
+SSMP_OUTLINE_FOR_SIZE void ssmp_perm_clear(statesampler_perm *perm)
 {
     perm->n = ~(uint64_t)0;
     perm->key = 0;
@@ -1587,45 +1586,39 @@ SSMP_FN void ssmp_perm_clear(statesampler_perm *perm)
 }
 
 /* Makes perm the permutation of [0, n) under a key. n is mostly as before. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
-                                         uint64_t key)
+SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
+                                 uint64_t key)
 {
     if (perm->n != n)
         ssmp_perm_set_size(perm, n);
     ssmp_perm_set_key(perm, key);
 }
 
-/* The multiplier that maps a hash to the range of a half, in a pair of rounds.
-   Multiply-high is uneven unless the multiplier divides 2^16 or 2^32. The same
-   multiplier in every round would leave a trace: one Fourier coefficient of the
-   differences of a half. */
-SSMP_FN uint32_t ssmp_perm_span(uint32_t size, uint32_t pair)
+/* The keyed function of a round: a value below size. In the product of x with
+   the high half of x times the key, each bit depends on all bits of x;
+   multiply-high maps it to the range without a division. That is uneven unless
+   the multiplier, span, divides 2^16 or 2^32. The same one in every round would
+   leave a trace: one Fourier coefficient of the differences of a half. */
+SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
+                                uint32_t half, uint32_t size, int wide)
 {
-    return size - pair * (size >> 10);
-}
-
-/* The keyed function of one half: a value below span. In the product of x
-   with the high half of x times the key, each bit depends on all bits of x;
-   multiply-high maps it to the range without a division. */
-SSMP_FN uint32_t ssmp_perm_narrow(uint32_t half, uint32_t key, uint32_t span)
-{
-    uint32_t x = half ^ (key & 0xffffu);
+    const uint32_t *key = perm->keys + (wide ? 2 * round : round);
+    const uint32_t span = size - round / 2 * (size >> 10);
+    uint32_t x = half;
+    if (wide) {
+        x ^= key[0];
+        x *= (uint32_t)(((uint64_t)x * key[1]) >> 32);
+        return (uint32_t)(((uint64_t)x * span) >> 32);
+    }
+    x ^= key[0] & 0xffffu;
 #ifdef SSMP_REGISTERS64
     /* The same in the high half, which needs neither a mask nor a shift. */
-    x *= (x * (key >> 16)) & 0xffff0000u;
+    x *= (x * (key[0] >> 16)) & 0xffff0000u;
     return (uint32_t)(((uint64_t)x * span) >> 32);
 #else
-    x *= (x * (key >> 16)) >> 16;
+    x *= (x * (key[0] >> 16)) >> 16;
     return ((x & 0xffffu) * span) >> 16;
 #endif
-}
-
-SSMP_FN uint32_t ssmp_perm_wide(uint32_t half, const uint32_t *key,
-                                uint32_t span)
-{
-    uint32_t x = half ^ key[0];
-    x *= (uint32_t)(((uint64_t)x * key[1]) >> 32);
-    return (uint32_t)(((uint64_t)x * span) >> 32);
 }
 
 /* half - value modulo size. */
@@ -1648,63 +1641,53 @@ SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
 
 /* The left half of a position, by a 32-bit division if that is enough: it is
    several times cheaper. */
-SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
-                                                  uint64_t position)
+SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
+                                    uint64_t position)
 {
     return perm->wide ? (uint32_t)(position / perm->right)
                       : (uint32_t)position / perm->right;
 }
 
-/* The keyed function of a round. */
-SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
-                                uint32_t half, uint32_t size)
-{
-    uint32_t span = ssmp_perm_span(size, round / 2);
-    return perm->wide ? ssmp_perm_wide(half, perm->keys + 2 * round, span)
-                      : ssmp_perm_narrow(half, perm->keys[round], span);
-}
-
 /* All rounds on count pairs of halves, which are independent of each other. */
 SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
-                               const statesampler_perm *perm, uint32_t count)
+                               const statesampler_perm *perm, uint32_t count,
+                               int wide)
 {
     const uint32_t left = perm->left, right = perm->right;
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
-        for (j = 0; j < count; j++) {
-            l[j] =
-                ssmp_sub_mod(l[j], ssmp_perm_hash(perm, i, r[j], left), left);
-        }
-        for (j = 0; j < count; j++) {
-            r[j] = ssmp_sub_mod(r[j], ssmp_perm_hash(perm, i + 1, l[j], right),
-                                right);
-        }
+        for (j = 0; j < count; j++)
+            l[j] = ssmp_sub_mod(
+                l[j], ssmp_perm_hash(perm, i, r[j], left, wide), left);
+        for (j = 0; j < count; j++)
+            r[j] = ssmp_sub_mod(
+                r[j], ssmp_perm_hash(perm, i + 1, l[j], right, wide), right);
     }
 }
 
-/* The cells of the grid of halves that are no position: less than a row of it,
-   or six. */
+/* The cells of the grid that are no position: fewer than left, or up to 7. */
 SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
 {
     return perm->left * perm->right - (uint32_t)perm->n;
 }
 
-/* The index at position l * right + r: the network on [0, left * right), until
-   the result is below n. The network is a bijection, so the walk from a
-   position below n runs on a cycle that comes back to it, and meets each cell
-   outside once at most: the bound is for other positions alone. The walk takes
-   left * right / n turns on average: six at n = 1, and hardly more than one
-   from n = 9 on, where left * right - n < left. */
-SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm, uint32_t l,
-                                uint32_t r)
+/* The index at a position: the network on [0, left * right), until the result
+   is below n. The network is a bijection, so the walk from a position below n
+   runs on a cycle that comes back to it, and meets each cell outside once at
+   most: the bound is for other positions alone. The walk takes left * right / n
+   turns on average: six at n = 1, and hardly more than one from n = 9 on, where
+   left * right - n < left. */
+SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm,
+                                uint64_t position)
 {
-    uint64_t index;
+    uint32_t l = ssmp_perm_quotient(perm, position);
+    uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
     uint32_t more = ssmp_perm_outside(perm);
     do {
-        ssmp_perm_network(&l, &r, perm, 1);
-        index = (uint64_t)l * perm->right + r;
-    } while (index >= perm->n && more-- != 0);
-    return index;
+        ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
+        position = (uint64_t)l * perm->right + r;
+    } while (more-- != 0 && position >= perm->n);
+    return position;
 }
 
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
@@ -1717,38 +1700,37 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
     /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
        the caller does about it; so what is refused is set up elsewhere. */
     perm = refused ? &unused : perm;
-    ssmp_perm_set_size(perm, refused ? 0 : n);
-    ssmp_perm_set_key(perm, ssmp_epoch_key(seed, epoch, stream));
+    ssmp_perm_clear(perm);
+    ssmp_perm_set(perm, refused ? 0 : n, ssmp_epoch_key(seed, epoch, stream));
     return refused ? SSMP_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
                                                uint64_t position)
 {
-    uint32_t l;
     STATESAMPLER_ASSERT(perm && position < perm->n);
-    l = ssmp_perm_quotient(perm, position);
-    return ssmp_perm_walk(perm, l,
-                          (uint32_t)(position - (uint64_t)l * perm->right));
+    return ssmp_perm_walk(perm, position);
 }
 
 STATESAMPLER_DEF uint64_t
 statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, v, more;
+    uint32_t left, right, l, r, i, more;
+    int wide;
     STATESAMPLER_ASSERT(perm && index < perm->n);
+    wide = (int)perm->wide;
     more = ssmp_perm_outside(perm);
     left = perm->left;
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
-    r = (uint32_t)(index - (uint64_t)l * right);
+    r = (uint32_t)index - l * right;
     /* The same cycle walked backwards, so the same bound. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
-            v = ssmp_perm_hash(perm, i - 1, l, right);
-            r = ssmp_add_mod(r, v, right);
-            v = ssmp_perm_hash(perm, i - 2, r, left);
-            l = ssmp_add_mod(l, v, left);
+            r = ssmp_add_mod(r, ssmp_perm_hash(perm, i - 1, l, right, wide),
+                             right);
+            l = ssmp_add_mod(l, ssmp_perm_hash(perm, i - 2, r, left, wide),
+                             left);
         }
         index = (uint64_t)l * right + r;
     } while (index >= perm->n && more-- != 0);
@@ -1759,72 +1741,53 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    The same network on many pairs at once, in the vector extensions of gcc and
    clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
    The pairs of a turn go through each round together, as one vector alone
-   would wait for its own multiplications.
+   would wait for its own multiplications. An instruction set has
+   BYTES              of a vector
+   HIGH16, HIGH32     the high halves of the products of 16- or 32-bit lanes
+   EVEN32             the 64-bit products of the low halves of 64-bit lanes
+   SIGNED16           the products of signed 16-bit numbers in 32-bit lanes
+   REDUCE16, REDUCE32 x + size where x is negative, otherwise x
+   Without vectors PAIRS pairs go through the rounds together; on small cores,
+   which do not wait, one at a time. Freestanding builds have no vectors, as the
+   headers of intrinsics may include those of a C library; nor have builds that
+   are not optimised, where each operation on them would go through memory. */
 
-   What an instruction set needs:
-   BYTES          of a vector
-   HIGH16(a, b)   the high halves of the products of 16-bit lanes
-   EVEN32(a, b)   the 64-bit products of the low halves of 64-bit lanes
-   HASH32 or HIGH32(a, b), the high halves of the products of 32-bit lanes
-   MIN16, MIN32   the lesser of unsigned lanes, where that is one instruction
-
-   Without vectors PAIRS pairs go through the rounds together. Freestanding
-   builds have none, because the headers of intrinsics may include those of a
-   C library. Small cores take the indices one by one: they do not wait. */
-
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(SSMP_CUDA)
 #define SSMP_PAIRS 8
-#elif defined(__GNUC__) && !defined(__OPTIMIZE__)
-/* Not optimised, each operation on vectors would go through memory. */
-#elif __STDC_HOSTED__ && defined(__OPTIMIZE__) && \
-    (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
-#if defined(__AVX512BW__)
-#define SSMP_BYTES 64
+#elif !defined(__OPTIMIZE__) || !__STDC_HOSTED__ || \
+    !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
+#ifdef SSMP_REGISTERS64
+#define SSMP_PAIRS 32
+#endif
+#elif defined(__AVX512BW__)
 #include <immintrin.h>
+#define SSMP_BYTES 64
 #define SSMP_X86(op, a, b) _mm512_##op((__m512i)(a), (__m512i)(b))
 #elif defined(__AVX2__)
-#define SSMP_BYTES 32
 #include <immintrin.h>
+#define SSMP_BYTES 32
 #define SSMP_X86(op, a, b) _mm256_##op((__m256i)(a), (__m256i)(b))
 #elif defined(__SSE2__)
-#define SSMP_BYTES 16
 #include <emmintrin.h>
+#define SSMP_BYTES 16
 #define SSMP_X86(op, a, b) _mm_##op((__m128i)(a), (__m128i)(b))
 #elif defined(__ARM_NEON) && !defined(__ARM_BIG_ENDIAN)
-#define SSMP_BYTES 16
-#define SSMP_NEON
 #include <arm_neon.h>
+#define SSMP_BYTES 16
 #elif defined(__wasm_simd128__) || defined(__VX__) || defined(__VSX__) || \
     defined(__riscv_vector) || defined(__loongarch_sx) || defined(__mips_msa)
 #define SSMP_BYTES 16
 #endif
-#endif
-
-#if !defined(SSMP_BYTES) && !defined(SSMP_PAIRS) &&                        \
-    (!defined(__GNUC__) || defined(__OPTIMIZE__)) &&                       \
-    (defined(SSMP_REGISTERS64) || defined(__i386__) || defined(_M_IX86) || \
-     (defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'A'))
-#define SSMP_PAIRS 8
-#endif
-
-/* So many indices are put aside on the stack. */
-#ifdef SSMP_BYTES
-#define SSMP_ASIDE 120
-#define SSMP_SLOTS 32
-#else
-#define SSMP_ASIDE 1
-#define SSMP_SLOTS 1
-#endif
 
 #ifdef SSMP_BYTES
 
-/* Up to so many indices are faster one by one. */
-#define SSMP_FEW 3
-
-/* Vectors of a turn: of 256 pairs for n <= 2^30, in 1 KiB of stack. */
+/* Vectors of a turn: of 256 pairs for n <= 2^30, in 1 KiB of stack; and with
+   those of the cells outside, where these are so few. */
 #define SSMP_VECTORS (512 / SSMP_BYTES)
+#define SSMP_OUTSIDE 24
+#define SSMP_ALL_VECTORS (SSMP_VECTORS + (47 + SSMP_BYTES) / SSMP_BYTES)
 
-#define SSMP_LANES64 (SSMP_BYTES / 8)
+#define SSMP_LANES16 (SSMP_BYTES / 2)
 
 #define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -1837,65 +1800,6 @@ typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 /* A vector in an array of uint64_t, wherever that begins. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 
-#if defined(SSMP_X86)
-#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_X86(mulhi_epu16, a, b))
-#define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
-#define SSMP_SIGNED16(a, b) ((ssmp_v32)SSMP_X86(madd_epi16, a, b))
-#if SSMP_BYTES > 16
-#define SSMP_MIN16(a, b) ((ssmp_v16)SSMP_X86(min_epu16, a, b))
-#define SSMP_MIN32(a, b) ((ssmp_v32)SSMP_X86(min_epu32, a, b))
-#endif
-
-#elif defined(SSMP_NEON)
-#define SSMP_HIGH16(a, b) ssmp_high16(a, b)
-#define SSMP_HIGH32(a, b) ssmp_high32(a, b)
-#define SSMP_EVEN32(a, b)                            \
-    ((ssmp_v64)vmull_u32(vmovn_u64((uint64x2_t)(a)), \
-                         vmovn_u64((uint64x2_t)(b))))
-#define SSMP_MIN16(a, b) ((ssmp_v16)vminq_u16((uint16x8_t)(a), (uint16x8_t)(b)))
-#define SSMP_MIN32(a, b) ((ssmp_v32)vminq_u32((uint32x4_t)(a), (uint32x4_t)(b)))
-
-SSMP_FN ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
-{
-    const uint16x8_t x = (uint16x8_t)a, y = (uint16x8_t)b;
-    const uint32x4_t low = vmull_u16(vget_low_u16(x), vget_low_u16(y));
-    const uint32x4_t high = vmull_u16(vget_high_u16(x), vget_high_u16(y));
-    return (ssmp_v16)vuzpq_u16(vreinterpretq_u16_u32(low),
-                               vreinterpretq_u16_u32(high))
-        .val[1];
-}
-
-SSMP_FN ssmp_v32 ssmp_high32(ssmp_v32 a, ssmp_v32 b)
-{
-    const uint32x4_t x = (uint32x4_t)a, y = (uint32x4_t)b;
-    const uint64x2_t low = vmull_u32(vget_low_u32(x), vget_low_u32(y));
-    const uint64x2_t high = vmull_u32(vget_high_u32(x), vget_high_u32(y));
-    return (ssmp_v32)vuzpq_u32(vreinterpretq_u32_u64(low),
-                               vreinterpretq_u32_u64(high))
-        .val[1];
-}
-
-#else
-typedef uint32_t ssmp_twice32 __attribute__((vector_size(2 * SSMP_BYTES)));
-typedef uint64_t ssmp_twice64 __attribute__((vector_size(2 * SSMP_BYTES)));
-#define SSMP_HIGH16(a, b)                                                 \
-    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice32) *   \
-                             __builtin_convertvector(b, ssmp_twice32)) >> \
-                                16,                                       \
-                            ssmp_v16)
-#define SSMP_HIGH32(a, b)                                                 \
-    __builtin_convertvector((__builtin_convertvector(a, ssmp_twice64) *   \
-                             __builtin_convertvector(b, ssmp_twice64)) >> \
-                                32,                                       \
-                            ssmp_v32)
-#define SSMP_EVEN32(a, b) \
-    (((ssmp_v64)(a)&0xffffffffu) * ((ssmp_v64)(b)&0xffffffffu))
-#endif
-
-#ifndef SSMP_SIGNED16
-#define SSMP_SIGNED16(a, b) ((a) * (b))
-#endif
-
 /* x in all lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 {
@@ -1903,461 +1807,286 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
     return zero + (wide ? x : (x & 0xffffu) * 0x10001u);
 }
 
-SSMP_ALWAYS_INLINE ssmp_v64 ssmp_splat64(uint64_t x)
-{
-    const ssmp_v64 zero = {0};
-    return zero + x;
-}
-
-/* x, a half of -size .. size - 1, modulo size. A negative one is above all
-   others as an unsigned number. */
-SSMP_ALWAYS_INLINE ssmp_v16 ssmp_reduce16(ssmp_v16 x, ssmp_v16 size)
-{
-#ifdef SSMP_MIN16
-    return SSMP_MIN16(x, x + size);
-#else
-    return x + (size & (ssmp_v16)((ssmp_s16)x >> 15));
+#if defined(SSMP_X86)
+#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_X86(mulhi_epu16, a, b))
+#define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
+#define SSMP_SIGNED16(a, b) ((ssmp_v32)SSMP_X86(madd_epi16, a, b))
+#if SSMP_BYTES > 16 /* of unsigned numbers, a negative one is the larger */
+#define SSMP_REDUCE16(x, size) ((ssmp_v16)SSMP_X86(min_epu16, x, x + size))
+#define SSMP_REDUCE32(x, size) ((ssmp_v32)SSMP_X86(min_epu32, x, x + size))
 #endif
-}
 
-SSMP_ALWAYS_INLINE ssmp_v32 ssmp_reduce32(ssmp_v32 x, ssmp_v32 size)
-{
-#ifdef SSMP_MIN32
-    return SSMP_MIN32(x, x + size);
+#elif defined(__ARM_NEON)
+#define SSMP_HALF(half, type, u, a, b) \
+    ((type)vmull_##u(half##u((type)(a)), half##u((type)(b))))
+#define SSMP_HIGH(type, u, a, b)                      \
+    vuzpq_##u(SSMP_HALF(vget_low_, type, u, a, b),    \
+              SSMP_HALF(vget_high_, type, u, a, b)).val[1]
+#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
+#define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
+#define SSMP_EVEN32(a, b)                            \
+    ((ssmp_v64)vmull_u32(vmovn_u64((uint64x2_t)(a)), \
+                         vmovn_u64((uint64x2_t)(b))))
+#define SSMP_REDUCE16(x, size) \
+    ((ssmp_v16)vminq_u16((uint16x8_t)(x), (uint16x8_t)(x + size)))
+#define SSMP_REDUCE32(x, size) \
+    ((ssmp_v32)vminq_u32((uint32x4_t)(x), (uint32x4_t)(x + size)))
+
 #else
-    return x + (size & (ssmp_v32)((ssmp_s32)x >> 31));
-#endif
+#define SSMP_EVEN32(a, b) \
+    (((ssmp_v64)(a) & SSMP_MAX32) * ((ssmp_v64)(b) & SSMP_MAX32))
+#define SSMP_HIGH16(a, b) ssmp_high16(a, b)
+
+SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
+{
+    const ssmp_v32 x = (ssmp_v32)a, y = (ssmp_v32)b;
+    const ssmp_v32 even = (x & 0xffffu) * (y & 0xffffu);
+    return (ssmp_v16)(even >> 16 | ((x >> 16) * (y >> 16) & 0xffff0000u));
 }
+#endif
+
+#ifndef SSMP_SIGNED16
+#define SSMP_SIGNED16(a, b) ((a) * (b))
+#endif
+#ifndef SSMP_REDUCE16
+#define SSMP_REDUCE16(x, size) (x + (size & (ssmp_v16)((ssmp_s16)x >> 15)))
+#define SSMP_REDUCE32(x, size) (x + (size & (ssmp_v32)((ssmp_s32)x >> 31)))
+#endif
 
 /* What a round has beside the halves, each in all lanes. */
-typedef struct ssmp_round {
+typedef struct ssmp_key {
     ssmp_v32 size, span, add, mul;
-} ssmp_round;
+} ssmp_key;
 
-SSMP_ALWAYS_INLINE void ssmp_round_key(ssmp_round *to,
-                                       const statesampler_perm *perm,
-                                       uint32_t number, int wide)
+SSMP_ALWAYS_INLINE void ssmp_key_set(ssmp_key *by,
+                                     const statesampler_perm *perm,
+                                     uint32_t round, uint32_t size, int wide)
 {
-    const uint32_t *key = perm->keys + (number << wide);
-    to->add = ssmp_splat(key[0], wide);
-    to->mul = ssmp_splat(wide ? key[1] : key[0] >> 16, wide);
+    const uint32_t *key = perm->keys + (round << wide);
+    const ssmp_v32 zero = {0};
+    const uint32_t twice = wide ? 1 : 0x10001u;
+    by->size = zero + size * twice;
+    by->span = zero + (size - round / 2 * (size >> 10)) * twice;
+    by->add = zero + (wide ? key[0] : (key[0] & 0xffffu) * twice);
+    by->mul = zero + (wide ? key[1] : (key[0] >> 16) * twice);
 }
 
-/* half - hash(other) modulo size. */
-SSMP_ALWAYS_INLINE ssmp_v16 ssmp_round16(ssmp_v32 half, ssmp_v32 other,
-                                         const ssmp_round *with)
+/* half - hash(other) modulo size: as in ssmp_perm_hash. */
+SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
+                                       const ssmp_key *by, int wide)
 {
-    ssmp_v16 x = (ssmp_v16)(other ^ with->add);
-    x *= SSMP_HIGH16(x, (ssmp_v16)with->mul);
-    x = (ssmp_v16)half - SSMP_HIGH16(x, (ssmp_v16)with->span);
-    return ssmp_reduce16(x, (ssmp_v16)with->size);
-}
-
+    ssmp_v32 x = other ^ by->add;
+    if (wide) {
 #ifdef SSMP_HIGH32
-SSMP_ALWAYS_INLINE ssmp_v32 ssmp_hash32(ssmp_v32 x, const ssmp_round *with)
-{
-    x *= SSMP_HIGH32(x, with->mul);
-    return SSMP_HIGH32(x, with->span);
-}
+        x *= SSMP_HIGH32(x, by->mul);
+        x = half - SSMP_HIGH32(x, by->span);
 #else
-/* In the high half of each 64-bit lane. */
-SSMP_ALWAYS_INLINE ssmp_v64 ssmp_hash_even(ssmp_v64 x, const ssmp_round *with)
-{
-    const ssmp_v64 y = SSMP_EVEN32(x, with->mul) >> 32;
-    return SSMP_EVEN32(SSMP_EVEN32(x, y), with->span);
-}
-
-SSMP_ALWAYS_INLINE ssmp_v32 ssmp_hash32(ssmp_v32 x, const ssmp_round *with)
-{
-    const ssmp_v64 even = ssmp_hash_even((ssmp_v64)x, with);
-    const ssmp_v64 odd = ssmp_hash_even((ssmp_v64)x >> 32, with);
-    return (ssmp_v32)((even >> 32) |
-                      (odd & ssmp_splat64((uint64_t)SSMP_MAX32 << 32)));
-}
+        ssmp_v64 even = (ssmp_v64)x, odd = even >> 32;
+        even = SSMP_EVEN32(even, SSMP_EVEN32(even, by->mul) >> 32);
+        odd = SSMP_EVEN32(odd, SSMP_EVEN32(odd, by->mul) >> 32);
+        even = SSMP_EVEN32(even, by->span) >> 32;
+        odd = SSMP_EVEN32(odd, by->span) & SSMP_U64(SSMP_MAX32, 0);
+        x = half - (ssmp_v32)(even | odd);
 #endif
-
-SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round32(ssmp_v32 half, ssmp_v32 other,
-                                         const ssmp_round *with)
-{
-    return ssmp_reduce32(half - ssmp_hash32(other ^ with->add, with),
-                         with->size);
-}
-
-/* A round of so many vectors. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_half(ssmp_v32 *half, const ssmp_v32 *other,
-                                       const ssmp_round *with, uint32_t vectors,
-                                       int wide)
-{
-    uint32_t j;
-    if (wide)
-        for (j = 0; j < vectors; j++)
-            half[j] = ssmp_round32(half[j], other[j], with);
-    else
-        for (j = 0; j < vectors; j++)
-            half[j] = (ssmp_v32)ssmp_round16(half[j], other[j], with);
-}
-
-SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *l, ssmp_v32 *r,
-                                         const statesampler_perm *perm,
-                                         uint32_t vectors, const int wide)
-{
-    /* No lane borrows from the next: a span is above `less` in every round. */
-    const ssmp_v32 less_l = ssmp_splat(perm->left >> 10, wide);
-    const ssmp_v32 less_r = ssmp_splat(perm->right >> 10, wide);
-    const uint32_t rounds = perm->rounds;
-    ssmp_round left, right;
-    uint32_t i;
-    left.size = left.span = ssmp_splat(perm->left, wide);
-    right.size = right.span = ssmp_splat(perm->right, wide);
-    for (i = 0; i < rounds; i += 2) {
-        ssmp_round_key(&left, perm, i, wide);
-        ssmp_bulk_half(l, r, &left, vectors, wide);
-        ssmp_round_key(&right, perm, i + 1, wide);
-        ssmp_bulk_half(r, l, &right, vectors, wide);
-        left.span -= less_l;
-        right.span -= less_r;
+        return SSMP_REDUCE32(x, by->size);
+    } else {
+        ssmp_v16 y = (ssmp_v16)x;
+        y *= SSMP_HIGH16(y, (ssmp_v16)by->mul);
+        y = (ssmp_v16)half - SSMP_HIGH16(y, (ssmp_v16)by->span);
+        return (ssmp_v32)SSMP_REDUCE16(y, (ssmp_v16)by->size);
     }
 }
 
-/* All rounds of so many vectors. */
+SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
+                                         ssmp_v32 *__restrict r,
+                                         const statesampler_perm *perm,
+                                         uint32_t vectors, const int wide)
+{
+    ssmp_key by;
+    uint32_t i, j;
+    for (i = 0; i < perm->rounds; i += 2) {
+        ssmp_key_set(&by, perm, i, perm->left, wide);
+        for (j = 0; j < vectors; j++)
+            l[j] = ssmp_round(l[j], r[j], &by, wide);
+        ssmp_key_set(&by, perm, i + 1, perm->right, wide);
+        for (j = 0; j < vectors; j++)
+            r[j] = ssmp_round(r[j], l[j], &by, wide);
+    }
+}
+
+/* All rounds of so many vectors; the last of four may hold anything. */
 SSMP_NOINLINE void ssmp_bulk_network(ssmp_v32 *l, ssmp_v32 *r,
                                      const statesampler_perm *perm,
                                      uint32_t vectors)
 {
-    if (vectors <= 2) {
-        ssmp_v32 few_l[2], few_r[2]; /* in registers */
-        few_l[0] = l[0];
-        few_r[0] = r[0];
-        few_l[1] = l[vectors - 1];
-        few_r[1] = r[vectors - 1];
-        if (perm->wide)
-            ssmp_bulk_rounds(few_l, few_r, perm, 2, 1);
-        else
-            ssmp_bulk_rounds(few_l, few_r, perm, 2, 0);
-        l[0] = few_l[0];
-        r[0] = few_r[0];
-        l[vectors - 1] = few_l[1];
-        r[vectors - 1] = few_r[1];
-    } else {
-        if (perm->wide)
-            ssmp_bulk_rounds(l, r, perm, vectors, 1);
-        else
-            ssmp_bulk_rounds(l, r, perm, vectors, 0);
-    }
+    if (perm->wide)
+        ssmp_bulk_rounds(l, r, perm, vectors, 1);
+    else if (vectors > 4)
+        ssmp_bulk_rounds(l, r, perm, vectors, 0);
+    else
+        ssmp_bulk_rounds(l, r, perm, 4, 0); /* in registers */
 }
 
-/* A step that is added to a pair: (down - 1, on + right) carries over where r
-   reaches right. All in all lanes. */
-typedef struct ssmp_step {
-    ssmp_v32 down, on, right;
-} ssmp_step;
+/* The pairs of a turn, and room for numbers that belong elsewhere. */
+typedef struct ssmp_pairs {
+    ssmp_v32 l[SSMP_ALL_VECTORS], r[SSMP_ALL_VECTORS];
+    uint64_t rest[32];
+} ssmp_pairs;
 
-SSMP_ALWAYS_INLINE void ssmp_bulk_move(ssmp_v32 *l, ssmp_v32 *r,
-                                       const ssmp_step *by, int wide)
-{
-    if (wide) {
-        const ssmp_v32 past = *r + by->on;
-        const ssmp_v32 below = (ssmp_v32)((ssmp_s32)past >> 31);
-        *l += by->down + below;
-        *r = past + (by->right & below);
-    } else {
-        const ssmp_v16 past = (ssmp_v16)*r + (ssmp_v16)by->on;
-        const ssmp_v16 below = (ssmp_v16)((ssmp_s16)past >> 15);
-        *l = (ssmp_v32)((ssmp_v16)*l + (ssmp_v16)by->down + below);
-        *r = (ssmp_v32)(past + ((ssmp_v16)by->right & below));
-    }
-}
-
-/* Division by right: (x * reciprocal) >> (32 + shift) is the quotient of a
-   position x, or 1 too small. shift is the largest number with 2^shift <
-   right, and reciprocal is (2^(32 + shift) - 1) / right, rounded down: below
-   2^32, and less than 2^(32 + shift) / right by 1 at most. So the product is
-   too small by x at most, and x < left * right <= 2^31 * right <= 2^(32 +
-   shift). */
-typedef struct ssmp_divisor {
-    uint32_t right, reciprocal, shift;
-    int wide;
-} ssmp_divisor;
-
-SSMP_FN ssmp_divisor ssmp_bulk_divisor(const statesampler_perm *perm)
-{
-    ssmp_divisor by;
-    by.right = perm->right;
-    by.wide = (int)perm->wide;
-    by.shift = 31 - (uint32_t)__builtin_clz(perm->right - 1);
-    by.reciprocal =
-        (uint32_t)((((uint64_t)1 << (32 + by.shift)) - 1) / perm->right);
-    return by;
-}
-
-/* Vectors of pairs from their positions. Of each 64-bit lane, the low bits are
-   the half of a position of the first LANES64, the next bits that of one of
-   the next LANES64, and so on: loads and stores need only shifts. */
-SSMP_NOINLINE void ssmp_bulk_load(ssmp_v32 *l, ssmp_v32 *r,
+/* The pairs of count positions. Of each 64-bit lane of l and r, the low bits
+   belong to one of the first BYTES / 8 positions, the next bits to one of the
+   next BYTES / 8, and so on: loads and stores need only shifts.
+     (x * reciprocal) >> (32 + shift) is the quotient of a position x by right,
+   or 1 too small. shift is the largest number with 2^shift < right, and
+   reciprocal is (2^(32 + shift) - 1) / right, rounded down: below 2^32, and
+   less than 2^(32 + shift) / right by 1 at most. So the product is too small by
+   x at most, and x < left * right <= 2^31 * right <= 2^(32 + shift). */
+SSMP_NOINLINE void ssmp_bulk_load(ssmp_pairs *b, uint32_t vector,
                                   const uint64_t *positions,
-                                  const ssmp_divisor *by, uint32_t vectors)
-{
-    const ssmp_v64 right = ssmp_splat64(by->right);
-    const ssmp_v64 times = ssmp_splat64(by->reciprocal);
-    const int wide = by->wide;
-    ssmp_step one_more;
-    uint32_t j, bit;
-    one_more.down = ssmp_splat(1, wide);
-    one_more.on = ssmp_splat(0 - by->right, wide);
-    one_more.right = ssmp_splat(by->right, wide);
-    for (j = 0; j < vectors; j++) {
-        ssmp_v64 sum_l = ssmp_splat64(0), sum_r = ssmp_splat64(0);
-        for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
-            const ssmp_v64 x = *(const ssmp_array64 *)positions;
-            const ssmp_v64 low = SSMP_EVEN32(x, times) >> 32;
-            const ssmp_v64 quotient =
-                (SSMP_EVEN32(x >> 32, times) + low) >> by->shift;
-            sum_l |= quotient << bit;
-            sum_r |= (x - SSMP_EVEN32(quotient, right)) << bit;
-            positions += SSMP_LANES64;
-        }
-        l[j] = (ssmp_v32)sum_l;
-        r[j] = (ssmp_v32)sum_r;
-        ssmp_bulk_move(l + j, r + j, &one_more, wide);
-    }
-}
-
-/* Writes the indices of vectors of pairs, and says whether one of them is n
-   or more. */
-SSMP_FN int ssmp_bulk_store(uint64_t *out, const ssmp_v32 *l, const ssmp_v32 *r,
-                            const statesampler_perm *perm, uint32_t vectors)
-{
-    const ssmp_v64 low = ssmp_splat64(SSMP_MAX32);
-    const ssmp_v32 right = ssmp_splat(perm->right, 1);
-    const ssmp_v32 minus = ssmp_splat(0 - perm->right, 1);
-    ssmp_v64 beyond = ssmp_splat64(0);
-    uint64_t any = 0;
-    ssmp_array64 *to = (ssmp_array64 *)out;
-    uint32_t j, k;
-    if (perm->wide) {
-        const ssmp_v64 last = ssmp_splat64(perm->n - 1);
-        for (j = 0; j < vectors; j++, to += 2) {
-            const ssmp_v64 x = (ssmp_v64)l[j], y = (ssmp_v64)r[j];
-            to[0] = SSMP_EVEN32(x, right) + (y & low);
-            to[1] = SSMP_EVEN32(x >> 32, right) + (y >> 32);
-            beyond |= (last - to[0]) | (last - to[1]);
-        }
-    } else {
-        const ssmp_s32 last = (ssmp_s32)ssmp_splat((uint32_t)perm->n - 1, 1);
-        for (j = 0; j < vectors; j++, to += 4) {
-            const ssmp_v32 even =
-                (r[j] & 0xffffu) - SSMP_SIGNED16(l[j] & 0xffffu, minus);
-            const ssmp_v32 odd =
-                (r[j] >> 16) - SSMP_SIGNED16(l[j] >> 16, minus);
-            to[0] = (ssmp_v64)even & low;
-            to[1] = (ssmp_v64)odd & low;
-            to[2] = (ssmp_v64)even >> 32;
-            to[3] = (ssmp_v64)odd >> 32;
-            beyond |=
-                (ssmp_v64)(((ssmp_s32)even > last) | ((ssmp_s32)odd > last));
-        }
-    }
-    for (k = 0; k < SSMP_LANES64; k++)
-        any |= beyond[k];
-    return (any & (perm->wide ? (uint64_t)1 << 63
-                              : SSMP_U64(0x80000000u, 0x80000000u))) != 0;
-}
-
-/* Lanes of a vector for n <= 2^30; above, there are half as many. */
-#define SSMP_LANES16 (SSMP_BYTES / 2)
-
-SSMP_FN uint32_t ssmp_bulk_lanes(const statesampler_perm *perm)
-{
-    return (uint32_t)SSMP_LANES16 >> perm->wide;
-}
-
-/* The pairs of a turn, and indices of a vector that go elsewhere. */
-typedef struct ssmp_bulk {
-    ssmp_v32 l[SSMP_VECTORS], r[SSMP_VECTORS];
-    uint64_t rest[SSMP_LANES16];
-} ssmp_bulk;
-
-/* Whether eight indices are all below n. */
-SSMP_FN int ssmp_bulk_below(const uint64_t *out, uint64_t n)
-{
-    uint64_t any = 0; /* its highest bit, as all numbers are below 2^63 */
-    uint32_t k;
-    for (k = 0; k < 8; k++)
-        any |= n - 1 - out[k];
-    return any >> 63 == 0;
-}
-
-/* Goes on with the walks of count indices, a vector of them at a time. They
-   are at their end after left * right - n more turns at most: see
-   perm_walk. */
-SSMP_NOINLINE void ssmp_bulk_walk(uint64_t *out, ssmp_bulk *pairs,
                                   const statesampler_perm *perm, uint32_t count)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(perm);
-    const ssmp_divisor by = ssmp_bulk_divisor(perm);
-    uint64_t *rest = pairs->rest;
-    unsigned char where[SSMP_LANES16]; /* a turn is 256 or less */
-    uint32_t i = 0, k;
-    while (i < count) {
-        uint32_t turns = ssmp_perm_outside(perm), waiting = 0;
-        while (waiting < lanes && i < count) {
-            if (i % 8 == 0 && count - i >= 8 &&
-                ssmp_bulk_below(out + i, perm->n)) {
-                i += 8;
-            } else {
-                where[waiting] = (unsigned char)i;
-                waiting += out[i++] >= perm->n;
-            }
+    const int shift = 31 - __builtin_clz(perm->right - 1);
+    const uint64_t by = (((uint64_t)1 << (32 + shift)) - 1) / perm->right;
+    const ssmp_v32 right = ssmp_splat(perm->right, 1);
+    const ssmp_v32 reciprocal = ssmp_splat((uint32_t)by, 1);
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> perm->wide;
+    uint32_t i, bit;
+    for (i = 0; i < count; i += lanes, vector++) {
+        const uint64_t *from = positions + i;
+        ssmp_v64 sum_l = {0}, sum_r = {0};
+        if (count - i < lanes) {
+            for (bit = 0; bit < lanes; bit++)
+                b->rest[bit] = from[i + bit < count ? bit : 0];
+            from = b->rest;
         }
-        for (; waiting != 0 && turns != 0; turns--) {
-            uint32_t kept = 0;
-            for (k = 0; k < lanes; k++)
-                rest[k] = out[where[k < waiting ? k : 0]];
-            ssmp_bulk_load(pairs->l, pairs->r, rest, &by, 1);
-            ssmp_bulk_network(pairs->l, pairs->r, perm, 1);
-            (void)ssmp_bulk_store(rest, pairs->l, pairs->r, perm, 1);
-            for (k = 0; k < waiting; k++) {
-                out[where[k]] = rest[k];
-                where[kept] = where[k];
-                kept += rest[k] >= perm->n;
-            }
-            waiting = kept;
+        for (bit = 0; bit < 64; bit += perm->wide ? 32 : 16) {
+            const ssmp_v64 x = *(const ssmp_array64 *)from;
+            const ssmp_v64 low = SSMP_EVEN32(x, reciprocal) >> 32;
+            const ssmp_v64 most =
+                ((SSMP_EVEN32(x >> 32, reciprocal) + low) >> shift) + 1;
+            const ssmp_v64 rest = x - SSMP_EVEN32(most, right);
+            const ssmp_v64 less = rest >> 63; /* 1: it was one too many */
+            sum_l |= (most - less) << bit;
+            sum_r |= (rest + SSMP_EVEN32(less, right)) << bit;
+            from += SSMP_BYTES / 8;
         }
+        b->l[vector] = (ssmp_v32)sum_l;
+        b->r[vector] = (ssmp_v32)sum_r;
     }
 }
 
-/* The position of pairs that are no neighbours: no index is near it. */
-#define SSMP_APART ((uint64_t)1 << 63)
-
-/* Writes the indices of count pairs, at most a turn. The last vector may have
-   more: of neighbours, from position on, those behind n. These are where its
-   walks lead: for few samples, all walks. */
-SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_bulk *pairs,
-                                  const statesampler_perm *perm, uint32_t count,
-                                  uint64_t position)
+/* Writes the indices of count pairs, and returns whether one is n or more. */
+SSMP_NOINLINE int ssmp_bulk_store(uint64_t *out, ssmp_pairs *b, uint32_t vector,
+                                  const statesampler_perm *perm, uint32_t count)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(perm), full = count / lanes;
-    const uint32_t before = full * lanes;
-    int beyond;
-    ssmp_bulk_network(pairs->l, pairs->r, perm, full + (before != count));
-    beyond = ssmp_bulk_store(out, pairs->l, pairs->r, perm, full);
-    if (before != count) {
-        const uint64_t *rest = pairs->rest;
-        uint32_t i;
-        beyond |= ssmp_bulk_store(pairs->rest, pairs->l + full, pairs->r + full,
-                                  perm, 1);
-        position += before;
-        for (i = before; i < count; i++) {
-            uint64_t index = rest[i - before];
-            uint32_t k; /* it is a bound where a position is not below n */
-            for (k = 0;
-                 k < lanes && index >= perm->n && index - position < lanes; k++)
-                index = rest[index - position];
-            out[i] = index;
-        }
-    }
-    if (beyond)
-        ssmp_bulk_walk(out, pairs, perm, count);
-}
-
-SSMP_NOINLINE void ssmp_bulk_map(uint64_t *values,
-                                 const statesampler_perm *perm, size_t count)
-{
-    const uint32_t lanes = ssmp_bulk_lanes(perm);
-    const ssmp_divisor by = ssmp_bulk_divisor(perm);
-    ssmp_bulk pairs;
-    while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        const uint32_t full = some / lanes, before = full * lanes;
-        ssmp_bulk_load(pairs.l, pairs.r, values, &by, full);
-        if (before != some) {
-            uint32_t i;
-            for (i = 0; i < lanes; i++)
-                pairs.rest[i] = values[before + i < some ? before + i : before];
-            ssmp_bulk_load(pairs.l + full, pairs.r + full, pairs.rest, &by, 1);
-        }
-        ssmp_bulk_turn(values, &pairs, perm, some, SSMP_APART);
-        values += some;
-        count -= some;
-    }
-}
-
-/* The pairs of the positions first, first + stride, ... */
-SSMP_FN void ssmp_bulk_begin(ssmp_v32 *l, ssmp_v32 *r, uint64_t *positions,
-                             const statesampler_perm *perm, uint64_t first,
-                             uint64_t stride)
-{
-    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const ssmp_divisor by = ssmp_bulk_divisor(perm);
-    const ssmp_v64 number = *(const ssmp_array64 *)numbers;
+    const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const uint64_t last = perm->n - 1;
+    const ssmp_v32 right = ssmp_splat(perm->right, 1);
+    const ssmp_v32 minus = ssmp_splat(0 - perm->right, 1);
+    ssmp_v64 over = {0}, even, odd;
+    uint64_t any = 0;
     uint32_t i;
-    ssmp_v64 x = SSMP_EVEN32(number, ssmp_splat64(stride >> 32)) << 32;
-    x += SSMP_EVEN32(number, ssmp_splat64(stride)) + first;
-    for (i = 0; i < SSMP_LANES16; i += SSMP_LANES64) {
-        *(ssmp_array64 *)(positions + i) = x;
-        x += SSMP_LANES64 * stride;
+    for (i = 0; i < count; i += lanes, vector++) {
+        const ssmp_v32 l = b->l[vector], r = b->r[vector];
+        ssmp_array64 *to =
+            (ssmp_array64 *)(count - i < lanes ? b->rest : out + i);
+        if (wide) {
+            even = SSMP_EVEN32(l, right) + ((ssmp_v64)r & SSMP_MAX32);
+            odd = SSMP_EVEN32((ssmp_v64)l >> 32, right) + ((ssmp_v64)r >> 32);
+            over |= (last - even) | (last - odd);
+            to[0] = even;
+            to[1] = odd;
+        } else {
+            even =
+                (ssmp_v64)((r & 0xffffu) - SSMP_SIGNED16(l & 0xffffu, minus));
+            odd = (ssmp_v64)((r >> 16) - SSMP_SIGNED16(l >> 16, minus));
+            over |= (ssmp_v64)(((uint32_t)last - (ssmp_v32)even) |
+                               ((uint32_t)last - (ssmp_v32)odd));
+            to[0] = even & SSMP_MAX32;
+            to[1] = odd & SSMP_MAX32;
+            to[2] = even >> 32;
+            to[3] = odd >> 32;
+        }
     }
-    ssmp_bulk_load(l, r, positions, &by, 1);
+    for (i = count - count % lanes; i < count; i++)
+        out[i] = b->rest[i % lanes];
+    for (i = 0; i < SSMP_BYTES / 8; i++)
+        any |= wide ? over[i] : over[i] | over[i] << 32;
+    return (int)(any >> 63);
 }
 
-/* Lanes behind the last position hold anything, and are not written. */
-SSMP_NOINLINE void ssmp_bulk_fill(uint64_t *out, const statesampler_perm *perm,
-                                  uint64_t first, uint64_t stride, size_t count)
+/* Writes the indices of count pairs, at most a turn. Where few cells are
+   outside, it is found beforehand where they lead: many walks come by. */
+SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
+                                  const statesampler_perm *perm, uint32_t count)
 {
-    const uint32_t lanes = ssmp_bulk_lanes(perm), right = perm->right;
+    const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const uint32_t vectors = (count + lanes - 1) / lanes;
+    uint32_t known = ssmp_perm_outside(perm), more, i, k;
+    if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
+        known = 0;
+    more = (known + lanes - 1) / lanes;
+    for (i = 0; i < more * lanes; i++)
+        b->rest[i] = perm->n + i;
+    if (known != 0)
+        ssmp_bulk_load(b, vectors, b->rest, perm, more * lanes);
+    ssmp_bulk_network(b->l, b->r, perm, vectors + more);
+    if (!ssmp_bulk_store(out, b, 0, perm, count))
+        return;
+    (void)ssmp_bulk_store(b->rest, b, vectors, perm, more * lanes);
+    for (i = 0; i < count; i++) {
+        uint64_t index = out[i];
+        for (k = 0; k < known && index - perm->n < known; k++)
+            index = b->rest[index - perm->n];
+        out[i] = index < perm->n ? index : ssmp_perm_walk(perm, index);
+    }
+}
+
+/* perm_map where map is 1, otherwise perm_fill: of these positions, vectors
+   hold more than count, which are not written. */
+SSMP_NOINLINE void ssmp_bulk(uint64_t *out, const statesampler_perm *perm,
+                             uint64_t first, uint64_t stride, size_t count,
+                             int map)
+{
     const int wide = (int)perm->wide;
-    ssmp_v32 l, r;
-    ssmp_step by;
-    ssmp_bulk pairs;
-    ssmp_bulk_begin(&l, &r, pairs.rest, perm, first, stride);
-    by.right = by.down = by.on = ssmp_splat(right, wide);
-    if (count > lanes) { /* otherwise it is not used, and may overflow */
-        const uint64_t step = lanes * stride;
-        const uint32_t step_l = ssmp_perm_quotient(perm, step);
-        by.down = ssmp_splat(step_l + 1, wide);
-        by.on = ssmp_splat((uint32_t)step - (step_l + 1) * right, wide);
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const uint64_t step = lanes * stride;
+    const uint32_t step_l = ssmp_perm_quotient(perm, step) + 1;
+    /* (step_l - 1, step_r + right) is added: r carries over at right. */
+    const ssmp_v32 down = ssmp_splat(step_l, wide);
+    const ssmp_v32 on = ssmp_splat((uint32_t)step - step_l * perm->right, wide);
+    const ssmp_v32 right = ssmp_splat(perm->right, wide);
+    ssmp_v32 l = {0}, r = {0};
+    ssmp_pairs b;
+    uint32_t some, j;
+    if (!map) {
+        for (j = 0; j < SSMP_LANES16; j++)
+            b.rest[j] = first + j * stride;
+        ssmp_bulk_load(&b, 0, b.rest, perm, lanes);
+        l = b.l[0];
+        r = b.r[0];
     }
-    while (count != 0) { /* it falls by one or more in every turn */
-        const uint32_t some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        uint32_t j;
-        for (j = 0; j * lanes < some; j++) {
-            pairs.l[j] = l;
-            pairs.r[j] = r;
-            ssmp_bulk_move(&l, &r, &by, wide);
+    for (; count != 0; out += some, count -= some) {
+        some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        if (map)
+            ssmp_bulk_load(&b, 0, out, perm, some);
+        for (j = 0; !map && j * lanes < some; j++) {
+            b.l[j] = l;
+            b.r[j] = r;
+            if (wide) {
+                const ssmp_v32 past = r + on;
+                const ssmp_v32 below = (ssmp_v32)((ssmp_s32)past >> 31);
+                l += down + below;
+                r = past + (right & below);
+            } else {
+                const ssmp_v16 past = (ssmp_v16)r + (ssmp_v16)on;
+                const ssmp_v16 below = (ssmp_v16)((ssmp_s16)past >> 15);
+                l = (ssmp_v32)((ssmp_v16)l + (ssmp_v16)down + below);
+                r = (ssmp_v32)(past + ((ssmp_v16)right & below));
+            }
         }
-        ssmp_bulk_turn(out, &pairs, perm, some,
-                       stride == 1 ? first : SSMP_APART);
-        first += some * stride;
-        out += some;
-        count -= some;
+        ssmp_bulk_turn(out, &b, perm, some);
     }
-}
-
-#endif /* SSMP_BYTES */
-
-#ifdef SSMP_PAIRS
-
-/* perm_fill of count positions, PAIRS at a time: returns how many it has done.
-   A GPU reads each key once for all of them. */
-SSMP_NOINLINE size_t ssmp_perm_fill_pairs(uint64_t *out,
-                                          const statesampler_perm *perm,
-                                          uint64_t first, uint64_t stride,
-                                          size_t count)
-{
-    uint32_t x[SSMP_PAIRS], y[SSMP_PAIRS], i;
-    size_t done;
-    for (done = 0; count - done >= SSMP_PAIRS; done += SSMP_PAIRS) {
-        for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
-            x[i] = ssmp_perm_quotient(perm, first);
-            y[i] = (uint32_t)(first - (uint64_t)x[i] * perm->right);
-        }
-        ssmp_perm_network(x, y, perm, SSMP_PAIRS);
-        for (i = 0; i < SSMP_PAIRS; i++) {
-            uint64_t index = (uint64_t)x[i] * perm->right + y[i];
-            *out++ = index < perm->n ? index : ssmp_perm_walk(perm, x[i], y[i]);
-        }
-    }
-    return done;
 }
 
 #endif
@@ -2366,24 +2095,34 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count)
 {
-    size_t done = 0;
     STATESAMPLER_ASSERT(perm && (out || count == 0));
-    if (count == 0)
-        return;
-    STATESAMPLER_ASSERT(first < perm->n);
-    STATESAMPLER_ASSERT(stride == 0 ||
+    STATESAMPLER_ASSERT(count == 0 || first < perm->n);
+    STATESAMPLER_ASSERT(count == 0 || stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
-    if (count > SSMP_FEW) {
-        ssmp_bulk_fill(out, perm, first, stride, count);
+    if (count > 3) { /* fewer are faster one by one */
+        ssmp_bulk(out, perm, first, stride, count, 0);
         return;
     }
+#elif defined(SSMP_PAIRS)
+    for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
+        uint32_t l[SSMP_PAIRS], r[SSMP_PAIRS], i;
+        for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
+            l[i] = ssmp_perm_quotient(perm, first);
+            r[i] = (uint32_t)(first - (uint64_t)l[i] * perm->right);
+        }
+        if (perm->wide)
+            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1);
+        else
+            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
+        for (i = 0; i < SSMP_PAIRS; i++) {
+            uint64_t index = (uint64_t)l[i] * perm->right + r[i];
+            *out++ = index < perm->n ? index : ssmp_perm_walk(perm, index);
+        }
+    }
 #endif
-#ifdef SSMP_PAIRS
-    done = ssmp_perm_fill_pairs(out, perm, first, stride, count);
-#endif
-    for (; done < count; done++)
-        out[done] = statesampler_perm_at(perm, first + done * stride);
+    for (; count != 0; count--, first += stride)
+        *out++ = ssmp_perm_walk(perm, first);
 }
 
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
@@ -2391,16 +2130,23 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
-    ssmp_bulk_map(values, perm, count);
+    ssmp_bulk(values, perm, 0, 0, count, 1);
 #else
     for (; count != 0; count--, values++)
-        *values = statesampler_perm_at(perm, *values);
+        *values = ssmp_perm_walk(perm, *values);
 #endif
 }
 
 /* --- order -----------------------------------------------------------------
    An order says which sample is at a position of one block: the whole dataset,
    or with BLOCKED one of its parts. Positions here count inside the block. */
+
+/* So many indices are put aside on the stack. */
+#ifdef SSMP_BYTES
+#define SSMP_ASIDE 52
+#else
+#define SSMP_ASIDE 1
+#endif
 
 SSMP_FN void ssmp_order_clear(ssmp_order *order)
 {
@@ -2413,46 +2159,10 @@ SSMP_FN void ssmp_order_clear(ssmp_order *order)
     order->start = order->size = 0;
 }
 
-/* The samples of a block are *size from *start on. The first num_samples mod
-   blocks of them have one more, which DROP leaves out. */
-SSMP_FN void ssmp_order_bounds(uint64_t *start, uint64_t *size,
-                               const ssmp_run *run, uint32_t blocks,
-                               uint32_t block)
-{
-    uint64_t quota = run->num_samples / blocks;
-    uint64_t longer = run->num_samples - quota * blocks;
-    if (run->tail == STATESAMPLER_TAIL_DROP)
-        longer = 0;
-    *start = block * quota + ssmp_min(block, longer);
-    *size = quota + (block < longer);
-}
-
 /* Whether an order has the keys of an epoch. */
 SSMP_FN int ssmp_order_knows(const ssmp_order *order, uint64_t epoch)
 {
     return order->blocks != 0 && order->epoch == epoch;
-}
-
-/* Makes order the one of this epoch and block, one of so many. */
-SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
-                                  uint64_t epoch, uint32_t blocks,
-                                  uint32_t block)
-{
-    if (!ssmp_order_knows(order, epoch)) {
-        order->epoch_key = ssmp_epoch_key(run->seed, epoch, run->stream);
-        order->seed_key = ssmp_derive(order->epoch_key, SSMP_SEED);
-    }
-    order->epoch = epoch;
-    order->blocks = blocks;
-    order->block = block;
-    order->key = order->epoch_key;
-    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
-        order->key = ssmp_derive(order->key, SSMP_BLOCK + block);
-    ssmp_order_bounds(&order->start, &order->size, run, blocks, block);
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
-        ssmp_perm_set(&order->perm, order->size, order->key);
-    else if (run->order == STATESAMPLER_ORDER_WINDOW)
-        ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
 SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
@@ -2462,25 +2172,66 @@ SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
            order->epoch == epoch;
 }
 
-/* The order of this epoch and block: `have` if it is that, otherwise one set
-   up in spare. Both may be the same. */
-SSMP_FN const ssmp_order *ssmp_order_for(ssmp_order *spare,
-                                         const ssmp_order *have,
-                                         const ssmp_run *run, uint64_t epoch,
-                                         uint32_t blocks, uint32_t block)
+/* Makes order the one of this epoch and block of a segment, unless it is. */
+SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
+                                  const ssmp_segment *segment, uint64_t epoch,
+                                  uint32_t block)
 {
-    if (ssmp_order_is(have, epoch, blocks, block))
-        return have;
-    if (!ssmp_order_is(spare, epoch, blocks, block))
-        ssmp_order_set(spare, run, epoch, blocks, block);
-    return spare;
+    const uint32_t blocks = segment->blocks;
+    uint64_t key, quota;
+    uint32_t longer;
+    if (ssmp_order_is(order, epoch, blocks, block))
+        return;
+    if (!ssmp_order_knows(order, epoch)) {
+        order->epoch_key = ssmp_epoch_key(run->seed, epoch, run->stream);
+        order->seed_key = ssmp_derive(order->epoch_key, SSMP_SEED);
+    }
+    order->epoch = epoch;
+    order->blocks = blocks;
+    order->block = block;
+    key = order->epoch_key;
+    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
+        key = ssmp_derive(key, SSMP_BLOCK + block);
+    order->key = key;
+    /* The first num_samples mod blocks have a sample more, which DROP leaves
+       out. */
+    quota = run->num_samples / blocks;
+    longer = (uint32_t)(run->num_samples % blocks);
+    if (run->tail == STATESAMPLER_TAIL_DROP)
+        longer = 0;
+    order->start = block * quota + (block < longer ? block : longer);
+    order->size = quota + (block < longer);
+    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
+        ssmp_perm_set(&order->perm, order->size, order->key);
+    else if (run->order == STATESAMPLER_ORDER_WINDOW)
+        ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
+}
+
+/* What a step is read through: a sampler, one of its segments, room for an
+   order that the sampler does not have at hand, and how far the reading is. */
+typedef struct ssmp_view {
+    const statesampler *s;
+    const ssmp_segment *segment;
+    ssmp_order *spare; /* may be the sampler's own */
+    ssmp_cursor at;    /* the next samples */
+} ssmp_view;
+
+/* The order of a block in the epoch that the view is at: the sampler's if it is
+   that, otherwise one set up in spare. */
+SSMP_FN const ssmp_order *ssmp_view_order(const ssmp_view *view, uint32_t block)
+{
+    const uint32_t blocks = view->segment->blocks;
+    if (ssmp_order_is(&view->s->ready, view->at.epoch, blocks, block))
+        return &view->s->ready;
+    ssmp_order_set(view->spare, &view->s->run, view->segment, view->at.epoch,
+                   block);
+    return view->spare;
 }
 
 /* The permutation inside one window: the order's, or one set up in spare. */
-SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
-                                                   const ssmp_order *order,
-                                                   const ssmp_run *run,
-                                                   uint64_t window)
+SSMP_FN const statesampler_perm *ssmp_order_window(
+    ssmp_order *spare, const ssmp_order *order, const ssmp_run *run,
+    uint64_t window)
 {
     uint64_t span = run->chunk_size * run->window;
     uint64_t size = ssmp_min(span, order->size - window * span);
@@ -2492,67 +2243,62 @@ SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
     return &spare->inside;
 }
 
-/* Values inside a window become samples: value q is sample q mod chunk_size of
-   the chunk in slot q div chunk_size. */
-SSMP_NOINLINE void ssmp_order_open_window(uint64_t *out, size_t count,
-                                          const ssmp_run *run,
-                                          const ssmp_order *order,
-                                          uint64_t window)
+/* The samples at positions first, first + stride, ...: the permutation inside a
+   window gives a value q, which is sample q mod chunk_size of the chunk in slot
+   q div chunk_size of the window. */
+SSMP_FN void ssmp_view_fill_windows(uint64_t *out, const ssmp_view *view,
+                                    const ssmp_order *order, uint64_t first,
+                                    uint64_t stride, size_t count)
 {
-    const uint64_t first = window * run->window, full = order->perm.n;
-    const uint64_t size = run->chunk_size, start = order->start;
+    const ssmp_run *run = &view->s->run;
+    const uint64_t size = run->chunk_size, span = size * run->window;
+    const uint64_t full = order->perm.n, start = order->start;
     /* A product with this inverse, rounded down, is the quotient or one less,
-       and a division takes several times as long. 0: windows are too large. */
+       and a division takes several times as long. 0: windows are too large, or
+       code should be small. */
     const uint64_t inverse =
-        size * run->window <= SSMP_MAX32 ? SSMP_MAX32 / size : 0;
+        span > SSMP_MAX32 || SSMP_ASIDE == 1 ? 0 : SSMP_MAX32 / size;
     uint64_t chunks[SSMP_ASIDE];
-    size_t i, some;
-    for (; count != 0; count -= some) { /* by one or more in every turn */
-        some = (size_t)ssmp_min(count, SSMP_ASIDE);
-        for (i = 0; i < some; i++) {
-            uint64_t slot = inverse ? out[i] * inverse >> 32 : out[i] / size;
-            uint64_t rest = out[i] - slot * size;
-            slot += first;
-            if (rest >= size) {
-                rest -= size;
-                slot++;
-            }
-            /* The short chunk is one on from the last full one; slot 0
-               stands in for its own. */
-            if (slot == full) {
-                rest += size;
-                slot = 0;
-            }
-            out[i] = rest;
-            chunks[i] = slot;
-        }
-        if (full != 0)
-            statesampler_perm_map(&order->perm, chunks, some);
-        for (i = 0; i < some; i++) {
-            uint64_t chunk = *out < size ? chunks[i] : full - 1;
-            *out++ += start + chunk * size;
-        }
-    }
-}
-
-SSMP_FN void ssmp_order_fill_windows(uint64_t *out, const ssmp_run *run,
-                                     const ssmp_order *order, ssmp_order *spare,
-                                     uint64_t first, uint64_t stride,
-                                     size_t count)
-{
-    const uint64_t span = run->chunk_size * run->window;
-    while (count != 0) { /* first is in its window: one index or more */
-        uint64_t window = first / span, inside = first - window * span;
+    size_t i, done, some, piece;
+    /* Each turn serves one index or more, as first is in its window. */
+    for (; count != 0; out += some, count -= some, first += some * stride) {
+        const uint64_t window = first / span, inside = first - window * span;
         const statesampler_perm *perm =
-            ssmp_order_window(spare, order, run, window);
-        size_t some = count;
-        if (stride != 0)
+            ssmp_order_window(view->spare, order, run, window);
+        const uint64_t slots = window * run->window;
+        some = count;
+        if (SSMP_ASIDE == 1)
+            some = 1;
+        else if (stride != 0)
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
-        ssmp_order_open_window(out, some, run, order, window);
-        out += some;
-        count -= some;
-        first += some * stride;
+        for (done = 0; done < some; done += piece) {
+            uint64_t *values = out + done;
+            piece = (size_t)ssmp_min(some - done, SSMP_ASIDE);
+            for (i = 0; i < piece; i++) {
+                uint64_t rest = values[i];
+                uint64_t slot = inverse ? rest * inverse >> 32 : rest / size;
+                rest -= slot * size;
+                slot += slots;
+                if (rest >= size) {
+                    rest -= size;
+                    slot++;
+                }
+                /* The short chunk is one on from the last full one; slot 0
+                   stands in for its own. */
+                if (slot == full) {
+                    rest += size;
+                    slot = 0;
+                }
+                values[i] = rest;
+                chunks[i] = slot;
+            }
+            statesampler_perm_map(&order->perm, chunks, piece);
+            for (i = 0; i < piece; i++) {
+                uint64_t chunk = values[i] < size ? chunks[i] : full - 1;
+                values[i] += start + chunk * size;
+            }
+        }
     }
 }
 
@@ -2573,7 +2319,8 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
                                    size_t count)
 {
     const uint64_t size = order->size;
-    uint64_t mask = size - 1, position = order->key + SSMP_DRAW + first;
+    const uint64_t base = order->key + SSMP_DRAW + first;
+    uint64_t mask = size - 1, position = base;
     uint64_t number;
     size_t i;
     for (i = 1; i < 64; i *= 2)
@@ -2584,23 +2331,34 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
         out[i] = one < size ? one : two;
         position += stride;
     }
-    position -= count * stride;
+    position = base;
     for (i = 0; i < count; i++) {
-        for (number = 3; out[i] >= size; number++)
-            out[i] = ssmp_order_word(position, number) & mask;
-        out[i] += order->start;
+        uint64_t sample = out[i];
+        for (number = 3; sample >= size; number++)
+            sample = ssmp_order_word(position, number) & mask;
+        out[i] = sample + order->start;
         position += stride;
     }
 }
 
-/* The samples at positions first, first + stride, ... of the order's block,
-   count of them; the last one is in it, too. */
-SSMP_FN void ssmp_order_fill(uint64_t *out, const ssmp_run *run,
-                             const ssmp_order *order, ssmp_order *spare,
-                             uint64_t first, uint64_t stride, size_t count)
+/* The samples at positions first, first + stride, ..., count of them, all of
+   one block and below num_samples. */
+SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
+                                        uint64_t first, uint64_t stride,
+                                        size_t count)
 {
-    const uint64_t start = order->start;
+    const ssmp_run *run = &view->s->run;
+    uint32_t blocks = view->segment->blocks, block = 0;
+    const ssmp_order *order;
+    uint64_t start;
     size_t i;
+    if (blocks != 1) {
+        block = (uint32_t)(first % blocks);
+        first /= blocks;
+        stride /= blocks;
+    }
+    order = ssmp_view_order(view, block);
+    start = order->start;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++)
@@ -2610,7 +2368,7 @@ SSMP_FN void ssmp_order_fill(uint64_t *out, const ssmp_run *run,
         for (i = 0; i < count; i++)
             out[i] = first + i * stride;
     } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
-        ssmp_order_fill_windows(out, run, order, spare, first, stride, count);
+        ssmp_view_fill_windows(out, view, order, first, stride, count);
     } else {
         ssmp_order_draw(out, order, first, stride, count);
     }
@@ -2675,45 +2433,45 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
-    uint64_t over = samples % parts;
+    uint32_t over = (uint32_t)(samples % parts);
     if (tail == STATESAMPLER_TAIL_DROP)
         return samples - over;
-    return tail == STATESAMPLER_TAIL_PAD && over != 0 ? samples - over + parts
+    return tail == STATESAMPLER_TAIL_PAD && over != 0 ? samples + (parts - over)
                                                       : samples;
 }
 
 /* The position whose sample a padding position repeats: the first one of its
    block, whose number is the block's. Without blocks, and where that block is
    empty, positions start again at 0. */
-SSMP_FN uint64_t ssmp_run_repeated(const ssmp_run *run, uint32_t blocks,
-                                   uint64_t position)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
+                                                 uint32_t blocks,
+                                                 uint64_t position)
 {
     uint64_t block = position % blocks;
-    return run->partition == STATESAMPLER_PARTITION_BLOCKED &&
-                   block < run->num_samples
-               ? block
-               : position % run->num_samples;
+    if (run->partition == STATESAMPLER_PARTITION_BLOCKED &&
+        block < run->num_samples)
+        return block;
+    return position % run->num_samples;
 }
 
 /* Sets where a segment ends, once its base and blocks are set. D of the manual
-   is the first `end` here. */
+   is the first `length` here. */
 SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
                                 const ssmp_shape *shape)
 {
-    uint64_t base = segment->base.position, end;
-    segment->end = STATESAMPLER_NONE;
-    segment->wrap = run->num_samples;
-    if (run->tail == STATESAMPLER_TAIL_CARRY)
+    const uint64_t base = segment->base.position;
+    uint64_t length;
+    segment->end = segment->wrap = STATESAMPLER_NONE;
+    if (run->tail == STATESAMPLER_TAIL_CARRY) {
+        segment->wrap = run->num_samples;
         return;
-    segment->wrap = STATESAMPLER_NONE;
-    end = ssmp_tail_round(run->tail, run->num_samples, segment->blocks);
-    segment->end = base;
-    if (end > base) {
-        segment->end +=
-            ssmp_tail_round(run->tail, end - base, shape->world_size);
     }
+    length = ssmp_tail_round(run->tail, run->num_samples, segment->blocks);
+    length = length > base ? length - base : 0;
+    length = ssmp_tail_round(run->tail, length, shape->world_size);
     if (shape->drop_last)
-        segment->end -= (segment->end - base) % ssmp_global_batch(shape);
+        length -= length % ssmp_global_batch(shape);
+    segment->end = base + length;
 }
 
 /* Makes a segment a whole epoch in some shape. */
@@ -2741,21 +2499,28 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                global_batch);
 }
 
-/* Where the step begins that is `steps` after the base, at most
-   ssmp_segment_steps. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_segment_find(ssmp_cursor *cursor,
-                                             const ssmp_segment *segment,
-                                             uint64_t global_batch,
-                                             uint64_t steps)
+/* Moves a cursor on by so many positions: with CARRY into later epochs,
+   otherwise to the end at most. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
+                                            const ssmp_segment *segment,
+                                            uint64_t positions)
 {
-    uint64_t position = segment->base.position + steps * global_batch;
-    cursor->step = segment->base.step + steps;
-    cursor->epoch = segment->base.epoch;
+    uint64_t position = cursor->position + positions;
     if (position >= segment->wrap) {
         cursor->epoch += position / segment->wrap;
         position %= segment->wrap;
     }
     cursor->position = ssmp_min(position, segment->end);
+}
+
+/* Where the step begins that is `steps` after the base, at most
+   ssmp_segment_steps. */
+SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
+                               uint64_t global_batch, uint64_t steps)
+{
+    ssmp_cursor_copy(cursor, &segment->base);
+    cursor->step += steps;
+    ssmp_cursor_move(cursor, segment, steps * global_batch);
 }
 
 /* --- sampler: reading a step */
@@ -2768,9 +2533,10 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
 {
     if (first >= bound)
         return 0;
-    if (bound - first > (uint64_t)count * shape->world_size)
+    bound -= first;
+    if (bound > (uint64_t)count * shape->world_size)
         return count; /* most often, and without a division */
-    return (size_t)ssmp_min(count, (bound - 1 - first) / shape->world_size + 1);
+    return (size_t)ssmp_ceil_div(bound, shape->world_size);
 }
 
 /* How many samples this rank has in the step at a position. */
@@ -2781,41 +2547,15 @@ SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
                             (size_t)shape->batch_size);
 }
 
-/* What a step is read through: a sampler, one of its segments, and room for an
-   order that the sampler does not have at hand. */
-typedef struct ssmp_view {
-    const statesampler *s;
-    const ssmp_segment *segment;
-    ssmp_order *spare; /* may be the sampler's own */
-} ssmp_view;
-
-/* The samples at positions first, first + stride, ..., count of them, all of
-   one block and below num_samples. */
-SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
-                                        uint64_t epoch, uint64_t first,
-                                        uint64_t stride, size_t count)
-{
-    const ssmp_run *run = &view->s->run;
-    uint32_t blocks = view->segment->blocks, block = 0;
-    const ssmp_order *order;
-    if (blocks != 1) {
-        block = (uint32_t)(first % blocks);
-        first /= blocks;
-        stride /= blocks;
-    }
-    order =
-        ssmp_order_for(view->spare, &view->s->ready, run, epoch, blocks, block);
-    ssmp_order_fill(out, run, order, view->spare, first, stride, count);
-}
-
-/* The samples at positions first, first + W, ..., count of them, all below
-   num_samples, where each is in another block than the one before: first all
-   slots of one block, then those of the next. */
-SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
-                                  uint64_t epoch, uint64_t first, size_t count)
+/* The samples at positions first, first + world_size, ..., count of them, all
+   below num_samples, where each is in another block than the one before: first
+   all slots of one block, then those of the next. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_view_fill_slots(uint64_t *out,
+                                                const ssmp_view *view,
+                                                uint64_t first, size_t count)
 {
     const uint64_t world_size = view->s->run.shape.world_size;
-    uint64_t some[SSMP_SLOTS];
+    uint64_t some[SSMP_ASIDE];
     size_t period = 1, slot, done, i, k;
     /* Slots of one block are so many apart. */
     while (period < count && period * world_size % view->segment->blocks != 0)
@@ -2823,8 +2563,8 @@ SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
     for (slot = 0; slot < period; slot++) {
         /* done grows by a period or more in every turn. */
         for (done = slot; done < count; done += k * period) {
-            k = (size_t)ssmp_min((count - done - 1) / period + 1, SSMP_SLOTS);
-            ssmp_view_fill_block(some, view, epoch, first + done * world_size,
+            k = (size_t)ssmp_min((count - done - 1) / period + 1, SSMP_ASIDE);
+            ssmp_view_fill_block(some, view, first + done * world_size,
                                  period * world_size, k);
             for (i = 0; i < k; i++)
                 out[done + i * period] = some[i];
@@ -2834,30 +2574,32 @@ SSMP_FN void ssmp_view_fill_slots(uint64_t *out, const ssmp_view *view,
 
 /* This rank's count samples of the step at a cursor. Every turn serves one
    sample or more, but for those that move on to the next epoch. */
-SSMP_FN void ssmp_view_fill(uint64_t *out, const ssmp_view *view,
-                            const ssmp_cursor *cursor, size_t count)
+SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
+                               const ssmp_segment *segment,
+                               const ssmp_cursor *cursor, ssmp_order *spare,
+                               size_t count)
 {
-    const ssmp_run *run = &view->s->run;
-    const uint64_t n = run->num_samples, stride = run->shape.world_size;
-    const uint32_t blocks = view->segment->blocks;
-    uint64_t epoch = cursor->epoch;
-    uint64_t first = cursor->position + run->shape.rank;
+    const ssmp_run *run = &s->run;
+    const uint32_t blocks = segment->blocks, stride = run->shape.world_size;
+    ssmp_view view;
     size_t some;
-    for (; count != 0; out += some, count -= some, first += some * stride) {
-        if (first >= view->segment->wrap) {
-            epoch += first / n;
-            first %= n;
-        }
-        some = ssmp_shape_below(&run->shape, n, first, count);
+    view.s = s;
+    view.segment = segment;
+    view.spare = spare;
+    ssmp_cursor_copy(&view.at, cursor);
+    ssmp_cursor_move(&view.at, segment, run->shape.rank);
+    for (; count != 0; out += some, count -= some) {
+        uint64_t first = view.at.position;
+        some = ssmp_shape_below(&run->shape, run->num_samples, first, count);
         if (some == 0) { /* padding */
             some = 1;
-            ssmp_view_fill_block(out, view, epoch,
-                                 ssmp_run_repeated(run, blocks, first), 0, 1);
-        } else if (blocks == 1 || stride % blocks == 0) {
-            ssmp_view_fill_block(out, view, epoch, first, stride, some);
-        } else { /* as after a change of world_size */
-            ssmp_view_fill_slots(out, view, epoch, first, some);
+            first = ssmp_run_repeated(run, blocks, first);
         }
+        if (blocks == 1 || stride % blocks == 0)
+            ssmp_view_fill_block(out, &view, first, stride, some);
+        else /* as after a change of world_size */
+            ssmp_view_fill_slots(out, &view, first, some);
+        ssmp_cursor_move(&view.at, segment, (uint64_t)some * stride);
     }
 }
 
@@ -2865,19 +2607,17 @@ SSMP_FN void ssmp_view_fill(uint64_t *out, const ssmp_view *view,
 SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
 {
     const ssmp_run *run = &s->run;
-    uint32_t blocks = run->segment.blocks;
-    (void)ssmp_order_for(
-        &s->ready, &s->ready, run, run->now.epoch, blocks,
-        (uint32_t)((run->now.position + run->shape.rank) % blocks));
+    const uint32_t blocks = run->segment.blocks;
+    ssmp_order_set(&s->ready, run, &run->segment, run->now.epoch,
+                   (uint32_t)((run->now.position + run->shape.rank) % blocks));
 }
 
 /* --- sampler: the description */
 
 /* Sets a shape in which 0 means 1, as in a description. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_shape_set(ssmp_shape *shape, uint32_t rank,
-                                          uint32_t world_size,
-                                          uint32_t batch_size,
-                                          uint32_t drop_last)
+SSMP_FN void ssmp_shape_set(ssmp_shape *shape, uint32_t rank,
+                            uint32_t world_size, uint32_t batch_size,
+                            uint32_t drop_last)
 {
     shape->rank = rank;
     shape->world_size = world_size ? world_size : 1;
@@ -2902,78 +2642,79 @@ SSMP_FN int ssmp_batch_check(uint32_t batch_size)
                                             : STATESAMPLER_OK;
 }
 
-SSMP_FN int ssmp_desc_check_window(const statesampler_desc *d)
+SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
 {
-    if (d->order != STATESAMPLER_ORDER_WINDOW)
+    if (run->order != STATESAMPLER_ORDER_WINDOW)
         return STATESAMPLER_OK;
-    if (d->chunk_size == 0)
+    if (run->chunk_size == 0)
         return SSMP_EINVAL_CHUNK_SIZE;
-    if (d->window == 0)
+    if (run->window == 0)
         return SSMP_EINVAL_WINDOW;
-    return d->window > (STATESAMPLER_MAX_SAMPLES - 1) / d->chunk_size
+    return run->window > (STATESAMPLER_MAX_SAMPLES - 1) / run->chunk_size
                ? SSMP_EINVAL_CHUNKS
                : STATESAMPLER_OK;
 }
 
-SSMP_FN int ssmp_desc_check_carry(const statesampler_desc *d)
+SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 {
-    if (d->tail != STATESAMPLER_TAIL_CARRY)
+    if (run->tail != STATESAMPLER_TAIL_CARRY)
         return STATESAMPLER_OK;
-    if (d->num_samples == 0)
+    if (run->num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
-    if (d->partition == STATESAMPLER_PARTITION_BLOCKED)
+    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
         return SSMP_EINVAL_CARRY_BLOCKED;
-    return d->drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
+    return run->shape.drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
 /* The rules of init, and of load, as no state may hold anything else. */
-SSMP_FN int ssmp_desc_check(const statesampler_desc *d, const ssmp_shape *shape)
+SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
-    int code = ssmp_shape_check(shape);
-    if (d->num_samples > STATESAMPLER_MAX_SAMPLES)
+    int code = ssmp_shape_check(&run->shape);
+    if (run->num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (code != STATESAMPLER_OK)
         return code;
-    if (d->order > STATESAMPLER_ORDER_REPLACEMENT)
+    if (run->order > STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_ORDER;
-    if (d->partition > STATESAMPLER_PARTITION_BLOCKED)
+    if (run->partition > STATESAMPLER_PARTITION_BLOCKED)
         return SSMP_EINVAL_PARTITION;
-    if (d->tail > STATESAMPLER_TAIL_CARRY)
+    if (run->tail > STATESAMPLER_TAIL_CARRY)
         return SSMP_EINVAL_TAIL;
-    if (d->drop_last > 1)
+    if (run->shape.drop_last > 1)
         return SSMP_EINVAL_DROP_LAST;
-    code = ssmp_desc_check_window(d);
-    return code == STATESAMPLER_OK ? ssmp_desc_check_carry(d) : code;
+    code = ssmp_run_check_window(run);
+    return code == STATESAMPLER_OK ? ssmp_run_check_carry(run) : code;
 }
 
-STATESAMPLER_DEF int statesampler_init(statesampler *s,
-                                       const statesampler_desc *desc)
+/* Sets all of a run but its segment and cursor. */
+SSMP_NOINLINE void ssmp_run_set(ssmp_run *run, const statesampler_desc *desc)
 {
-    ssmp_run *run;
-    ssmp_shape shape;
-    int code;
-    STATESAMPLER_ASSERT(s && desc);
-    ssmp_shape_set(&shape, desc->rank, desc->world_size, desc->batch_size, 0);
-    code = ssmp_desc_check(desc, &shape);
-    if (code == STATESAMPLER_OK)
-        code = ssmp_batch_check(desc->batch_size);
-    if (code != STATESAMPLER_OK)
-        return code;
-    run = &s->run;
+    const int windows = desc->order == STATESAMPLER_ORDER_WINDOW;
     run->num_samples = desc->num_samples;
     run->seed = desc->seed;
     run->stream = desc->stream;
     run->order = desc->order;
     run->partition = desc->partition;
     run->tail = desc->tail;
-    run->chunk_size = 0;
-    run->window = 0;
-    if (desc->order == STATESAMPLER_ORDER_WINDOW) {
-        run->chunk_size = desc->chunk_size;
-        run->window = desc->window;
-    }
+    run->chunk_size = windows ? desc->chunk_size : 0;
+    run->window = windows ? desc->window : 0;
     ssmp_shape_set(&run->shape, desc->rank, desc->world_size, desc->batch_size,
                    desc->drop_last);
+}
+
+STATESAMPLER_DEF int statesampler_init(statesampler *s,
+                                       const statesampler_desc *desc)
+{
+    ssmp_run run;
+    int code;
+    STATESAMPLER_ASSERT(s && desc);
+    ssmp_run_set(&run, desc);
+    code = ssmp_run_check_desc(&run);
+    if (code == STATESAMPLER_OK)
+        code = ssmp_batch_check(desc->batch_size);
+    if (code != STATESAMPLER_OK)
+        return code;
+    ssmp_run_set(&s->run, desc);
     ssmp_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
@@ -3015,10 +2756,10 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 }
 
 /* Makes the present the base: of a whole epoch where nothing is served. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_rebase(statesampler *s)
+SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
-    if (run->now.position == 0 && run->segment.end != STATESAMPLER_NONE) {
+    if (run->now.position == 0 && run->tail != STATESAMPLER_TAIL_CARRY) {
         statesampler_begin(s, run->now.epoch);
         return;
     }
@@ -3054,27 +2795,27 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 {
     ssmp_run *run;
-    int carry;
+    ssmp_segment *segment;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
-    carry = run->tail == STATESAMPLER_TAIL_CARRY;
+    segment = &run->segment;
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (run->order != STATESAMPLER_ORDER_SEQUENTIAL ||
         run->partition != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
-    if (carry && num_samples == 0)
+    if (num_samples == 0 && run->tail == STATESAMPLER_TAIL_CARRY)
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
     if (num_samples < run->now.position)
         return SSMP_ERANGE_POSITION;
-    if (carry && num_samples == run->now.position) {
-        run->now.epoch++; /* its epoch ends here, and the next one begins */
-        run->now.position = 0;
-    }
     run->num_samples = num_samples;
     s->ready.blocks = 0; /* it was of another length */
+    if (segment->wrap != STATESAMPLER_NONE)
+        segment->wrap = num_samples;
+    /* With CARRY the epoch may end here now, and the next one begins. */
+    ssmp_cursor_move(&run->now, segment, 0);
     ssmp_sampler_rebase(s);
     return STATESAMPLER_OK;
 }
@@ -3084,27 +2825,16 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
 {
     ssmp_run *run = &s->run;
-    ssmp_cursor *now = &run->now;
     const ssmp_segment *segment = &run->segment;
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
-    size_t count = ssmp_segment_count(segment, &run->shape, now->position);
-    if (out) {
-        ssmp_view view;
-        view.s = s;
-        view.segment = segment;
-        view.spare = &s->ready;
-        ssmp_view_fill(out, &view, now, count);
-    }
-    now->step++;
-    now->position += global_batch;
-    if (now->position >= segment->wrap) {
-        now->epoch += now->position / segment->wrap;
-        now->position %= segment->wrap;
-    }
-    now->position = ssmp_min(now->position, segment->end);
-    /* Without an end the base follows, so that the product never overflows. */
-    if (segment->end == STATESAMPLER_NONE &&
-        (now->step - segment->base.step) * global_batch >=
+    size_t count = ssmp_segment_count(segment, &run->shape, run->now.position);
+    if (out)
+        ssmp_sampler_fill(out, s, segment, &run->now, &s->ready, count);
+    run->now.step++;
+    ssmp_cursor_move(&run->now, segment, global_batch);
+    /* With CARRY the base follows, so that the product never overflows. */
+    if (run->tail == STATESAMPLER_TAIL_CARRY &&
+        (run->now.step - segment->base.step) * global_batch >=
             STATESAMPLER_MAX_SAMPLES)
         ssmp_sampler_rebase(s);
     return count;
@@ -3114,13 +2844,14 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
                                        size_t *count)
 {
     size_t samples = 0;
-    int more;
+    int more = 0;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
-    more = s->run.now.position != s->run.segment.end;
-    if (more)
+    if (s->run.now.position != s->run.segment.end) {
         samples = ssmp_sampler_serve(out, s);
-    else
+        more = 1;
+    } else {
         statesampler_begin(s, s->run.now.epoch + 1);
+    }
     if (count)
         *count = samples;
     return more;
@@ -3151,12 +2882,8 @@ SSMP_NOINLINE size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
     size_t count = ssmp_segment_count(segment, &s->run.shape, cursor->position);
     if (out) {
         ssmp_order spare;
-        ssmp_view view;
-        view.s = s;
-        view.segment = segment;
-        view.spare = &spare;
         ssmp_order_clear(&spare);
-        ssmp_view_fill(out, &view, cursor, count);
+        ssmp_sampler_fill(out, s, segment, cursor, &spare, count);
     }
     return count;
 }
@@ -3238,22 +2965,21 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
 {
     const ssmp_segment *segment;
     const ssmp_shape *shape;
-    uint64_t n, used;
+    uint64_t n, end, used;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && counts);
     segment = &s->run.segment;
     shape = &s->run.shape;
     n = s->run.num_samples;
-    used = ssmp_min(segment->end, n);
-    counts->positions = used;
-    counts->padded = 0;
+    end = s->run.tail == STATESAMPLER_TAIL_CARRY ? n : segment->end;
+    used = ssmp_min(end, n);
+    counts->positions = end;
+    counts->padded = end - used;
     counts->dropped = n - used;
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (segment->end != STATESAMPLER_NONE) {
-        uint64_t rest = segment->end - segment->base.position;
-        counts->positions = segment->end;
-        counts->padded = segment->end - used;
+    if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
+        uint64_t rest = end - segment->base.position;
         rest += shape->world_size - 1 - shape->rank;
         counts->rank_samples = rest / shape->world_size;
         counts->rank_batches =
@@ -3286,6 +3012,7 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     const uint32_t blocks = run->segment.blocks;
     const ssmp_order *order;
     ssmp_order spare;
+    ssmp_view view;
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
@@ -3297,8 +3024,11 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     block = index < longer * (quota + 1) ? index / (quota + 1)
                                          : (index - longer) / quota;
     ssmp_order_clear(&spare);
-    order = ssmp_order_for(&spare, &s->ready, run, run->now.epoch, blocks,
-                           (uint32_t)block);
+    view.s = s;
+    view.segment = &run->segment;
+    view.spare = &spare;
+    view.at.epoch = run->now.epoch;
+    order = ssmp_view_order(&view, (uint32_t)block);
     return block + blocks * ssmp_order_inverse(run, order, &spare,
                                                index - order->start);
 }
@@ -3352,8 +3082,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_bytes_load(const unsigned char *bytes,
     return value;
 }
 
-SSMP_OUTLINE_FOR_SIZE void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
-                                            uint64_t value)
+SSMP_FN void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
+                              uint64_t value)
 {
     for (; size != 0; size--, value >>= 8)
         *bytes++ = (unsigned char)(value & 255);
@@ -3362,8 +3092,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
 /* The check word over the bytes before it. Every turn is a bijection of the
    hash for a fixed word and of the word for a fixed hash, so that a change
    inside one word always shows. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_state_hash(const unsigned char *bytes,
-                                               size_t size)
+SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
     for (; size != 0; size -= 8, bytes += 8) {
@@ -3378,9 +3107,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_state_hash(const unsigned char *bytes,
 SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
                               uint32_t format)
 {
-    ssmp_bytes_store(bytes, 4, magic);
-    ssmp_bytes_store(bytes + 4, 2, format);
-    ssmp_bytes_store(bytes + 6, 2, STATESAMPLER_ALGORITHM);
+    ssmp_bytes_store(
+        bytes, 8,
+        SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format, magic));
 }
 
 /* The last eight of so many. */
@@ -3393,12 +3122,13 @@ SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
                              uint32_t magic, uint32_t format, size_t expected)
 {
+    uint32_t found;
     if (size < 8)
         return SSMP_ECORRUPT_SIZE;
-    if (ssmp_bytes_load(bytes, 4) != magic ||
-        ssmp_bytes_load(bytes + 4, 2) == 0)
+    found = (uint32_t)ssmp_bytes_load(bytes + 4, 2);
+    if ((uint32_t)ssmp_bytes_load(bytes, 4) != magic || found == 0)
         return SSMP_ECORRUPT_MAGIC;
-    if (ssmp_bytes_load(bytes + 4, 2) != format)
+    if (found != format)
         return SSMP_EVERSION_FORMAT;
     if (size != expected)
         return SSMP_ECORRUPT_SIZE;
@@ -3423,13 +3153,11 @@ typedef struct ssmp_field {
 #define SSMP_MATCHED(offset, size, member, name) \
     SSMP_FIELD(offset, size, ssmp_run, member,   \
                STATESAMPLER_EMISMATCH - SSMP_EMISMATCH_##name)
-#define SSMP_TAKEN(offset, size, member) \
-    SSMP_FIELD(offset, size, ssmp_run, member, 0)
 
 #define SSMP_RUN_FIELDS 16 /* the first SSMP_MATCHED_FIELDS must match */
 #define SSMP_MATCHED_FIELDS 8
 
-SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_run_fields(void)
+SSMP_FN const ssmp_field *ssmp_run_fields(void)
 {
     static const ssmp_field fields[SSMP_RUN_FIELDS] = {
         SSMP_MATCHED(8, 8, num_samples, NUM_SAMPLES),
@@ -3440,14 +3168,14 @@ SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_run_fields(void)
         SSMP_MATCHED(40, 8, window, WINDOW),
         SSMP_MATCHED(49, 1, partition, PARTITION),
         SSMP_MATCHED(50, 1, tail, TAIL),
-        SSMP_TAKEN(52, 4, segment.blocks),
-        SSMP_TAKEN(56, 4, shape.world_size),
-        SSMP_TAKEN(60, 4, shape.batch_size),
-        SSMP_TAKEN(64, 8, now.epoch),
-        SSMP_TAKEN(72, 8, now.position),
-        SSMP_TAKEN(80, 8, segment.base.epoch),
-        SSMP_TAKEN(88, 8, segment.base.position),
-        SSMP_TAKEN(96, 8, segment.base.step)};
+        SSMP_FIELD(52, 4, ssmp_run, segment.blocks, 0),
+        SSMP_FIELD(56, 4, ssmp_run, shape.world_size, 0),
+        SSMP_FIELD(60, 4, ssmp_run, shape.batch_size, 0),
+        SSMP_FIELD(64, 8, ssmp_run, now.epoch, 0),
+        SSMP_FIELD(72, 8, ssmp_run, now.position, 0),
+        SSMP_FIELD(80, 8, ssmp_run, segment.base.epoch, 0),
+        SSMP_FIELD(88, 8, ssmp_run, segment.base.position, 0),
+        SSMP_FIELD(96, 8, ssmp_run, segment.base.step, 0)};
     return fields;
 }
 
@@ -3459,19 +3187,17 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_field_get(const ssmp_field *field,
                             : *(const uint32_t *)member;
 }
 
-SSMP_OUTLINE_FOR_SIZE void ssmp_fields_save(unsigned char *bytes,
-                                            const ssmp_field *fields,
-                                            uint32_t count, const void *from)
+SSMP_NOINLINE void ssmp_fields_save(unsigned char *bytes,
+                                    const ssmp_field *fields, uint32_t count,
+                                    const void *from)
 {
-    for (; count != 0; count--, fields++) {
+    for (; count != 0; count--, fields++)
         ssmp_bytes_store(bytes + fields->offset, fields->size,
                          ssmp_field_get(fields, from));
-    }
 }
 
-SSMP_OUTLINE_FOR_SIZE void ssmp_fields_load(void *to, const ssmp_field *fields,
-                                            uint32_t count,
-                                            const unsigned char *bytes)
+SSMP_NOINLINE void ssmp_fields_load(void *to, const ssmp_field *fields,
+                                    uint32_t count, const unsigned char *bytes)
 {
     for (; count != 0; count--, fields++) {
         void *member = (char *)to + fields->member;
@@ -3484,8 +3210,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_fields_load(void *to, const ssmp_field *fields,
 }
 
 /* OK if two runs are of the same dataset, in the same order. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_run_match(const ssmp_run *run,
-                                         const ssmp_run *other)
+SSMP_NOINLINE int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 {
     const ssmp_field *field = ssmp_run_fields();
     const ssmp_field *end = field + SSMP_MATCHED_FIELDS;
@@ -3495,52 +3220,34 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_match(const ssmp_run *run,
     return STATESAMPLER_OK;
 }
 
-/* OK if init would take the description in a state. */
-SSMP_FN int ssmp_run_check_desc(const ssmp_run *run)
-{
-    const uint32_t blocks = run->segment.blocks;
-    statesampler_desc desc;
-    ssmp_run_describe(&desc, run);
-    if (run->shape.batch_size == 0 ||
-        ssmp_desc_check(&desc, &run->shape) != STATESAMPLER_OK)
-        return SSMP_ECORRUPT_DESC;
-    return blocks == 0 || (blocks != 1 &&
-                           run->partition == STATESAMPLER_PARTITION_INTERLEAVED)
-               ? SSMP_ECORRUPT_BLOCKS
-               : STATESAMPLER_OK;
-}
-
 /* OK if arithmetic with a state's base and position stays in range, and next
    serves the steps that `at` tells. Sets the segment's end and the step. */
-SSMP_FN int ssmp_run_check(ssmp_run *run)
+SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
 {
     ssmp_segment *segment = &run->segment;
-    const ssmp_cursor *base = &segment->base;
+    const ssmp_cursor *base = &segment->base, *now = &run->now;
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
-    uint64_t epochs = run->now.epoch - base->epoch;
-    uint64_t served, length, most = 0;
+    ssmp_cursor found;
+    uint64_t steps;
     ssmp_segment_close(segment, run, &run->shape);
     if (base->position >= segment->wrap || base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
         return SSMP_ECORRUPT_BASE;
-    length = segment->end - base->position;
-    if (segment->end == STATESAMPLER_NONE) {
-        length = STATESAMPLER_MAX_SAMPLES;
-        most = length / run->num_samples + 1; /* epochs pass with CARRY alone */
-    }
-    if (epochs > most || run->now.position >= segment->wrap)
+    /* Where this wraps around, another cursor is found than the state's. */
+    steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
+                              now->position - base->position,
+                          global_batch);
+    if (steps > ssmp_segment_steps(segment, global_batch))
         return SSMP_ECORRUPT_POSITION;
-    served = epochs * run->num_samples + run->now.position - base->position;
-    if (served > length ||
-        (run->now.position != segment->end && served % global_batch != 0))
+    ssmp_segment_find(&found, segment, global_batch, steps);
+    if (found.epoch != now->epoch || found.position != now->position)
         return SSMP_ECORRUPT_POSITION;
-    run->now.step = base->step + ssmp_ceil_div(served, global_batch);
+    run->now.step = found.step;
     return STATESAMPLER_OK;
 }
 
 /* Goes on where a matching run is, in the sampler's own shape. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_follow(statesampler *s,
-                                               const ssmp_run *run)
+SSMP_NOINLINE void ssmp_sampler_follow(statesampler *s, const ssmp_run *run)
 {
     ssmp_run *own = &s->run;
     ssmp_cursor_copy(&own->now, &run->now);
@@ -3572,9 +3279,10 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
 }
 
 /* Reads a sampler's state. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_run_read(ssmp_run *run,
-                                        const unsigned char *bytes, size_t size)
+SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
+                                size_t size)
 {
+    uint32_t blocks;
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK)
@@ -3582,10 +3290,17 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_read(ssmp_run *run,
     ssmp_fields_load(run, ssmp_run_fields(), SSMP_RUN_FIELDS, bytes);
     run->shape.rank = 0;
     run->shape.drop_last = 0;
-    if (bytes[51] != 0)
+    blocks = run->segment.blocks;
+    if (run->shape.batch_size == 0 ||
+        ssmp_run_check_desc(run) != STATESAMPLER_OK)
+        return SSMP_ECORRUPT_DESC;
+    if (bytes[51] != 0 || (run->order != STATESAMPLER_ORDER_WINDOW &&
+                           (run->chunk_size | run->window) != 0))
         return SSMP_ECORRUPT_ZERO;
-    code = ssmp_run_check_desc(run);
-    return code == STATESAMPLER_OK ? ssmp_run_check(run) : code;
+    if (blocks == 0 ||
+        (blocks != 1 && run->partition == STATESAMPLER_PARTITION_INTERLEAVED))
+        return SSMP_ECORRUPT_BLOCKS;
+    return ssmp_run_check(run);
 }
 
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
@@ -3625,57 +3340,45 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 }
 
 /* --- mix: the sequence -----------------------------------------------------
-   The sequence says whose turn it is, for ever. A tick is an element of it; all
-   ticks are turns, but for those that ALL passes over. Sources that have steps
-   sit in its seats, in their order, and the seats are the leaves of a tree: the
-   root's left child has those with an even number, its right child the odd
-   ones, the next level goes by the next bit, and so on. Of the first m ticks of
-   a node of weight w its right child of weight a has
-   ceil((m * a - floor(w / 2)) / w), its share rounded to nearest, and the left
-   child has the rest. As a <= w, the next tick adds 0 or 1 to the right, and 1
-   or 0 to the left: so every tick is of exactly one leaf. After w ticks the
-   right child has had a: a period of the whole weight is exact. In between a
-   level adds half a turn at most to how far a seat is from its share. Equal
-   weights are 0, 1, 2, ... and round again, as left and right then take every
-   other tick. */
+   The sequence says whose turn it is, for ever. A tick is a place in it; every
+   tick is a turn, except those that ALL passes over. The sources that take
+   turns are numbered in their order: these numbers are the seats, the leaves of
+   the manual's tree. In a node of weight w, the right child of weight a has its
+   share of the first m ticks rounded to nearest, and the left child the rest.
+   As a <= w, the next tick adds 0 or 1 to the right, and 1 or 0 to the left: so
+   every tick belongs to exactly one leaf. After w ticks the right child has had
+   a: a period of the whole weight is exact. In between a level adds at most
+   half a turn to how far a seat is from its share. Equal weights give 0, 1, 2,
+   ... and round again, as left and right then take every other tick. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* Sets *turns to how many turns a seat has had before a tick. If the seat is
-   NOBODY, it is the one that the tick belongs to. Returns the seat. */
-SSMP_NOINLINE uint32_t ssmp_mix_walk(uint64_t *turns,
-                                     const statesampler_mix *mix, uint32_t seat,
-                                     uint64_t tick)
+/* How many turns a seat has had before a tick. If *seat is NOBODY, it is set to
+   the seat that the tick belongs to. */
+SSMP_NOINLINE uint64_t ssmp_mix_walk(uint32_t *seat,
+                                     const statesampler_mix *mix, uint64_t tick)
 {
-    uint32_t weight = mix->weight, bit, node = 0, right;
-    uint64_t rounds = tick / weight, left_turns;
-    *turns = tick - rounds * weight;
+    const uint32_t wanted = *seat;
+    uint32_t weight = mix->period, bit, node = 0, right;
+    uint64_t rounds = tick / weight, turns = tick - rounds * weight;
     for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
         uint32_t left = weight - mix->sources[right].row.right;
-        uint64_t product = *turns * left + weight / 2; /* < 2^62 + 2^30 */
-        left_turns = product / weight;
-        if (seat == SSMP_NOBODY ? product - left_turns * weight + left >= weight
-                                : !(seat & bit)) {
-            *turns = left_turns;
+        uint64_t product = turns * left + weight / 2; /* < 2^62 + 2^30 */
+        uint64_t left_turns = product / weight;
+        if (wanted == SSMP_NOBODY
+                ? product - left_turns * weight + left >= weight
+                : !(wanted & bit)) {
+            turns = left_turns;
             weight = left;
         } else {
-            *turns -= left_turns;
+            turns -= left_turns;
             weight -= left;
             node = right;
         }
     }
-    *turns += rounds * weight;
-    return node;
-}
-
-/* How many turns a seat has had before a tick. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
-                                                 uint32_t seat, uint64_t tick)
-{
-    uint64_t turns;
-    (void)ssmp_mix_walk(&turns, mix, seat, tick);
-    return turns;
+    *seat = node;
+    return turns + rounds * weight;
 }
 
 /* The tick at which a seat takes its turn of this number, from 0, or TOO_FAR.
@@ -3687,7 +3390,7 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t rounds;
-    weights[0] = mix->weight;
+    weights[0] = mix->period;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
         uint32_t part = mix->sources[right].row.right;
         if (seat >> level & 1)
@@ -3703,26 +3406,38 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
-    return rounds < SSMP_TOO_FAR / mix->weight ? rounds * mix->weight + turns
+    return rounds < SSMP_TOO_FAR / mix->period ? rounds * mix->period + turns
                                                : SSMP_TOO_FAR;
 }
 
-SSMP_FN statesampler_source *ssmp_mix_seated(const statesampler_mix *mix,
-                                             uint32_t seat)
+/* The source in a seat. */
+SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_seated(
+    const statesampler_mix *mix, uint32_t seat)
 {
     return mix->sources + mix->sources[seat].row.source;
 }
 
-/* How many ticks before one are turns with ALL. */
-SSMP_FN uint64_t ssmp_mix_taken(const statesampler_mix *mix, uint64_t tick)
+/* How many turns a source has had since the base, before a tick. */
+SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
+                                         const statesampler_mix *mix,
+                                         uint64_t tick)
+{
+    const ssmp_member *member = &source->member;
+    uint32_t seat = member->seat;
+    uint64_t turns = ssmp_mix_walk(&seat, mix, tick) - member->turns;
+    return mix->stop == STATESAMPLER_STOP_ALL ? ssmp_min(turns, member->left)
+                                              : turns;
+}
+
+/* How many turns of the mix there are from the base to a tick. */
+SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
 {
     uint64_t sum = 0;
     uint32_t seat;
-    for (seat = 0; seat < mix->seats; seat++) {
-        const ssmp_member *member = &ssmp_mix_seated(mix, seat)->member;
-        sum += ssmp_min(ssmp_mix_turns_of(mix, seat, tick),
-                        member->ticks + member->left);
-    }
+    if (mix->stop != STATESAMPLER_STOP_ALL)
+        return tick - mix->base_tick;
+    for (seat = 0; seat < mix->seats; seat++)
+        sum += ssmp_source_turns(ssmp_mix_seated(mix, seat), mix, tick);
     return sum;
 }
 
@@ -3731,22 +3446,23 @@ SSMP_FN uint64_t ssmp_mix_taken(const statesampler_mix *mix, uint64_t tick)
    halved from there on, 126 times at most, as ticks are below 2^63. */
 SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
-    uint64_t goal = mix->base_tick + (turn - mix->base_turn);
-    uint64_t tick = goal, step = 1;
+    const uint64_t turns = turn - mix->base_turn;
+    uint64_t tick = mix->base_tick + turns, step = 1;
     if (mix->stop != STATESAMPLER_STOP_ALL)
-        return goal;
-    while (ssmp_mix_taken(mix, tick + step) <= goal) {
+        return tick;
+    while (ssmp_mix_turns(mix, tick + step) <= turns) {
         tick += step;
         step *= 2;
     }
     for (step /= 2; step != 0; step /= 2)
-        if (ssmp_mix_taken(mix, tick + step) <= goal)
+        if (ssmp_mix_turns(mix, tick + step) <= turns)
             tick += step;
     return tick;
 }
 
 /* --- mix: the base ---------------------------------------------------------
-   What is noted of the samplers at the base gives every turn from then on. */
+   Every turn from the base on follows from what is noted there of the
+   sources. */
 
 /* Steps of a whole epoch in some shape. From any base on there are fewer. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
@@ -3757,48 +3473,31 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
     return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
 }
 
-/* Whether a source takes turns: it is not off and has steps, with FIRST and ALL
-   in the present epoch, served ones counted, otherwise in epochs to come. */
-SSMP_FN int ssmp_source_plays(const statesampler_source *source, uint32_t stop)
-{
-    const statesampler *s = &source->sampler;
-    if (source->member.weight == STATESAMPLER_OFF)
-        return 0;
-    return (stop <= STATESAMPLER_STOP_ALL
-                ? statesampler_num_steps(s)
-                : ssmp_shape_steps(&s->run, &s->run.shape)) != 0;
-}
-
-/* Gives seats to the sources that take turns. If they are not those that had
-   seats before, another sequence begins. */
-SSMP_FN void ssmp_mix_seat(statesampler_mix *mix)
+/* Gives a source the next seat. */
+SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
 {
     statesampler_source *sources = mix->sources;
-    uint32_t i, bit;
-    mix->seats = 0;
-    mix->weight = 0;
-    for (i = 0; i < mix->num_sources; i++) {
-        ssmp_member *member = &sources[i].member;
-        const uint32_t had = member->seat != SSMP_NOBODY;
-        member->seat = SSMP_NOBODY;
-        if (ssmp_source_plays(sources + i, mix->stop)) {
-            const uint32_t seat = mix->seats++;
-            member->seat = seat;
-            mix->weight += member->weight;
-            sources[seat].row.source = i;
-            sources[seat].row.right = 0;
-            for (bit = 1; bit <= seat; bit *= 2)
-                if (seat & bit)
-                    sources[seat & (2 * bit - 1)].row.right += member->weight;
-        }
-        if (had != (member->seat != SSMP_NOBODY))
-            mix->tick = 0;
-    }
+    const uint32_t seat = mix->seats++, weight = sources[source].member.weight;
+    uint32_t bit;
+    sources[source].member.seat = seat;
+    sources[seat].row.source = source;
+    sources[seat].row.right = 0;
+    mix->period += weight;
+    for (bit = 1; bit <= seat; bit *= 2)
+        if (seat & bit)
+            sources[seat & (2 * bit - 1)].row.right += weight;
+}
+
+/* Whether a source has finished an epoch in the present one of the mix. */
+SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
+{
+    return source->sampler.run.now.epoch != source->member.first_epoch;
 }
 
 /* Notes how many steps a source has left where it stands. Returns the tick of
-   its first turn without a step. */
-SSMP_FN uint64_t ssmp_mix_note(statesampler_mix *mix, uint32_t seat)
+   its first turn without a step; with RESTART the present one, if the source
+   need not finish again. */
+SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *source = ssmp_mix_seated(mix, seat);
     const ssmp_run *run = &source->sampler.run;
@@ -3807,59 +3506,65 @@ SSMP_FN uint64_t ssmp_mix_note(statesampler_mix *mix, uint32_t seat)
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
         run->now.step;
-    member->ticks = ssmp_mix_turns_of(mix, seat, mix->tick);
+    member->turns = ssmp_mix_walk(&seat, mix, mix->tick);
+    if (mix->stop == STATESAMPLER_STOP_RESTART && ssmp_source_finished(source))
+        return mix->tick;
     return mix->stop == STATESAMPLER_STOP_NEVER &&
-                   member->base.end != STATESAMPLER_NONE
+                   run->segment.end != STATESAMPLER_NONE
                ? SSMP_TOO_FAR
-               : ssmp_mix_tick_of(mix, seat, member->ticks + member->left);
+               : ssmp_mix_tick_of(mix, seat, member->turns + member->left);
 }
 
-/* Notes every source where it stands, and where the epoch of the mix ends; with
-   NEVER, how far sources with CARRY reach. Returns 0 if the sequence does not
-   reach the end. */
+/* Notes every source where it stands, and where the epoch of the mix ends:
+   where the first source or the last one has no step left. With NEVER it notes
+   how far sources with CARRY reach. Returns 0 if the sequence does not reach
+   the end. */
 SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 {
-    uint64_t until = mix->tick, farthest = 0;
+    const int never = mix->stop == STATESAMPLER_STOP_NEVER;
+    const int first = mix->stop == STATESAMPLER_STOP_FIRST || never;
+    uint64_t until = first && mix->seats ? SSMP_TOO_FAR : mix->tick;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
         const uint64_t over = ssmp_mix_note(mix, seat);
-        const ssmp_member *member = &ssmp_mix_seated(mix, seat)->member;
-        farthest = over > farthest ? over : farthest;
-        if (mix->stop == STATESAMPLER_STOP_ALL)
-            until += member->left;
-        else if (mix->stop == STATESAMPLER_STOP_RESTART)
-            until = over > until && !member->finished ? over : until;
-        else if (seat == 0 || over < until)
+        if (first ? over < until : over > until)
             until = over;
     }
     mix->base_turn = mix->turn;
     mix->base_tick = mix->tick;
-    mix->end = mix->turn + (until - mix->tick);
-    mix->reach = STATESAMPLER_NONE;
-    if (mix->stop == STATESAMPLER_STOP_NEVER) {
-        mix->reach = mix->end;
-        mix->end = STATESAMPLER_NONE;
-        return 1;
-    }
-    return (mix->stop == STATESAMPLER_STOP_FIRST ? until : farthest) <
-           SSMP_TOO_FAR;
+    mix->reach = mix->turn + ssmp_mix_turns(mix, until);
+    mix->end = never ? STATESAMPLER_NONE : mix->reach;
+    return never || until < SSMP_TOO_FAR;
 }
 
-/* Makes the present turn the base. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_mix_rebase(statesampler_mix *mix)
+/* Makes the present turn the base, also of samplers with CARRY. A source has a
+   seat if it is not off and has steps: with FIRST and ALL in the present epoch,
+   served ones counted, otherwise in epochs to come. If other sources have seats
+   than before, another sequence begins. */
+SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
+    mix->seats = 0;
+    mix->period = 0;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
         ssmp_member *member = &mix->sources[i].member;
+        const uint32_t had = member->seat != SSMP_NOBODY;
         if (mix->turn == 0)
-            member->finished = 0;
+            member->first_epoch = s->run.now.epoch;
         if (s->run.segment.end == STATESAMPLER_NONE)
             ssmp_sampler_rebase(s);
         ssmp_segment_copy(&member->base, &s->run.segment);
         member->step = s->run.now.step;
+        member->seat = SSMP_NOBODY;
+        if (member->weight != STATESAMPLER_OFF &&
+            (mix->stop <= STATESAMPLER_STOP_ALL
+                 ? statesampler_num_steps(s)
+                 : ssmp_shape_steps(&s->run, &s->run.shape)) != 0)
+            ssmp_mix_seat(mix, i);
+        if (had != (member->seat != SSMP_NOBODY))
+            mix->tick = 0;
     }
-    ssmp_mix_seat(mix);
     if (!ssmp_mix_measure(mix)) {
         /* A state may hold any tick. From 0 the sequence reaches far enough:
            mix_init has checked whole epochs, and one with the blocks of
@@ -3871,110 +3576,85 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_mix_rebase(statesampler_mix *mix)
 
 /* --- mix: its rules */
 
-/* What the rules about weights look at. */
-typedef struct ssmp_terms {
-    uint64_t weights; /* their sum */
-    uint64_t longest; /* the most steps of a whole epoch per weight */
-    uint32_t playing; /* sources that have steps in epochs to come */
-} ssmp_terms;
-
-SSMP_FN void ssmp_terms_clear(ssmp_terms *terms)
-{
-    terms->weights = 0;
-    terms->longest = 0;
-    terms->playing = 0;
-}
-
+/* A weight of 0 means 1. */
 SSMP_FN uint32_t ssmp_weight(uint32_t given)
 {
     return given ? given : 1;
 }
 
-/* Adds a source with this weight on so many ranks. Sources without steps count:
-   they may have some in another shape. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_terms_add(ssmp_terms *terms,
-                                          const statesampler *s,
-                                          uint32_t weight, uint32_t world_size)
+/* Adds a source with this weight in this shape to the sum of the weights, and
+   to the periods in which all sources have a whole epoch: at most one more than
+   they need. Sources without steps count in the sum: they may have some in
+   another shape. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
+                                            uint32_t weight,
+                                            const ssmp_run *run,
+                                            const ssmp_shape *shape)
 {
-    ssmp_shape shape;
     uint64_t steps;
-    ssmp_shape_set(&shape, 0, world_size, s->run.shape.batch_size,
-                   s->run.shape.drop_last);
     weight = ssmp_weight(weight);
     if (weight == STATESAMPLER_OFF)
         return;
-    steps = ssmp_shape_steps(&s->run, &shape);
-    terms->weights += weight;
-    terms->playing += steps != 0;
-    if (steps / weight > terms->longest)
-        terms->longest = steps / weight;
+    *sum += weight;
+    steps = ssmp_shape_steps(run, shape);
+    if (steps != 0 && steps / weight >= *periods)
+        *periods = steps / weight + 1;
 }
 
-/* OK if sources may take turns with these weights. A sequence of ALL or RESTART
-   must fit in which all take turns until each has finished. */
-SSMP_FN int ssmp_terms_check(const ssmp_terms *terms, uint32_t stop)
+/* OK if sources may take turns with weights of this sum. A sequence of ALL or
+   RESTART must fit in which all take turns until each has finished. */
+SSMP_FN int ssmp_weights_check(uint64_t sum, uint64_t periods, uint32_t stop)
 {
-    if (terms->weights >> 31)
+    if (sum >> 31)
         return SSMP_EINVAL_WEIGHTS;
-    if (terms->weights == 0)
+    if (sum == 0)
         return SSMP_EINVAL_ALL_OFF;
     if (stop == STATESAMPLER_STOP_NEVER)
-        return terms->playing ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
+        return periods ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
     return stop != STATESAMPLER_STOP_FIRST &&
-                   terms->longest >= STATESAMPLER_MAX_SAMPLES / terms->weights
+                   periods > STATESAMPLER_MAX_SAMPLES / sum
                ? SSMP_EINVAL_SEQUENCE
                : STATESAMPLER_OK;
 }
 
-/* OK if a sampler may be in a mix with the first one. */
-SSMP_FN int ssmp_source_check(const statesampler *s, const statesampler *first,
+/* OK if a run may be in a mix with the first one. */
+SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
                               uint32_t stop)
 {
-    if (s->run.shape.rank != first->run.shape.rank)
+    if (run->shape.rank != first->shape.rank)
         return SSMP_EINVAL_SOURCE_RANK;
-    if (s->run.shape.world_size != first->run.shape.world_size)
+    if (run->shape.world_size != first->shape.world_size)
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
-    return s->run.tail == STATESAMPLER_TAIL_CARRY &&
+    return run->tail == STATESAMPLER_TAIL_CARRY &&
                    stop != STATESAMPLER_STOP_NEVER
                ? SSMP_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
-}
-
-/* The rules of mix_init. */
-SSMP_FN int ssmp_mix_check(const statesampler_source *sources,
-                           uint32_t num_sources, uint32_t stop)
-{
-    ssmp_terms terms;
-    uint64_t samples = 0;
-    uint32_t i;
-    ssmp_terms_clear(&terms);
-    if (num_sources == 0)
-        return SSMP_EINVAL_NO_SOURCES;
-    if (stop > STATESAMPLER_STOP_NEVER)
-        return SSMP_EINVAL_STOP;
-    for (i = 0; i < num_sources; i++) {
-        const statesampler *s = &sources[i].sampler;
-        int code;
-        STATESAMPLER_ASSERT(s->run.shape.world_size != 0);
-        code = ssmp_source_check(s, &sources->sampler, stop);
-        if (code != STATESAMPLER_OK)
-            return code;
-        samples += s->run.num_samples;
-        if (samples >= STATESAMPLER_MAX_SAMPLES)
-            return SSMP_EINVAL_SOURCE_SAMPLES;
-        ssmp_terms_add(&terms, s, sources[i].weight, s->run.shape.world_size);
-    }
-    return ssmp_terms_check(&terms, stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources, uint32_t stop)
 {
+    uint64_t samples = 0, sum = 0, periods = 0;
     uint32_t i;
     int code;
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
-    code = ssmp_mix_check(sources, num_sources, stop);
+    if (num_sources == 0)
+        return SSMP_EINVAL_NO_SOURCES;
+    if (stop > STATESAMPLER_STOP_NEVER)
+        return SSMP_EINVAL_STOP;
+    for (i = 0; i < num_sources; i++) {
+        const ssmp_run *run = &sources[i].sampler.run;
+        STATESAMPLER_ASSERT(run->shape.world_size != 0);
+        code = ssmp_source_check(run, &sources->sampler.run, stop);
+        if (code != STATESAMPLER_OK)
+            return code;
+        samples += run->num_samples;
+        if (samples >= STATESAMPLER_MAX_SAMPLES)
+            return SSMP_EINVAL_SOURCE_SAMPLES;
+        ssmp_weights_add(&sum, &periods, sources[i].weight, run, &run->shape);
+    }
+    code = ssmp_weights_check(sum, periods, stop);
     if (code != STATESAMPLER_OK)
         return code;
     mix->sources = sources;
@@ -3995,13 +3675,13 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 
 /* The source that a tick belongs to; *turns is how many it has had since the
    base. */
-SSMP_OUTLINE_FOR_SIZE uint32_t ssmp_mix_source_at(uint64_t *turns,
-                                                  const statesampler_mix *mix,
-                                                  uint64_t tick)
+SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
+    uint64_t *turns, const statesampler_mix *mix, uint64_t tick)
 {
-    uint32_t seat = ssmp_mix_walk(turns, mix, SSMP_NOBODY, tick);
-    uint32_t source = mix->sources[seat].row.source;
-    *turns -= mix->sources[source].member.ticks;
+    uint32_t seat = SSMP_NOBODY;
+    const uint64_t had = ssmp_mix_walk(&seat, mix, tick);
+    statesampler_source *source = ssmp_mix_seated(mix, seat);
+    *turns = had - source->member.turns;
     return source;
 }
 
@@ -4027,53 +3707,6 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
     ssmp_segment_find(cursor, segment, global_batch, steps);
 }
 
-/* Moves to the next tick that ALL does not pass over: tick by tick for a while,
-   and then to the first tick of all sources that have something left. */
-SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
-{
-    uint64_t next = STATESAMPLER_NONE, turns;
-    uint32_t k;
-    for (k = 0; k < mix->seats && k < 64; k++) {
-        uint32_t i = ssmp_mix_source_at(&turns, mix, ++mix->tick);
-        if (turns < mix->sources[i].member.left)
-            return;
-    }
-    for (k = 0; k < mix->seats; k++) {
-        const statesampler_source *source = ssmp_mix_seated(mix, k);
-        turns = source->sampler.run.now.step - source->member.step;
-        if (turns < source->member.left) {
-            turns += source->member.ticks;
-            next = ssmp_min(next, ssmp_mix_tick_of(mix, k, turns));
-        }
-    }
-    mix->tick = next;
-}
-
-/* Serves the turn that comes, which is there. Returns its source. */
-SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
-                                statesampler_mix *mix)
-{
-    const ssmp_member *member;
-    statesampler *s;
-    uint64_t turns;
-    uint32_t i = ssmp_mix_source_at(&turns, mix, mix->tick);
-    if (mix->stop == STATESAMPLER_STOP_ALL &&
-        turns >= mix->sources[i].member.left) {
-        ssmp_mix_pass_over(mix);
-        i = ssmp_mix_source_at(&turns, mix, mix->tick);
-    }
-    member = &mix->sources[i].member;
-    s = &mix->sources[i].sampler;
-    if (s->run.now.position == s->run.segment.end)
-        statesampler_begin(s, s->run.now.epoch + 1);
-    *count = ssmp_sampler_serve(out, s);
-    mix->tick++;
-    mix->turn++;
-    if (s->run.segment.end == STATESAMPLER_NONE && turns + 1 >= member->left)
-        ssmp_mix_rebase(mix); /* no seek reaches farther */
-    return i;
-}
-
 /* Begins the next epoch of the mix. */
 SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
 {
@@ -4090,6 +3723,32 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     mix->turn = 0;
     mix->tick = 0;
     ssmp_mix_rebase(mix);
+}
+
+/* Serves the present turn, which is there. Returns its source. */
+SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
+                                statesampler_mix *mix)
+{
+    uint64_t turns;
+    uint32_t passed;
+    statesampler_source *source = ssmp_mix_source_at(&turns, mix, mix->tick);
+    /* ALL passes over sources that have finished: tick by tick, until a search
+       takes no longer. One has a step left, as this turn is there. */
+    for (passed = 0;
+         mix->stop == STATESAMPLER_STOP_ALL && turns >= source->member.left;
+         passed++) {
+        mix->tick = passed / 64 < mix->seats ? mix->tick + 1
+                                             : ssmp_mix_tick(mix, mix->turn);
+        source = ssmp_mix_source_at(&turns, mix, mix->tick);
+    }
+    if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
+        (void)statesampler_next(&source->sampler, out, count);
+    mix->tick++;
+    mix->turn++;
+    if (source->sampler.run.segment.end == STATESAMPLER_NONE &&
+        turns + 1 >= source->member.left)
+        ssmp_mix_rebase(mix); /* no seek reaches farther */
+    return (uint32_t)(source - mix->sources);
 }
 
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
@@ -4111,36 +3770,16 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-/* OK if at, seek and locate reach a turn; its end counts. */
-SSMP_FN int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
+/* OK if `at` serves a turn. */
+SSMP_OUTLINE_FOR_SIZE int ssmp_mix_find(const statesampler_mix *mix,
+                                        uint64_t turn)
 {
     if (turn < mix->base_turn)
         return SSMP_ERANGE_BASE;
-    if (turn > mix->end)
-        return SSMP_ERANGE_END;
-    return turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
-               ? SSMP_ERANGE_FAR
-               : STATESAMPLER_OK;
-}
-
-/* Serves a turn that mix_find finds, before the end, without moving. Returns
-   its source. */
-SSMP_FN uint32_t ssmp_mix_peek(size_t *count, uint64_t *out,
-                               const statesampler_mix *mix, uint64_t turn)
-{
-    const statesampler *s;
-    ssmp_segment segment;
-    ssmp_cursor cursor;
-    uint64_t turns;
-    uint32_t i = ssmp_mix_source_at(&turns, mix, ssmp_mix_tick(mix, turn));
-    s = &mix->sources[i].sampler;
-    ssmp_source_after(&segment, &cursor, mix->sources + i, turns);
-    if (cursor.position == segment.end) {
-        ssmp_segment_begin(&segment, &s->run, &s->run.shape, cursor.epoch + 1);
-        ssmp_cursor_copy(&cursor, &segment.base);
-    }
-    *count = ssmp_sampler_peek(out, s, &segment, &cursor);
-    return i;
+    if (turn <= mix->end &&
+        (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach))
+        return SSMP_ERANGE_FAR;
+    return turn < mix->end ? STATESAMPLER_OK : SSMP_ERANGE_END;
 }
 
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
@@ -4151,17 +3790,26 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
-    if (code == SSMP_ERANGE_END) {
-        code = 0;
-    } else if (code == STATESAMPLER_OK && turn != mix->end) {
-        uint32_t taken = ssmp_mix_peek(&samples, out, mix, turn);
-        code = 1;
+    if (code == STATESAMPLER_OK) {
+        ssmp_segment segment;
+        ssmp_cursor cursor;
+        uint64_t turns, tick = ssmp_mix_tick(mix, turn);
+        const statesampler_source *from = ssmp_mix_source_at(&turns, mix, tick);
+        const statesampler *s = &from->sampler;
+        ssmp_source_after(&segment, &cursor, from, turns);
+        if (cursor.position == segment.end) {
+            ssmp_segment_begin(&segment, &s->run, &s->run.shape,
+                               cursor.epoch + 1);
+            ssmp_cursor_copy(&cursor, &segment.base);
+        }
+        samples = ssmp_sampler_peek(out, s, &segment, &cursor);
         if (source)
-            *source = taken;
+            *source = (uint32_t)(from - mix->sources);
+        code = 1;
     }
     if (count)
         *count = samples;
-    return code;
+    return code == SSMP_ERANGE_END ? 0 : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
@@ -4170,7 +3818,8 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
-    if (code != STATESAMPLER_OK)
+    if (code != STATESAMPLER_OK &&
+        (code != SSMP_ERANGE_END || turn != mix->end))
         return code;
     mix->tick = turn == mix->base_turn ? mix->base_tick
                                        : ssmp_mix_tick(mix, turn - 1) + 1;
@@ -4178,91 +3827,67 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = ssmp_mix_seated(mix, seat);
         ssmp_run *run = &source->sampler.run;
-        uint64_t turns =
-            ssmp_mix_turns_of(mix, seat, mix->tick) - source->member.ticks;
-        if (mix->stop == STATESAMPLER_STOP_ALL)
-            turns = ssmp_min(turns, source->member.left);
-        ssmp_source_after(&run->segment, &run->now, source, turns);
+        ssmp_source_after(&run->segment, &run->now, source,
+                          ssmp_source_turns(source, mix, mix->tick));
     }
     return STATESAMPLER_OK;
 }
 
 /* --- mix: other weights, other shapes */
 
-/* Whether a source has finished an epoch in the present one of the mix. */
-SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
-{
-    return source->member.finished |
-           (source->sampler.run.now.epoch != source->member.base.base.epoch);
-}
-
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights)
 {
-    ssmp_terms terms;
+    uint64_t sum = 0, periods = 0;
     uint32_t i;
     int code, same = 1;
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
-    ssmp_terms_clear(&terms);
     for (i = 0; i < mix->num_sources; i++) {
-        const statesampler_source *source = mix->sources + i;
-        ssmp_terms_add(&terms, &source->sampler, weights[i],
-                       source->sampler.run.shape.world_size);
-        same &= ssmp_weight(weights[i]) == source->member.weight;
+        const ssmp_run *run = &mix->sources[i].sampler.run;
+        ssmp_weights_add(&sum, &periods, weights[i], run, &run->shape);
+        same &= ssmp_weight(weights[i]) == mix->sources[i].member.weight;
     }
-    code = ssmp_terms_check(&terms, mix->stop);
-    if (same || code != STATESAMPLER_OK)
-        return same ? STATESAMPLER_OK : code;
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        source->member.finished = ssmp_source_finished(source);
-        source->member.weight = ssmp_weight(weights[i]);
-    }
+    if (same)
+        return STATESAMPLER_OK;
+    code = ssmp_weights_check(sum, periods, mix->stop);
+    if (code != STATESAMPLER_OK)
+        return code;
+    for (i = 0; i < mix->num_sources; i++)
+        mix->sources[i].member.weight = ssmp_weight(weights[i]);
     mix->tick = 0;
     ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
-}
-
-/* OK if the sources may be of so many ranks. */
-SSMP_FN int ssmp_mix_check_ranks(const statesampler_mix *mix, uint32_t rank,
-                                 uint32_t world_size)
-{
-    ssmp_terms terms;
-    uint32_t i;
-    ssmp_terms_clear(&terms);
-    for (i = 0; i < mix->num_sources; i++) {
-        const statesampler *s = &mix->sources[i].sampler;
-        ssmp_shape shape;
-        int code;
-        ssmp_shape_set(&shape, rank, world_size, s->run.shape.batch_size, 0);
-        code = ssmp_shape_check(&shape);
-        if (code != STATESAMPLER_OK)
-            return code;
-        ssmp_terms_add(&terms, s, mix->sources[i].member.weight, world_size);
-    }
-    return ssmp_terms_check(&terms, mix->stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
                                               uint32_t rank,
                                               uint32_t world_size)
 {
-    uint32_t i;
-    int code, same;
+    uint64_t sum = 0, periods = 0;
+    ssmp_shape shape;
+    uint32_t i, before;
+    int code;
     STATESAMPLER_ASSERT(mix && mix->sources);
-    world_size = world_size ? world_size : 1;
-    code = ssmp_mix_check_ranks(mix, rank, world_size);
+    before = mix->sources->sampler.run.shape.world_size;
+    for (i = 0; i < mix->num_sources; i++) {
+        const ssmp_run *run = &mix->sources[i].sampler.run;
+        ssmp_shape_set(&shape, rank, world_size, run->shape.batch_size,
+                       run->shape.drop_last);
+        code = ssmp_shape_check(&shape);
+        if (code != STATESAMPLER_OK)
+            return code;
+        ssmp_weights_add(&sum, &periods, mix->sources[i].member.weight, run,
+                         &shape);
+    }
+    code = ssmp_weights_check(sum, periods, mix->stop);
     if (code != STATESAMPLER_OK)
         return code;
-    same = world_size == mix->sources->sampler.run.shape.world_size;
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-        if (!same)
-            source->member.finished = ssmp_source_finished(source);
-        (void)statesampler_reshape(&source->sampler, rank, world_size,
-                                   source->sampler.run.shape.batch_size);
+        statesampler *s = &mix->sources[i].sampler;
+        (void)statesampler_reshape(s, rank, world_size,
+                                   s->run.shape.batch_size);
     }
-    if (!same)
+    if (before != mix->sources->sampler.run.shape.world_size)
         ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
 }
@@ -4304,30 +3929,21 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
                              const statesampler_source *source, uint64_t step)
 {
     const ssmp_member *member = &source->member;
-    const ssmp_cursor *now = &source->sampler.run.now;
-    uint64_t tick, when, turns;
+    const uint64_t now = source->sampler.run.now.step;
+    uint64_t turns, tick;
     int code;
-    if (step < member->step && now->epoch == member->base.base.epoch)
+    if (member->seat == SSMP_NOBODY)
+        return SSMP_ERANGE_DROPPED;
+    turns = ssmp_source_turns(source, mix, mix->tick);
+    if (turns + step < now)
         return SSMP_ERANGE_SERVED;
-    turns = ssmp_mix_turns_of(mix, member->seat, mix->tick);
-    if (mix->stop == STATESAMPLER_STOP_ALL)
-        turns = ssmp_min(turns, member->ticks + member->left);
     /* Where it is now, and that many steps on, or back. */
-    tick = ssmp_mix_tick_of(mix, member->seat, turns + (step - now->step));
-    when = STATESAMPLER_NONE;
-    if (tick != SSMP_TOO_FAR) {
-        if (mix->stop == STATESAMPLER_STOP_ALL)
-            tick = ssmp_mix_taken(mix, tick);
-        when = mix->base_turn + (tick - mix->base_tick);
-    }
-    code = ssmp_mix_find(mix, when);
-    if (code == STATESAMPLER_OK && when != mix->end) {
-        *turn = when;
-        return STATESAMPLER_OK;
-    }
-    return code == STATESAMPLER_OK || code == SSMP_ERANGE_END
-               ? SSMP_ERANGE_DROPPED
-               : code;
+    turns += step - now;
+    tick = ssmp_mix_tick_of(mix, member->seat, member->turns + turns);
+    *turn = tick == SSMP_TOO_FAR ? STATESAMPLER_NONE
+                                 : mix->base_turn + ssmp_mix_turns(mix, tick);
+    code = ssmp_mix_find(mix, *turn);
+    return code == SSMP_ERANGE_END ? SSMP_ERANGE_DROPPED : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
@@ -4337,6 +3953,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 {
     const statesampler_source *from;
     statesampler_place found;
+    uint64_t when;
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources)
@@ -4345,17 +3962,16 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     if (from->member.weight == STATESAMPLER_OFF)
         return SSMP_ERANGE_OFF;
     code = statesampler_locate(&from->sampler, index, &found);
-    if (code == STATESAMPLER_OK && from->member.seat == SSMP_NOBODY)
-        code = SSMP_ERANGE_DROPPED;
     if (code == STATESAMPLER_OK)
-        code = ssmp_mix_turn_of(turn, mix, from, found.step);
-    if (code == STATESAMPLER_OK) {
-        place->position = found.position;
-        place->step = found.step;
-        place->rank = found.rank;
-        place->slot = found.slot;
-    }
-    return code;
+        code = ssmp_mix_turn_of(&when, mix, from, found.step);
+    if (code != STATESAMPLER_OK)
+        return code;
+    *turn = when;
+    place->position = found.position;
+    place->step = found.step;
+    place->rank = found.rank;
+    place->slot = found.slot;
+    return STATESAMPLER_OK;
 }
 
 /* --- mix: the state */
@@ -4379,7 +3995,8 @@ SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_mix_fields(void)
 
 /* What it says of one source. */
 typedef struct ssmp_source_entry {
-    uint32_t weight, finished, seated;
+    uint32_t weight;
+    uint32_t flags; /* 1: it has finished an epoch; 2: it has a seat */
     ssmp_run run;
 } ssmp_source_entry;
 
@@ -4400,7 +4017,7 @@ statesampler_mix_state_bytes(const statesampler_mix *mix)
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size)
 {
-    unsigned char *bytes = (unsigned char *)out;
+    unsigned char *bytes = (unsigned char *)out, *entry;
     size_t needed;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
@@ -4409,9 +4026,8 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
         return STATESAMPLER_ECAPACITY;
     ssmp_state_begin(bytes, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX);
     ssmp_fields_save(bytes, ssmp_mix_fields(), SSMP_MIX_FIELDS, mix);
-    for (i = 0; i < mix->num_sources; i++) {
-        unsigned char *entry =
-            bytes + SSMP_MIX_HEAD + (size_t)i * SSMP_SOURCE_BYTES;
+    entry = bytes + SSMP_MIX_HEAD;
+    for (i = 0; i < mix->num_sources; i++, entry += SSMP_SOURCE_BYTES) {
         const statesampler_source *source = mix->sources + i;
         uint32_t seated = source->member.seat != SSMP_NOBODY;
         ssmp_bytes_store(entry, 4, source->member.weight);
@@ -4426,19 +4042,18 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 
 /* Reads the head of a mix's state into a mix without sources, and checks that
    the rest is there. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_mix_read(statesampler_mix *head,
-                                        const unsigned char *bytes, size_t size)
+SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
+                                const unsigned char *bytes, size_t size)
 {
-    size_t expected = 0; /* no size, where there are more than fit in it */
     int code;
     head->num_sources = 0;
-    if (size >= SSMP_MIX_HEAD) {
+    if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
-        if (head->num_sources <= size / SSMP_SOURCE_BYTES)
-            expected = ssmp_mix_bytes(head->num_sources);
-    }
+    /* Of the right size, if it has as many sources as fit in. */
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
-                            expected);
+                            head->num_sources == size / SSMP_SOURCE_BYTES
+                                ? ssmp_mix_bytes(head->num_sources)
+                                : 0);
     if (code != STATESAMPLER_OK)
         return code;
     if (head->num_sources == 0)
@@ -4451,21 +4066,25 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_mix_read(statesampler_mix *head,
 }
 
 /* Reads what a mix's state says of a source. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_source_read(ssmp_source_entry *entry,
-                                           const unsigned char *bytes,
-                                           uint32_t source)
+SSMP_NOINLINE int ssmp_source_read(ssmp_source_entry *entry,
+                                   const unsigned char *bytes, uint32_t source)
 {
-    uint32_t flags;
     bytes += SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
-    flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
     entry->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
-    entry->finished = flags & 1;
-    entry->seated = flags >> 1 & 1;
+    entry->flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
     if (entry->weight == 0)
         return SSMP_ECORRUPT_WEIGHTS;
-    return flags > 3 ? SSMP_ECORRUPT_ZERO
-                     : ssmp_run_read(&entry->run, bytes + 8,
-                                     STATESAMPLER_STATE_BYTES);
+    if (entry->flags > 3)
+        return SSMP_ECORRUPT_ZERO;
+    return ssmp_run_read(&entry->run, bytes + 8, STATESAMPLER_STATE_BYTES);
+}
+
+/* Goes on where the source was that a state tells of. */
+SSMP_FN void ssmp_source_follow(statesampler_source *source,
+                                const ssmp_source_entry *entry)
+{
+    ssmp_sampler_follow(&source->sampler, &entry->run);
+    source->member.first_epoch = entry->run.now.epoch - (entry->flags & 1);
 }
 
 /* OK if a mix may go on where a state was saved. */
@@ -4473,27 +4092,25 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
                                  const statesampler_mix *head,
                                  const unsigned char *bytes)
 {
-    ssmp_terms terms;
+    uint64_t sum = 0, periods = 0;
     uint32_t i;
-    int code = STATESAMPLER_OK;
     if (head->stop != mix->stop)
         return SSMP_EMISMATCH_STOP;
     if (head->num_sources != mix->num_sources)
         return SSMP_EMISMATCH_SOURCES;
-    ssmp_terms_clear(&terms);
     for (i = 0; i < mix->num_sources; i++) {
-        const statesampler *s = &mix->sources[i].sampler;
+        const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_source_entry entry;
-        code = ssmp_source_read(&entry, bytes, i);
+        int code = ssmp_source_read(&entry, bytes, i);
         if (code == STATESAMPLER_OK)
-            code = ssmp_run_match(&entry.run, &s->run);
+            code = ssmp_run_match(&entry.run, run);
         if (code != STATESAMPLER_OK)
             return code;
-        ssmp_terms_add(&terms, s, entry.weight, s->run.shape.world_size);
+        ssmp_weights_add(&sum, &periods, entry.weight, run, &run->shape);
     }
-    if (terms.weights == 0 || terms.weights >> 31)
+    if (sum == 0 || sum >> 31)
         return SSMP_ECORRUPT_WEIGHTS;
-    return ssmp_terms_check(&terms, mix->stop);
+    return ssmp_weights_check(sum, periods, mix->stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
@@ -4513,9 +4130,8 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     for (i = 0; i < mix->num_sources; i++) {
         (void)ssmp_source_read(&entry, bytes, i);
         mix->sources[i].member.weight = entry.weight;
-        mix->sources[i].member.seat = entry.seated ? 0 : SSMP_NOBODY;
-        mix->sources[i].member.finished = entry.finished;
-        ssmp_sampler_follow(&mix->sources[i].sampler, &entry.run);
+        mix->sources[i].member.seat = entry.flags & 2 ? 0 : SSMP_NOBODY;
+        ssmp_source_follow(mix->sources + i, &entry);
     }
     mix->epoch = head.epoch;
     mix->turn = head.turn;
@@ -4635,8 +4251,8 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
    A save creates a temporary file with O_EXCL, writes it and renames it over
    path. No two saves write to one file, so none has to lock another out.
    Removing a temporary file early is harmless: its writer's rename fails with
-   ENOENT, and the save begins again under another name. (That somebody else has
-   that very name by then has a chance of 2^-32.) */
+   ENOENT, and the save begins again under another name. (The chance that
+   somebody else has that very name by then is 2^-32.) */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -4653,61 +4269,9 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
 #ifdef _MSC_VER
 #pragma warning(push)
 #pragma warning(disable : 4996) /* getenv and _wsopen: it wants others */
-#endif
-#ifdef _WIN32
-#include <io.h>
-#include <process.h>
-#include <share.h>
-#include <wchar.h>
-#ifdef __cplusplus
-extern "C" {
-#endif
-/* As windows.h declares them, which is too large to include for a few. */
-__declspec(dllimport) int __stdcall MoveFileExW(const wchar_t *from,
-                                                const wchar_t *to,
-                                                unsigned long flags);
-__declspec(dllimport) int __stdcall MultiByteToWideChar(
-    unsigned page, unsigned long flags, const char *from, int from_size,
-    wchar_t *to, int to_size);
-__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
-#ifdef __cplusplus
-}
-#endif
-#define SSMP_OS(name) _##name
-#define SSMP_STAT _stat64 /* the struct */
-#define SSMP_FSTAT _fstat64
-#define SSMP_FLUSH _commit
-#define SSMP_RENAME ssmp_file_rename
-#define SSMP_REMOVE ssmp_file_remove
-#define SSMP_READ _O_RDONLY
-#define SSMP_CREATE (_O_WRONLY | _O_CREAT | _O_EXCL)
-#define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
-#define SSMP_SEPARATORS "/\\:"
-#else
-#include <dirent.h>
-#include <sys/resource.h>
-#include <sys/types.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
-/* POSIX, but hidden by -std=c99 unless the file that includes this header
-   asked for POSIX before its first include. */
-extern int fsync(int file);
-#endif
-#define SSMP_OS(name) name
-#define SSMP_STAT stat
-#define SSMP_FSTAT fstat
-#define SSMP_FLUSH fsync
-#define SSMP_RENAME rename
-#define SSMP_REMOVE unlink
-#define SSMP_READ (O_RDONLY | O_NONBLOCK) /* does not wait at a pipe */
-#define SSMP_CREATE (O_WRONLY | O_CREAT | O_EXCL)
-#define SSMP_IS(type, mode) S_IS##type(mode)
-#define SSMP_SEPARATORS "/"
 #endif
 
 /* Sets *value from a variable that is a decimal number of 32 bits. */
@@ -4760,246 +4324,220 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* A temporary name has hashes of the file's name and of the host's, the process
-   and a number. Sizes include the 0 at the end. */
-#define SSMP_NAME ".statesampler-%08x-%08x-%08x-%08x.tmp"
-#define SSMP_NAME_SIZE 54
+/* A temporary file's name has a hash of the path's last part, the process and a
+   number. Sizes include the 0 at the end. */
+#define SSMP_NAME ".statesampler-%08x-%08x-%08x.tmp"
+#define SSMP_NAME_SIZE 45
 #define SSMP_PATH 4096
 
-static inline uint32_t ssmp_file_hash(const char *text)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *text != 0; text++)   /* ends with the text */
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
+/* Sets error to 0 or an errno. Repeats a call that a signal interrupts; on
+   Windows, for a second, one that is refused because another program has the
+   file open, even to read it, or because a save is replacing it. */
+#define SSMP_TRY(error, call)                                         \
+    for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
+    error = (call) < 0 ? errno : 0
 
+/* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
+#include <io.h>
+#include <process.h>
+#include <share.h>
+#define SSMP_OS(name) _##name
+#define SSMP_STAT _stat64 /* the struct */
+#define SSMP_FSTAT _fstat64
+#define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
+#define SSMP_OPEN ssmp_file_open
+#define SSMP_REMOVE ssmp_file_remove
+#define SSMP_FLUSH _commit
+#define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
+#define SSMP_SEPARATORS "/\\:"
+#define SSMP_AGAIN(error, again) \
+    ((error) == EACCES ? (Sleep(20), (again)-1) : 0)
+#define SSMP_WIDE 260 /* what most functions take, with the 0 at the end */
 
-/* What most of Windows' functions take, with the 0 at the end. */
-#define SSMP_WIDE 260
+/* windows.h is too large to include for three functions. */
+#ifdef __cplusplus
+#define SSMP_DLL extern "C" __declspec(dllimport)
+#else
+#define SSMP_DLL __declspec(dllimport)
+#endif
+SSMP_DLL int __stdcall MoveFileExW(const wchar_t *from, const wchar_t *to,
+                                   unsigned long flags);
+SSMP_DLL int __stdcall MultiByteToWideChar(unsigned page, unsigned long flags,
+                                           const char *from, int size,
+                                           wchar_t *to, int to_size);
+SSMP_DLL void __stdcall Sleep(unsigned long milliseconds);
 
 /* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
 static inline int ssmp_file_widen(wchar_t *wide, const char *path)
 {
-    int size = MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE);
-    errno = size > 0 ? errno : EINVAL;
-    return size > 0 ? 0 : -1;
+    errno = EINVAL;
+    return MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE) > 0;
 }
 
-/* Tries for a second: while a save replaces the file, or a virus scanner has
-   it, there is no permission to open it. */
-static inline int ssmp_file_open(const char *path, int flags)
+static inline int ssmp_file_open(const char *path, int create)
 {
+    const int flags = create ? _O_WRONLY | _O_CREAT | _O_EXCL : _O_RDONLY;
     wchar_t wide[SSMP_WIDE];
-    int attempt, file = ssmp_file_widen(wide, path);
-    for (attempt = 0; file == 0 && attempt < 50; attempt++) {
-        int opened = _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
-                             _S_IREAD | _S_IWRITE);
-        if (opened >= 0 || errno != EACCES)
-            return opened;
-        Sleep(20);
-    }
-    return -1;
-}
-
-/* Tries for a second: while another program has one of the files open, even to
-   read it, it cannot be renamed or replaced. */
-static inline int ssmp_file_rename(const char *from, const char *to)
-{
-    wchar_t wide_from[SSMP_WIDE], wide_to[SSMP_WIDE];
-    int attempt, failed = ssmp_file_widen(wide_from, from);
-    failed = failed ? failed : ssmp_file_widen(wide_to, to);
-    for (attempt = 0; !failed && attempt < 50; attempt++) {
-        /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-        if (MoveFileExW(wide_from, wide_to, 1 | 8))
-            return 0;
-        failed = _waccess(wide_from, 0); /* ENOENT: it has been removed */
-        Sleep(20);
-    }
-    errno = failed ? errno : EACCES;
-    return -1;
+    return ssmp_file_widen(wide, path)
+               ? _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
+                         _S_IREAD | _S_IWRITE)
+               : -1;
 }
 
 static inline int ssmp_file_remove(const char *path)
 {
     wchar_t wide[SSMP_WIDE];
-    return ssmp_file_widen(wide, path) == 0 ? _wremove(wide) : -1;
+    return ssmp_file_widen(wide, path) ? _wremove(wide) : -1;
+}
+
+static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
+{
+    wchar_t wide_from[SSMP_WIDE], wide_to[SSMP_WIDE];
+    int error;
+    (void)folder;
+    if (!ssmp_file_widen(wide_from, from) || !ssmp_file_widen(wide_to, to))
+        return errno;
+    errno = EACCES; /* MoveFileExW sets none */
+    /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
+    SSMP_TRY(error, MoveFileExW(wide_from, wide_to, 1 | 8) ? 0 : -1);
+    return error != 0 && _waccess(wide_from, 0) != 0 ? ENOENT : error;
 }
 
 /* Removes the temporary files for a name, in the folder that `left` begins
-   with. What its writer has open, Windows does not remove. */
-static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
-                                   uint32_t host)
+   with. Windows does not remove a file that its writer has open. */
+static inline void ssmp_file_sweep(char *left, size_t folder, unsigned name)
 {
     wchar_t wide[SSMP_WIDE];
     struct _wfinddata64_t entry;
-    intptr_t entries = -1;
-    (void)host;
+    intptr_t entries;
     (void)snprintf(left + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
-                   (unsigned)name);
-    if (ssmp_file_widen(wide, left) == 0)
-        entries = _wfindfirst64(wide, &entry);
+                   name);
+    entries = ssmp_file_widen(wide, left) ? _wfindfirst64(wide, &entry) : -1;
     if (entries == -1)
         return;
     do { /* ends with the folder */
-        if (wcslen(entry.name) == SSMP_NAME_SIZE - 1) {
-            (void)snprintf(left + folder, SSMP_NAME_SIZE, "%ls", entry.name);
-            (void)SSMP_REMOVE(left);
-        }
+        (void)snprintf(left + folder, SSMP_NAME_SIZE, "%ls", entry.name);
+        (void)SSMP_REMOVE(left);
     } while (_wfindnext64(entries, &entry) == 0);
     (void)_findclose(entries);
 }
-
 #else
-
-static inline int ssmp_file_open(const char *path, int flags)
-{
-    int file;
-#ifdef O_CLOEXEC
-    flags |= O_CLOEXEC;
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+/* -std=c99 hides it unless POSIX was asked for before the first include. */
+extern int fsync(int file);
 #endif
-    do { /* ends when no signal interrupts it */
-        file = open(path, flags, 0666);
-    } while (file < 0 && errno == EINTR);
-    return file;
+#ifdef __APPLE__
+/* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which some
+   feature macros hide; a file system without it has fsync. */
+#define SSMP_FLUSH(file) (fcntl(file, 51) == 0 ? 0 : fsync(file))
+#else
+#define SSMP_FLUSH fsync
+#endif
+#define SSMP_OS(name) name
+#define SSMP_STAT stat
+#define SSMP_FSTAT fstat
+#define SSMP_IS(type, mode) S_IS##type(mode)
+#define SSMP_MOVED(error) /* ESTALE comes from file servers */ \
+    ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
+#define SSMP_SEPARATORS "/"
+#define SSMP_AGAIN(error, again) ((error) == EINTR)
+#define SSMP_OPEN(path, create) \
+    open(path, (create) ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY, 0666)
+#define SSMP_REMOVE unlink
+
+/* Renames, and flushes the folder if its file system can do that. The folder is
+   opened first: if that fails, the old file is still there. */
+static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
+{
+    struct stat info;
+    int error, opened;
+    from[folder] = 0;
+    SSMP_TRY(error, opened = open(folder ? from : ".", O_RDONLY));
+    from[folder] = '.'; /* as SSMP_NAME begins */
+    if (error != 0)
+        return error;
+    if (stat(to, &info) == 0 && !S_ISREG(info.st_mode)) /* say, /dev/null */
+        error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+    else
+        SSMP_TRY(error, rename(from, to));
+    if (error == 0) {
+        SSMP_TRY(error, SSMP_FLUSH(opened));
+        if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
+            error = 0;
+    }
+    (void)close(opened);
+    return error;
 }
 
-/* Removes the temporary files for a name whose writer is gone, in the folder
-   that `left` begins with: this host has no such process, or nothing was
-   written for an hour. (Containers with the same host name may not see each
-   other's processes. Then one removes a file early.) */
-static inline void ssmp_file_sweep(char *left, size_t folder, uint32_t name,
-                                   uint32_t host)
+/* Removes the temporary files for a name, in the folder that `left` begins
+   with: those whose process is gone, or not written to for an hour. Processes
+   of other hosts and containers cannot be seen. */
+static inline void ssmp_file_sweep(char *left, size_t folder, unsigned name)
 {
     const struct dirent *entry;
     struct stat info;
-    unsigned of = 0, at = 0, process = 0, number, count = 0;
+    unsigned of, process, number, count = 0;
     DIR *entries = opendir(folder ? left : ".");
     if (!entries)
         return;
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
-        int length = 0;
-        (void)sscanf(entry->d_name, SSMP_NAME "%n", &of, &at, &process, &number,
-                     &length);
-        if (length != SSMP_NAME_SIZE - 1 || entry->d_name[length] != 0 ||
-            of != name)
+        if (sscanf(entry->d_name, SSMP_NAME, &of, &process, &number) != 3)
             continue;
-        memcpy(left + folder, entry->d_name, SSMP_NAME_SIZE);
-        /* Any process may ask for any other's priority; -1 is also one. */
-        errno = 0;
-        if ((at == host && getpriority(PRIO_PROCESS, (id_t)process) == -1 &&
-             errno == ESRCH) ||
-            (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600))
+        (void)snprintf(left + folder, SSMP_NAME_SIZE, SSMP_NAME, name, process,
+                       number);
+        errno = 0; /* any process may ask for any other's priority */
+        (void)getpriority(PRIO_PROCESS, (id_t)process);
+        if (strcmp(left + folder, entry->d_name) == 0 &&
+            (errno == ESRCH ||
+             (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600)))
             (void)SSMP_REMOVE(left);
     }
     (void)closedir(entries);
 }
-
 #endif
 
-static inline int ssmp_file_check_kind(const struct SSMP_STAT *info)
+/* Reads bytes of a file, or writes them. Returns 0 or an errno: EIO if the file
+   ends before. */
+static inline int ssmp_file_move(int file, char *to, const char *from,
+                                 size_t size)
 {
-    return SSMP_IS(REG, info->st_mode)   ? 0
-           : SSMP_IS(DIR, info->st_mode) ? EISDIR
-                                         : EINVAL;
-}
-
-/* Has the file's bytes, or the folder's names, written to disk. */
-static inline int ssmp_file_flush(int file)
-{
-    int result;
-#ifdef __APPLE__
-    /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which
-       some feature macros hide; a file system without it has fsync. */
-    if (fcntl(file, 51) == 0)
-        return 0;
-#endif
-    do { /* ends when no signal interrupts it */
-        result = SSMP_FLUSH(file);
-    } while (result != 0 && errno == EINTR);
-    return result;
-}
-
-/* Writes and flushes an open file. */
-static inline int ssmp_file_write(int file, const char *from, size_t size)
-{
-    while (size != 0) { /* ends if no signal interrupts it for ever */
-        unsigned piece = (unsigned)ssmp_min(size, 1u << 30);
-        long wrote = (long)SSMP_OS(write)(file, from, piece);
-        if (wrote > 0) {
-            from += wrote;
-            size -= (size_t)wrote;
-        } else if (wrote == 0 || errno != EINTR) {
-            return wrote == 0 ? EIO : errno;
-        }
+    size_t done = 0;
+    while (done != size) { /* ends if no signal interrupts it for ever */
+        unsigned piece = (unsigned)ssmp_min(size - done, 1u << 30);
+        long part;
+        int error;
+        SSMP_TRY(error, part = to ? SSMP_OS(read)(file, to + done, piece)
+                                  : SSMP_OS(write)(file, from + done, piece));
+        if (part <= 0)
+            return part == 0 ? EIO : error;
+        done += (size_t)part;
     }
-    return ssmp_file_flush(file) == 0 ? 0 : errno;
+    return 0;
 }
 
 /* Writes a new file and renames it over path. Returns 0 or an errno: EEXIST if
    the temporary name is taken, ENOENT if somebody has removed the file. */
-static inline int ssmp_file_replace(const char *path, const char *temporary,
-                                    const char *from, size_t size)
+static inline int ssmp_file_replace(const char *path, char *temporary,
+                                    size_t folder, const char *from,
+                                    size_t size)
 {
-    int error, file = ssmp_file_open(temporary, SSMP_CREATE);
-    if (file < 0)
-        return errno;
-    error = ssmp_file_write(file, from, size);
+    int error, file;
+    SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
+    if (error != 0)
+        return error;
+    error = ssmp_file_move(file, NULL, from, size);
+    if (error == 0)
+        SSMP_TRY(error, SSMP_FLUSH(file));
     if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0)
         error = errno;
-    if (error == 0 && SSMP_RENAME(temporary, path) != 0)
-        error = errno;
+    if (error == 0)
+        error = ssmp_file_rename(temporary, path, folder);
     if (error != 0)
         (void)SSMP_REMOVE(temporary);
-    return error;
-}
-
-/* Saves; path begins with a folder's name of so many characters. */
-static inline int ssmp_file_save(const char *path, size_t folder,
-                                 const char *bytes, size_t size)
-{
-    char temporary[SSMP_PATH + SSMP_NAME_SIZE];
-    const uint32_t name = ssmp_file_hash(path + folder);
-    uint32_t host = 0, attempt;
-    int error = ENOENT;
-#ifndef _WIN32
-    struct utsname names;
-    struct stat info;
-    int opened;
-    if (stat(path, &info) == 0 && ssmp_file_check_kind(&info) != 0)
-        return ssmp_file_check_kind(&info);
-    host = ssmp_file_hash(uname(&names) >= 0 ? names.nodename : "");
-#endif
-    memcpy(temporary, path, folder);
-    temporary[folder] = 0;
-#ifndef _WIN32
-    /* If the folder cannot be opened, the old file still stands. */
-    opened = ssmp_file_open(folder ? temporary : ".", O_RDONLY);
-    if (opened < 0)
-        return errno;
-#endif
-    ssmp_file_sweep(temporary, folder, name, host);
-    for (attempt = 0; attempt < 100 && (error == ENOENT || error == EEXIST);
-         attempt++) {
-        /* Two threads differ in where their stacks are, and two processes with
-           the same number, in containers, in that or in the time. */
-        uint64_t number = ssmp_derive(attempt, (uint64_t)time(NULL));
-        number = ssmp_derive(number, (uint64_t)clock());
-        number = ssmp_derive(number, (uintptr_t)temporary) & SSMP_MAX32;
-        (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
-                       (unsigned)name, (unsigned)host,
-                       (unsigned)SSMP_OS(getpid)(), (unsigned)number);
-        error = ssmp_file_replace(path, temporary, bytes, size);
-    }
-#ifndef _WIN32
-    /* Only now does the rename outlast a power cut; Windows' flushes by itself.
-       A file system that cannot flush a folder has done what it can. */
-    if (error == 0 && ssmp_file_flush(opened) != 0 && errno != EINVAL &&
-        errno != ENOSYS && errno != ENOTSUP)
-        error = errno;
-    (void)close(opened);
-#endif
     return error;
 }
 
@@ -5007,67 +4545,56 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
+    char temporary[SSMP_PATH + SSMP_NAME_SIZE];
+    uint64_t name = 0, number = (uint64_t)time(NULL);
     size_t folder;
-    int error;
+    int error, attempt = 0;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
         return SSMP_EINVAL_PATH;
     while (folder > 0 && !strchr(SSMP_SEPARATORS, path[folder - 1]))
-        folder--;
-    error = ssmp_file_save(path, folder, (const char *)bytes, size);
-    if (error != 0) {
-        errno = error;
-        return STATESAMPLER_EIO;
-    }
-    return STATESAMPLER_OK;
+        name = ssmp_derive(name, (unsigned char)path[--folder]);
+    memcpy(temporary, path, folder);
+    temporary[folder] = 0;
+    ssmp_file_sweep(temporary, folder, (unsigned)name);
+    do {
+        /* Two threads differ in where their stacks are, and two processes with
+           the same number, in containers, in that or in the time. */
+        number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
+        (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
+                       (unsigned)name, (unsigned)SSMP_OS(getpid)(),
+                       (unsigned)number);
+        error = ssmp_file_replace(path, temporary, folder, (const char *)bytes,
+                                  size);
+    } while (SSMP_MOVED(error) && ++attempt < 100);
+    if (error == 0)
+        return STATESAMPLER_OK;
+    errno = error;
+    return STATESAMPLER_EIO;
 }
 
-/* Sets *got to the number of bytes read: size of them unless the file ends.
-   Returns 0 or an errno. */
-static inline int ssmp_file_read(size_t *got, char *to, int file, size_t size)
-{
-    *got = 0;
-    while (*got != size) { /* ends if no signal interrupts it */
-        unsigned piece = (unsigned)ssmp_min(size - *got, 1u << 30);
-        long part = (long)SSMP_OS(read)(file, to + *got, piece);
-        if (part > 0)
-            *got += (size_t)part;
-        else if (part == 0)
-            break;
-        else if (errno != EINTR)
-            return errno;
-    }
-    return 0;
-}
-
-/* Reads a file, or its first capacity bytes. One that turns out longer or
-   shorter than the system says is not whole. Returns 0 or an errno. */
-static inline int ssmp_file_load(uint64_t *length, char *bytes,
-                                 const char *path, size_t capacity)
+/* Reads a file, or its first capacity bytes. Returns 0 or an errno. */
+static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
+                                 uint64_t *size)
 {
     struct SSMP_STAT info;
-    size_t want, got = 0, more = 0;
-    char behind;
-    int error, file = ssmp_file_open(path, SSMP_READ);
-#ifndef _WIN32
-    /* A file server has lent it out (a lease): wait until it is back. Only
-       regular files are lent. */
-    if (file < 0 && errno == EWOULDBLOCK)
-        file = ssmp_file_open(path, O_RDONLY);
-#endif
-    if (file < 0)
-        return errno;
-    error = SSMP_FSTAT(file, &info) == 0 ? ssmp_file_check_kind(&info) : errno;
+    char more;
+    int error, file;
+    SSMP_TRY(error, file = SSMP_OPEN(path, 0));
+    if (error != 0)
+        return error;
+    SSMP_TRY(error, SSMP_FSTAT(file, &info));
+    if (error == 0 && !SSMP_IS(REG, info.st_mode))
+        error = SSMP_IS(DIR, info.st_mode) ? EISDIR : EINVAL;
     if (error == 0) {
-        *length = (uint64_t)info.st_size;
-        want = (size_t)ssmp_min(*length, capacity);
-        error = ssmp_file_read(&got, bytes, file, want);
-        if (error == 0 && *length <= capacity)
-            error = ssmp_file_read(&more, &behind, file, 1);
-        if (error == 0 && (got != want || more != 0))
-            error = EINVAL;
+        *size = (uint64_t)info.st_size;
+        error = ssmp_file_move(file, bytes, NULL,
+                               (size_t)ssmp_min(*size, capacity));
     }
+    if (error == 0 && *size <= capacity &&
+        ssmp_file_move(file, &more, NULL, 1) == 0)
+        error = EINVAL; /* longer than the system says, as all of /proc */
     (void)SSMP_OS(close)(file);
     return error;
 }
@@ -5079,12 +4606,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     uint64_t length = 0;
     int error;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
-    error = ssmp_file_load(&length, (char *)bytes, path, capacity);
-#ifdef ESTALE
-    if (error == ESTALE) /* over a network: replaced after it was found */
-        error = ssmp_file_load(&length, (char *)bytes, path, capacity);
-#endif
-    if (error == 0 && size && (size_t)length != length)
+    error = ssmp_file_load(path, (char *)bytes, capacity, &length);
+    if (SSMP_MOVED(error)) /* perhaps just now */
+        error = ssmp_file_load(path, (char *)bytes, capacity, &length);
+    if ((size_t)length != length)
         error = EFBIG;
     if (error != 0) {
         errno = error;
@@ -5095,7 +4620,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     *size = (size_t)length;
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
-
 #ifdef _MSC_VER
 #pragma warning(pop)
 #endif
@@ -5119,63 +4643,63 @@ STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
     return hash;
 }
 
-/* A key has half a byte of the hash in each of its bytes: stb_ds shifts the
+/* Splits a hash so that no byte has its highest bit set: stb_ds shifts the
    bytes of a key as int, which is undefined from 128 on. */
-static inline void ssmp_number_set(ssmp_number *number, uint64_t hash,
-                                   uint32_t value)
+static inline void ssmp_dataset_set(statesampler_dataset *dataset,
+                                    uint64_t hash)
 {
-    uint32_t i;
-    for (i = 0; i < 16; i++)
-        number->key[i] = (unsigned char)(hash >> 4 * i & 15);
-    number->value = value;
+    const uint64_t highest = SSMP_U64(0x80808080u, 0x80808080u);
+    dataset->bits[0] = hash & ~highest;
+    dataset->bits[1] = (hash & highest) >> 7;
+    dataset->value = hash;
 }
 
 /* The number of the dataset whose name has this hash, or NOBODY. stb_ds's own
-   macro for this wants typeof, which gcc does not have with -std=c99. */
+   macros want a member `key`, and typeof, which gcc does not have with
+   -std=c99. */
 static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
                                            uint64_t hash)
 {
-    ssmp_number number;
-    ptrdiff_t i;
-    if (!mixture->numbers)
+    statesampler_dataset dataset;
+    if (!mixture->datasets)
         return SSMP_NOBODY; /* to look would make a map */
-    ssmp_number_set(&number, hash, 0);
-    mixture->numbers = (ssmp_number *)stbds_hmget_key(
-        mixture->numbers, sizeof number, number.key, sizeof number.key,
+    ssmp_dataset_set(&dataset, hash);
+    mixture->datasets = (statesampler_dataset *)stbds_hmget_key(
+        mixture->datasets, sizeof dataset, dataset.bits, sizeof dataset.bits,
         STBDS_HM_BINARY);
-    i = stbds_temp(mixture->numbers - 1);
-    return i < 0 ? SSMP_NOBODY : mixture->numbers[i].value;
+    return (uint32_t)stbds_temp(mixture->datasets - 1); /* NOBODY is -1 */
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc)
 {
+    statesampler_dataset dataset;
     statesampler_source source;
-    ssmp_number number;
-    uint64_t hash;
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0)
         return SSMP_EINVAL_NAME_EMPTY;
-    hash = statesampler_mixture_hash(name);
-    if (ssmp_mixture_number(mixture, hash) != SSMP_NOBODY)
+    ssmp_dataset_set(&dataset, statesampler_mixture_hash(name));
+    if (ssmp_mixture_number(mixture, dataset.value) != SSMP_NOBODY)
         return SSMP_EINVAL_NAME_TAKEN;
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && arrlenu(mixture->sources) != 0) {
         /* Whether CARRY may be is the stop rule's to say. */
-        code = ssmp_source_check(&source.sampler, &mixture->sources->sampler,
+        code = ssmp_source_check(&source.sampler.run,
+                                 &mixture->sources->sampler.run,
                                  STATESAMPLER_STOP_NEVER);
     }
     if (code != STATESAMPLER_OK)
         return code;
     source.weight = weight;
-    ssmp_number_set(&number, hash, (uint32_t)arrlenu(mixture->sources));
-    hmputs(mixture->numbers, number);
-    if (!mixture->datasets)
-        sh_new_strdup(mixture->datasets);
-    /* It copies the key, and wants it without the const. */
-    shput(mixture->datasets, (char *)(uintptr_t)name, hash);
+    dataset.key = NULL;
+    arrsetlen(dataset.key, strlen(name) + 1);
+    memcpy(dataset.key, name, strlen(name) + 1);
+    mixture->datasets = (statesampler_dataset *)stbds_hmput_key(
+        mixture->datasets, sizeof dataset, dataset.bits, sizeof dataset.bits,
+        STBDS_HM_BINARY);
+    mixture->datasets[arrlenu(mixture->sources)] = dataset;
     arrput(mixture->sources, source);
     if (mixture->mix.sources)
         mixture->mix.sources = mixture->sources; /* the array may have moved */
@@ -5185,13 +4709,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source)
 {
-    ptrdiff_t i = -1;
+    uint32_t i;
     STATESAMPLER_ASSERT(mixture && name && source);
-    if (mixture->datasets)
-        i = shgeti(mixture->datasets, (char *)(uintptr_t)name);
-    if (i < 0)
+    i = ssmp_mixture_number(mixture, statesampler_mixture_hash(name));
+    if (i == SSMP_NOBODY)
         return SSMP_ERANGE_NAME;
-    *source = (uint32_t)i;
+    *source = i;
     return STATESAMPLER_OK;
 }
 
@@ -5206,32 +4729,27 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name)
 {
-    ssmp_number number;
-    uint64_t hash;
+    statesampler_dataset *dataset;
     uint32_t i;
+    int code;
     STATESAMPLER_ASSERT(mixture && name);
-    hash = statesampler_mixture_hash(name);
-    i = ssmp_mixture_number(mixture, hash);
-    if (i == SSMP_NOBODY)
-        return SSMP_ERANGE_NAME;
+    code = statesampler_mixture_find(mixture, name, &i);
+    if (code != STATESAMPLER_OK)
+        return code;
     arrfree(mixture->changes); /* they point to names */
-    ssmp_number_set(&number, hash, 0);
-    mixture->numbers = (ssmp_number *)stbds_hmdel_key(
-        mixture->numbers, sizeof number, number.key, sizeof number.key, 0,
-        STBDS_HM_BINARY);
+    dataset = mixture->datasets + i;
+    arrfree(dataset->key);
     /* Both put the last one in its place. */
     mixture->datasets = (statesampler_dataset *)stbds_hmdel_key(
-        mixture->datasets, sizeof *mixture->datasets, (void *)(uintptr_t)name,
-        sizeof mixture->datasets->key, 0, STBDS_HM_STRING);
+        mixture->datasets, sizeof *dataset, dataset->bits, sizeof dataset->bits,
+        0, STBDS_HM_BINARY);
     arrdelswap(mixture->sources, i);
-    if (i < arrlenu(mixture->sources)) {
-        ssmp_number_set(&number, mixture->datasets[i].value, i);
-        hmputs(mixture->numbers, number);
-    }
     if (i < mixture->mix.num_sources)
         mixture->mix.sources = NULL;
     return STATESAMPLER_OK;
 }
+
+#define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES)
 
 /* Where the state of the mix begins, after so many hashes. */
 static inline size_t ssmp_mixture_head(uint32_t count)
@@ -5274,27 +4792,22 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     return STATESAMPLER_OK;
 }
 
-/* A mixture's state, read as far as its datasets. */
+/* A mixture's state, and what has become of its datasets. */
 typedef struct ssmp_past {
     const unsigned char *hashes, *state; /* of its mix */
     statesampler_mix head;
+    int changed; /* 1: one is CHANGED */
+    int same;    /* 1: all are MATCHED, in the same order, and none is NEW */
 } ssmp_past;
 
 static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
                                  size_t size)
 {
-    size_t expected = 0; /* no size, where there are more than fit in it */
-    uint32_t count = 0;
-    int code;
-    if (size >= 16) {
-        uint64_t datasets = ssmp_bytes_load(bytes + 8, 8);
-        if (datasets <= size / SSMP_SOURCE_BYTES) {
-            count = (uint32_t)datasets;
-            expected = ssmp_mixture_bytes(count);
-        }
-    }
-    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
-                            expected);
+    const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
+    const int fits = size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count;
+    int code =
+        ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
+                         fits ? ssmp_mixture_bytes(count) : 0);
     if (code != STATESAMPLER_OK)
         return code;
     past->hashes = bytes + ssmp_mixture_head(0);
@@ -5310,89 +4823,69 @@ static inline uint64_t ssmp_past_hash(const ssmp_past *past, uint32_t i)
 /* Lists what has become of the datasets here, and which of the past are no
    longer here. */
 static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
-                                       const ssmp_past *past)
+                                       ssmp_past *past)
 {
+    const uint32_t count = mixture->mix.num_sources;
     statesampler_change change;
     uint32_t i;
-    for (i = 0; i < mixture->mix.num_sources; i++) {
+    for (i = 0; i < count; i++) {
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
         change.source = i;
         change.status = STATESAMPLER_CHANGE_NEW;
         arrput(mixture->changes, change);
     }
+    past->same = count == past->head.num_sources;
+    past->changed = 0;
+    change.name = NULL;
+    change.status = STATESAMPLER_CHANGE_REMOVED;
     for (i = 0; i < past->head.num_sources; i++) {
         ssmp_source_entry entry;
-        uint32_t number;
+        uint32_t number, *status;
         int code = ssmp_source_read(&entry, past->state, i);
         if (code != STATESAMPLER_OK)
             return code;
         change.hash = ssmp_past_hash(past, i);
+        change.source = i;
         number = ssmp_mixture_number(mixture, change.hash);
-        if (number >= mixture->mix.num_sources) {
-            change.name = NULL;
-            change.source = i;
-            change.status = STATESAMPLER_CHANGE_REMOVED;
+        past->same &= number == i;
+        if (number >= count) {
             arrput(mixture->changes, change);
-        } else if (mixture->changes[number].status != STATESAMPLER_CHANGE_NEW) {
+            continue;
+        }
+        status = &mixture->changes[number].status;
+        if (*status != STATESAMPLER_CHANGE_NEW)
             return SSMP_ECORRUPT_NAMES;
-        } else {
-            mixture->changes[number].status =
-                ssmp_run_match(&entry.run,
-                               &mixture->sources[number].sampler.run) ==
-                        STATESAMPLER_OK
-                    ? STATESAMPLER_CHANGE_MATCHED
-                    : STATESAMPLER_CHANGE_CHANGED;
+        *status = STATESAMPLER_CHANGE_MATCHED;
+        if (ssmp_run_match(&entry.run, &mixture->sources[number].sampler.run) !=
+            STATESAMPLER_OK) {
+            *status = STATESAMPLER_CHANGE_CHANGED;
+            past->changed = 1;
+            past->same = 0;
         }
     }
     return STATESAMPLER_OK;
 }
 
-/* OK if the past may go on here. */
-static inline int ssmp_mixture_match(const statesampler_mixture *mixture,
-                                     const ssmp_past *past, int restart)
-{
-    uint32_t i;
-    if (past->head.stop != mixture->mix.stop)
-        return SSMP_EMISMATCH_STOP;
-    for (i = 0; i < mixture->mix.num_sources; i++)
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_CHANGED &&
-            !restart)
-            return SSMP_EMISMATCH_DATASET;
-    return STATESAMPLER_OK;
-}
-
-/* Whether the datasets are those of the past, in the same order: then the
-   sequence goes on, too. */
-static inline int ssmp_mixture_is(const statesampler_mixture *mixture,
-                                  const ssmp_past *past)
-{
-    uint32_t i, count = mixture->mix.num_sources;
-    int same = count == past->head.num_sources;
-    for (i = 0; same && i < count; i++) {
-        same = mixture->changes[i].status == STATESAMPLER_CHANGE_MATCHED &&
-               mixture->changes[i].hash == ssmp_past_hash(past, i);
-    }
-    return same;
-}
-
-/* Goes on where the past was. With other datasets than it had, turns go on
-   counting, and the sequence begins again. */
+/* Goes on where the past was, if it may. With other datasets than it had, turns
+   go on counting, and the sequence begins again. */
 static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
-                                      const ssmp_past *past)
+                                      const ssmp_past *past, int restart)
 {
     statesampler_mix *mix = &mixture->mix;
     uint32_t i;
-    if (ssmp_mixture_is(mixture, past)) {
+    if (past->head.stop != mix->stop)
+        return SSMP_EMISMATCH_STOP;
+    if (past->changed && !restart)
+        return SSMP_EMISMATCH_DATASET;
+    if (past->same)
         return statesampler_mix_load(mix, past->state,
                                      ssmp_mix_bytes(mix->num_sources));
-    }
+    /* All begin their epoch, and then those that the past knows go on. */
     for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mixture->sources + i;
-        if (mixture->changes[i].status == STATESAMPLER_CHANGE_NEW) {
-            statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
-            source->member.finished = 0;
-        }
+        statesampler_source *source = mix->sources + i;
+        source->member.first_epoch = source->sampler.run.now.epoch;
+        statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
     }
     for (i = 0; i < past->head.num_sources; i++) {
         uint32_t number = ssmp_mixture_number(mixture, ssmp_past_hash(past, i));
@@ -5400,14 +4893,13 @@ static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
         ssmp_source_entry entry;
         if (number >= mix->num_sources)
             continue;
-        source = mixture->sources + number;
+        source = mix->sources + number;
         (void)ssmp_source_read(&entry, past->state, i);
-        if (mixture->changes[number].status == STATESAMPLER_CHANGE_CHANGED) {
-            statesampler_begin(&source->sampler, entry.run.now.epoch);
-            source->member.finished = 0;
+        if (mixture->changes[number].status == STATESAMPLER_CHANGE_MATCHED) {
+            ssmp_source_follow(source, &entry);
         } else {
-            source->member.finished = entry.finished;
-            ssmp_sampler_follow(&source->sampler, &entry.run);
+            source->member.first_epoch = entry.run.now.epoch;
+            statesampler_begin(&source->sampler, entry.run.now.epoch);
         }
     }
     mix->epoch = past->head.epoch;
@@ -5429,9 +4921,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     if (code == STATESAMPLER_OK)
         code = ssmp_mixture_compare(mixture, &past);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_match(mixture, &past, restart);
-    if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_follow(mixture, &past);
+        code = ssmp_mixture_follow(mixture, &past, restart);
     /* After a mismatch they say which dataset it was. */
     if (code != STATESAMPLER_OK &&
         STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH)
@@ -5442,11 +4932,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
 STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     statesampler_mixture *mixture)
 {
+    size_t i;
     STATESAMPLER_ASSERT(mixture);
+    for (i = 0; i < hmlenu(mixture->datasets); i++)
+        arrfree(mixture->datasets[i].key);
+    hmfree(mixture->datasets);
     arrfree(mixture->sources);
     arrfree(mixture->changes);
-    shfree(mixture->datasets);
-    hmfree(mixture->numbers);
     mixture->mix.sources = NULL;
 }
 

@@ -1,9 +1,9 @@
-/* recipes.c - the short recipes of examples/README.md, each beside a check.
+/* recipes.c - short recipes to copy, each beside a check.
 
        make examples && build/recipes
 
-   README.md shows each recipe word for word. The check of the same name runs
-   it and prints one line. */
+   README.md lists them. Names in capitals and functions marked "Yours" stand
+   for your own. The check of a recipe runs it and prints one line. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 static const char usage[] =
     "usage: recipes\n\n"
-    "Runs and checks each recipe of examples/README.md.\n";
+    "Runs and checks each recipe.\n";
 
 /* --- Shared by the recipes --------------------------------------------- */
 
@@ -92,7 +92,9 @@ static void say(int so, const char *claim)
 
 /* --- Loops ---------------------------------------------------------------- */
 
-/* Trains to the end of an epoch, from wherever the sampler is. */
+/* Trains to the end of an epoch, from wherever the sampler is. next returns 0
+   once, between two epochs. Do not count calls: after num_steps of them that 0
+   is still to come, and the next loop would begin with it and no batch. */
 static void train_to(statesampler *s, uint64_t last_epoch)
 {
     uint64_t batch[BATCH];
@@ -136,7 +138,8 @@ static void check_train_to(void)
 
 /* The loader: the batch of step *ahead, which then becomes the next one. `plan`
    is a copy of the sampler, made when the loader starts. Returns 0 after the
-   last step, however often it is asked. */
+   last step, however often it is asked. (next would begin another epoch when an
+   iterator or a prefetcher asks again after the end.) */
 static int read_ahead(const statesampler *plan, uint64_t *ahead, uint64_t *out,
                       size_t *count)
 {
@@ -188,7 +191,11 @@ static void check_read_ahead(void)
 
 /* --- Randomness of a step ------------------------------------------------- */
 
-/* The seed of a step's dropout. batch[0] gives each rank its own seed. */
+/* The seed of a step's dropout, the same after a kill. batch[0] gives each rank
+   its own. For one seed on all ranks, or where a batch may be empty or have a
+   sample twice (UNEVEN, CARRY, REPLACEMENT), replace batch[0] by
+   STATESAMPLER_NONE - 1 - step. What is random about a sample has the seed of
+   that sample's index, on any number of ranks. */
 static uint64_t seed_step(const statesampler *s, const uint64_t *batch)
 {
     return statesampler_sample_seed(s, statesampler_epoch(s), batch[0]);
@@ -228,7 +235,9 @@ static void check_seed_step(void)
 
 /* --- Map an index to its group -------------------------------------------- */
 
-/* The group that owns a number: the first whose sum is above it. */
+/* Groups are classes, files or episodes. Each owns as many numbers as it has
+   samples, or as its weight says, and the sampler shuffles the numbers. This is
+   the group that owns one: the first whose sum is above it. */
 static uint64_t find_group(uint64_t groups, uint64_t number)
 {
     uint64_t low = 0, high = groups - 1;
@@ -259,6 +268,57 @@ static void check_find_group(void)
     say(so, "groups: each number is found in its group");
 }
 
+/* --- An order on top of the shuffle --------------------------------------- */
+
+#define HELD_OUT 100u
+
+/* The next training batch of a split. `split` is a permutation of all SAMPLES,
+   of another stream: its first HELD_OUT positions are the validation set, and
+   the sampler shuffles the others, SAMPLES - HELD_OUT of them. perm_map turns
+   a whole batch of positions into samples, in a fraction of the time of lone
+   calls of perm_at. A table of your own is used in the same place. */
+static int next_of_split(statesampler *s, const statesampler_perm *split,
+                         uint64_t *batch, size_t *count)
+{
+    int more = statesampler_next(s, batch, count);
+    size_t i;
+
+    for (i = 0; i < *count; i++)
+        batch[i] += HELD_OUT;
+    statesampler_perm_map(split, batch, *count);
+    return more;
+}
+
+static void check_next_of_split(void)
+{
+    const statesampler_desc desc = {.num_samples = SAMPLES - HELD_OUT,
+                                    .seed = 42, .batch_size = BATCH};
+    uint64_t batch[BATCH], plain[BATCH], sample;
+    statesampler_perm split;
+    statesampler s, other;
+    size_t count, i;
+    int so = 1;
+
+    begin(1, 1, 1);
+    example_must(statesampler_init(&s, &desc));
+    example_must(statesampler_perm_init(&split, SAMPLES, 42, 0, 1));
+    other = s;
+    while (next_of_split(&s, &split, batch, &count)) {
+        statesampler_next(&other, plain, NULL);
+        for (i = 0; i < count; i++) {
+            so = so && batch[i] ==
+                           statesampler_perm_at(&split, HELD_OUT + plain[i]);
+        }
+        train(batch, count);
+    }
+    for (sample = 0; sample < SAMPLES; sample++) {
+        so = so && served[sample] ==
+                       (statesampler_perm_inverse(&split, sample) >= HELD_OUT);
+    }
+    say(so && statesampler_epoch(&s) == 1 && count == 0,
+        "an order on top: each training sample once, none that is held out");
+}
+
 /* --- P x K batches -------------------------------------------------------- */
 
 #define CLASSES 12u
@@ -268,7 +328,7 @@ static void check_find_group(void)
 /* A batch of P classes with K samples of each. A round visits every class
    once, in a new order; a pass visits the samples of a class once. P divides
    CLASSES, and a class has at least K samples. Rank r of W takes the batch
-   step * W + r. */
+   step * W + r. A checkpoint needs only the number of the batch. */
 static void take_classes(uint64_t batch, uint64_t *out)
 {
     statesampler_perm order;
@@ -319,7 +379,8 @@ static void check_take_classes(void)
 #define PASSES 4u
 
 /* Up to REPLAYED different ones of the `filled` transitions in the buffer.
-   Returns how many: all of them while the buffer holds fewer. */
+   Returns how many: all of them while the buffer holds fewer. A checkpoint
+   needs only the step. (Priorities that change at every step need a table.) */
 static size_t take_replay(uint64_t step, uint64_t filled, uint64_t *out)
 {
     size_t count = filled < REPLAYED ? (size_t)filled : REPLAYED;
@@ -394,7 +455,9 @@ static void train_window(uint64_t document, uint64_t first, uint64_t last)
     }
 }
 
-/* Windows of T + 1 tokens. Each epoch cuts the text at other places. */
+/* Windows of T + 1 tokens of one long array, as nanoGPT and llm.c keep it. Each
+   epoch cuts it at other places. A window's document is that of its first
+   token. */
 static int read_windows(uint64_t epoch)
 {
     const statesampler_desc desc = {
@@ -440,7 +503,8 @@ static void check_read_windows(void)
 #define NEGATIVES 8u
 
 /* NEGATIVES different samples, none of them the anchor. They are new in each
-   epoch, and the same on any rank and after any resume. */
+   epoch, and the same on any rank and after any resume. Crops, masks and noise
+   get their seeds in the same way. */
 static void take_negatives(const statesampler *s, uint64_t epoch,
                            uint64_t anchor, uint64_t *out)
 {
@@ -495,7 +559,8 @@ static void backward(uint64_t step, const uint64_t *samples, size_t count)
 }
 
 /* A step is GLOBAL samples on any number of GPUs that divides GLOBAL. Each GPU
-   takes its share in slices of MICRO samples. */
+   takes its share in slices of MICRO samples: half the GPUs take twice as many
+   slices of the same steps, also after a load in mid-epoch. */
 static int accumulate(uint32_t rank, uint32_t ranks)
 {
     const statesampler_desc desc = {
@@ -591,7 +656,8 @@ static void check_get_data_rank(void)
 
 #define SHARES 6u
 
-/* A GPU that is three times as fast acts as three of the SHARES ranks. */
+/* A GPU that is three times as fast acts as three of the SHARES ranks. The
+   state is that of SHARES ranks, so other GPUs can go on with other shares. */
 static int train_share(uint32_t first, uint32_t share)
 {
     const statesampler_desc desc = {
@@ -765,7 +831,9 @@ static void check_train_episodes(void)
 
 /* Takes the steps that are possible once `arrived` samples are there. Every ERA
    samples are shuffled by themselves when all of them have arrived. The sampler
-   has the order SEQUENTIAL and STATESAMPLER_MAX_SAMPLES samples. */
+   has the order SEQUENTIAL and STATESAMPLER_MAX_SAMPLES samples. All ranks must
+   agree on `arrived`. When the stream ends, the rest is a last era, of its own
+   length. */
 static void train_arrived(statesampler *s, uint64_t arrived)
 {
     uint64_t batch[STEP], ready = arrived / ERA * ERA;
@@ -814,6 +882,7 @@ int main(int argc, char **argv)
     check_read_ahead();
     check_seed_step();
     check_find_group();
+    check_next_of_split();
     check_take_classes();
     check_learning();
     check_read_windows();
@@ -824,6 +893,5 @@ int main(int argc, char **argv)
     check_read_files();
     check_train_episodes();
     check_train_arrived();
-    return example_end(good, "%d recipes do what examples/README.md says",
-                       num_checks);
+    return example_end(good, "%d recipes do what they say", num_checks);
 }

@@ -524,14 +524,18 @@ split() {
     equal "$(grep -c 123456789012 out)" 1
 }
 
-# A line for each recipe of examples/README.md.
+# A line for each row of examples/README.md's table of recipes; what a row names
+# is there.
 recipes() {
     status 0 recipes
-    shown=$(sed -n '/^# Recipes/,/^# In a CUDA/p' "$root/examples/README.md" |
-        grep -c '^```c$')
-    [ "$shown" -ge 15 ]
-    equal "$(grep -c '^ok ' out)" "$shown"
+    sed -n '/^# Recipes/,/^# In PyTorch/s/^| .* | `/`/p' \
+        "$root/examples/README.md" >rows
+    [ "$(wc -l <rows)" -ge 15 ]
+    equal "$(grep -c '^ok ' out)" "$(wc -l <rows)"
     equal "$(grep -c '^NOT' out || true)" 0
+    for name in $(grep -o '`[a-z_]*`' rows | tr -d '`'); do
+        finds " $name(" "$root/examples/recipes.c"
+    done
 }
 
 recipe_ranks() {
@@ -758,7 +762,7 @@ check "recipe_ranks.c: each of 7 ranks has its share" recipe_ranks
 check "train_text.c: outputs are opened first, options may stand anywhere" \
     train_text
 check "weights.c: each comes as often as its weight says" weights
-check "recipes.c: each recipe of examples/README.md does what it says" recipes
+check "recipes.c: each recipe of examples/README.md is there and works" recipes
 check "factors.c: 64 epochs have 64 times the factor" factors
 check "split.c: sets of exact size, of 10^12 ids too" split
 check "buckets.c: 3 times the tokens per step, each sequence once" buckets

@@ -69,7 +69,6 @@ const char *strchr(const char *text, int c);
 #else
 char *strchr(const char *text, int c);
 #endif
-size_t wcslen(const wchar_t *text);
 int _fstat64(int file, struct _stat64 *info);
 int _waccess(const wchar_t *path, int mode);
 int _wremove(const wchar_t *path);

@@ -558,7 +558,6 @@ static void check_remove(const char *which, const char *gone)
     }
     CHECK((size_t)arrlen(m.sources) == left);
     CHECK((size_t)shlen(m.datasets) == left);
-    CHECK((size_t)hmlen(m.numbers) == left);
     start(&m, STATESAMPLER_STOP_NEVER);
     CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
           STATESAMPLER_OK);
@@ -590,7 +589,7 @@ static void test_remove(void)
     check_remove("01234567", "7654321");
     memset(&m, 0, sizeof m);
     CHECK(statesampler_mixture_remove(&m, "web") == ERANGE_NAME);
-    CHECK(!m.sources && !m.datasets && !m.numbers);
+    CHECK(!m.sources && !m.datasets);
     build(&m, "0", 2, STATESAMPLER_STOP_FIRST);
     CHECK(statesampler_mixture_remove(&m, name_of[0]) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
@@ -727,7 +726,7 @@ static void test_errors(int reduced)
     d.order = 77;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) ==
           EINVAL_ORDER);
-    CHECK(!m.sources && !m.datasets && !m.numbers);
+    CHECK(!m.sources && !m.datasets);
     CHECK(number(&m, "web") == 99);
     d.order = 0;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_OK);

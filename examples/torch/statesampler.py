@@ -1501,8 +1501,9 @@ class _Resumable:
     @_locked
     def set_start_iter(self, start_iter):
         """The next loop begins at this batch of the current epoch. (For
-        another epoch, call set_epoch first.) After loading a state from
-        another number of ranks, batches before that place raise ValueError."""
+        another epoch, call set_epoch first.) Batches before a loaded state
+        raise ValueError if the state is from another number of ranks, and in
+        a RoundRobinBatchSampler always."""
         self._settle()
         units = self._units(start_iter, "start_iter")
         cursor = self._cursor.at(self._cursor.save())
@@ -1521,7 +1522,8 @@ class _Resumable:
         With `batches`, the state after that many batches of the current epoch
         instead. They count as start_iter does: after loading a state they
         continue from the value of start_iter there, which is rounded up if it
-        was not a whole number of batches."""
+        was not a whole number of batches. Those that set_start_iter refuses
+        raise ValueError here too."""
         if batches is None:
             return {"state": _tensor(self._save())}
         self._settle()
@@ -1678,6 +1680,10 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     that starts again uses the order of its next epoch, and continues there in
     this sampler's next epoch. Only set_epoch to an epoch other than the
     current one starts all datasets in the order of that epoch.
+
+    After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
+    back to batches before the loaded state: they raise ValueError. Load an
+    earlier state instead.
     """
 
     _owner = "RoundRobinBatchSampler"

@@ -10,6 +10,7 @@
     ensures \result * b >= a;
     ensures a > 0 ==> (\result - 1) * b < a;
     ensures a == 0 ==> \result == 0;
+    ensures \result <= a;
     ensures least: \forall integer q; 0 <= q && a <= q * b ==> \result <= q;
 */
 static inline uint64_t ssmp_ceil_div(uint64_t a, uint64_t b);
@@ -26,32 +27,28 @@ static inline uint64_t ssmp_scramble(uint64_t x);
 static inline uint64_t ssmp_derive(uint64_t key, uint64_t value);
 
 /*@ assigns \nothing; */
-static inline uint64_t ssmp_epoch_key(uint64_t seed,
-                                                   uint64_t epoch,
-                                                   uint64_t stream);
+static inline uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
+                                      uint64_t stream);
 
 /*@ requires size <= 1 << 31 && pair < 12;
     assigns \nothing;
     ensures size != 0 ==> 0 < \result <= size;
 */
-static inline uint32_t ssmp_perm_span(uint32_t size,
-                                                   uint32_t pair);
+static inline uint32_t ssmp_perm_span(uint32_t size, uint32_t pair);
 
 /*@ requires span != 0;
     assigns \nothing;
     ensures \result < span;
 */
-static inline uint32_t ssmp_perm_narrow(uint32_t half,
-                                                     uint32_t key,
-                                                     uint32_t span);
+static inline uint32_t ssmp_perm_narrow(uint32_t half, uint32_t key,
+                                        uint32_t span);
 
 /*@ requires span != 0 && \valid_read(key + (0 .. 1));
     assigns \nothing;
     ensures \result < span;
 */
-static inline uint32_t ssmp_perm_wide(uint32_t half,
-                                                   const uint32_t *key,
-                                                   uint32_t span);
+static inline uint32_t ssmp_perm_wide(uint32_t half, const uint32_t *key,
+                                      uint32_t span);
 
 /*@ logic integer Less(integer half, integer value, integer size) =
       half < value ? half - value + size : half - value;
@@ -64,15 +61,13 @@ static inline uint32_t ssmp_perm_wide(uint32_t half,
     ensures \result < size;
     ensures \result == Less(half, value, size);
 */
-static inline uint32_t ssmp_sub_mod(uint32_t half,
-                                                 uint32_t value,
-                                                 uint32_t size);
+static inline uint32_t ssmp_sub_mod(uint32_t half, uint32_t value,
+                                    uint32_t size);
 
 /*@ requires half < size <= 1 << 31 && value < size;
     assigns \nothing;
     ensures \result < size;
     ensures \result == More(half, value, size);
 */
-static inline uint32_t ssmp_add_mod(uint32_t half,
-                                                 uint32_t value,
-                                                 uint32_t size);
+static inline uint32_t ssmp_add_mod(uint32_t half, uint32_t value,
+                                    uint32_t size);

@@ -1,7 +1,8 @@
-; The axioms of perm.h about bits, of words of 32 bits: each is proved if its
-; negation cannot hold. Fits(r, b): b is one bit, of at most 2^30, and r, which
-; is below 2^31, has no bit at or below it.
+; The axioms of perm.h and base.c about bits, of words of 32 bits: each is
+; proved if its negation cannot hold. Fits(r, b): b is one bit, of at most 2^30,
+; and r, which is below 2^31, has no bit at or below it.
 ; fault: (bvule b #x40000000) => (bvule b #x80000000)
+; fault: (bvult r #x80000000) #x00000000 => (bvult r #x80000001) #x00000000
 (set-logic QF_BV)
 (declare-const r (_ BitVec 32))
 (declare-const b (_ BitVec 32))
@@ -43,5 +44,14 @@
 (push)
 (echo "odd")
 (assert (not (= (bvand r #x00000001) (bvurem r #x00000002))))
+(check-sat)
+(pop)
+(push)
+(echo "top, ones, shift, of base.c")
+(assert (not (and
+  (= (bvneg (bvlshr r #x0000001f))
+     (ite (bvult r #x80000000) #x00000000 #xffffffff))
+  (= (bvand r #x00000000) #x00000000) (= (bvand r #xffffffff) r)
+  (= (bvlshr r #x0000000a) (bvudiv r #x00000400)))))
 (check-sat)
 (pop)

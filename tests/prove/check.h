@@ -5,6 +5,8 @@
 /*@ axiomatic Words {
       axiom under: \forall integer x; -18446744073709551616 <= x < 0 ==>
         (uint64_t)x == x + 18446744073709551616;
+      axiom rising: \forall integer x, y, n; 0 <= n && x <= y + 1 ==>
+        x * n <= y * n + n;
     }
     predicate Shaped(integer rank, integer w, integer b) =
       rank < w && w * b < 1 << 62;
@@ -16,13 +18,13 @@
       tail == 3 ==> n != 0 && partition != 1 && drop == 0;
 */
 
-/*@ assigns \nothing;
+/*@ requires \valid_read(shape);
+    assigns \nothing;
     ensures code: \result == 0 || \result == -102 || \result == -103;
-    ensures only: \result == 0 <==> Shaped(rank, world_size, batch_size);
+    ensures only: \result == 0 <==>
+      Shaped(shape->rank, shape->world_size, shape->batch_size);
 */
-static inline int ssmp_shape_check(uint32_t rank,
-                                                uint32_t world_size,
-                                                uint32_t batch_size);
+static inline int ssmp_shape_check(const ssmp_shape *shape);
 
 /*@ requires \valid_read(d);
     assigns \nothing;
@@ -30,8 +32,7 @@ static inline int ssmp_shape_check(uint32_t rank,
     ensures only: \result == 0 <==>
       Windowed(d->order, d->chunk_size, d->window);
 */
-static inline int ssmp_desc_check_window(
-    const statesampler_desc *d);
+static inline int ssmp_desc_check_window(const statesampler_desc *d);
 
 /*@ requires \valid_read(d);
     assigns \nothing;
@@ -39,68 +40,64 @@ static inline int ssmp_desc_check_window(
     ensures only: \result == 0 <==>
       Endless(d->tail, d->num_samples, d->partition, d->drop_last);
 */
-static inline int ssmp_desc_check_carry(
-    const statesampler_desc *d);
+static inline int ssmp_desc_check_carry(const statesampler_desc *d);
 
-/*@ requires \valid_read(d);
+/*@ requires \valid_read(d) && \valid_read(shape);
     assigns \nothing;
     ensures code: -113 <= \result <= -101 || \result == 0;
     ensures only: \result == 0 <==>
       d->num_samples <= 1 << 62 &&
-      Shaped(d->rank, d->world_size == 0 ? 1 : d->world_size,
-             d->batch_size) &&
+      Shaped(shape->rank, shape->world_size, shape->batch_size) &&
       d->order <= 3 && d->partition <= 1 && d->tail <= 3 &&
       d->drop_last <= 1 &&
       Windowed(d->order, d->chunk_size, d->window) &&
       Endless(d->tail, d->num_samples, d->partition, d->drop_last);
 */
-static inline int ssmp_desc_check(const statesampler_desc *d);
+static inline int ssmp_desc_check(const statesampler_desc *d,
+                                  const ssmp_shape *shape);
 
-/*@ requires \valid_read(run);
-    assigns \nothing;
-    ensures only: \result != 0 <==>
-      (run->partition == 0 ? run->leg.blocks == 1 :
-       run->leg.blocks != 0 &&
-       (run->leg.base.position != 0 || run->leg.blocks == run->world_size));
+/* Where load's sampler may be: its base at position c in range; the present p in
+   the base's epoch where a step of g positions begins, or at its end; with
+   CARRY, in the 2^62 positions from the base on, some epochs later. */
+/*@ logic integer Epochs(integer now, integer base) =
+      now >= base ? now - base : now - base + 18446744073709551616;
+    logic integer Passed(integer tail, integer n, integer epochs, integer p,
+                         integer c) =
+      tail == 3 ? epochs * n + p - c : p - c;
+    predicate Within(integer tail, integer n, integer epochs, integer p,
+                     integer c, integer end) =
+      0 <= Passed(tail, n, epochs, p, c) &&
+      (tail == 3 ? p < n && epochs <= (1 << 62) / n + 1 &&
+         Passed(tail, n, epochs, p, c) <= 1 << 62 :
+       epochs == 0 && p <= end);
+    predicate Start(integer tail, integer passed, integer p, integer end,
+                    integer g) =
+      (tail != 3 && p == end) || passed % g == 0;
+    logic integer Served(ssmp_run *r) =
+      Passed(r->tail, r->num_samples,
+             Epochs(r->now.epoch, r->segment.base.epoch), r->now.position,
+             r->segment.base.position);
+    predicate Based(ssmp_run *r) =
+      r->segment.base.position <= (1 << 62) + (1 << 33) &&
+      r->segment.base.step < 5 * (1 << 61) &&
+      (r->tail == 3 ==> r->segment.base.position < r->num_samples);
+    predicate Present(ssmp_run *r) =
+      Within(r->tail, r->num_samples,
+             Epochs(r->now.epoch, r->segment.base.epoch), r->now.position,
+             r->segment.base.position, r->segment.end);
+    predicate Begins(ssmp_run *r) =
+      Start(r->tail, Served(r), r->now.position, r->segment.end,
+            r->shape.world_size * r->shape.batch_size);
 */
-static inline int ssmp_run_check_blocks(
-    const ssmp_run *run);
 
-/*@ requires \valid_read(run);
-    assigns \nothing;
-    ensures sum: run->now.epoch == run->leg.base.epoch &&
-      run->now.position >= run->leg.base.position ==>
-      \result == run->now.position - run->leg.base.position;
-*/
-static inline uint64_t ssmp_run_served(
-    const ssmp_run *run);
-
-/* End and Whole are those of tail.h: the present is between the base and the
-   end, where a step begins, or at the end. */
-/*@ requires \valid_read(run) && run->leg.blocks != 0 && run->tail < 3;
-    requires run->world_size != 0 && run->batch_size != 0;
-    requires run->num_samples <= 1 << 62;
-    assigns \nothing;
+/*@ requires \valid(run) && Shape(&run->shape) && run->segment.blocks != 0;
+    requires run->num_samples <= 1 << 62 && run->tail <= 3;
+    requires run->tail == 3 ==> run->num_samples != 0;
+    assigns run->segment.end, run->segment.wrap, run->now.step;
     ensures code: \result == -307 || \result == -308 || \result == 0;
-    ensures base: \result != -307 <==>
-      run->leg.base.position <=
-        Whole(run->tail, run->num_samples, run->leg.blocks) +
-          (run->tail == 0 ? 4294967294 : 0) &&
-      run->leg.base.step <= run->leg.base.position &&
-      (run->leg.base.position == 0 ||
-       run->leg.base.position >= run->leg.blocks ||
-       run->leg.base.position >=
-         Whole(run->tail, run->num_samples, run->leg.blocks));
-    ensures now: \result == 0 ==>
-      run->now.epoch == run->leg.base.epoch &&
-      run->leg.base.position <= run->now.position <=
-        End(run->tail, run->num_samples, run->leg.blocks,
-            run->leg.base.position, run->world_size);
-    ensures step: \result == 0 ==>
-      run->now.position == End(run->tail, run->num_samples, run->leg.blocks,
-                               run->leg.base.position, run->world_size) ||
-      (run->now.position - run->leg.base.position) %
-        (uint64_t)(run->world_size * run->batch_size) == 0;
+    ensures base: \result != -307 <==> Based(run);
+    ensures takes: \result == 0 ==> Present(run);
+    ensures begins: \result == 0 ==> Begins(run);
+    ensures all: Based(run) && Present(run) && Begins(run) ==> \result == 0;
 */
-static inline int ssmp_run_check_spots(
-    const ssmp_run *run);
+static inline int ssmp_run_check(ssmp_run *run);

@@ -1,10 +1,11 @@
 ; What is said of integers beside the contracts: a round's subtraction and the
-; inverse's addition, Less and More of base.h, undo each other, and no square
-; of 32 bits has more than 64.
-; header: return half < value ? half - value + size : half - value;
-; header: half + value < size ? half + value : half + value - size;
+; inverse's addition, Less and More of base.h, undo each other, no product of
+; two words of 32 bits has more than 64, and products rise with their factors.
+; contract: half < value ? half - value + size : half - value;
+; contract: half + value < size ? half + value : half + value - size;
 ; fault: (< (+ x v) size) => (<= (+ x v) size)
-; fault: 4294967296 => 4294967298
+; fault: 4294967296 => 4294967299
+; fault: (<= x (+ v 1)) => (<= x (+ v 2))
 (declare-const half Int) (declare-const v Int) (declare-const size Int)
 (declare-const x Int)
 (define-fun less ((x Int)) Int (ite (< x v) (+ (- x v) size) (- x v)))
@@ -18,7 +19,14 @@
 (check-sat)
 (pop)
 (push)
-(assert (and (<= 0 x) (< x 4294967296)))
-(assert (not (< (* x x) 18446744073709551616)))
+(echo "square, product")
+(assert (and (<= 0 x) (< x 4294967296) (<= 0 v) (< v 4294967296)))
+(assert (not (and (<= 0 (* x v)) (< (* x v) 18446744073709551616))))
+(check-sat)
+(pop)
+(push)
+(echo "rising")
+(assert (and (<= 0 size) (<= x (+ v 1))))
+(assert (not (<= (* x size) (+ (* v size) size))))
 (check-sat)
 (pop)

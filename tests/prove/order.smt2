@@ -15,18 +15,12 @@
 ;     stride /= blocks;
 ; header: uint64_t window = first / span, inside = first - window * span;
 ; header: uint64_t size = ssmp_min(span, order->size - window * span);
-; header: chunks[i] += first;
-;     if (chunks[i] == full) {
 ; header: slot = sample / run->chunk_size;
-; header: if (slot < order->perm.n) {
+; header: if (slot < order->perm.n)
+; header: SSMP_MAX32 / size : 0;
+; header: out[i] * inverse >> 32
 ; header: window = slot / run->window;
 ;     sample += (slot - window * run->window) * run->chunk_size;
-; header: const uint32_t inverse = SSMP_MAX32 / narrow;
-; header: uint32_t slot = (uint32_t)(values[i] * inverse >> 32);
-; header: uint32_t over = rest >= narrow;
-; header: const uint64_t inverse = ((uint64_t)1 << 57) / size + 1;
-; header: out[i] += moves[out[i] * inverse >> 57];
-; header: run->chunk_size <= (uint32_t)1 << 25) {
 ; fault: (ite (< block longer) 1 0) => (ite (<= block longer) 1 0)
 ; fault: (ite (< block longer) block longer) => block
 ; fault: (- index longer) (* (+ block 1) quota) => index (* (+ block 1) quota)
@@ -35,8 +29,6 @@
 ; fault: (and (= C full) (< rest short)) => (= C full)
 ; fault: (<= 0 rest2) (< rest2 chunk) => (<= 0 rest2)
 ; fault: (<= (- slot 1) got slot) => (= got slot)
-; fault: (+ 144115188075855872 lost) => (- 144115188075855872 lost)
-; fault: (* 64 narrow) => (* 6400000000 narrow)
 (set-logic ALL)
 (declare-const n Int) (declare-const P Int)
 (declare-const quota Int) (declare-const longer Int)
@@ -148,14 +140,14 @@
 (check-sat)
 (pop)
 
-; Divisions by a product: v = slot * narrow + rest, and inverse, rounded down or
-; up, is a power of two by narrow.
+; A division by a product: v = slot * narrow + rest, and inverse is 2^32 - 1 by
+; narrow, rounded down.
 (declare-const v Int) (declare-const narrow Int) (declare-const inverse Int)
 (declare-const got Int) (declare-const lost Int)
 (push)
 (assert (and (< 0 narrow) (<= 0 v) (= v (+ (* slot narrow) rest))))
 (assert (and (<= 0 rest) (< rest narrow) (<= 0 slot)))
-(echo "order_split: the quotient, or one less")
+(echo "the quotient, or one less")
 (push)
 (assert (<= v 4294967295))
 (assert (and (= 4294967295 (+ (* inverse narrow) lost)) (<= 0 lost)
@@ -163,16 +155,6 @@
 (assert (and (<= (* got 4294967296) (* v inverse))
   (< (* v inverse) (* (+ got 1) 4294967296))))
 (assert (not (<= (- slot 1) got slot)))
-(check-sat)
-(pop)
-(echo "order_open_slots: the quotient")
-(push)
-(assert (and (<= narrow 33554432) (< v (* 64 narrow))))
-(assert (and (= (* inverse narrow) (+ 144115188075855872 lost)) (< 0 lost)
-  (<= lost narrow)))
-(assert (and (<= (* got 144115188075855872) (* v inverse))
-  (< (* v inverse) (* (+ got 1) 144115188075855872))))
-(assert (not (= got slot)))
 (check-sat)
 (pop)
 (pop)

@@ -61,15 +61,13 @@ static inline uint32_t ssmp_sqrt_ceil(uint64_t n);
       perm->rounds == (n < 8192 ? 24 : n < 16777216 ? 12 : 8);
     ensures sized: Sized(perm);
 */
-static inline void ssmp_perm_set_size(statesampler_perm *perm,
-                                                   uint64_t n);
+static inline void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n);
 
 /*@ requires \valid(perm) && Sized(perm);
     assigns perm->key, perm->keys[0 .. 23];
     ensures Sized(perm) && perm->key == key;
 */
-static inline void ssmp_perm_set_key(statesampler_perm *perm,
-                                                  uint64_t key);
+static inline void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key);
 
 /*@ requires \valid(perm);
     assigns perm->n, perm->key, perm->left, perm->right, perm->rounds,
@@ -82,5 +80,5 @@ static inline void ssmp_perm_clear(statesampler_perm *perm);
     assigns *perm;
     ensures Sized(perm) && perm->n == n && perm->key == key;
 */
-static inline void ssmp_perm_set(statesampler_perm *perm,
-                                              uint64_t n, uint64_t key);
+static inline void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
+                                 uint64_t key);

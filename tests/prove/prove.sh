@@ -103,7 +103,7 @@ wp() { # WHAT FILE FUNCTION...
     done
     shift 2
     start=$(date +%s)
-    names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/statesampler__/ssmp_/g')
+    names=$(printf ',statesampler_%s' "$@" | sed 's/^,//; s/statesampler_+/ssmp_/g')
     folder=$build/$(echo "$what" | tr -c 'a-zA-Z\n' _)
     # What an earlier run said must not be read as an answer of this one.
     rm -rf "$folder"
@@ -240,7 +240,7 @@ smt 'a round undone, and squares' lemmas.smt2
 smt 'the hash of a narrow half, in two forms' narrow.smt2
 smt "audit_check's closed forms" audit.smt2
 smt "a node of the mix's tree" tree.smt2
-smt "the ranges of a mix's state, and that nothing wraps from there" mix.smt2
+smt "no sum or product of a mix wraps, and its sequence is long enough" mix.smt2
 smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
 smt 'every move leaves a sampler where a step begins' sampler.smt2
 smt 'every position is a sample of its block and window' order.smt2
@@ -248,9 +248,9 @@ wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
     +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
-wp 'the tail rules' tail.c +run_pads +run_whole +run_end +leg_close \
-    +leg_steps +leg_spot +rank_below +rank_count num_steps get_counts
+wp 'the tail rules' tail.c +global_batch +tail_round +segment_close \
+    +segment_steps +segment_find +shape_below +segment_count num_steps \
+    get_counts
 wp 'what init and load refuse' check.c +shape_check +desc_check_window \
-    +desc_check_carry +desc_check +run_check_blocks +run_served \
-    +run_check_spots
+    +desc_check_carry +desc_check +run_check
 [ $failed = 0 ]

@@ -1,37 +1,37 @@
 ; Where a sampler is, in integers: what each move does to the numbers of a run,
-; and that a Good one stays Good. G positions are a step. The leg's base is at
-; position c and step b and its end at E; the present is at p, and k steps after
-; the base. D is that of the manual.
-; header: now->position += s->global_batch;
-; header: now->position = ssmp_min(now->position, run->leg.end);
-; header: step - leg->base.step > ssmp_leg_steps(leg, s)) {
-; header: ssmp_leg_spot(spot, leg, s, step - leg->base.step);
-; header: uint64_t position = leg->base.position + steps * s->global_batch;
-; header: spot->position = ssmp_min(position, leg->end);
-; header: leg->end -= (leg->end - leg->base.position) % s->global_batch;
-; header: most += SSMP_MAX32 - 1;
-; header: if (base->position > most || base->step > base->position ||
-;     (base->position != 0 &&
-;         base->position < ssmp_min(all, run->leg.blocks))) {
-; header: return run->now.epoch != base->epoch || served > end - base->position ||
-;     (run->now.position != end &&
-; header: (run->leg.base.position != 0 || blocks == run->world_size);
-; header: if (base->step == 0 && base->position != 0) {
-; header: s->run.now.position > s->run.leg.end) {
-; header: now->epoch += now->position / run->num_samples;
-;     now->position %= run->num_samples;
-; header: if ((now->step - run->leg.base.step) * s->global_batch >=
-; header: epochs > STATESAMPLER_MAX_SAMPLES / n + 1 ||
-;     served > STATESAMPLER_MAX_SAMPLES ||
-; header: past = (s->run.now.epoch - leg->base.epoch) * s->run.num_samples +
-; header: place->step = leg->base.step + past / s->global_batch;
-;     place->slot = (uint32_t)(past % s->global_batch / s->run.world_size);
-;     place->rank = (uint32_t)(past % s->run.world_size);
-; contract: spot->position == \min(leg->end,
-; contract: (\result - 1) * s->global_batch < leg->end - leg->base.position;
-; contract: \result * s->global_batch <= 1 << 62;
+; and that a Good one stays Good. G positions are a step. The segment's base is
+; at position c and step b and its end at E; the present is at p, and k steps
+; after the base.
+; header: now->position += global_batch;
+; header: now->position = ssmp_min(now->position, segment->end);
+; header: step - segment->base.step > ssmp_segment_steps(segment, global_batch))
+; header: ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
+; header: uint64_t position = segment->base.position + steps * global_batch;
+; header: cursor->position = ssmp_min(position, segment->end);
+; header: segment->end -= (segment->end - base) % ssmp_global_batch(shape);
+; header: #define SSMP_MAX_POSITION (STATESAMPLER_MAX_SAMPLES + ((uint64_t)1 << 33))
+; header: base->position > SSMP_MAX_POSITION ||
+;     base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5)
+; header: run->now.step = base->step + ssmp_ceil_div(served, global_batch);
+; header: own->now.position > own->segment.end)
+; header: now->epoch += now->position / segment->wrap;
+;     now->position %= segment->wrap;
+; header: (now->step - segment->base.step) * global_batch >=
+; header: (endless && step > STATESAMPLER_NONE / 2)
+; header: past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+; header: place->step = base->step + past / global_batch;
+;     place->slot = (uint32_t)(past % global_batch / shape->world_size);
+;     place->rank = (uint32_t)(past % shape->world_size);
+; contract: cursor->position == \min(segment->end, segment->base.position +
+; contract: (\result - 1) * global_batch < segment->end - segment->base.position;
+; contract: \result * global_batch <= 1 << 62;
+; contract: segment->end < run->num_samples + segment->blocks + shape->world_size;
+; contract: r->segment.base.position <= (1 << 62) + (1 << 33) &&
+;     r->segment.base.step < 5 * (1 << 61) &&
+; contract: epochs <= (1 << 62) / n + 1 &&
+;     Passed(tail, n, epochs, p, c) <= 1 << 62 :
 ; fault: (define-fun next () Int (least (+ p G) E)) => (define-fun next () Int (+ p G))
-; fault: (ite pads 4294967294 0) => (ite pads 4294967293 0)
+; fault: (<= 0 c E most) => (<= 0 c E)
 ; fault: (or (= p1 E1) => (or (<= p1 E1)
 ; fault: (or (< E2 p1) (spot c E2 p1 t2)) => (spot c E2 p1 t2)
 ; fault: (<= 0 t steps) => (<= 0 t (+ steps 1))
@@ -40,15 +40,16 @@
 ; fault: (<= (* k G) top) => (< (* k G) top)
 ; fault: (=> (< (* (+ k 1) G) top) => (=> true
 ; fault: (< slot B) => (< slot (- B 1))
-; fault: (<= blocks W) => (<= blocks (+ W 1))
+; fault: (<= b c) => (<= b (+ c 1))
 (set-logic ALL)
 (define-fun top () Int 4611686018427387904)
+(define-fun most () Int (+ top 8589934592))
 (define-fun word () Int 18446744073709551616)
 (define-fun least ((x Int) (y Int)) Int (ite (< x y) x y))
-(declare-const n Int) (declare-const D Int) (declare-const W Int)
+(declare-const n Int) (declare-const W Int)
 (declare-const B Int) (declare-const G Int)
 (declare-const c Int) (declare-const b Int) (declare-const E Int)
-(declare-const p Int) (declare-const k Int) (declare-const pads Bool)
+(declare-const p Int) (declare-const k Int)
 (assert (and (<= 0 n top) (< 0 W 4294967296) (< 0 B 4294967296)))
 
 ; locate: in a step of B rows of W positions, `in` is row slot, column `to`. The
@@ -72,7 +73,7 @@
 (check-sat)
 (pop)
 
-(assert (and (= G (* W B)) (< 0 G top) (<= 0 D) (< D (+ n 4294967296))))
+(assert (and (= G (* W B)) (< 0 G top)))
 
 (push)
 (echo "what is used below of products: more, and rising")
@@ -84,33 +85,29 @@
 (define-fun rising ((x Int) (y Int)) Bool
   (=> (< x y) (<= (* (+ x 1) G) (* y G))))
 
-; The most that a base may be, that a step is behind it, of all blocks, and what
-; is Good but with CARRY: c and E as leg_close leaves them, and p where k steps
-; from c end.
-(declare-const blocks Int)
-(assert (and (< 0 blocks) (< D (+ n blocks))))
-(define-fun most () Int (+ D (ite pads 4294967294 0)))
-(define-fun left ((c Int)) Bool (or (= c 0) (<= (least D blocks) c)))
-(define-fun leg ((c Int) (b Int) (E Int)) Bool
-  (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (left c) (<= c E most)))
+; What is Good but with CARRY: c and E as segment_close leaves them, and p where
+; k steps from c end.
+(define-fun segment ((c Int) (E Int)) Bool (<= 0 c E most))
 (define-fun spot ((c Int) (E Int) (p Int) (k Int)) Bool
   (and (<= 0 k) (or (= k 0) (< (* (- k 1) G) (- E c)))
        (= p (least E (+ c (* k G))))))
 (push)
-(echo "no more than all samples are left from a base on")
-(assert (and (left c) (not (= c 0))))
-(assert (not (<= (- D c) n)))
+(echo "segment_close: the end is in range where the base is")
+(declare-const blocks Int)
+(assert (and (< 0 blocks 4294967296) (<= 0 c most) (<= c E)))
+(assert (or (= E c) (< E (+ n blocks W))))
+(assert (not (segment c E)))
 (check-sat)
 (pop)
 (push)
 (echo "begin: whatever the end is")
-(assert (<= 0 E most))
-(assert (not (and (leg 0 0 E) (spot 0 E 0 0))))
+(assert (segment 0 E))
+(assert (not (spot 0 E 0 0)))
 (check-sat)
 (pop)
 
 (push)
-(assert (and (leg c b E) (spot c E p k)))
+(assert (and (segment c E) (spot c E p k)))
 (echo "next: where it is not at the end, and nothing wraps")
 (define-fun next () Int (least (+ p G) E))
 (push)
@@ -118,33 +115,40 @@
 (assert (not (and (spot c E next (+ k 1)) (< (+ p G) word))))
 (check-sat)
 (pop)
-(echo "each step served a position or more")
+(echo "rebase, at the present: a base in range, and a step that load takes")
 (assert (=> (< 0 k) (<= (- k 1) (* (- k 1) G))))
 (push)
-(assert (not (and (<= (+ b k) p) (=> (< 0 k) (< 0 p)))))
+(assert (<= 0 b))
+(assert (<= b c))
+(assert (not (and (<= 0 p most) (<= (+ b k) p)
+  (< (+ b k) (* 5 (div top 2))))))
 (check-sat)
 (pop)
-(echo "rebase, at the present: E1 is p where nothing is left, or D and a part")
-(declare-const E1 Int)
+(echo "nor does the step wrap after any state that load takes")
 (push)
-(assert (or (= E1 p) (and (< p D) (<= p E1 (+ D (ite pads (- W 1) 0))))))
-; At the start of an epoch there are W blocks, or one; and E is D or more but
-; with drop_last, where it is steps.
-(declare-const whole Int)
-(assert (=> (= c 0) (<= blocks W)))
-(assert (or (<= D E) (= (- E c) (* whole G))))
-(assert (and (<= W G) (=> (< 0 whole) (<= G (* whole G)))
-  (=> (<= whole 0) (<= (* whole G) 0)) (=> (< 0 k) (<= G (* k G)))))
-(assert (not (and (leg p (+ b k) E1) (spot p E1 p 0))))
+(assert (<= 0 b (+ (* 5 (div top 2)) c)))
+(assert (not (<= (+ b k) (+ (* 5 (div top 2)) p))))
+(check-sat)
+(pop)
+(push)
+(assert (<= 0 b (+ (* 5 (div top 2)) c)))
+(assert (not (< (+ b k) word)))
+(check-sat)
+(pop)
+(echo "and the present is a base itself")
+(push)
+(declare-const E1 Int)
+(assert (segment p E1))
+(assert (not (spot p E1 p 0)))
 (check-sat)
 (pop)
 (pop)
 
-; seek: the leg has as many steps as hold E - c, and no more.
+; seek: the segment has as many steps as hold E - c, and no more.
 (declare-const steps Int) (declare-const t Int)
 (push)
 (echo "seek: any step it takes, and nothing wraps")
-(assert (and (leg c b E) (or (= steps 0) (< (* (- steps 1) G) (- E c)))))
+(assert (and (segment c E) (or (= steps 0) (< (* (- steps 1) G) (- E c)))))
 (assert (and (<= 0 t steps) (rising (- t 1) (- steps 1))))
 (assert (not (and (spot c E (least E (+ c (* t G))) t)
   (< (+ c (* t G)) word))))
@@ -158,19 +162,18 @@
 (declare-const p1 Int) (declare-const t1 Int) (declare-const t2 Int)
 (push)
 (echo "load: what it takes is Good where it was saved")
-(assert (and (<= 0 c most) (<= 0 b c) (=> (= b 0) (= c 0)) (left c)
-  (<= c E1 most)))
+(assert (segment c E1))
 (assert (and (<= 0 (- p1 c) (- E1 c))
   (or (= p1 E1) (= (- p1 c) (* t1 G)))))
 (assert (and (<= 0 t2) (<= (- p1 c) (* t2 G)) (< (* (- t2 1) G) (- p1 c))))
 (assert (and (rising t1 t2) (rising t2 t1)
   (rising (- t1 1) (- t2 1)) (rising (- t2 1) (- t1 1))))
-(assert (not (and (leg c b E1) (spot c E1 p1 t2))))
+(assert (not (spot c E1 p1 t2)))
 (check-sat)
 (pop)
 (echo "load: with drop_last, whose end is E2, too, or the present is the base")
 (push)
-(assert (and (leg c b E1) (spot c E1 p1 t2)))
+(assert (and (segment c E1) (spot c E1 p1 t2)))
 (assert (and (= E2 (+ c (* q G))) (<= c E2 E1) (< (- E1 E2) G)))
 (assert (and (rising t2 q) (rising q t2)))
 (assert (not (or (< E2 p1) (spot c E2 p1 t2))))
@@ -178,7 +181,7 @@
 (pop)
 (push)
 (echo "save: what a Good sampler saves, load takes; E1 is without drop_last")
-(assert (and (leg c b E) (spot c E p k)))
+(assert (and (segment c E) (spot c E p k)))
 (assert (or (= E E1) (and (= E (+ c (* q G))) (<= c E E1))))
 (assert (not (and (<= 0 (- p c) (- E1 c))
   (or (= p E1) (= (- p c) (* k G)) (= (- p c) (* q G))))))
@@ -219,13 +222,10 @@
 (check-sat)
 (pop)
 (push)
-(echo "CARRY, load: what it takes is Good; served is a word")
-(declare-const served Int)
+(echo "CARRY, load: what it takes is Good, and nothing wraps")
 (assert (and (<= 0 c) (< c n) (<= 0 p) (< p n) (<= 0 e (+ upto 1))))
 (assert (<= (* e n) (* (+ upto 1) n)))
-(assert (= served (let ((since (- (+ (* e n) p) c)))
-  (ite (< since 0) (+ since word) since))))
-(assert (and (<= 0 k) (= served (* k G)) (<= served top)))
+(assert (and (<= 0 k) (= (- (+ (* e n) p) c) (* k G)) (<= (* k G) top)))
 (assert (not (and (carried c e p k) (< (+ (* e n) p) word))))
 (check-sat)
 (pop)

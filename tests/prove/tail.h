@@ -4,8 +4,9 @@
 #include "base.h"
 
 /* The manual's sentences, in integers. Whole is what a rule makes of n in parts
-   of equal size; End is where the epoch ends. The axioms are proved by
-   tail.smt2. */
+   of equal size; End is where the epoch ends, but with CARRY, which has no end:
+   18446744073709551615, NONE. The axioms are proved by tail.smt2, `product` by
+   lemmas.smt2. */
 /*@ logic integer Up(integer a, integer b) = a / b + (a % b == 0 ? 0 : 1);
     logic integer Whole(integer tail, integer n, integer parts) =
       tail == 0 ? parts * Up(n, parts) :
@@ -14,7 +15,7 @@
       d <= c ? c : c + Whole(tail, d - c, w);
     logic integer End(integer tail, integer n, integer blocks, integer c,
                       integer w) =
-      tail == 3 ? n : Rest(tail, Whole(tail, n, blocks), c, w);
+      Rest(tail, Whole(tail, n, blocks), c, w);
     predicate Slot(integer j, integer b, integer r, integer w) =
       0 <= j < b && 0 <= r < w;
     axiomatic Division {
@@ -24,149 +25,154 @@
         (j <= x / w <==> j * w <= x);
       axiom rows: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
         r + j * w < b * w;
+      axiom product: \forall integer x, y;
+        0 <= x < 4294967296 && 0 <= y < 4294967296 ==>
+        0 <= x * y < 18446744073709551616;
     }
-    predicate Shape(statesampler *s) =
-      s->run.world_size != 0 && s->run.batch_size != 0 &&
-      s->rank < s->run.world_size &&
-      s->global_batch == s->run.world_size * s->run.batch_size &&
-      1 <= s->global_batch < 1 << 62 && s->run.num_samples <= 1 << 62;
+    predicate Shape(ssmp_shape *s) =
+      s->world_size != 0 && s->batch_size != 0 && s->rank < s->world_size &&
+      1 <= s->world_size * s->batch_size < 1 << 62;
+    predicate Bounded(ssmp_segment *s) =
+      s->end == 18446744073709551615 || s->base.position <= s->end <= 1 << 63;
 */
 
-/*@ requires \valid_read(run);
+/*@ requires \valid_read(shape);
     assigns \nothing;
-    ensures \result != 0 <==> run->tail == 0;
+    ensures \result == shape->world_size * shape->batch_size;
 */
-static inline int ssmp_run_pads(
-    const ssmp_run *run);
+static inline uint64_t ssmp_global_batch(const ssmp_shape *shape);
 
-/*@ requires \valid_read(run) && parts != 0 && samples < 1 << 63;
+/*@ requires parts != 0 && samples < 1 << 63;
     assigns \nothing;
-    ensures \result == Whole(run->tail, samples, parts);
+    ensures \result == Whole(tail, samples, parts);
     ensures \result < samples + parts;
-    ensures run->tail != 0 ==> \result <= samples;
+    ensures tail != 0 ==> \result <= samples;
 */
-static inline uint64_t ssmp_run_whole(
-    const ssmp_run *run, uint64_t samples, uint32_t parts);
+static inline uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
+                                       uint32_t parts);
 
-/*@ requires \valid_read(run) && \valid_read(leg);
-    requires run->world_size != 0 && leg->blocks != 0;
+/*@ requires \valid(segment) && \valid_read(run) && \valid_read(shape);
+    requires Shape(shape) && segment->blocks != 0;
     requires run->num_samples <= 1 << 62;
-    assigns \nothing;
-    ensures \result == End(run->tail, run->num_samples, leg->blocks,
-                           leg->base.position, run->world_size);
-    ensures run->tail != 3 ==> leg->base.position <= \result;
-    ensures run->tail != 3 ==> \result == leg->base.position ||
-      \result < run->num_samples + leg->blocks + run->world_size;
+    requires \separated(segment, &run->num_samples);
+    requires \separated(segment, &run->tail) && \separated(segment, shape);
+    assigns segment->end, segment->wrap;
+    ensures carry: run->tail == 3 ==> segment->wrap == run->num_samples &&
+      segment->end == 18446744073709551615;
+    ensures wrap: run->tail != 3 ==> segment->wrap == 18446744073709551615;
+    ensures room: segment->base.position <= segment->end;
+    ensures most: run->tail != 3 ==> segment->end == segment->base.position ||
+      segment->end < run->num_samples + segment->blocks + shape->world_size;
+    ensures all: run->tail != 3 && shape->drop_last == 0 ==>
+      segment->end == End(run->tail, run->num_samples, segment->blocks,
+                          segment->base.position, shape->world_size);
+    ensures full: run->tail != 3 && shape->drop_last != 0 ==>
+      segment->end == segment->base.position +
+        shape->world_size * shape->batch_size *
+        ((End(run->tail, run->num_samples, segment->blocks,
+              segment->base.position, shape->world_size) -
+          segment->base.position) /
+         (shape->world_size * shape->batch_size));
 */
-static inline uint64_t ssmp_run_end(
-    const ssmp_run *run, const ssmp_leg *leg);
-
-/*@ requires \valid(leg) && \valid_read(s) && Shape(s);
-    requires leg->blocks != 0 && leg->base.position < 1 << 63;
-    requires s->run.tail == 3 ==> s->drop_last == 0;
-    requires leg == &s->run.leg || \separated(leg, s);
-    assigns leg->end;
-    ensures all: s->drop_last == 0 ==>
-      leg->end == End(s->run.tail, s->run.num_samples, leg->blocks,
-                      leg->base.position, s->run.world_size);
-    ensures room: s->run.tail != 3 ==> leg->base.position <= leg->end;
-    ensures full: s->drop_last != 0 ==>
-      leg->end == leg->base.position + s->global_batch *
-        ((End(s->run.tail, s->run.num_samples, leg->blocks,
-              leg->base.position, s->run.world_size) - leg->base.position) /
-         s->global_batch);
-*/
-static inline void ssmp_leg_close(ssmp_leg *leg,
-                                               const statesampler *s);
+static inline void ssmp_segment_close(ssmp_segment *segment,
+                                      const ssmp_run *run,
+                                      const ssmp_shape *shape);
 
 /* As many steps as hold all positions, and not one more; no rank is in it. */
-/*@ requires \valid_read(leg) && \valid_read(s) && s->global_batch != 0;
-    requires s->run.tail != 3 ==> leg->base.position <= leg->end;
+/*@ requires \valid_read(segment) && global_batch != 0 && Bounded(segment);
     assigns \nothing;
-    ensures enough: s->run.tail != 3 ==>
-      \result * s->global_batch >= leg->end - leg->base.position;
-    ensures least: s->run.tail != 3 ==> \result == 0 ||
-      (\result - 1) * s->global_batch < leg->end - leg->base.position;
-    ensures carry: s->run.tail == 3 ==>
-      \result * s->global_batch <= 1 << 62;
+    ensures enough: segment->end != 18446744073709551615 ==>
+      \result * global_batch >= segment->end - segment->base.position;
+    ensures least: segment->end != 18446744073709551615 ==> \result == 0 ||
+      (\result - 1) * global_batch < segment->end - segment->base.position;
+    ensures carry: segment->end == 18446744073709551615 ==>
+      \result * global_batch <= 1 << 62;
 */
-static inline uint64_t ssmp_leg_steps(
-    const ssmp_leg *leg, const statesampler *s);
+static inline uint64_t ssmp_segment_steps(const ssmp_segment *segment,
+                                          uint64_t global_batch);
 
-/* Step t of a shape begins at its base + t * G. */
-/*@ requires \valid(spot) && \valid_read(leg) && \valid_read(s) && Shape(s);
-    requires spot == &s->run.now || \separated(spot, s);
-    requires \separated(spot, leg);
-    requires s->run.tail == 3 ==> s->run.num_samples != 0;
-    requires leg->base.position + steps * s->global_batch <
-      18446744073709551616;
-    assigns spot->epoch, spot->position, spot->step;
-    ensures here: s->run.tail != 3 ==> spot->epoch == leg->base.epoch &&
-      spot->position == \min(leg->end,
-                             leg->base.position + steps * s->global_batch);
-    ensures carry: s->run.tail == 3 ==> spot->position ==
-      \old(leg->base.position + steps * s->global_batch) %
-        \old(s->run.num_samples);
+/* Step t of a segment begins at its base + t * G; with CARRY, an epoch is
+   `wrap` positions. */
+/*@ requires \valid(cursor) && \valid_read(segment);
+    requires \separated(cursor, segment) && segment->wrap != 0;
+    requires segment->base.position + steps * global_batch <
+      18446744073709551615;
+    assigns cursor->epoch, cursor->position, cursor->step;
+    ensures step: cursor->step == (uint64_t)(segment->base.step + steps);
+    ensures here: segment->wrap == 18446744073709551615 ==>
+      cursor->epoch == segment->base.epoch &&
+      cursor->position == \min(segment->end, segment->base.position +
+                                             steps * global_batch);
+    ensures carry: segment->end == 18446744073709551615 ==>
+      cursor->position ==
+        (segment->base.position + steps * global_batch) % segment->wrap &&
+      cursor->epoch == (uint64_t)(segment->base.epoch +
+        (segment->base.position + steps * global_batch) / segment->wrap);
 */
-static inline void ssmp_leg_spot(
-    ssmp_spot *spot, const ssmp_leg *leg,
-    const statesampler *s, uint64_t steps);
+static inline void ssmp_segment_find(ssmp_cursor *cursor,
+                                     const ssmp_segment *segment,
+                                     uint64_t global_batch, uint64_t steps);
 
-/*@ requires \valid_read(s) && s->run.world_size != 0;
+/*@ requires \valid_read(shape) && shape->world_size != 0;
+    requires count < 4294967296;
     assigns \nothing;
     ensures most: \result <= count;
     ensures which: \forall integer j; 0 <= j < count ==>
-      (j < \result <==> first + j * s->run.world_size < bound);
+      (j < \result <==> first + j * shape->world_size < bound);
+    ensures full: first + count * shape->world_size <= bound ==>
+      \result == count;
 */
-static inline size_t ssmp_rank_below(const statesampler *s,
-                                                  uint64_t bound,
-                                                  uint64_t first,
-                                                  size_t count);
+static inline size_t ssmp_shape_below(const ssmp_shape *shape, uint64_t bound,
+                                      uint64_t first, size_t count);
 
 /* Number j of this rank is position + j * W + rank: it has those before the
    end. */
-/*@ requires \valid_read(s) && \valid_read(leg) && Shape(s);
-    requires position <= leg->end <= 1 << 63 || s->run.tail == 3;
+/*@ requires \valid_read(segment) && \valid_read(shape) && Shape(shape);
+    requires position <= 1 << 63;
     assigns \nothing;
-    ensures most: \result <= s->run.batch_size;
-    ensures carry: s->run.tail == 3 ==> \result == s->run.batch_size;
-    ensures which: s->run.tail != 3 ==>
-      \forall integer j; Slot(j, s->run.batch_size, s->rank,
-                              s->run.world_size) ==>
+    ensures most: \result <= shape->batch_size;
+    ensures which: \forall integer j;
+      Slot(j, shape->batch_size, shape->rank, shape->world_size) ==>
         (j < \result <==>
-         position + j * s->run.world_size + s->rank < leg->end);
+         position + j * shape->world_size + shape->rank < segment->end);
+    ensures carry: segment->end == 18446744073709551615 ==>
+      \result == shape->batch_size;
 */
-static inline size_t ssmp_rank_count(
-    const statesampler *s, const ssmp_leg *leg,
-    uint64_t position);
+static inline size_t ssmp_segment_count(const ssmp_segment *segment,
+                                        const ssmp_shape *shape,
+                                        uint64_t position);
 
-/*@ requires \valid_read(s) && s->global_batch != 0;
-    requires s->run.tail != 3 ==>
-      s->run.leg.base.position <= s->run.leg.end;
+/*@ requires \valid_read(s) && Shape(&s->run.shape) && Bounded(&s->run.segment);
     assigns \nothing;
-    ensures s->run.tail == 3 ==> \result == 18446744073709551615;
+    ensures s->run.segment.end == 18446744073709551615 ==>
+      \result == 18446744073709551615;
 */
 uint64_t statesampler_num_steps(const statesampler *s);
 
 /* rank_samples is the least that is enough for the slots before the end. */
-/*@ requires \valid_read(s) && Shape(s);
+/*@ requires \valid_read(s) && Shape(&s->run.shape) && Bounded(&s->run.segment);
+    requires s->run.num_samples <= 1 << 62;
     requires \valid(counts) && \separated(counts, s);
-    requires s->run.tail != 3 ==>
-      s->run.leg.base.position <= s->run.leg.end <= 1 << 63;
     assigns *counts;
-    ensures positions: counts->positions == s->run.leg.end;
+    ensures positions: counts->positions ==
+      (s->run.segment.end == 18446744073709551615 ? s->run.num_samples :
+       s->run.segment.end);
     ensures all: counts->positions - counts->padded + counts->dropped ==
       s->run.num_samples;
     ensures one: counts->padded == 0 || counts->dropped == 0;
-    ensures rank: s->run.tail != 3 ==>
-      counts->rank_samples * s->run.world_size >=
-        s->run.leg.end - s->run.leg.base.position - s->rank >
-      (counts->rank_samples - 1) * s->run.world_size;
-    ensures batches: s->run.tail != 3 ==>
-      counts->rank_batches * s->run.batch_size >= counts->rank_samples &&
+    ensures rank: s->run.segment.end != 18446744073709551615 ==>
+      counts->rank_samples * s->run.shape.world_size >=
+        s->run.segment.end - s->run.segment.base.position - s->run.shape.rank >
+      (counts->rank_samples - 1) * s->run.shape.world_size;
+    ensures batches: s->run.segment.end != 18446744073709551615 ==>
+      counts->rank_batches * s->run.shape.batch_size >=
+        counts->rank_samples &&
       (counts->rank_batches == 0 ||
-       (counts->rank_batches - 1) * s->run.batch_size <
+       (counts->rank_batches - 1) * s->run.shape.batch_size <
          counts->rank_samples);
+    ensures carry: s->run.segment.end == 18446744073709551615 ==>
+      counts->rank_samples == 18446744073709551615 &&
+      counts->rank_batches == 18446744073709551615;
 */
 void statesampler_get_counts(const statesampler *s,
                              statesampler_counts *counts);

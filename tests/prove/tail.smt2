@@ -4,15 +4,15 @@
 ; contract: axiom slots: \forall integer j, x, w; 0 <= j && 0 <= x && 0 < w ==>
 ; contract: (j <= x / w <==> j * w <= x);
 ; contract: axiom rows: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
-; contract: counts->rank_samples * s->run.world_size >=
-; contract: s->run.leg.end - s->run.leg.base.position - s->rank >
-; contract: (counts->rank_samples - 1) * s->run.world_size;
-; contract: position + j * s->run.world_size + s->rank < leg->end);
+; contract: counts->rank_samples * s->run.shape.world_size >=
+; contract: s->run.segment.end - s->run.segment.base.position - s->run.shape.rank >
+; contract: (counts->rank_samples - 1) * s->run.shape.world_size;
+; contract: position + j * shape->world_size + shape->rank < segment->end);
 ; contract: logic integer Up(integer a, integer b) = a / b + (a % b == 0 ? 0 : 1);
 ; contract: tail == 0 ? parts * Up(n, parts) :
 ; contract: tail == 1 ? parts * (n / parts) : n;
 ; contract: d <= c ? c : c + Whole(tail, d - c, w);
-; contract: tail == 3 ? n : Rest(tail, Whole(tail, n, blocks), c, w);
+; contract: Rest(tail, Whole(tail, n, blocks), c, w);
 ; fault: (= L (+ (* a W) b)) => (= L (+ (* a W) b 1))
 ; fault: (> (- L r) (* (- k 1) W)) => (>= (- L r) (* (- k 1) W))
 ; fault: (< r2 W) => (<= r2 W)

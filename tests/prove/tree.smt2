@@ -1,14 +1,15 @@
 ; A node of the mix's tree, over all integers: it has weight w, its left child
 ; has weight a, and share(m) = (m * a + w / 2) / w of its first m turns are the
 ; left child's.
-; header: uint64_t product = *turns * left + weight / 2;
-; header: uint64_t share = product / weight;
-; header: if (product - share * weight + left >= weight) {
+; header: turns * left + weight / 2;
+; header: left_turns = product / weight;
+; header: product - left_turns * weight + left >= weight
 ; header: uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
 ;     turns = (turns * weight + half) / weights[level];
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
-; fault: (= h1 (div (- w 1) 2)) => (= h1 h)
+; fault: (= h1 (div (- w 1) 2)) => (= h1 (div (+ w 1) 2))
+; fault: (< (* (- x 1) w) (- (* m b) h)) => (<= (* (- x 1) w) (- (* m b) h))
 ; fault: (= (+ (* k w) h) (+ (* u b) v)) => (= (+ (* k w) h1) (+ (* u b) v))
 (set-logic QF_NIA)
 (declare-const w Int) (declare-const a Int) (declare-const h Int)
@@ -21,7 +22,7 @@
   (and (= (+ (* m a) h) (+ (* s w) r)) (<= 0 r) (< r w)))
 
 (push)
-(echo "the next turn adds 0 or 1 to the left, and 1 where seat_at says so")
+(echo "the next turn adds 0 or 1 to the left, and 1 where walk says so")
 (assert (and (shared m s r) (shared (+ m 1) s2 r2)))
 (assert (not (= s2 (ite (>= (+ r a) w) (+ s 1) s))))
 (check-sat)
@@ -62,5 +63,15 @@
 (pop)
 (echo "and k + 1 after it")
 (assert (and (shared (+ u 1) s2 r2) (not (= (- (+ u 1) s2) (+ k 1)))))
+(check-sat)
+(pop)
+; The manual's formula for the right child: the smallest x with x * w >= m * b -
+; h.
+(declare-const x Int)
+(push)
+(echo "the right child's share is the manual's")
+(assert (and (shared m s r) (<= 0 b)))
+(assert (and (>= (* x w) (- (* m b) h)) (< (* (- x 1) w) (- (* m b) h))))
+(assert (not (= (- m s) x)))
 (check-sat)
 (pop)

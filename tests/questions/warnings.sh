@@ -23,6 +23,13 @@ optimised() { # LANGUAGE COMMAND...
         compile "$language" warn.o "$@" $STRICT -O3
 }
 
+# Names and conversions that C++ has not. (The stb_ds part is left out: in C the
+# macros of stb_ds.h convert from void.)
+compatible() { # COMMAND...
+    source_of IMPLEMENTATION HOSTED |
+        compile c warn.o "$@" $STRICT -Wc++-compat
+}
+
 # A caller that passes errors over where there can be none.
 caller() {
     cat <<'END'
@@ -89,6 +96,9 @@ questions() {
             combinations c $compiler -std=c99 -Wmissing-prototypes
         ask "no warning, optimised: $compiler, C99" \
             optimised c $compiler -std=c99 -Wmissing-prototypes
+        [ $compiler = clang ] ||
+            ask "no warning of what C++ has not: $compiler" \
+                compatible $compiler -std=c99
         # clang warns before it optimises.
         case $compiler in gcc) level=-O1 ;; *) level=-fsyntax-only ;; esac
         ask "no warning in examples and bench: $compiler" \
