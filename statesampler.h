@@ -1018,7 +1018,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
    Returns 1, or 0 once at the end of an epoch; the next epoch has then begun,
    *count is 0 and *source is unchanged. (An empty epoch returns 0 every time,
    NEVER never.) All ranks get the same answer. The time grows with log2 of the
-   number of sources; with ALL, when most have finished, up to mix_at's. */
+   number of sources; with ALL, if the source has finished, with the number. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
                                            size_t *count, uint32_t *source);
 
@@ -1342,8 +1342,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_FN static inline
 #endif
 
-/* For functions that need much stack: keeps their frames out of their callers'
-   stacks. */
+/* Keeps the frames of functions that need much stack out of their callers'. */
 #if defined(__GNUC__) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __attribute__((noinline, unused))
 #elif defined(_MSC_VER) && !defined(SSMP_CUDA)
@@ -1639,8 +1638,7 @@ SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
     return half + value < size ? half + value : half + value - size;
 }
 
-/* The left half of a position, by a 32-bit division if that is enough: it is
-   several times cheaper. */
+/* The left half of a position: a 32-bit division is several times cheaper. */
 SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                                     uint64_t position)
 {
@@ -2193,8 +2191,7 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
     if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
         key = ssmp_derive(key, SSMP_BLOCK + block);
     order->key = key;
-    /* The first num_samples mod blocks have a sample more, which DROP leaves
-       out. */
+    /* The first num_samples mod blocks have one more, which DROP leaves out. */
     quota = run->num_samples / blocks;
     longer = (uint32_t)(run->num_samples % blocks);
     if (run->tail == STATESAMPLER_TAIL_DROP)
@@ -2428,8 +2425,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 
 /* --- sampler: the tail, and what a shape serves of an epoch */
 
-/* Rounds samples to parts of equal size, as the tail says: up (PAD), down
-   (DROP), or not at all. */
+/* Rounds samples to equal parts, as the tail says: PAD up, DROP down. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
@@ -2525,8 +2521,7 @@ SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
 
 /* --- sampler: reading a step */
 
-/* How many of the positions first, first + world_size, ... (count of them) are
-   below bound. */
+/* How many of count positions first, first + world_size, ... are < bound. */
 SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
                                               uint64_t bound, uint64_t first,
                                               size_t count)
@@ -3064,8 +3059,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 }
 
 /* --- state -----------------------------------------------------------------
-   Bytes are moved by shifts, so that neither byte order nor alignment
-   matters. */
+   Bytes are moved by shifts: neither byte order nor alignment matters. */
 
 #define SSMP_FORMAT_SAMPLER 1
 #define SSMP_FORMAT_MIX 2              /* of mixtures, too */
@@ -3254,8 +3248,7 @@ SSMP_NOINLINE void ssmp_sampler_follow(statesampler *s, const ssmp_run *run)
     ssmp_cursor_copy(&own->segment.base, &run->segment.base);
     own->segment.blocks = run->segment.blocks;
     ssmp_segment_close(&own->segment, own, &own->shape);
-    /* In another shape, or after a step that this sampler's drop_last leaves
-       out. */
+    /* In another shape, or after a step that its drop_last leaves out. */
     if (run->shape.world_size != own->shape.world_size ||
         run->shape.batch_size != own->shape.batch_size ||
         own->now.position > own->segment.end)
@@ -3673,8 +3666,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 
 /* --- mix: moving */
 
-/* The source that a tick belongs to; *turns is how many it has had since the
-   base. */
+/* The source of a tick; *turns is how many it has had since the base. */
 SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     uint64_t *turns, const statesampler_mix *mix, uint64_t tick)
 {
@@ -3725,6 +3717,22 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     ssmp_mix_rebase(mix);
 }
 
+/* Moves to the first tick of all sources that have steps left. */
+SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
+{
+    uint64_t next = STATESAMPLER_NONE;
+    uint32_t seat;
+    for (seat = 0; seat < mix->seats; seat++) {
+        const statesampler_source *source = ssmp_mix_seated(mix, seat);
+        const ssmp_member *member = &source->member;
+        uint64_t turns = source->sampler.run.now.step - member->step;
+        if (turns < member->left)
+            next = ssmp_min(next,
+                            ssmp_mix_tick_of(mix, seat, member->turns + turns));
+    }
+    mix->tick = next;
+}
+
 /* Serves the present turn, which is there. Returns its source. */
 SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
                                 statesampler_mix *mix)
@@ -3732,13 +3740,14 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
     uint64_t turns;
     uint32_t passed;
     statesampler_source *source = ssmp_mix_source_at(&turns, mix, mix->tick);
-    /* ALL passes over sources that have finished: tick by tick, until a search
-       takes no longer. One has a step left, as this turn is there. */
+    /* ALL passes over what has finished. As this turn is there, not all has. */
     for (passed = 0;
          mix->stop == STATESAMPLER_STOP_ALL && turns >= source->member.left;
          passed++) {
-        mix->tick = passed / 64 < mix->seats ? mix->tick + 1
-                                             : ssmp_mix_tick(mix, mix->turn);
+        if (passed < 64)
+            mix->tick++;
+        else
+            ssmp_mix_pass_over(mix);
         source = ssmp_mix_source_at(&turns, mix, mix->tick);
     }
     if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
@@ -3923,8 +3932,7 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
     return samples;
 }
 
-/* Sets *turn to the turn of the mix at which a source serves a step of its
-   present epoch. */
+/* Sets *turn to the turn at which a source serves a step of its epoch. */
 SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
                              const statesampler_source *source, uint64_t step)
 {
@@ -4000,8 +4008,7 @@ typedef struct ssmp_source_entry {
     ssmp_run run;
 } ssmp_source_entry;
 
-/* A state of so many sources. A size_t counts them: the samplers themselves are
-   larger. */
+/* A state of so many sources fits a size_t: their samplers are larger. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
     return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
@@ -4820,8 +4827,7 @@ static inline uint64_t ssmp_past_hash(const ssmp_past *past, uint32_t i)
     return ssmp_bytes_load(past->hashes + 8 * (size_t)i, 8);
 }
 
-/* Lists what has become of the datasets here, and which of the past are no
-   longer here. */
+/* Lists what has become of the datasets here, and which are no longer here. */
 static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
                                        ssmp_past *past)
 {
