@@ -29,7 +29,7 @@ plots='n batch bytes resume'
 
 # The steps of a run: a compiler with its flags (below), a program and its
 # arguments; or - and a function of this file. The number after "bulk" is its
-# bar; 0 is none.
+# bar; 0 is none. Bulk with other vectors has its bar in "old".
 steps() {
     cat <<'END'
 fast ours bulk 1
@@ -38,11 +38,11 @@ fast ours sizes
 fast ours next
 fast orders
 fast resume
-O2 ours bulk 1.5
+O2 ours bulk 0
 O2 ours lone
 scalar ours bulk 12
 tcc ours bulk 0
-native ours bulk 2.5
+native ours bulk 0
 O2 old
 fast old
 native old
