@@ -2141,7 +2141,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 
 /* So many indices are put aside on the stack. */
 #ifdef SSMP_BYTES
-#define SSMP_ASIDE 52
+#define SSMP_ASIDE 64
 #else
 #define SSMP_ASIDE 1
 #endif
@@ -2509,8 +2509,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
     cursor->position = ssmp_min(position, segment->end);
 }
 
-/* Where the step begins that is `steps` after the base, at most
-   ssmp_segment_steps. */
+/* Where a step begins, so many after the base; at most ssmp_segment_steps. */
 SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
                                uint64_t global_batch, uint64_t steps)
 {
@@ -2550,7 +2549,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_view_fill_slots(uint64_t *out,
                                                 uint64_t first, size_t count)
 {
     const uint64_t world_size = view->s->run.shape.world_size;
-    uint64_t some[SSMP_ASIDE];
+    uint64_t some[(SSMP_ASIDE + 1) / 2];
     size_t period = 1, slot, done, i, k;
     /* Slots of one block are so many apart. */
     while (period < count && period * world_size % view->segment->blocks != 0)
@@ -2558,7 +2557,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_view_fill_slots(uint64_t *out,
     for (slot = 0; slot < period; slot++) {
         /* done grows by a period or more in every turn. */
         for (done = slot; done < count; done += k * period) {
-            k = (size_t)ssmp_min((count - done - 1) / period + 1, SSMP_ASIDE);
+            k = (size_t)ssmp_min((count - done - 1) / period + 1,
+                                 sizeof some / sizeof some[0]);
             ssmp_view_fill_block(some, view, first + done * world_size,
                                  period * world_size, k);
             for (i = 0; i < k; i++)
