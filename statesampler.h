@@ -1794,7 +1794,6 @@ typedef int16_t ssmp_s16 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
 typedef int32_t ssmp_s32 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
-
 /* A vector in an array of uint64_t, wherever that begins. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 
@@ -1842,7 +1841,6 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
     return (ssmp_v16)(even >> 16 | ((x >> 16) * (y >> 16) & 0xffff0000u));
 }
 #endif
-
 #ifndef SSMP_SIGNED16
 #define SSMP_SIGNED16(a, b) ((a) * (b))
 #endif
@@ -1912,7 +1910,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
     }
 }
 
-/* All rounds of so many vectors; the last of four may hold anything. */
+/* All rounds of so many vectors, or of four. */
 SSMP_NOINLINE void ssmp_bulk_network(ssmp_v32 *l, ssmp_v32 *r,
                                      const statesampler_perm *perm,
                                      uint32_t vectors)
@@ -2028,6 +2026,8 @@ SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
         b->rest[i] = perm->n + i;
     if (known != 0)
         ssmp_bulk_load(b, vectors, b->rest, perm, more * lanes);
+    for (i = vectors + more; i < 4; i++)
+        b->l[i] = b->r[i] = b->l[0];
     ssmp_bulk_network(b->l, b->r, perm, vectors + more);
     if (!ssmp_bulk_store(out, b, 0, perm, count))
         return;
