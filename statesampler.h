@@ -1778,7 +1778,6 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #endif
 
 #ifdef SSMP_BYTES
-
 /* Vectors of a turn: of 256 pairs for n <= 2^30, in 1 KiB of stack; and with
    those of the cells outside, where these are so few. */
 #define SSMP_VECTORS (512 / SSMP_BYTES)
@@ -2004,8 +2003,8 @@ SSMP_NOINLINE int ssmp_bulk_store(uint64_t *out, ssmp_pairs *b, uint32_t vector,
             to[3] = odd >> 32;
         }
     }
-    for (i = count - count % lanes; i < count; i++)
-        out[i] = b->rest[i % lanes];
+    for (i = count & (0 - lanes); i < count; i++)
+        out[i] = b->rest[i & (lanes - 1)];
     for (i = 0; i < SSMP_BYTES / 8; i++)
         any |= wide ? over[i] : over[i] | over[i] << 32;
     return (int)(any >> 63);
@@ -2017,11 +2016,12 @@ SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
                                   const statesampler_perm *perm, uint32_t count)
 {
     const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint32_t vectors = (count + lanes - 1) / lanes;
+    const uint32_t above = SSMP_LANES16 - 1; /* a constant divisor is faster */
+    const uint32_t vectors = ((count << wide) + above) / SSMP_LANES16;
     uint32_t known = ssmp_perm_outside(perm), more, i, k;
     if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
         known = 0;
-    more = (known + lanes - 1) / lanes;
+    more = ((known << wide) + above) / SSMP_LANES16;
     for (i = 0; i < more * lanes; i++)
         b->rest[i] = perm->n + i;
     if (known != 0)
@@ -2058,8 +2058,8 @@ SSMP_NOINLINE void ssmp_bulk(uint64_t *out, const statesampler_perm *perm,
     ssmp_pairs b;
     uint32_t some, j;
     if (!map) {
-        for (j = 0; j < SSMP_LANES16; j++)
-            b.rest[j] = first + j * stride;
+        for (j = 0; j < SSMP_LANES16; j++, first += stride)
+            b.rest[j] = first;
         ssmp_bulk_load(&b, 0, b.rest, perm, lanes);
         l = b.l[0];
         r = b.r[0];
