@@ -189,10 +189,9 @@ KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
 # Calls that give the same when their first two arguments are swapped, or their
 # last two.
 SYMMETRIC = re.compile(
-    r"ssmp_(add_mod|derive|gcd|min|run_match|bulk_high\d+)|"
-    r"SSMP_(ADD|MUL|OR|XOR)\d+|_mm_(add|and|or)_\w+|"
-    r"v(addq|minq|mull|mulq|orr|orrq)_u\d+")
-FACTORS_LAST = re.compile(r"v(mlal|mlsq)_u\d+")
+    r"ssmp_(add_mod|derive|min|run_match|high16)|"
+    r"SSMP_(EVEN|HIGH|SIGNED)\d+|v(minq|mull)_u\d+")
+FACTORS_LAST = re.compile(r"SSMP_(X86|HALF|HIGH)")
 
 
 def arguments_of(words, opening):
