@@ -53,6 +53,11 @@ class Body:
             depth -= word in (")", "]")
             self.depth.append(depth)
             depth += word in ("(", "[")
+        # What is between the braces of a list.
+        self.listed = set()
+        for i, word in enumerate(self.words):
+            if word == "{" and self.words[i - 1:i] == ["="]:
+                self.listed |= set(range(i, matching(self.words, i, 1)))
 
     def find(self, words):
         """Where these words stand."""
@@ -68,9 +73,12 @@ class Body:
         return self.depth[i] == 0 and before in (";", "{", "}", "else")
 
     def statements_around(self, first, last):
-        """The bounds of the statements that words [first, last) are of."""
+        """The bounds of the statements, or elements of a list, that words
+        [first, last) are of."""
         def ends(i):
-            return self.depth[i] == 0 and self.words[i] in (";", "{", "}")
+            return self.depth[i] == 0 and (
+                self.words[i] in (";", "{", "}") or
+                (self.words[i] == "," and i in self.listed))
         while first > 0 and not ends(first - 1):
             first -= 1
         while last < len(self.words) and not ends(last - 1):
@@ -206,6 +214,13 @@ def arguments_of(words, opening):
         i = matching(words, i, 1) + 1
 
 
+def is_no_rule(words, i):
+    """Whether a 0 says that no rule is about a field of a state: nobody reads
+    that."""
+    return (words[i:i + 2] == ["0", ")"] and
+            words[matching(words, i + 1, -1) - 1] == "SSMP_FIELD")
+
+
 def generated(function):
     """The faults that are made by a rule: another operator, a 1 that is not
     added or subtracted, a constant that is one more, a statement left out, two
@@ -228,7 +243,8 @@ def generated(function):
             add(i, i + 1, SWAPS[word])
         if word in ("+", "-") and binary and words[i + 1] == "1":
             add(i, i + 2, "")
-        elif re.match(r"\d", word) and before != "case":
+        elif (re.match(r"\d", word) and before != "case" and
+              not is_no_rule(words, i)):
             add(i, i + 1, f"({word} + 1)")
         if (function.begins_statement(i) and re.match(r"[A-Za-z_*]", word)
                 and word not in KEYWORDS):

@@ -106,10 +106,10 @@ static void sweep_bijections(int reduced)
 
 static void sweep_inverses(int reduced)
 {
+    statesampler_perm perm;
     uint64_t n, i, every = reduced ? 200 : 1200;
     unsigned k, samples = reduced ? 20 : 500;
     for (n = 1; n <= every; n++) {
-        statesampler_perm perm;
         CHECK(statesampler_perm_init(&perm, n, 4, n, 2) == STATESAMPLER_OK);
         for (i = 0; i < n; i++)
             check_round_trip(&perm, n, i);
@@ -131,6 +131,12 @@ static void sweep_inverses(int reduced)
         check_sampled((uint64_t)26757 * 26757 - 2 + i, samples);
         check_sampled(UINT64_C(1000000000) - 2 + i, samples);
     }
+    /* A walk over the first cell outside, where the grid and n together are
+       2^32: a bound on walks that adds them wraps to 0. */
+    CHECK(statesampler_perm_init(&perm, 2147479016, 1, 0, 0) ==
+          STATESAMPLER_OK);
+    check_round_trip(&perm, 2147479016, 1595537528);
+    CHECK(statesampler_perm_at(&perm, 1595537528) == 1037343714);
     check_sampled(STATESAMPLER_MAX_SAMPLES, samples);
     check_sampled(STATESAMPLER_MAX_SAMPLES - 1, samples);
     for (k = 0; k < (reduced ? 100u : 4000u); k++)
