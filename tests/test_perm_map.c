@@ -52,6 +52,23 @@ static void check_walks(const statesampler_perm *perm)
     }
 }
 
+/* In a block that ends with the values: with sanitizers, what is read behind
+   them shows. */
+static void check_end(uint64_t n, size_t count)
+{
+    statesampler_perm perm;
+    uint64_t *out = (uint64_t *)malloc(count * sizeof *out);
+    size_t i;
+    CHECK(out != NULL);
+    CHECK(statesampler_perm_init(&perm, n, 5, 6, 7) == STATESAMPLER_OK);
+    for (i = 0; i < count; i++)
+        out[i] = i;
+    statesampler_perm_map(&perm, out, count);
+    for (i = 0; i < count; i++)
+        CHECK(out[i] == statesampler_perm_at(&perm, i));
+    free(out);
+}
+
 /* Around the numbers of pairs that one vector, or all in turn, hold. */
 static const size_t long_counts[] = {
     127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
@@ -86,6 +103,10 @@ static void sweep_maps(int reduced)
         check_maps((side - 2) * (side - 1) + 1, 33);
         if (k < 31)
             check_maps((side + 2) * (side + 1), 33);
+    }
+    for (k = 1; k <= 70; k++) {
+        check_end(1000, k);
+        check_end((uint64_t)1 << 40, k);
     }
     for (k = 0; k < samples; k++) {
         statesampler_perm perm;
