@@ -3,11 +3,13 @@
 ; child of weight a; w0 is the root's.
 ; header: return (head->turn | head->tick) >> 63 != 0
 ; header: #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
-; header: uint64_t goal = mix->base_tick + (turn - mix->base_turn);
+; header: const uint64_t turns = turn - mix->base_turn;
+;     uint64_t tick = mix->base_tick + turns, step = 1;
 ; header: turns * left + weight / 2; /* < 2^62 + 2^30 */
 ; header: turns = (turns * weight + half) / weights[level]; /* below 2^62 */
 ; header: return rounds < SSMP_TOO_FAR / mix->
-; header: until - mix->tick
+; header: return tick - mix->base_tick;
+; header: mix->reach = mix->turn + ssmp_mix_turns(mix, until);
 ; header: turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
 ; header: ssmp_mix_tick(mix, turn - 1) + 1;
 ; fault: (<= tick until far) => (<= until far)

@@ -2,10 +2,10 @@
 ; and each of these is a sample of it; with WINDOW by a permutation of chunks
 ; and one of each window's values, whatever these are. With DROP n is
 ; num_samples without those that are in no block, so that `longer` is 0.
-; header: uint64_t quota = run->num_samples / blocks;
-;     uint64_t longer = run->num_samples - quota * blocks;
-; header: *start = block * quota + ssmp_min(block, longer);
-;     *size = quota + (block < longer);
+; header: quota = run->num_samples / blocks;
+;     longer = (uint32_t)(run->num_samples % blocks);
+; header: order->start = block * quota + (block < longer ? block : longer);
+;     order->size = quota + (block < longer);
 ; header: uint64_t quota = run->num_samples / blocks;
 ;     uint64_t longer = run->num_samples % blocks, block;
 ; header: block = index < longer * (quota + 1) ? index / (quota + 1)
@@ -17,8 +17,8 @@
 ; header: uint64_t size = ssmp_min(span, order->size - window * span);
 ; header: slot = sample / run->chunk_size;
 ; header: if (slot < order->perm.n)
-; header: SSMP_MAX32 / size : 0;
-; header: out[i] * inverse >> 32
+; header: SSMP_ASIDE == 1 ? 0 : SSMP_MAX32 / size;
+; header: inverse ? rest * inverse >> 32 : rest / size;
 ; header: window = slot / run->window;
 ;     sample += (slot - window * run->window) * run->chunk_size;
 ; fault: (ite (< block longer) 1 0) => (ite (<= block longer) 1 0)

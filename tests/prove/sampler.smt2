@@ -2,21 +2,23 @@
 ; and that a Good one stays Good. G positions are a step. The segment's base is
 ; at position c and step b and its end at E; the present is at p, and k steps
 ; after the base.
-; header: now->position += global_batch;
-; header: now->position = ssmp_min(now->position, segment->end);
+; header: uint64_t position = cursor->position + positions;
+; header: ssmp_cursor_move(&run->now, segment, global_batch);
 ; header: step - segment->base.step > ssmp_segment_steps(segment, global_batch))
 ; header: ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
-; header: uint64_t position = segment->base.position + steps * global_batch;
+; header: ssmp_cursor_move(cursor, segment, steps * global_batch);
 ; header: cursor->position = ssmp_min(position, segment->end);
-; header: segment->end -= (segment->end - base) % ssmp_global_batch(shape);
+; header: length -= length % ssmp_global_batch(shape);
 ; header: #define SSMP_MAX_POSITION (STATESAMPLER_MAX_SAMPLES + ((uint64_t)1 << 33))
 ; header: base->position > SSMP_MAX_POSITION ||
 ;     base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5)
-; header: run->now.step = base->step + ssmp_ceil_div(served, global_batch);
+; header: if (steps > ssmp_segment_steps(segment, global_batch))
+; header: ssmp_segment_find(&found, segment, global_batch, steps);
+; header: run->now.step = found.step;
 ; header: own->now.position > own->segment.end)
-; header: now->epoch += now->position / segment->wrap;
-;     now->position %= segment->wrap;
-; header: (now->step - segment->base.step) * global_batch >=
+; header: cursor->epoch += position / segment->wrap;
+;     position %= segment->wrap;
+; header: (run->now.step - segment->base.step) * global_batch >=
 ; header: (endless && step > STATESAMPLER_NONE / 2)
 ; header: past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
 ; header: place->step = base->step + past / global_batch;
