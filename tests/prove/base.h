@@ -30,25 +30,14 @@ static inline uint64_t ssmp_derive(uint64_t key, uint64_t value);
 static inline uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
                                       uint64_t stream);
 
-/*@ requires size <= 1 << 31 && pair < 12;
+/*@ requires \valid_read(perm) && 0 < size <= 1 << 31;
+    requires round < (wide ? 12 : 24);
     assigns \nothing;
-    ensures size != 0 ==> 0 < \result <= size;
+    ensures \result < size;
 */
-static inline uint32_t ssmp_perm_span(uint32_t size, uint32_t pair);
-
-/*@ requires span != 0;
-    assigns \nothing;
-    ensures \result < span;
-*/
-static inline uint32_t ssmp_perm_narrow(uint32_t half, uint32_t key,
-                                        uint32_t span);
-
-/*@ requires span != 0 && \valid_read(key + (0 .. 1));
-    assigns \nothing;
-    ensures \result < span;
-*/
-static inline uint32_t ssmp_perm_wide(uint32_t half, const uint32_t *key,
-                                      uint32_t span);
+static inline uint32_t ssmp_perm_hash(const statesampler_perm *perm,
+                                      uint32_t round, uint32_t half,
+                                      uint32_t size, int wide);
 
 /*@ logic integer Less(integer half, integer value, integer size) =
       half < value ? half - value + size : half - value;

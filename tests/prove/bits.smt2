@@ -1,4 +1,5 @@
-; The axioms of perm.h and base.c about bits, of words of 32 bits: each is
+; The axioms of perm.h and base.c about bits, of words of 32 bits, `high` of
+; 64: each is
 ; proved if its negation cannot hold. Fits(r, b): b is one bit, of at most 2^30,
 ; and r, which is below 2^31, has no bit at or below it.
 ; fault: (bvule b #x40000000) => (bvule b #x80000000)
@@ -53,5 +54,12 @@
      (ite (bvult r #x80000000) #x00000000 #xffffffff))
   (= (bvand r #x00000000) #x00000000) (= (bvand r #xffffffff) r)
   (= (bvlshr r #x0000000a) (bvudiv r #x00000400)))))
+(check-sat)
+(pop)
+(declare-const d (_ BitVec 64))
+(push)
+(echo "high, of base.c")
+(assert (not (= (bvlshr d #x0000000000000020)
+  (bvudiv d #x0000000100000000))))
 (check-sat)
 (pop)

@@ -26,35 +26,36 @@
 */
 static inline int ssmp_shape_check(const ssmp_shape *shape);
 
-/*@ requires \valid_read(d);
+/*@ requires \valid_read(run);
     assigns \nothing;
     ensures code: -110 <= \result <= -108 || \result == 0;
     ensures only: \result == 0 <==>
-      Windowed(d->order, d->chunk_size, d->window);
+      Windowed(run->order, run->chunk_size, run->window);
 */
-static inline int ssmp_desc_check_window(const statesampler_desc *d);
+static inline int ssmp_run_check_window(const ssmp_run *run);
 
-/*@ requires \valid_read(d);
+/*@ requires \valid_read(run);
     assigns \nothing;
     ensures code: -113 <= \result <= -111 || \result == 0;
     ensures only: \result == 0 <==>
-      Endless(d->tail, d->num_samples, d->partition, d->drop_last);
+      Endless(run->tail, run->num_samples, run->partition,
+              run->shape.drop_last);
 */
-static inline int ssmp_desc_check_carry(const statesampler_desc *d);
+static inline int ssmp_run_check_carry(const ssmp_run *run);
 
-/*@ requires \valid_read(d) && \valid_read(shape);
+/*@ requires \valid_read(run);
     assigns \nothing;
     ensures code: -113 <= \result <= -101 || \result == 0;
     ensures only: \result == 0 <==>
-      d->num_samples <= 1 << 62 &&
-      Shaped(shape->rank, shape->world_size, shape->batch_size) &&
-      d->order <= 3 && d->partition <= 1 && d->tail <= 3 &&
-      d->drop_last <= 1 &&
-      Windowed(d->order, d->chunk_size, d->window) &&
-      Endless(d->tail, d->num_samples, d->partition, d->drop_last);
+      run->num_samples <= 1 << 62 &&
+      Shaped(run->shape.rank, run->shape.world_size, run->shape.batch_size) &&
+      run->order <= 3 && run->partition <= 1 && run->tail <= 3 &&
+      run->shape.drop_last <= 1 &&
+      Windowed(run->order, run->chunk_size, run->window) &&
+      Endless(run->tail, run->num_samples, run->partition,
+              run->shape.drop_last);
 */
-static inline int ssmp_desc_check(const statesampler_desc *d,
-                                  const ssmp_shape *shape);
+static inline int ssmp_run_check_desc(const ssmp_run *run);
 
 /* Where load's sampler may be: its base at position c in range; the present p in
    the base's epoch where a step of g positions begins, or at its end; with

@@ -244,13 +244,13 @@ smt "no sum or product of a mix wraps, and its sequence is long enough" mix.smt2
 smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
 smt 'every move leaves a sampler where a step begins' sampler.smt2
 smt 'every position is a sample of its block and window' order.smt2
-wp 'the arithmetic below all else' base.c +ceil_div +min +perm_span \
-    +perm_narrow +perm_wide +sub_mod +add_mod +scramble +derive +epoch_key
+wp 'the arithmetic below all else' base.c +ceil_div +min +perm_hash \
+    +sub_mod +add_mod +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
-wp 'the tail rules' tail.c +global_batch +tail_round +segment_close \
-    +segment_steps +segment_find +shape_below +segment_count num_steps \
-    get_counts
-wp 'what init and load refuse' check.c +shape_check +desc_check_window \
-    +desc_check_carry +desc_check +run_check
+wp 'the tail rules' tail.c +global_batch +cursor_copy +tail_round \
+    +segment_close +segment_steps +cursor_move +segment_find +shape_below \
+    +segment_count num_steps get_counts
+wp 'what init and load refuse' check.c +shape_check +run_check_window \
+    +run_check_carry +run_check_desc +run_check
 [ $failed = 0 ]

@@ -91,12 +91,41 @@ static inline void ssmp_segment_close(ssmp_segment *segment,
 static inline uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                           uint64_t global_batch);
 
+/*@ requires \valid(to) && \valid_read(from) && \separated(to, from);
+    assigns to->epoch, to->position, to->step;
+    ensures to->epoch == from->epoch && to->position == from->position &&
+      to->step == from->step;
+*/
+static inline void ssmp_cursor_copy(ssmp_cursor *to, const ssmp_cursor *from);
+
+/*@ requires \valid(cursor) && \valid_read(segment);
+    requires \separated(cursor, segment) && segment->wrap != 0;
+    requires cursor->position + positions < 18446744073709551615;
+    requires segment->wrap == 18446744073709551615 ||
+      segment->end == 18446744073709551615;
+    assigns cursor->epoch, cursor->position;
+    ensures here: segment->wrap == 18446744073709551615 ==>
+      cursor->epoch == \old(cursor->epoch) &&
+      cursor->position == \min(segment->end,
+                               \old(cursor->position) + positions);
+    ensures carry: segment->end == 18446744073709551615 ==>
+      cursor->position ==
+        (\old(cursor->position) + positions) % segment->wrap &&
+      cursor->epoch == (uint64_t)(\old(cursor->epoch) +
+        (\old(cursor->position) + positions) / segment->wrap);
+*/
+static inline void ssmp_cursor_move(ssmp_cursor *cursor,
+                                    const ssmp_segment *segment,
+                                    uint64_t positions);
+
 /* Step t of a segment begins at its base + t * G; with CARRY, an epoch is
    `wrap` positions. */
 /*@ requires \valid(cursor) && \valid_read(segment);
     requires \separated(cursor, segment) && segment->wrap != 0;
     requires segment->base.position + steps * global_batch <
       18446744073709551615;
+    requires segment->wrap == 18446744073709551615 ||
+      segment->end == 18446744073709551615;
     assigns cursor->epoch, cursor->position, cursor->step;
     ensures step: cursor->step == (uint64_t)(segment->base.step + steps);
     ensures here: segment->wrap == 18446744073709551615 ==>
@@ -152,6 +181,8 @@ uint64_t statesampler_num_steps(const statesampler *s);
 /* rank_samples is the least that is enough for the slots before the end. */
 /*@ requires \valid_read(s) && Shape(&s->run.shape) && Bounded(&s->run.segment);
     requires s->run.num_samples <= 1 << 62;
+    requires s->run.tail == 3 <==>
+      s->run.segment.end == 18446744073709551615;
     requires \valid(counts) && \separated(counts, s);
     assigns *counts;
     ensures positions: counts->positions ==
