@@ -1223,10 +1223,11 @@ static void test_reach(void)
 
 static void test_limits(void)
 {
+    static unsigned char state[FORGE_MIX_BYTES(2)], again[sizeof state];
     static party p;
     uint32_t i, source;
     uint64_t turn;
-    size_t count;
+    size_t count, size;
     /* The last that are not too much. */
     plain(&p, 3, STATESAMPLER_STOP_RESTART);
     p.desc[0].num_samples = ((uint64_t)1 << 62) / 3 / 7 * 7 - 1;
@@ -1256,6 +1257,12 @@ static void test_limits(void)
         plain(&p, 2, i);
         CHECK(start(&p) == STATESAMPLER_OK);
         CHECK(statesampler_mix_num_turns(&p.mix) == 0);
+        /* Whatever mix_init finds in memory, it is the same mix. */
+        size = must_mix_save(&p.mix, state);
+        memset(&p.mix, 5, sizeof p.mix);
+        CHECK(statesampler_mix_init(&p.mix, p.source, 2, i) == STATESAMPLER_OK);
+        CHECK(must_mix_save(&p.mix, again) == size);
+        CHECK(memcmp(state, again, size) == 0);
         for (turn = 0; turn < 3; turn++) {
             CHECK(statesampler_mix_epoch(&p.mix) == turn);
             source = 5;

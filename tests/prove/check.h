@@ -5,8 +5,11 @@
 /*@ axiomatic Words {
       axiom under: \forall integer x; -18446744073709551616 <= x < 0 ==>
         (uint64_t)x == x + 18446744073709551616;
-      axiom rising: \forall integer x, y, n; 0 <= n && x <= y + 1 ==>
-        x * n <= y * n + n;
+      axiom over: \forall integer x;
+        18446744073709551616 <= x < 36893488147419103232 ==>
+        (uint64_t)x == x - 18446744073709551616;
+      axiom rising: \forall integer x, y, n; 0 <= n && x < y ==>
+        x * n + n <= y * n;
     }
     predicate Shaped(integer rank, integer w, integer b) =
       rank < w && w * b < 1 << 62;
