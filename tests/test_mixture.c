@@ -789,6 +789,16 @@ static void test_errors(int reduced)
     CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
           ECORRUPT_NAMES);
     CHECK(arrlen(other.changes) == 0);
+    /* Each bit of a hash makes another name. */
+    save(&m, state);
+    for (i = 0; i < 64; i++) {
+        state[16 + i / 8] ^= (unsigned char)(1 << i % 8);
+        forge_seal(state, size);
+        CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
+              EMISMATCH_STOP);
+        CHECK(arrlen(other.changes) == 4);
+        state[16 + i / 8] ^= (unsigned char)(1 << i % 8);
+    }
     /* No names at all. */
     save(&m, state);
     memset(state + 8, 0, 8);
