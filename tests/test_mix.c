@@ -1252,6 +1252,18 @@ static void test_limits(void)
     CHECK(statesampler_mix_offset(&p.mix, 1) == 3);
     CHECK(statesampler_mix_offset(&p.mix, 2) == 12);
 
+    /* The base moves with the turn after 2^62 positions, and not before. */
+    plain(&p, 1, STATESAMPLER_STOP_NEVER);
+    p.desc[0].num_samples = 1000;
+    p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
+    reshape(&p, (uint32_t)1 << 31, (uint32_t)1 << 28, 0, 0);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    for (turn = 0; turn < 8; turn++) {
+        CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, NULL) == 1);
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, NULL) == 1);
+    }
+    CHECK(statesampler_mix_at(&p.mix, 7, NULL, &count, NULL) == ERANGE_BASE);
+
     /* Nothing but empty sources: no turn, every time. */
     for (i = 0; i < 3; i++) {
         plain(&p, 2, i);

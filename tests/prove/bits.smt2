@@ -1,7 +1,6 @@
-; The axioms of perm.h and base.c about bits, of words of 32 bits, `high` of
-; 64: each is
-; proved if its negation cannot hold. Fits(r, b): b is one bit, of at most 2^30,
-; and r, which is below 2^31, has no bit at or below it.
+; The axioms of perm.h and base.c about bits, of words of 32 bits, and `high` of
+; 64: each is proved if its negation cannot hold. Fits(r, b): b is one bit, of at
+; most 2^30, and r, which is below 2^31, has no bit at or below it.
 ; fault: (bvule b #x40000000) => (bvule b #x80000000)
 ; fault: (bvult r #x80000000) #x00000000 => (bvult r #x80000001) #x00000000
 (set-logic QF_BV)
