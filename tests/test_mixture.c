@@ -600,6 +600,29 @@ static void test_remove(void)
 }
 
 /* What is not in the state begins, also where it has been used before. */
+/* What is left after mixture_remove may be refused; nothing is then started. */
+static void test_not_started(void)
+{
+    statesampler_mixture m;
+    unsigned char state[STATE] = {0};
+    statesampler_desc d = describe(0, 1, 0);
+    memset(&m, 0, sizeof m);
+    CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
+          EINVAL_NO_SOURCES);
+    CHECK(statesampler_mixture_add(&m, "on", 1, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_add(&m, "off", STATESAMPLER_OFF, &d) ==
+          STATESAMPLER_OK);
+    start(&m, STATESAMPLER_STOP_FIRST);
+    CHECK(statesampler_mixture_remove(&m, "on") == STATESAMPLER_OK);
+    CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
+          EINVAL_ALL_OFF);
+    CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
+          EINVAL_NO_SOURCES);
+    CHECK(statesampler_mixture_load(&m, state, sizeof state, REFUSE) ==
+          EINVAL_NO_SOURCES);
+    statesampler_mixture_free(&m);
+}
+
 static void test_used(void)
 {
     statesampler_mixture a, b;
@@ -1015,6 +1038,7 @@ int main(int argc, char **argv)
     test_growth();
     test_failed_start();
     test_remove();
+    test_not_started();
     test_used();
     test_used_and_new();
     test_longest_sequence();
