@@ -1301,7 +1301,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 }
 #endif
 
-/* Options that come with a second include come too late. */
+/* Options that only a second include defines are an error, below. */
 #ifdef STATESAMPLER_HOSTED
 #define SSMP_HOSTED
 #endif
@@ -2137,7 +2137,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
    An order says which sample is at a position of one block: the whole dataset,
    or with BLOCKED one of its parts. Positions here count inside the block. */
 
-/* So many indices are put aside on the stack. */
+/* How many indices a function keeps in an array of its own. */
 #ifdef SSMP_BYTES
 #define SSMP_ASIDE 64
 #else
@@ -2305,9 +2305,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t position,
 }
 
 /* Independent uniform values below the block's size: of the words of a
-   position the first that is below it, once ANDed with a mask of ones. Two
-   words are made of each, which most often do: a branch between them would be
-   mispredicted. The search ends: the words run through all 2^64 values before
+   position, the first that is below it once ANDed with a mask of ones. The
+   first two words are always computed, as a branch would be mispredicted; they
+   mostly suffice. The search ends: the words run through all 2^64 values before
    one repeats, and half of them or more are below the size. */
 SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
                                    uint64_t first, uint64_t stride,
@@ -4886,7 +4886,7 @@ static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
     if (past->same)
         return statesampler_mix_load(mix, past->state,
                                      ssmp_mix_bytes(mix->num_sources));
-    /* All begin their epoch, and then those that the past knows go on. */
+    /* All begin their epoch; then those that are in the state go on. */
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         source->member.first_epoch = source->sampler.run.now.epoch;
