@@ -1782,9 +1782,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_VECTORS (512 / SSMP_BYTES)
 #define SSMP_OUTSIDE 24
 #define SSMP_ALL_VECTORS (SSMP_VECTORS + (47 + SSMP_BYTES) / SSMP_BYTES)
-
 #define SSMP_LANES16 (SSMP_BYTES / 2)
-
 #define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
@@ -1900,9 +1898,11 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
         ssmp_key_set(&by, perm, i, perm->left, wide);
+#pragma GCC unroll 2
         for (j = 0; j < vectors; j++)
             l[j] = ssmp_round(l[j], r[j], &by, wide);
         ssmp_key_set(&by, perm, i + 1, perm->right, wide);
+#pragma GCC unroll 2
         for (j = 0; j < vectors; j++)
             r[j] = ssmp_round(r[j], l[j], &by, wide);
     }
@@ -2016,7 +2016,7 @@ SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
 {
     const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint32_t above = SSMP_LANES16 - 1; /* a constant divisor is faster */
-    const uint32_t vectors = ((count << wide) + above) / SSMP_LANES16;
+    const uint32_t used = ((count << wide) + above) / SSMP_LANES16;
     uint32_t known = ssmp_perm_outside(perm), more, i, k;
     if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
         known = 0;
@@ -2024,13 +2024,13 @@ SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
     for (i = 0; i < more * lanes; i++)
         b->rest[i] = perm->n + i;
     if (known != 0)
-        ssmp_bulk_load(b, vectors, b->rest, perm, more * lanes);
-    for (i = vectors + more; i < 4; i++)
+        ssmp_bulk_load(b, used, b->rest, perm, more * lanes);
+    for (i = used + more; i < 4; i++)
         b->l[i] = b->r[i] = b->l[0];
-    ssmp_bulk_network(b->l, b->r, perm, vectors + more);
+    ssmp_bulk_network(b->l, b->r, perm, used + more);
     if (!ssmp_bulk_store(out, b, 0, perm, count))
         return;
-    (void)ssmp_bulk_store(b->rest, b, vectors, perm, more * lanes);
+    (void)ssmp_bulk_store(b->rest, b, used, perm, more * lanes);
     for (i = 0; i < count; i++) {
         uint64_t index = out[i];
         for (k = 0; k < known && index - perm->n < known; k++)
