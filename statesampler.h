@@ -1898,11 +1898,11 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
         ssmp_key_set(&by, perm, i, perm->left, wide);
-#pragma GCC unroll 2
+#pragma GCC unroll 8
         for (j = 0; j < vectors; j++)
             l[j] = ssmp_round(l[j], r[j], &by, wide);
         ssmp_key_set(&by, perm, i + 1, perm->right, wide);
-#pragma GCC unroll 2
+#pragma GCC unroll 8
         for (j = 0; j < vectors; j++)
             r[j] = ssmp_round(r[j], l[j], &by, wide);
     }
