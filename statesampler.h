@@ -445,7 +445,7 @@ CHANGES
 
           New: perm_map, mixture_remove; a position outside a permutation never
           hangs; count may be NULL; mixes load faster. Bulk is a quarter slower
-          at most for 16,384 indices, half for 32, five times without vectors.
+          at most for 16,384; for 32 twice as slow, without vectors five times.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
 
@@ -2369,8 +2369,8 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
     }
 }
 
-/* The position of a sample, counted from the block's start. The inverse of
-   view_fill_block, for all orders but REPLACEMENT. */
+/* The position of a sample, both counted from the block's start. The inverse of
+   ssmp_view_fill_block, for all orders but REPLACEMENT. */
 SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     const ssmp_order *order, ssmp_order *spare,
                                     uint64_t sample)
