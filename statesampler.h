@@ -1736,18 +1736,17 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 /* --- perm, in bulk ---------------------------------------------------------
    The same network on many pairs at once, in the vector extensions of gcc and
    clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
-   The pairs of a turn go through each round together, as one vector alone
-   would wait for its own multiplications. An instruction set has
-   BYTES              of a vector
-   HIGH16             the high halves of the products of 16-bit lanes
-   HIGH32             the same of 32-bit lanes, if that is faster than EVEN32
-   EVEN32             the 64-bit products of the low halves of 64-bit lanes
-   SIGNED16           the products of signed 16-bit numbers in 32-bit lanes
-   REDUCE16, REDUCE32 x + size where x is negative, otherwise x
+   A group of vectors goes through each round together, as one alone would wait
+   for its own multiplications. An instruction set has
+   BYTES            of a vector
+   HIGH16           the high halves of the products of 16-bit lanes
+   HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
+   EVEN32           the 64-bit products of the low halves of 64-bit lanes
+   SIGNED16         the products of signed 16-bit numbers in 32-bit lanes
+   REDUCE           x + size where x is negative, otherwise x
    Without vectors PAIRS pairs go through the rounds together; on small cores,
-   which do not wait, one at a time. Freestanding builds have no vectors, as the
-   headers of intrinsics may include those of a C library; nor have builds that
-   are not optimised, where each operation on them would go through memory. */
+   which do not wait, one at a time. Freestanding builds have no vectors, as
+   intrinsics may need a C library's headers; nor have unoptimised builds. */
 
 #if defined(SSMP_CUDA)
 #define SSMP_PAIRS 8
@@ -1777,7 +1776,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #endif
 
 #ifdef SSMP_BYTES
-/* Vectors of a turn: of 256 pairs for n <= 2^30, in 1 KiB of stack; and with
+/* Vectors of a group: of 256 pairs for n <= 2^30, in 1 KiB of stack; and with
    those of the cells outside, where these are so few. */
 #define SSMP_VECTORS (512 / SSMP_BYTES)
 #define SSMP_OUTSIDE 24
@@ -1805,30 +1804,26 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
 #define SSMP_SIGNED16(a, b) ((ssmp_v32)SSMP_X86(madd_epi16, a, b))
 #if SSMP_BYTES > 16 /* of unsigned numbers, a negative one is the larger */
-#define SSMP_REDUCE16(x, size) ((ssmp_v16)SSMP_X86(min_epu16, x, x + size))
-#define SSMP_REDUCE32(x, size) ((ssmp_v32)SSMP_X86(min_epu32, x, x + size))
+#define SSMP_REDUCE(bits, x, size) \
+    ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
 #endif
-
 #elif defined(__ARM_NEON)
-#define SSMP_HALF(half, type, u, a, b) \
-    ((type)vmull_##u(half##u((type)(a)), half##u((type)(b))))
-#define SSMP_HIGH(type, u, a, b)                      \
-    vuzpq_##u(SSMP_HALF(vget_low_, type, u, a, b),    \
-              SSMP_HALF(vget_high_, type, u, a, b)).val[1]
-#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
-#define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
-#define SSMP_EVEN32(a, b)                            \
-    ((ssmp_v64)vmull_u32(vmovn_u64((uint64x2_t)(a)), \
-                         vmovn_u64((uint64x2_t)(b))))
-#define SSMP_REDUCE16(x, size) \
-    ((ssmp_v16)vminq_u16((uint16x8_t)(x), (uint16x8_t)(x + size)))
-#define SSMP_REDUCE32(x, size) \
-    ((ssmp_v32)vminq_u32((uint32x4_t)(x), (uint32x4_t)(x + size)))
-
+#define SSMP_HALF(half, bits, a, b) \
+    ((ssmp_v##bits)vmull_u##bits(half##bits(a), half##bits(b)))
+#define SSMP_HIGH(bits, a, b)                         \
+    vuzpq_u##bits(SSMP_HALF(vget_low_u, bits, a, b),  \
+                  SSMP_HALF(vget_high_u, bits, a, b)).val[1]
+#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(16, a, b))
+#define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(32, a, b))
+#define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
+#define SSMP_EVEN32(a, b) ((ssmp_v64)vmull_u32(SSMP_LOW32(a), SSMP_LOW32(b)))
+#define SSMP_SIGNED16(a, b) ((a) * (b))
+#define SSMP_REDUCE(bits, x, size) ((ssmp_v##bits)vminq_u##bits(x, x + size))
 #else
 #define SSMP_EVEN32(a, b) \
     (((ssmp_v64)(a) & SSMP_MAX32) * ((ssmp_v64)(b) & SSMP_MAX32))
 #define SSMP_HIGH16(a, b) ssmp_high16(a, b)
+#define SSMP_SIGNED16(a, b) ((a) * (b))
 
 SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
 {
@@ -1837,55 +1832,40 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
     return (ssmp_v16)(even >> 16 | ((x >> 16) * (y >> 16) & 0xffff0000u));
 }
 #endif
-#ifndef SSMP_SIGNED16
-#define SSMP_SIGNED16(a, b) ((a) * (b))
+#ifndef SSMP_REDUCE
+#define SSMP_REDUCE(bits, x, size) \
+    (x + (size & (ssmp_v##bits)((ssmp_s##bits)x >> (bits - 1))))
 #endif
-#ifndef SSMP_REDUCE16
-#define SSMP_REDUCE16(x, size) (x + (size & (ssmp_v16)((ssmp_s16)x >> 15)))
-#define SSMP_REDUCE32(x, size) (x + (size & (ssmp_v32)((ssmp_s32)x >> 31)))
-#endif
-
-/* What a round has beside the halves, each in all lanes. */
-typedef struct ssmp_key {
-    ssmp_v32 size, span, add, mul;
-} ssmp_key;
-
-SSMP_ALWAYS_INLINE void ssmp_key_set(ssmp_key *by,
-                                     const statesampler_perm *perm,
-                                     uint32_t round, uint32_t size, int wide)
-{
-    const uint32_t *key = perm->keys + (round << wide);
-    const ssmp_v32 zero = {0};
-    const uint32_t twice = wide ? 1 : 0x10001u;
-    by->size = zero + size * twice;
-    by->span = zero + (size - round / 2 * (size >> 10)) * twice;
-    by->add = zero + (wide ? key[0] : (key[0] & 0xffffu) * twice);
-    by->mul = zero + (wide ? key[1] : (key[0] >> 16) * twice);
-}
 
 /* half - hash(other) modulo size: as in ssmp_perm_hash. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
-                                       const ssmp_key *by, int wide)
+                                       const statesampler_perm *perm,
+                                       uint32_t round, const int wide)
 {
-    ssmp_v32 x = other ^ by->add;
+    const uint32_t *key = perm->keys + (round << wide);
+    const uint32_t side = round & 1 ? perm->right : perm->left;
+    const ssmp_v32 size = ssmp_splat(side, wide);
+    const ssmp_v32 span = ssmp_splat(side - round / 2 * (side >> 10), wide);
+    const ssmp_v32 mul = ssmp_splat(wide ? key[1] : key[0] >> 16, wide);
+    ssmp_v32 x = other ^ ssmp_splat(key[0], wide);
     if (wide) {
 #ifdef SSMP_HIGH32
-        x *= SSMP_HIGH32(x, by->mul);
-        x = half - SSMP_HIGH32(x, by->span);
+        x *= SSMP_HIGH32(x, mul);
+        x = half - SSMP_HIGH32(x, span);
 #else
         ssmp_v64 even = (ssmp_v64)x, odd = even >> 32;
-        even = SSMP_EVEN32(even, SSMP_EVEN32(even, by->mul) >> 32);
-        odd = SSMP_EVEN32(odd, SSMP_EVEN32(odd, by->mul) >> 32);
-        even = SSMP_EVEN32(even, by->span) >> 32;
-        odd = SSMP_EVEN32(odd, by->span) & SSMP_U64(SSMP_MAX32, 0);
+        even = SSMP_EVEN32(even, SSMP_EVEN32(even, mul) >> 32);
+        odd = SSMP_EVEN32(odd, SSMP_EVEN32(odd, mul) >> 32);
+        even = SSMP_EVEN32(even, span) >> 32;
+        odd = SSMP_EVEN32(odd, span) & SSMP_U64(SSMP_MAX32, 0);
         x = half - (ssmp_v32)(even | odd);
 #endif
-        return SSMP_REDUCE32(x, by->size);
+        return SSMP_REDUCE(32, x, size);
     } else {
         ssmp_v16 y = (ssmp_v16)x;
-        y *= SSMP_HIGH16(y, (ssmp_v16)by->mul);
-        y = (ssmp_v16)half - SSMP_HIGH16(y, (ssmp_v16)by->span);
-        return (ssmp_v32)SSMP_REDUCE16(y, (ssmp_v16)by->size);
+        y *= SSMP_HIGH16(y, (ssmp_v16)mul);
+        y = (ssmp_v16)half - SSMP_HIGH16(y, (ssmp_v16)span);
+        return (ssmp_v32)SSMP_REDUCE(16, y, (ssmp_v16)size);
     }
 }
 
@@ -1894,56 +1874,60 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
                                          const statesampler_perm *perm,
                                          uint32_t vectors, const int wide)
 {
-    ssmp_key by;
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
-        ssmp_key_set(&by, perm, i, perm->left, wide);
-#pragma GCC unroll 8
+#pragma GCC unroll 2
         for (j = 0; j < vectors; j++)
-            l[j] = ssmp_round(l[j], r[j], &by, wide);
-        ssmp_key_set(&by, perm, i + 1, perm->right, wide);
-#pragma GCC unroll 8
+            l[j] = ssmp_round(l[j], r[j], perm, i, wide);
+#pragma GCC unroll 2
         for (j = 0; j < vectors; j++)
-            r[j] = ssmp_round(r[j], l[j], &by, wide);
+            r[j] = ssmp_round(r[j], l[j], perm, i + 1, wide);
     }
 }
 
-/* All rounds of so many vectors, or of four. */
-SSMP_NOINLINE void ssmp_bulk_network(ssmp_v32 *l, ssmp_v32 *r,
-                                     const statesampler_perm *perm,
-                                     uint32_t vectors)
+/* What a call works on: a group of pairs; the images of the first known cells
+   outside; and what does not fill a vector. */
+typedef struct ssmp_bulk {
+    const statesampler_perm *perm;
+    uint32_t known;
+    ssmp_v32 l[SSMP_ALL_VECTORS], r[SSMP_ALL_VECTORS];
+    uint64_t outside[32], rest[32];
+} ssmp_bulk;
+
+/* All rounds of so many vectors; of one or two in registers. */
+SSMP_NOINLINE void ssmp_bulk_network(ssmp_bulk *b, uint32_t vectors)
 {
-    if (perm->wide)
-        ssmp_bulk_rounds(l, r, perm, vectors, 1);
-    else if (vectors > 4)
-        ssmp_bulk_rounds(l, r, perm, vectors, 0);
-    else
-        ssmp_bulk_rounds(l, r, perm, 4, 0); /* in registers */
+    const uint32_t last = vectors - 1;
+    if (b->perm->wide) {
+        ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 1);
+    } else if (vectors > 2) {
+        ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 0);
+    } else {
+        ssmp_v32 l[2] = {b->l[0], b->l[last]}, r[2] = {b->r[0], b->r[last]};
+        ssmp_bulk_rounds(l, r, b->perm, 2, 0);
+        b->l[0] = l[0];
+        b->r[0] = r[0];
+        b->l[last] = l[1];
+        b->r[last] = r[1];
+    }
 }
 
-/* The pairs of a turn, and what does not fill a vector, or the table. */
-typedef struct ssmp_pairs {
-    ssmp_v32 l[SSMP_ALL_VECTORS], r[SSMP_ALL_VECTORS];
-    uint64_t rest[32];
-} ssmp_pairs;
-
-/* The pairs of count positions. Of each 64-bit lane of l and r, the low bits
-   belong to one of the first BYTES / 8 positions, the next bits to one of the
-   next BYTES / 8, and so on: loads and stores need only shifts.
-     (x * reciprocal) >> (32 + shift) is the quotient of a position x by right,
-   or 1 too small. shift is the largest number with 2^shift < right, and
-   reciprocal is (2^(32 + shift) - 1) / right, rounded down: below 2^32, and
-   less than 2^(32 + shift) / right by 1 at most. So the product is too small by
-   x at most, and x < left * right <= 2^31 * right <= 2^(32 + shift). */
-SSMP_NOINLINE void ssmp_bulk_load(ssmp_pairs *b, uint32_t vector,
-                                  const uint64_t *positions,
-                                  const statesampler_perm *perm, uint32_t count)
+/* Sets vectors to the pairs of count positions. Of each 64-bit lane of l and r,
+   the low bits belong to one of the first BYTES / 8 positions, the next bits to
+   one of the next BYTES / 8, and so on: loads and stores need only shifts.
+     With 2^shift < right <= 2^(shift + 1), reciprocal is 2^(32 + shift) / right
+   and at most 1 more, which is below 2^32. So for a position x, (x * reciprocal)
+   >> (32 + shift) is x / right or 1 more, as x < left * right <= 2^(32 + shift).
+   If n <= 2^30 it is x / right, as also x * right < 2^(32 + shift). */
+SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
+                                       const uint64_t *positions,
+                                       uint32_t count, const int wide)
 {
-    const int shift = 31 - __builtin_clz(perm->right - 1);
-    const uint64_t by = (((uint64_t)1 << (32 + shift)) - 1) / perm->right;
-    const ssmp_v32 right = ssmp_splat(perm->right, 1);
+    const int shift = 31 - __builtin_clz(b->perm->right - 1);
+    const uint64_t by = (SSMP_U64(1, 0) << shift) / b->perm->right + 1;
     const ssmp_v32 reciprocal = ssmp_splat((uint32_t)by, 1);
-    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> perm->wide;
+    const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t i, bit;
     for (i = 0; i < count; i += lanes, vector++) {
         const uint64_t *from = positions + i;
@@ -1953,15 +1937,20 @@ SSMP_NOINLINE void ssmp_bulk_load(ssmp_pairs *b, uint32_t vector,
                 b->rest[bit] = from[i + bit < count ? bit : 0];
             from = b->rest;
         }
-        for (bit = 0; bit < 64; bit += perm->wide ? 32 : 16) {
+        for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
             const ssmp_v64 x = *(const ssmp_array64 *)from;
-            const ssmp_v64 low = SSMP_EVEN32(x, reciprocal) >> 32;
-            const ssmp_v64 most =
-                ((SSMP_EVEN32(x >> 32, reciprocal) + low) >> shift) + 1;
-            const ssmp_v64 rest = x - SSMP_EVEN32(most, right);
-            const ssmp_v64 less = rest >> 63; /* 1: it was one too many */
-            sum_l |= (most - less) << bit;
-            sum_r |= (rest + SSMP_EVEN32(less, right)) << bit;
+            ssmp_v64 l = SSMP_EVEN32(x, reciprocal) >> 32, r;
+            if (wide)
+                l += SSMP_EVEN32(x >> 32, reciprocal);
+            l >>= shift;
+            r = x - SSMP_EVEN32(l, right);
+            if (wide) {
+                const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
+                l -= less;
+                r += SSMP_EVEN32(less, right);
+            }
+            sum_l |= l << bit;
+            sum_r |= r << bit;
             from += SSMP_BYTES / 8;
         }
         b->l[vector] = (ssmp_v32)sum_l;
@@ -1969,15 +1958,31 @@ SSMP_NOINLINE void ssmp_bulk_load(ssmp_pairs *b, uint32_t vector,
     }
 }
 
-/* Writes the indices of count pairs, and returns whether one is n or more. */
-SSMP_NOINLINE int ssmp_bulk_store(uint64_t *out, ssmp_pairs *b, uint32_t vector,
-                                  const statesampler_perm *perm, uint32_t count)
+/* Sets a vector to the pairs of first, first + stride, ... */
+SSMP_ALWAYS_INLINE void ssmp_bulk_load_from(ssmp_bulk *b, uint32_t vector,
+                                            uint64_t first, uint64_t stride,
+                                            const int wide)
 {
-    const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint64_t last = perm->n - 1;
-    const ssmp_v32 right = ssmp_splat(perm->right, 1);
-    const ssmp_v32 minus = ssmp_splat(0 - perm->right, 1);
-    ssmp_v64 over = {0}, even, odd;
+    ssmp_v64 x = {0};
+    uint32_t j;
+#pragma GCC unroll 8
+    for (j = 0; j < SSMP_BYTES / 8; j++)
+        x[j] = first + j * stride;
+    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * stride)
+        ((ssmp_array64 *)b->rest)[j] = x;
+    ssmp_bulk_load(b, vector, b->rest, (uint32_t)SSMP_LANES16 >> wide, wide);
+}
+
+/* Writes the indices of count pairs, and returns whether one is n or more. */
+SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, uint32_t vector,
+                                       uint64_t *out, uint32_t count,
+                                       const int wide)
+{
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const uint64_t last = b->perm->n - 1;
+    const ssmp_v32 right =
+        ssmp_splat(wide ? b->perm->right : 0 - b->perm->right, 1);
+    ssmp_v64 over = {0}, x, y;
     uint64_t any = 0;
     uint32_t i;
     for (i = 0; i < count; i += lanes, vector++) {
@@ -1985,21 +1990,19 @@ SSMP_NOINLINE int ssmp_bulk_store(uint64_t *out, ssmp_pairs *b, uint32_t vector,
         ssmp_array64 *to =
             (ssmp_array64 *)(count - i < lanes ? b->rest : out + i);
         if (wide) {
-            even = SSMP_EVEN32(l, right) + ((ssmp_v64)r & SSMP_MAX32);
-            odd = SSMP_EVEN32((ssmp_v64)l >> 32, right) + ((ssmp_v64)r >> 32);
-            over |= (last - even) | (last - odd);
-            to[0] = even;
-            to[1] = odd;
+            to[0] = x = SSMP_EVEN32(l, right) + ((ssmp_v64)r & SSMP_MAX32);
+            to[1] = y =
+                SSMP_EVEN32((ssmp_v64)l >> 32, right) + ((ssmp_v64)r >> 32);
+            over |= (last - x) | (last - y);
         } else {
-            even =
-                (ssmp_v64)((r & 0xffffu) - SSMP_SIGNED16(l & 0xffffu, minus));
-            odd = (ssmp_v64)((r >> 16) - SSMP_SIGNED16(l >> 16, minus));
-            over |= (ssmp_v64)(((uint32_t)last - (ssmp_v32)even) |
-                               ((uint32_t)last - (ssmp_v32)odd));
-            to[0] = even & SSMP_MAX32;
-            to[1] = odd & SSMP_MAX32;
-            to[2] = even >> 32;
-            to[3] = odd >> 32;
+            x = (ssmp_v64)((r & 0xffffu) - SSMP_SIGNED16(l & 0xffffu, right));
+            y = (ssmp_v64)((r >> 16) - SSMP_SIGNED16(l >> 16, right));
+            over |= (ssmp_v64)(((uint32_t)last - (ssmp_v32)x) |
+                               ((uint32_t)last - (ssmp_v32)y));
+            to[0] = x & SSMP_MAX32;
+            to[1] = y & SSMP_MAX32;
+            to[2] = x >> 32;
+            to[3] = y >> 32;
         }
     }
     for (i = count & (0 - lanes); i < count; i++)
@@ -2009,42 +2012,24 @@ SSMP_NOINLINE int ssmp_bulk_store(uint64_t *out, ssmp_pairs *b, uint32_t vector,
     return (int)(any >> 63);
 }
 
-/* Writes the indices of count pairs, at most a turn. If few cells are outside,
-   their images are computed first, as most walks pass through them. */
-SSMP_NOINLINE void ssmp_bulk_turn(uint64_t *out, ssmp_pairs *b,
-                                  const statesampler_perm *perm, uint32_t count)
+/* Goes on with the walks of count indices that are n or more. */
+SSMP_NOINLINE void ssmp_bulk_walk(ssmp_bulk *b, uint64_t *out, uint32_t count)
 {
-    const uint32_t wide = perm->wide, lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint32_t above = SSMP_LANES16 - 1; /* a constant divisor is faster */
-    const uint32_t used = ((count << wide) + above) / SSMP_LANES16;
-    uint32_t known = ssmp_perm_outside(perm), more, i, k;
-    if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
-        known = 0;
-    more = ((known << wide) + above) / SSMP_LANES16;
-    for (i = 0; i < more * lanes; i++)
-        b->rest[i] = perm->n + i;
-    if (known != 0)
-        ssmp_bulk_load(b, used, b->rest, perm, more * lanes);
-    for (i = used + more; i < 4; i++)
-        b->l[i] = b->r[i] = b->l[0];
-    ssmp_bulk_network(b->l, b->r, perm, used + more);
-    if (!ssmp_bulk_store(out, b, 0, perm, count))
-        return;
-    (void)ssmp_bulk_store(b->rest, b, used, perm, more * lanes);
+    uint32_t i, k;
     for (i = 0; i < count; i++) {
-        uint64_t index = out[i];
-        for (k = 0; k < known && index - perm->n < known; k++)
-            index = b->rest[index - perm->n];
-        out[i] = index < perm->n ? index : ssmp_perm_walk(perm, index);
+        for (k = 0; k < b->known && out[i] - b->perm->n < b->known; k++)
+            out[i] = b->outside[out[i] - b->perm->n];
+        if (out[i] >= b->perm->n)
+            out[i] = ssmp_perm_walk(b->perm, out[i]);
     }
 }
 
 /* perm_map if map is 1, otherwise perm_fill. */
-SSMP_NOINLINE void ssmp_bulk(uint64_t *out, const statesampler_perm *perm,
-                             uint64_t first, uint64_t stride, size_t count,
-                             int map)
+SSMP_ALWAYS_INLINE void ssmp_bulk_groups(uint64_t *out,
+                                         const statesampler_perm *perm,
+                                         uint64_t first, uint64_t stride,
+                                         size_t count, int map, const int wide)
 {
-    const int wide = (int)perm->wide;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint64_t step = lanes * stride;
     const uint32_t step_l = ssmp_perm_quotient(perm, step) + 1;
@@ -2052,39 +2037,54 @@ SSMP_NOINLINE void ssmp_bulk(uint64_t *out, const statesampler_perm *perm,
     const ssmp_v32 down = ssmp_splat(step_l, wide);
     const ssmp_v32 on = ssmp_splat((uint32_t)step - step_l * perm->right, wide);
     const ssmp_v32 right = ssmp_splat(perm->right, wide);
-    ssmp_v32 l = {0}, r = {0};
-    ssmp_pairs b;
-    uint32_t some, j;
-    if (!map) {
-        for (j = 0; j < SSMP_LANES16; j++, first += stride)
-            b.rest[j] = first;
-        ssmp_bulk_load(&b, 0, b.rest, perm, lanes);
-        l = b.l[0];
-        r = b.r[0];
-    }
-    for (; count != 0; out += some, count -= some) {
+    uint32_t known = ssmp_perm_outside(perm), extra, some, used, j;
+    ssmp_v32 l, r;
+    ssmp_bulk b;
+    if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
+        known = 0;
+    b.perm = perm;
+    b.known = known;
+    extra = (known + lanes - 1) / lanes;
+    ssmp_bulk_load_from(&b, 0, first, stride, wide);
+    l = b.l[0];
+    r = b.r[0];
+    for (; count != 0; out += some, count -= some, extra = 0) {
         some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        used = (some + lanes - 1) / lanes;
         if (map)
-            ssmp_bulk_load(&b, 0, out, perm, some);
-        for (j = 0; !map && j * lanes < some; j++) {
+            ssmp_bulk_load(&b, 0, out, some, wide);
+        for (j = 0; !map && j < used; j++) {
             b.l[j] = l;
             b.r[j] = r;
             if (wide) {
-                const ssmp_v32 past = r + on;
-                const ssmp_v32 below = (ssmp_v32)((ssmp_s32)past >> 31);
-                l += down + below;
-                r = past + (right & below);
+                r += on;
+                l += down + (ssmp_v32)((ssmp_s32)r >> 31);
+                r = SSMP_REDUCE(32, r, right);
             } else {
-                const ssmp_v16 past = (ssmp_v16)r + (ssmp_v16)on;
-                const ssmp_v16 below = (ssmp_v16)((ssmp_s16)past >> 15);
-                l = (ssmp_v32)((ssmp_v16)l + (ssmp_v16)down + below);
-                r = (ssmp_v32)(past + ((ssmp_v16)right & below));
+                const ssmp_v16 sum = (ssmp_v16)r + (ssmp_v16)on;
+                l = (ssmp_v32)((ssmp_v16)l + (ssmp_v16)down +
+                               (ssmp_v16)((ssmp_s16)sum >> 15));
+                r = (ssmp_v32)SSMP_REDUCE(16, sum, (ssmp_v16)right);
             }
         }
-        ssmp_bulk_turn(out, &b, perm, some);
+        for (j = 0; j < extra; j++)
+            ssmp_bulk_load_from(&b, used + j, perm->n + j * lanes, 1, wide);
+        ssmp_bulk_network(&b, used + extra);
+        (void)ssmp_bulk_store(&b, used, b.outside, extra * lanes, wide);
+        if (ssmp_bulk_store(&b, 0, out, some, wide))
+            ssmp_bulk_walk(&b, out, some);
     }
 }
 
+SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
+                                 uint64_t first, uint64_t stride, size_t count,
+                                 int map)
+{
+    if (perm->wide)
+        ssmp_bulk_groups(out, perm, first, stride, count, map, 1);
+    else
+        ssmp_bulk_groups(out, perm, first, stride, count, map, 0);
+}
 #endif
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
@@ -2097,7 +2097,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
     if (count > 3) { /* fewer are faster one by one */
-        ssmp_bulk(out, perm, first, stride, count, 0);
+        ssmp_bulk_any(out, perm, first, stride, count, 0);
         return;
     }
 #elif defined(SSMP_PAIRS)
@@ -2126,7 +2126,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
-    ssmp_bulk(values, perm, 0, 0, count, 1);
+    ssmp_bulk_any(values, perm, 0, 0, count, 1);
 #else
     for (; count != 0; count--, values++)
         *values = ssmp_perm_walk(perm, *values);

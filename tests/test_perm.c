@@ -198,6 +198,7 @@ static void sweep_fills(int reduced)
         1, 2, 3, 5, 64, 1000, 4095, 4096, 65537, 1000000, 100000000,
         UINT64_C(1000000000), UINT64_C(1073741823), UINT64_C(1073741824),
         UINT64_C(1073741825), UINT64_C(1) << 40, (UINT64_C(1) << 60) - 1,
+        (UINT64_C(1) << 40) - 20, /* too many cells outside to look up */
         UINT64_C(1) << 60, (UINT64_C(1) << 60) + 1,
         STATESAMPLER_MAX_SAMPLES
     };

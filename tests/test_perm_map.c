@@ -104,6 +104,9 @@ static void sweep_maps(int reduced)
         if (k < 31)
             check_maps((side + 2) * (side + 1), 33);
     }
+    /* The largest positions, where the product is farthest off. */
+    for (k = 0; k < 20; k++)
+        check_maps(STATESAMPLER_MAX_SAMPLES - check_random_bits(61), 33);
     for (k = 1; k <= 70; k++) {
         check_end(1000, k);
         check_end((uint64_t)1 << 40, k);
