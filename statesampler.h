@@ -964,30 +964,30 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* The weight of a source that takes no turns until it has another weight. */
 #define STATESAMPLER_OFF ((uint32_t)-1)
 
-/* Row k of a mix's table of seats. A mix has no memory of its own: sources[k]
-   holds row k, which says nothing about that source. Private. */
-typedef struct ssmp_row {
+/* Node k of a mix's tree. A mix has no memory of its own: sources[k] holds node
+   k, which says nothing about that source. Private. */
+typedef struct ssmp_node {
     uint32_t source; /* the source in seat k */
-    uint32_t right;  /* weight of the right child that begins with seat k */
-} ssmp_row;
+    uint32_t weight; /* of the right child that begins with seat k */
+} ssmp_node;
 
 /* What a mix knows of a source. Private. */
-typedef struct ssmp_member {
+typedef struct ssmp_in_mix {
     uint32_t weight;      /* in use */
-    uint32_t seat;        /* or NOBODY */
+    uint32_t seat;        /* its number, or NOBODY */
     uint64_t first_epoch; /* the source's, when the mix's epoch began */
-    ssmp_segment base;    /* its sampler's segment at the mix's base */
+    ssmp_segment segment; /* its sampler's at the mix's base */
     uint64_t step;        /* its sampler's step at the mix's base */
     uint64_t turns;       /* of its seat, before the base's tick */
-    uint64_t left;        /* steps left in its epoch at the mix's base */
-} ssmp_member;
+    uint64_t remaining;   /* steps to the end of its epoch, from there */
+} ssmp_in_mix;
 
 /* One dataset of a mix. */
 typedef struct statesampler_source {
     uint32_t weight;      /* for mix_init: 0 means 1; or STATESAMPLER_OFF */
     statesampler sampler; /* initialised by you */
-    ssmp_member member;   /* private */
-    ssmp_row row;         /* private */
+    ssmp_in_mix in_mix;   /* private */
+    ssmp_node node;       /* private */
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
@@ -1340,7 +1340,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_FN static inline
 #endif
 
-/* Keeps the frames of functions that need much stack out of their callers'. */
+/* Keeps the stack that a function needs out of its callers' frames. */
 #if defined(__GNUC__) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __attribute__((noinline, unused))
 #elif defined(_MSC_VER) && !defined(SSMP_CUDA)
@@ -1371,7 +1371,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_GOLDEN SSMP_U64(0x9e3779b9u, 0x7f4a7c15u)
 
 /* What a key is derived for, besides a size. Positions and windows are below
-   2^62 and blocks below 2^32, so that the top three bits tell them apart. */
+   2^62 and blocks below 2^32, so the top three bits tell them apart. */
 #define SSMP_DRAW ((uint64_t)1 << 62)
 #define SSMP_BLOCK ((uint64_t)2 << 62)
 #define SSMP_WINDOW ((uint64_t)3 << 62)
@@ -1382,8 +1382,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    segment  what one shape serves of an epoch: from its base to its end
    run      what a state records: a description, a shape, a segment, a cursor
    seat     the number of a source among those that take turns in a mix
-   tick     an element of a mix's endless sequence; ticks that ALL passes over
-            are no turns
+   tick     a place in a mix's endless sequence: a turn, unless ALL passes over
+            it
    The layers, from below: errors, perm, bulk, order, sampler, state, mix,
    audit, hosted, mixture. A private name begins with what it is about.
 
@@ -1393,7 +1393,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
                  ssmp_segment_close, ssmp_run_repeated; tests/reference.py and
                  examples/indices.c
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
-                 ssmp_view_fill_block, ssmp_order_inverse; the same files
+                 ssmp_reader_fill_block, ssmp_order_inverse; the same files
    a field of a state    ssmp_run and ssmp_run_fields
    an error              SSMP_RULES */
 
@@ -1524,11 +1524,11 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
 }
 
 /* --- perm ------------------------------------------------------------------
-   Both halves are at most 2^15 for n <= 2^30 and at most 2^31 for n <= 2^62,
-   so that a sum of two values of one half fits the 16 or 32 bits of a lane. */
+   left and right are at most 2^15 for n <= 2^30, and 2^31 for n <= 2^62. So the
+   sum of two values of a half fits the 16 or 32 bits of a lane. */
 
-/* The smallest root with root * root >= n, for 1 <= n <= 2^62 (n = 0 gives
-   1): bit by bit, keeping root * root < n. */
+/* The smallest root with root * root >= n, for 1 <= n <= 2^62; 1 for n = 0. Bit
+   by bit it finds the largest one with root * root < n, and adds 1. */
 SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0;
@@ -1547,14 +1547,14 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n);
     perm->n = n;
-    /* With both halves odd every round would be an even permutation. */
+    /* With both sizes odd every round would be an even permutation. */
     perm->left = root + (root & 1);
     perm->right = (uint32_t)ssmp_ceil_div(n, perm->left);
-    /* With a half of 2 a round mixes a single bit. */
+    /* With size 2 a round mixes a single bit. */
     if (perm->right < 3)
         perm->right = 3;
     perm->wide = n > (uint32_t)1 << 30;
-    /* A small domain mixes less in a round. */
+    /* A round mixes less in a small domain. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
 }
 
@@ -1582,7 +1582,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_perm_clear(statesampler_perm *perm)
     perm->left = perm->right = perm->rounds = perm->wide = 0;
 }
 
-/* Makes perm the permutation of [0, n) under a key. n is mostly as before. */
+/* Makes perm the permutation of [0, n) for a key. n is mostly as before. */
 SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
                                  uint64_t key)
 {
@@ -1591,11 +1591,11 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
     ssmp_perm_set_key(perm, key);
 }
 
-/* The keyed function of a round: a value below size. In the product of x with
-   the high half of x times the key, each bit depends on all bits of x;
-   multiply-high maps it to the range without a division. That is uneven unless
-   the multiplier, span, divides 2^16 or 2^32. The same one in every round would
-   leave a trace: one Fourier coefficient of the differences of a half. */
+/* The keyed function of a round: a value below size. First x is multiplied by
+   the high half of x * key: then each of its bits depends on all that it had.
+   The high half of x * span is below span, without a division. But some values
+   come more often than others, unless span divides 2^16 or 2^32. With one span
+   in all rounds a Fourier coefficient of a half's differences would tell. */
 SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
                                 uint32_t half, uint32_t size, int wide)
 {
@@ -1609,7 +1609,7 @@ SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
     }
     x ^= key[0] & 0xffffu;
 #ifdef SSMP_REGISTERS64
-    /* The same in the high half, which needs one mask less. */
+    /* The same in the high half of x: one mask less. */
     x *= (x * (key[0] >> 16)) & 0xffff0000u;
     return (uint32_t)(((uint64_t)x * span) >> 32);
 #else
@@ -1622,7 +1622,7 @@ SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
 SSMP_FN uint32_t ssmp_sub_mod(uint32_t half, uint32_t value, uint32_t size)
 {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-    /* A negative difference has wrapped to the top: one instruction there. */
+    /* A negative difference is a large number, and min one instruction. */
     return min(half - value, half - value + size);
 #else
     half -= value;
@@ -1636,7 +1636,7 @@ SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
     return half + value < size ? half + value : half + value - size;
 }
 
-/* The left half of a position: a 32-bit division is several times cheaper. */
+/* The left half of a position. A 32-bit division is several times cheaper. */
 SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                                     uint64_t position)
 {
@@ -1644,7 +1644,7 @@ SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                       : (uint32_t)position / perm->right;
 }
 
-/* All rounds on count pairs of halves, which are independent of each other. */
+/* All rounds on count pairs of halves, which do not depend on each other. */
 SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
                                const statesampler_perm *perm, uint32_t count,
                                int wide)
@@ -1661,28 +1661,27 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
     }
 }
 
-/* The cells of the grid that are no position: fewer than left, or up to 7. */
+/* How many cells of the left * right grid are no position: < left, or <= 7. */
 SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
 {
     return perm->left * perm->right - (uint32_t)perm->n;
 }
 
 /* The index at a position: the network on [0, left * right), until the result
-   is below n. The network is a bijection, so the walk from a position below n
-   runs on a cycle that comes back to it, and meets each cell outside once at
-   most: the bound is for other positions alone. The walk takes left * right / n
-   turns on average: six at n = 1, and hardly more than one from n = 9 on, where
-   left * right - n < left. */
+   is below n. The network is a bijection, so a walk from a position below n is
+   on a cycle that leads back to it, and meets each cell outside once at most:
+   the bound is for other positions alone. The walk takes left * right / n
+   iterations on average: six at n = 1, hardly more than one from n = 9 on. */
 SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm,
                                 uint64_t position)
 {
     uint32_t l = ssmp_perm_quotient(perm, position);
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
-    uint32_t more = ssmp_perm_outside(perm);
+    uint32_t outside = ssmp_perm_outside(perm);
     do {
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
         position = (uint64_t)l * perm->right + r;
-    } while (more-- != 0 && position >= perm->n);
+    } while (outside-- != 0 && position >= perm->n);
     return position;
 }
 
@@ -1693,8 +1692,8 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
     statesampler_perm unused;
     const int refused = n > STATESAMPLER_MAX_SAMPLES;
     STATESAMPLER_ASSERT(perm);
-    /* Where *perm may be unchanged, GCC warns once all is inlined, whatever
-       the caller does about it; so what is refused is set up elsewhere. */
+    /* Once all is inlined, GCC warns in any caller if *perm may stay unset. So
+       where n is refused, another perm is set up. */
     perm = refused ? &unused : perm;
     ssmp_perm_clear(perm);
     ssmp_perm_set(perm, refused ? 0 : n, ssmp_epoch_key(seed, epoch, stream));
@@ -1711,16 +1710,16 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t
 statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, more;
+    uint32_t left, right, l, r, i, outside;
     int wide;
     STATESAMPLER_ASSERT(perm && index < perm->n);
     wide = (int)perm->wide;
-    more = ssmp_perm_outside(perm);
+    outside = ssmp_perm_outside(perm);
     left = perm->left;
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
     r = (uint32_t)index - l * right;
-    /* The same cycle walked backwards, so the same bound. */
+    /* The same cycle backwards, and the same bound. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
             r = ssmp_add_mod(r, ssmp_perm_hash(perm, i - 1, l, right, wide),
@@ -1729,7 +1728,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
                              left);
         }
         index = (uint64_t)l * right + r;
-    } while (index >= perm->n && more-- != 0);
+    } while (index >= perm->n && outside-- != 0);
     return index;
 }
 
@@ -2137,19 +2136,19 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
    An order says which sample is at a position of one block: the whole dataset,
    or with BLOCKED one of its parts. Positions here count inside the block. */
 
-/* How many indices a function keeps in an array of its own. */
+/* How many indices a function's own buffer holds. */
 #ifdef SSMP_BYTES
-#define SSMP_ASIDE 64
+#define SSMP_BUFFER 64
 #else
-#define SSMP_ASIDE 1
+#define SSMP_BUFFER 1
 #endif
 
 SSMP_FN void ssmp_order_clear(ssmp_order *order)
 {
-    order->blocks = 0; /* no dataset has none, so this fits no block */
+    order->blocks = 0; /* nothing is set up, as there is always one */
     ssmp_perm_clear(&order->perm);
     ssmp_perm_clear(&order->inside);
-    /* Never used, but gcc, with all of it inlined at -O3, warns of them. */
+    /* Nobody reads these before they are set, but gcc -O3 warns of them. */
     order->block = 0;
     order->epoch = order->epoch_key = order->seed_key = order->key = 0;
     order->start = order->size = 0;
@@ -2168,7 +2167,7 @@ SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
            order->epoch == epoch;
 }
 
-/* Makes order the one of this epoch and block of a segment, unless it is. */
+/* Sets up the order of this epoch and block of a segment, unless it is that. */
 SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
                                   const ssmp_segment *segment, uint64_t epoch,
                                   uint32_t block)
@@ -2189,7 +2188,7 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
     if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
         key = ssmp_derive(key, SSMP_BLOCK + block);
     order->key = key;
-    /* The first num_samples mod blocks have one more, which DROP leaves out. */
+    /* The first num_samples mod blocks have one sample more; not with DROP. */
     quota = run->num_samples / blocks;
     longer = (uint32_t)(run->num_samples % blocks);
     if (run->tail == STATESAMPLER_TAIL_DROP)
@@ -2202,34 +2201,35 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
-/* What a step is read through: a sampler, one of its segments, room for an
-   order that the sampler does not have at hand, and how far the reading is. */
-typedef struct ssmp_view {
+/* Reads the samples of a segment. If s->ready is another order than the one
+   needed, that is set up in spare. */
+typedef struct ssmp_reader {
     const statesampler *s;
     const ssmp_segment *segment;
     ssmp_order *spare; /* may be the sampler's own */
-    ssmp_cursor at;    /* the next samples */
-} ssmp_view;
+    ssmp_cursor at;    /* where it reads next */
+} ssmp_reader;
 
-/* The order of a block in the epoch that the view is at: the sampler's if it is
-   that, otherwise one set up in spare. */
-SSMP_FN const ssmp_order *ssmp_view_order(const ssmp_view *view, uint32_t block)
+/* The order of a block in the reader's epoch: the sampler's own if it is that
+   one, otherwise spare. */
+SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
+                                            uint32_t block)
 {
-    const uint32_t blocks = view->segment->blocks;
-    if (ssmp_order_is(&view->s->ready, view->at.epoch, blocks, block))
-        return &view->s->ready;
-    ssmp_order_set(view->spare, &view->s->run, view->segment, view->at.epoch,
-                   block);
-    return view->spare;
+    const uint32_t blocks = reader->segment->blocks;
+    if (ssmp_order_is(&reader->s->ready, reader->at.epoch, blocks, block))
+        return &reader->s->ready;
+    ssmp_order_set(reader->spare, &reader->s->run, reader->segment,
+                   reader->at.epoch, block);
+    return reader->spare;
 }
 
-/* The permutation inside one window: the order's, or one set up in spare. */
+/* The permutation inside a window: the order's if it is that, else spare's. */
 SSMP_FN const statesampler_perm *ssmp_order_window(
     ssmp_order *spare, const ssmp_order *order, const ssmp_run *run,
     uint64_t window)
 {
-    uint64_t span = run->chunk_size * run->window;
-    uint64_t size = ssmp_min(span, order->size - window * span);
+    uint64_t window_size = run->chunk_size * run->window;
+    uint64_t size = ssmp_min(window_size, order->size - window * window_size);
     uint64_t key = ssmp_derive(order->key, SSMP_WINDOW + window);
     if (order->inside.n == size && order->inside.key == key)
         return &order->inside;
@@ -2238,55 +2238,54 @@ SSMP_FN const statesampler_perm *ssmp_order_window(
     return &spare->inside;
 }
 
-/* The samples at positions first, first + stride, ...: the permutation inside a
-   window gives a value q, which is sample q mod chunk_size of the chunk in slot
-   q div chunk_size of the window. */
-SSMP_FN void ssmp_view_fill_windows(uint64_t *out, const ssmp_view *view,
-                                    const ssmp_order *order, uint64_t first,
-                                    uint64_t stride, size_t count)
+/* The samples at positions first, first + stride, ...: a window's value q is
+   sample q mod chunk_size of its chunk q div chunk_size. */
+SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
+                                      const ssmp_order *order, uint64_t first,
+                                      uint64_t stride, size_t count)
 {
-    const ssmp_run *run = &view->s->run;
-    const uint64_t size = run->chunk_size, span = size * run->window;
+    const ssmp_run *run = &reader->s->run;
+    const uint64_t size = run->chunk_size, window_size = size * run->window;
     const uint64_t full = order->perm.n, start = order->start;
-    /* A product with this inverse, rounded down, is the quotient or one less,
-       and a division takes several times as long. 0: windows are too large, or
-       code should be small. */
+    /* q * inverse >> 32 is q / size or one less, several times faster. 0:
+       windows are too large, or code should be small. */
     const uint64_t inverse =
-        span > SSMP_MAX32 || SSMP_ASIDE == 1 ? 0 : SSMP_MAX32 / size;
-    uint64_t chunks[SSMP_ASIDE];
+        window_size > SSMP_MAX32 || SSMP_BUFFER == 1 ? 0 : SSMP_MAX32 / size;
+    uint64_t chunks[SSMP_BUFFER];
     size_t i, done, some, piece;
-    /* Each turn serves one index or more, as first is in its window. */
+    /* Each iteration serves one index or more, as first is in its window. */
     for (; count != 0; out += some, count -= some, first += some * stride) {
-        const uint64_t window = first / span, inside = first - window * span;
+        const uint64_t window = first / window_size;
+        const uint64_t inside = first - window * window_size;
         const statesampler_perm *perm =
-            ssmp_order_window(view->spare, order, run, window);
-        const uint64_t slots = window * run->window;
+            ssmp_order_window(reader->spare, order, run, window);
+        const uint64_t before = window * run->window;
         some = count;
-        if (SSMP_ASIDE == 1)
+        if (SSMP_BUFFER == 1)
             some = 1;
         else if (stride != 0)
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
         for (done = 0; done < some; done += piece) {
             uint64_t *values = out + done;
-            piece = (size_t)ssmp_min(some - done, SSMP_ASIDE);
+            piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
             for (i = 0; i < piece; i++) {
-                uint64_t rest = values[i];
-                uint64_t slot = inverse ? rest * inverse >> 32 : rest / size;
-                rest -= slot * size;
-                slot += slots;
-                if (rest >= size) {
-                    rest -= size;
-                    slot++;
+                uint64_t q = values[i];
+                uint64_t nth = inverse ? q * inverse >> 32 : q / size;
+                uint64_t remainder = q - nth * size;
+                nth += before;
+                if (remainder >= size) {
+                    remainder -= size;
+                    nth++;
                 }
-                /* The short chunk is one on from the last full one; slot 0
-                   stands in for its own. */
-                if (slot == full) {
-                    rest += size;
-                    slot = 0;
+                /* The short chunk, number `full`, is not permuted: number 0
+                   stands in for it, and its remainder is size or more. */
+                if (nth == full) {
+                    remainder += size;
+                    nth = 0;
                 }
-                values[i] = rest;
-                chunks[i] = slot;
+                values[i] = remainder;
+                chunks[i] = nth;
             }
             statesampler_perm_map(&order->perm, chunks, piece);
             for (i = 0; i < piece; i++) {
@@ -2297,53 +2296,53 @@ SSMP_FN void ssmp_view_fill_windows(uint64_t *out, const ssmp_view *view,
     }
 }
 
-/* One of the words of a position, which are numbered from 1 on. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t position,
-                                               uint64_t number)
+/* A position's random word of this number, from 1 on. sum is the block's key +
+   SSMP_DRAW + the position, which is all that derive needs of them. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
-    return ssmp_scramble(ssmp_derive(0, position) + number * SSMP_GOLDEN);
+    return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
 }
 
-/* Independent uniform values below the block's size: of the words of a
-   position, the first that is below it once ANDed with a mask of ones. The
-   first two words are always computed, as a branch would be mispredicted; they
-   mostly suffice. The search ends: the words run through all 2^64 values before
-   one repeats, and half of them or more are below the size. */
+/* Independent uniform samples: a position's is the first of its words that is
+   below the block's size once ANDed with mask. Two words are always computed:
+   mostly one will do, and a branch would be mispredicted. The search ends, as
+   words take all 2^64 values before one repeats, and half or more will do. */
 SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
                                    uint64_t first, uint64_t stride,
                                    size_t count)
 {
     const uint64_t size = order->size;
-    const uint64_t base = order->key + SSMP_DRAW + first;
-    uint64_t mask = size - 1, position = base;
+    const uint64_t first_sum = order->key + SSMP_DRAW + first;
+    uint64_t mask = size - 1, sum = first_sum;
     uint64_t number;
     size_t i;
     for (i = 1; i < 64; i *= 2)
         mask |= mask >> i;
     for (i = 0; i < count; i++) {
-        uint64_t one = ssmp_order_word(position, 1) & mask;
-        uint64_t two = ssmp_order_word(position, 2) & mask;
+        uint64_t one = ssmp_order_word(sum, 1) & mask;
+        uint64_t two = ssmp_order_word(sum, 2) & mask;
         out[i] = one < size ? one : two;
-        position += stride;
+        sum += stride;
     }
-    position = base;
+    sum = first_sum;
     for (i = 0; i < count; i++) {
         uint64_t sample = out[i];
         for (number = 3; sample >= size; number++)
-            sample = ssmp_order_word(position, number) & mask;
+            sample = ssmp_order_word(sum, number) & mask;
         out[i] = sample + order->start;
-        position += stride;
+        sum += stride;
     }
 }
 
 /* The samples at positions first, first + stride, ..., count of them, all of
    one block and below num_samples. */
-SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
-                                        uint64_t first, uint64_t stride,
-                                        size_t count)
+SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
+                                          const ssmp_reader *reader,
+                                          uint64_t first, uint64_t stride,
+                                          size_t count)
 {
-    const ssmp_run *run = &view->s->run;
-    uint32_t blocks = view->segment->blocks, block = 0;
+    const ssmp_run *run = &reader->s->run;
+    uint32_t blocks = reader->segment->blocks, block = 0;
     const ssmp_order *order;
     uint64_t start;
     size_t i;
@@ -2352,7 +2351,7 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
         first /= blocks;
         stride /= blocks;
     }
-    order = ssmp_view_order(view, block);
+    order = ssmp_reader_order(reader, block);
     start = order->start;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
@@ -2363,29 +2362,29 @@ SSMP_NOINLINE void ssmp_view_fill_block(uint64_t *out, const ssmp_view *view,
         for (i = 0; i < count; i++)
             out[i] = first + i * stride;
     } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
-        ssmp_view_fill_windows(out, view, order, first, stride, count);
+        ssmp_reader_fill_windows(out, reader, order, first, stride, count);
     } else {
         ssmp_order_draw(out, order, first, stride, count);
     }
 }
 
 /* The position of a sample, both counted from the block's start. The inverse of
-   ssmp_view_fill_block, for all orders but REPLACEMENT. */
+   ssmp_reader_fill_block, for all orders but REPLACEMENT. */
 SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     const ssmp_order *order, ssmp_order *spare,
                                     uint64_t sample)
 {
-    uint64_t slot, window;
+    uint64_t nth, window;
     if (run->order == STATESAMPLER_ORDER_SEQUENTIAL)
         return sample;
     if (run->order == STATESAMPLER_ORDER_SHUFFLE)
         return statesampler_perm_inverse(&order->perm, sample);
-    slot = sample / run->chunk_size;
-    sample -= slot * run->chunk_size;
-    if (slot < order->perm.n)
-        slot = statesampler_perm_inverse(&order->perm, slot);
-    window = slot / run->window;
-    sample += (slot - window * run->window) * run->chunk_size;
+    nth = sample / run->chunk_size;
+    sample -= nth * run->chunk_size;
+    if (nth < order->perm.n)
+        nth = statesampler_perm_inverse(&order->perm, nth);
+    window = nth / run->window;
+    sample += (nth - window * run->window) * run->chunk_size;
     return window * (run->chunk_size * run->window) +
            statesampler_perm_inverse(
                ssmp_order_window(spare, order, run, window), sample);
@@ -2403,7 +2402,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_global_batch(const ssmp_shape *shape)
     return (uint64_t)shape->world_size * shape->batch_size;
 }
 
-/* Field by field, as compilers may call memcpy for the whole. */
+/* Field by field, as a compiler may call memcpy for a whole struct. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_copy(ssmp_cursor *to,
                                             const ssmp_cursor *from)
 {
@@ -2434,9 +2433,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                       : samples;
 }
 
-/* The position whose sample a padding position repeats: the first one of its
-   block, whose number is the block's. Without blocks, and where that block is
-   empty, positions start again at 0. */
+/* The position whose sample a padding position repeats: with BLOCKED the first
+   of the same block, which is position `block`. Otherwise, and if that block is
+   empty, positions begin again at 0. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
                                                  uint32_t blocks,
                                                  uint64_t position)
@@ -2448,8 +2447,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
     return position % run->num_samples;
 }
 
-/* Sets where a segment ends, once its base and blocks are set. D of the manual
-   is the first `length` here. */
+/* Sets where a segment ends, once its base and blocks are set. The first value
+   of length is D of the manual. */
 SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
                                 const ssmp_shape *shape)
 {
@@ -2468,7 +2467,7 @@ SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
     segment->end = base + length;
 }
 
-/* Makes a segment a whole epoch in some shape. */
+/* Sets a segment to a whole epoch in some shape. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
                                               const ssmp_run *run,
                                               const ssmp_shape *shape,
@@ -2539,33 +2538,33 @@ SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
                             (size_t)shape->batch_size);
 }
 
-/* The samples at positions first, first + world_size, ..., count of them, all
-   below num_samples, where each is in another block than the one before: first
-   all slots of one block, then those of the next. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_view_fill_slots(uint64_t *out,
-                                                const ssmp_view *view,
-                                                uint64_t first, size_t count)
+/* ssmp_reader_fill_block with the stride world_size, where neighbours are in
+   different blocks: first all slots of one block, then those of the next. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_reader_fill_slots(uint64_t *out,
+                                                  const ssmp_reader *reader,
+                                                  uint64_t first, size_t count)
 {
-    const uint64_t world_size = view->s->run.shape.world_size;
-    uint64_t some[(SSMP_ASIDE + 1) / 2];
-    size_t period = 1, slot, done, i, k;
-    /* Slots of one block are so many apart. */
-    while (period < count && period * world_size % view->segment->blocks != 0)
-        period++;
-    for (slot = 0; slot < period; slot++) {
-        /* done grows by a period or more in every turn. */
-        for (done = slot; done < count; done += k * period) {
-            k = (size_t)ssmp_min((count - done - 1) / period + 1,
-                                 sizeof some / sizeof some[0]);
-            ssmp_view_fill_block(some, view, first + done * world_size,
-                                 period * world_size, k);
-            for (i = 0; i < k; i++)
-                out[done + i * period] = some[i];
+    const uint64_t world_size = reader->s->run.shape.world_size;
+    uint64_t indices[(SSMP_BUFFER + 1) / 2];
+    size_t spacing = 1, slot, done, i, some;
+    /* Every spacing-th slot is of the same block. */
+    while (spacing < count &&
+           spacing * world_size % reader->segment->blocks != 0)
+        spacing++;
+    for (slot = 0; slot < spacing; slot++) {
+        /* done grows by spacing or more in every iteration. */
+        for (done = slot; done < count; done += some * spacing) {
+            some = (size_t)ssmp_min((count - done - 1) / spacing + 1,
+                                    sizeof indices / sizeof indices[0]);
+            ssmp_reader_fill_block(indices, reader, first + done * world_size,
+                                   spacing * world_size, some);
+            for (i = 0; i < some; i++)
+                out[done + i * spacing] = indices[i];
         }
     }
 }
 
-/* This rank's count samples of the step at a cursor: one or more each time. */
+/* This rank's count samples of the step at a cursor, one or more at a time. */
 SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
                                const ssmp_segment *segment,
                                const ssmp_cursor *cursor, ssmp_order *spare,
@@ -2573,25 +2572,25 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
 {
     const ssmp_run *run = &s->run;
     const uint32_t blocks = segment->blocks, stride = run->shape.world_size;
-    ssmp_view view;
+    ssmp_reader reader;
     size_t some;
-    view.s = s;
-    view.segment = segment;
-    view.spare = spare;
-    ssmp_cursor_copy(&view.at, cursor);
-    ssmp_cursor_move(&view.at, segment, run->shape.rank);
+    reader.s = s;
+    reader.segment = segment;
+    reader.spare = spare;
+    ssmp_cursor_copy(&reader.at, cursor);
+    ssmp_cursor_move(&reader.at, segment, run->shape.rank);
     for (; count != 0; out += some, count -= some) {
-        uint64_t first = view.at.position;
+        uint64_t first = reader.at.position;
         some = ssmp_shape_below(&run->shape, run->num_samples, first, count);
         if (some == 0) { /* padding */
             some = 1;
             first = ssmp_run_repeated(run, blocks, first);
         }
         if (blocks == 1 || stride % blocks == 0)
-            ssmp_view_fill_block(out, &view, first, stride, some);
+            ssmp_reader_fill_block(out, &reader, first, stride, some);
         else /* as after a change of world_size */
-            ssmp_view_fill_slots(out, &view, first, some);
-        ssmp_cursor_move(&view.at, segment, (uint64_t)some * stride);
+            ssmp_reader_fill_slots(out, &reader, first, some);
+        ssmp_cursor_move(&reader.at, segment, (uint64_t)some * stride);
     }
 }
 
@@ -2658,7 +2657,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
     return run->shape.drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
 
-/* The rules of init, and of load, as no state may hold anything else. */
+/* The rules of init, which a state must keep, too. */
 SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
     int code = ssmp_shape_check(&run->shape);
@@ -2747,7 +2746,7 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
         statesampler_begin(s, epoch);
 }
 
-/* Makes the present the base: of a whole epoch where nothing is served. */
+/* Makes the present the base. An epoch that has served nothing begins again. */
 SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
@@ -2803,17 +2802,17 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     if (num_samples < run->now.position)
         return SSMP_ERANGE_POSITION;
     run->num_samples = num_samples;
-    s->ready.blocks = 0; /* it was of another length */
+    s->ready.blocks = 0; /* it is that of the old num_samples */
     if (segment->wrap != STATESAMPLER_NONE)
         segment->wrap = num_samples;
-    /* With CARRY the epoch may end here now, and the next one begins. */
+    /* With CARRY the present may be the end now: the next epoch begins. */
     ssmp_cursor_move(&run->now, segment, 0);
     ssmp_sampler_rebase(s);
     return STATESAMPLER_OK;
 }
 
-/* Serves the present step, which is there, and moves past it. Returns how many
-   samples this rank had in it. */
+/* Serves the present step, which must exist, and moves past it. Returns how
+   many samples this rank had in it. */
 SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
 {
     ssmp_run *run = &s->run;
@@ -2849,7 +2848,7 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
     return more;
 }
 
-/* Where a step of the present segment begins, its end included. */
+/* Where a step of the present segment begins, or the segment ends. */
 SSMP_OUTLINE_FOR_SIZE int ssmp_sampler_find(ssmp_cursor *cursor,
                                             const statesampler *s,
                                             uint64_t step)
@@ -2971,9 +2970,9 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
     if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
-        uint64_t rest = end - segment->base.position;
-        rest += shape->world_size - 1 - shape->rank;
-        counts->rank_samples = rest / shape->world_size;
+        uint64_t remaining = end - segment->base.position;
+        remaining += shape->world_size - 1 - shape->rank;
+        counts->rank_samples = remaining / shape->world_size;
         counts->rank_batches =
             ssmp_ceil_div(counts->rank_samples, shape->batch_size);
     }
@@ -2995,8 +2994,8 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                     cursor.position + run->shape.rank, count);
 }
 
-/* The position in this epoch at which a sample stands, or NONE if DROP leaves
-   it out. Not for REPLACEMENT. */
+/* The position of a sample in this epoch, or NONE if DROP leaves it out. Not
+   for REPLACEMENT. */
 SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
                                                 uint64_t index)
 {
@@ -3004,7 +3003,7 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     const uint32_t blocks = run->segment.blocks;
     const ssmp_order *order;
     ssmp_order spare;
-    ssmp_view view;
+    ssmp_reader reader;
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
     if (run->tail == STATESAMPLER_TAIL_DROP) {
@@ -3016,11 +3015,11 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     block = index < longer * (quota + 1) ? index / (quota + 1)
                                          : (index - longer) / quota;
     ssmp_order_clear(&spare);
-    view.s = s;
-    view.segment = &run->segment;
-    view.spare = &spare;
-    view.at.epoch = run->now.epoch;
-    order = ssmp_view_order(&view, (uint32_t)block);
+    reader.s = s;
+    reader.segment = &run->segment;
+    reader.spare = &spare;
+    reader.at.epoch = run->now.epoch;
+    order = ssmp_reader_order(&reader, (uint32_t)block);
     return block + blocks * ssmp_order_inverse(run, order, &spare,
                                                index - order->start);
 }
@@ -3030,7 +3029,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 {
     const ssmp_cursor *base;
     const ssmp_shape *shape;
-    uint64_t position, past, global_batch;
+    uint64_t position, distance, global_batch;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
     shape = &s->run.shape;
@@ -3041,22 +3040,22 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     position = ssmp_sampler_position_of(s, index);
     if (position >= s->run.segment.end)
         return SSMP_ERANGE_DROPPED;
-    /* Positions since the start of the base's epoch: with CARRY below
+    /* At first from the start of the base's epoch: with CARRY it is below
        2^62 + 2 * num_samples, otherwise the position itself. */
-    past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-    if (past < base->position)
+    distance = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+    if (distance < base->position)
         return SSMP_ERANGE_SERVED;
-    past -= base->position;
+    distance -= base->position;
     global_batch = ssmp_global_batch(shape);
     place->position = position;
-    place->step = base->step + past / global_batch;
-    place->slot = (uint32_t)(past % global_batch / shape->world_size);
-    place->rank = (uint32_t)(past % shape->world_size);
+    place->step = base->step + distance / global_batch;
+    place->slot = (uint32_t)(distance % global_batch / shape->world_size);
+    place->rank = (uint32_t)(distance % shape->world_size);
     return STATESAMPLER_OK;
 }
 
 /* --- state -----------------------------------------------------------------
-   Bytes are moved by shifts: neither byte order nor alignment matters. */
+   It is read byte by byte, so neither byte order nor alignment matters. */
 
 #define SSMP_FORMAT_SAMPLER 1
 #define SSMP_FORMAT_MIX 2              /* of mixtures, too */
@@ -3080,8 +3079,8 @@ SSMP_FN void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
         *bytes++ = (unsigned char)(value & 255);
 }
 
-/* The check word over the bytes before it. Every turn is a bijection of the
-   hash for a fixed word and of the word for a fixed hash, so that a change
+/* The check word of the bytes before it. With the word fixed, an iteration is a
+   bijection of the hash, and with the hash fixed one of the word. So a change
    inside one word always shows. */
 SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 {
@@ -3103,7 +3102,7 @@ SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
         SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format, magic));
 }
 
-/* The last eight of so many. */
+/* The last eight: the check word. */
 SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 {
     ssmp_bytes_store(bytes + size - 8, 8, ssmp_state_hash(bytes, size - 8));
@@ -3131,8 +3130,8 @@ SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
                : SSMP_EVERSION_ALGORITHM;
 }
 
-/* A field of a state: its offset and bytes there; its offset in a struct, where
-   it has 64 bits or 32; and the number of the error if it must match. */
+/* A field of a state: its offset and size there; the offset of a struct member,
+   of 64 bits if size is 8, else of 32; the error's number if it must match. */
 typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
@@ -3211,8 +3210,8 @@ SSMP_NOINLINE int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
     return STATESAMPLER_OK;
 }
 
-/* OK if arithmetic with a state's base and position stays in range, and next
-   serves the steps that `at` tells. Sets the segment's end and the step. */
+/* OK if a state's base is in range, and its position the beginning of a step or
+   the segment's end. Sets that end and the step. */
 SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
 {
     ssmp_segment *segment = &run->segment;
@@ -3224,7 +3223,7 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
     if (base->position >= segment->wrap || base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
         return SSMP_ECORRUPT_BASE;
-    /* Where this wraps around, another cursor is found than the state's. */
+    /* If this wraps around, another cursor is found than the state's. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
@@ -3238,14 +3237,14 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
 }
 
 /* Goes on where a matching run is, in the sampler's own shape. */
-SSMP_NOINLINE void ssmp_sampler_follow(statesampler *s, const ssmp_run *run)
+SSMP_NOINLINE void ssmp_sampler_resume(statesampler *s, const ssmp_run *run)
 {
     ssmp_run *own = &s->run;
     ssmp_cursor_copy(&own->now, &run->now);
     ssmp_cursor_copy(&own->segment.base, &run->segment.base);
     own->segment.blocks = run->segment.blocks;
     ssmp_segment_close(&own->segment, own, &own->shape);
-    /* In another shape, or after a step that its drop_last leaves out. */
+    /* In another shape, or if this drop_last leaves out what was served. */
     if (run->shape.world_size != own->shape.world_size ||
         run->shape.batch_size != own->shape.batch_size ||
         own->now.position > own->segment.end)
@@ -3304,7 +3303,7 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
     if (code == STATESAMPLER_OK)
         code = ssmp_run_match(&run, &s->run);
     if (code == STATESAMPLER_OK)
-        ssmp_sampler_follow(s, &run);
+        ssmp_sampler_resume(s, &run);
     return code;
 }
 
@@ -3333,27 +3332,28 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    The sequence says whose turn it is, for ever. A tick is a place in it; every
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
-   the manual's tree. In a node of weight w, the right child of weight a has its
-   share of the first m ticks rounded to nearest, and the left child the rest.
-   As a <= w, the next tick adds 0 or 1 to the right, and 1 or 0 to the left: so
-   every tick belongs to exactly one leaf. After w ticks the right child has had
-   a: a period of the whole weight is exact. In between a level adds at most
-   half a turn to how far a seat is from its share. Equal weights give 0, 1, 2,
+   the manual's tree. Of the first m ticks of a node of weight w, the right
+   child has m * a / w, rounded to nearest, where a is its weight; the left
+   child has the others. As a <= w, the next tick is the right child's or the
+   left one's: every tick belongs to exactly one leaf. Of w ticks the right
+   child has a, so a period is exact. In between, each level of the tree puts a
+   seat at most half a turn farther from its share. Equal weights give 0, 1, 2,
    ... and round again, as left and right then take every other tick. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* How many turns a seat has had before a tick. If *seat is NOBODY, it is set to
-   the seat that the tick belongs to. */
-SSMP_NOINLINE uint64_t ssmp_mix_walk(uint32_t *seat,
-                                     const statesampler_mix *mix, uint64_t tick)
+/* How many turns a seat has had before a tick, from the tree's root down to the
+   seat. If *seat is NOBODY, it is set to the seat that the tick belongs to. */
+SSMP_NOINLINE uint64_t ssmp_mix_descend(uint32_t *seat,
+                                        const statesampler_mix *mix,
+                                        uint64_t tick)
 {
     const uint32_t wanted = *seat;
     uint32_t weight = mix->period, bit, node = 0, right;
-    uint64_t rounds = tick / weight, turns = tick - rounds * weight;
+    uint64_t periods = tick / weight, turns = tick - periods * weight;
     for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
-        uint32_t left = weight - mix->sources[right].row.right;
+        uint32_t left = weight - mix->sources[right].node.weight;
         uint64_t product = turns * left + weight / 2; /* < 2^62 + 2^30 */
         uint64_t left_turns = product / weight;
         if (wanted == SSMP_NOBODY
@@ -3368,43 +3368,43 @@ SSMP_NOINLINE uint64_t ssmp_mix_walk(uint32_t *seat,
         }
     }
     *seat = node;
-    return turns + rounds * weight;
+    return turns + periods * weight;
 }
 
-/* The tick at which a seat takes its turn of this number, from 0, or TOO_FAR.
-   From the leaf to the root, a child of weight a has its turn k at turn
-   (k * w + w / 2) / a of its parent, as that is where its share is rounded up
-   to k + 1; a left child's half is rounded down first. */
+/* The tick of a seat's turn of this number, from 0, or TOO_FAR. From the leaf
+   to the root, turn k of a child of weight a is turn (k * w + w / 2) / a of its
+   parent, of weight w: there its share is first rounded to k + 1. For a left
+   child (w - 1) / 2 takes the place of w / 2. */
 SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
                                   uint64_t turns)
 {
     uint32_t weights[32], level = 0, node = 0, right;
-    uint64_t rounds;
+    uint64_t periods;
     weights[0] = mix->period;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
-        uint32_t part = mix->sources[right].row.right;
+        uint32_t child = mix->sources[right].node.weight;
         if (seat >> level & 1)
             node = right;
         else
-            part = weights[level] - part;
-        weights[++level] = part;
+            child = weights[level] - child;
+        weights[++level] = child;
     }
-    rounds = turns / weights[level];
+    periods = turns / weights[level];
     turns %= weights[level];
     for (; level != 0; level--) {
         uint32_t weight = weights[level - 1];
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
-    return rounds < SSMP_TOO_FAR / mix->period ? rounds * mix->period + turns
-                                               : SSMP_TOO_FAR;
+    return periods < SSMP_TOO_FAR / mix->period ? periods * mix->period + turns
+                                                : SSMP_TOO_FAR;
 }
 
 /* The source in a seat. */
 SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_seated(
     const statesampler_mix *mix, uint32_t seat)
 {
-    return mix->sources + mix->sources[seat].row.source;
+    return mix->sources + mix->sources[seat].node.source;
 }
 
 /* How many turns a source has had since the base, before a tick. */
@@ -3412,11 +3412,12 @@ SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
                                          const statesampler_mix *mix,
                                          uint64_t tick)
 {
-    const ssmp_member *member = &source->member;
-    uint32_t seat = member->seat;
-    uint64_t turns = ssmp_mix_walk(&seat, mix, tick) - member->turns;
-    return mix->stop == STATESAMPLER_STOP_ALL ? ssmp_min(turns, member->left)
-                                              : turns;
+    const ssmp_in_mix *in_mix = &source->in_mix;
+    uint32_t seat = in_mix->seat;
+    uint64_t turns = ssmp_mix_descend(&seat, mix, tick) - in_mix->turns;
+    return mix->stop == STATESAMPLER_STOP_ALL
+               ? ssmp_min(turns, in_mix->remaining)
+               : turns;
 }
 
 /* How many turns of the mix there are from the base to a tick. */
@@ -3431,30 +3432,29 @@ SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
     return sum;
 }
 
-/* The tick of a turn of the mix before its end. With ALL it is as many ticks
-   later as ALL has passed over: the step doubles until it leads too far, and is
-   halved from there on, 126 times at most, as ticks are below 2^63. */
+/* The tick of a turn of the mix before its end. With ALL it comes later, by the
+   ticks that were passed over: jump doubles until it leads too far, and then is
+   halved to 1. That takes 126 iterations at most, as ticks are below 2^63. */
 SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
     const uint64_t turns = turn - mix->base_turn;
-    uint64_t tick = mix->base_tick + turns, step = 1;
+    uint64_t tick = mix->base_tick + turns, jump = 1;
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return tick;
-    while (ssmp_mix_turns(mix, tick + step) <= turns) {
-        tick += step;
-        step *= 2;
+    while (ssmp_mix_turns(mix, tick + jump) <= turns) {
+        tick += jump;
+        jump *= 2;
     }
-    for (step /= 2; step != 0; step /= 2)
-        if (ssmp_mix_turns(mix, tick + step) <= turns)
-            tick += step;
+    for (jump /= 2; jump != 0; jump /= 2)
+        if (ssmp_mix_turns(mix, tick + jump) <= turns)
+            tick += jump;
     return tick;
 }
 
 /* --- mix: the base ---------------------------------------------------------
-   Every turn from the base on follows from what is noted there of the
-   sources. */
+   What is noted of the sources at the base determines all turns from there. */
 
-/* Steps of a whole epoch in some shape. From any base on there are fewer. */
+/* Steps of a whole epoch in some shape. From a later base on, no more. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
                                                 const ssmp_shape *shape)
 {
@@ -3467,58 +3467,57 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
 SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
 {
     statesampler_source *sources = mix->sources;
-    const uint32_t seat = mix->seats++, weight = sources[source].member.weight;
+    const uint32_t seat = mix->seats++, weight = sources[source].in_mix.weight;
     uint32_t bit;
-    sources[source].member.seat = seat;
-    sources[seat].row.source = source;
-    sources[seat].row.right = 0;
+    sources[source].in_mix.seat = seat;
+    sources[seat].node.source = source;
+    sources[seat].node.weight = 0;
     mix->period += weight;
     for (bit = 1; bit <= seat; bit *= 2)
         if (seat & bit)
-            sources[seat & (2 * bit - 1)].row.right += weight;
+            sources[seat & (2 * bit - 1)].node.weight += weight;
 }
 
 /* Whether a source has finished an epoch in the present one of the mix. */
 SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
 {
-    return source->sampler.run.now.epoch != source->member.first_epoch;
+    return source->sampler.run.now.epoch != source->in_mix.first_epoch;
 }
 
-/* Notes how many steps a source has left where it stands. Returns the tick of
-   its first turn without a step; with RESTART the present one, if the source
-   need not finish again. */
+/* Notes how many steps of its epoch a source has not served. Returns the tick
+   of its first turn without a step: with RESTART the present one if it has
+   finished an epoch, with NEVER TOO_FAR unless it has CARRY. */
 SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *source = ssmp_mix_seated(mix, seat);
     const ssmp_run *run = &source->sampler.run;
-    ssmp_member *member = &source->member;
-    member->left =
+    ssmp_in_mix *in_mix = &source->in_mix;
+    in_mix->remaining =
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
         run->now.step;
-    member->turns = ssmp_mix_walk(&seat, mix, mix->tick);
+    in_mix->turns = ssmp_mix_descend(&seat, mix, mix->tick);
     if (mix->stop == STATESAMPLER_STOP_RESTART && ssmp_source_finished(source))
         return mix->tick;
     return mix->stop == STATESAMPLER_STOP_NEVER &&
                    run->segment.end != STATESAMPLER_NONE
                ? SSMP_TOO_FAR
-               : ssmp_mix_tick_of(mix, seat, member->turns + member->left);
+               : ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
-/* Notes every source where it stands, and where the epoch of the mix ends:
-   where the first source or the last one has no step left. With NEVER it notes
-   how far sources with CARRY reach. Returns 0 if the sequence does not reach
-   the end. */
+/* Notes this of every source, and where the epoch of the mix ends: where the
+   first source, or the last one, has no more steps. With NEVER it notes how far
+   sources with CARRY reach. Returns 0 if the sequence ends before. */
 SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 {
     const int never = mix->stop == STATESAMPLER_STOP_NEVER;
-    const int first = mix->stop == STATESAMPLER_STOP_FIRST || never;
-    uint64_t until = first && mix->seats ? SSMP_TOO_FAR : mix->tick;
+    const int earliest = mix->stop == STATESAMPLER_STOP_FIRST || never;
+    uint64_t until = earliest && mix->seats ? SSMP_TOO_FAR : mix->tick;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
-        const uint64_t over = ssmp_mix_note(mix, seat);
-        if (first ? over < until : over > until)
-            until = over;
+        const uint64_t end = ssmp_mix_note(mix, seat);
+        if (earliest ? end < until : end > until)
+            until = end;
     }
     mix->base_turn = mix->turn;
     mix->base_tick = mix->tick;
@@ -3529,8 +3528,8 @@ SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 
 /* Makes the present turn the base, also of samplers with CARRY. A source has a
    seat if it is not off and has steps: with FIRST and ALL in the present epoch,
-   served ones counted, otherwise in epochs to come. If other sources have seats
-   than before, another sequence begins. */
+   steps done included, otherwise in epochs to come. If other sources have seats
+   than before, the sequence begins again. */
 SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
@@ -3538,27 +3537,27 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
     mix->period = 0;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        ssmp_member *member = &mix->sources[i].member;
-        const uint32_t had = member->seat != SSMP_NOBODY;
+        ssmp_in_mix *in_mix = &mix->sources[i].in_mix;
+        const uint32_t had = in_mix->seat != SSMP_NOBODY;
         if (mix->turn == 0)
-            member->first_epoch = s->run.now.epoch;
+            in_mix->first_epoch = s->run.now.epoch;
         if (s->run.segment.end == STATESAMPLER_NONE)
             ssmp_sampler_rebase(s);
-        ssmp_segment_copy(&member->base, &s->run.segment);
-        member->step = s->run.now.step;
-        member->seat = SSMP_NOBODY;
-        if (member->weight != STATESAMPLER_OFF &&
+        ssmp_segment_copy(&in_mix->segment, &s->run.segment);
+        in_mix->step = s->run.now.step;
+        in_mix->seat = SSMP_NOBODY;
+        if (in_mix->weight != STATESAMPLER_OFF &&
             (mix->stop <= STATESAMPLER_STOP_ALL
                  ? statesampler_num_steps(s)
                  : ssmp_shape_steps(&s->run, &s->run.shape)) != 0)
             ssmp_mix_seat(mix, i);
-        if (had != (member->seat != SSMP_NOBODY))
+        if (had != (in_mix->seat != SSMP_NOBODY))
             mix->tick = 0;
     }
     if (!ssmp_mix_measure(mix)) {
-        /* A state may hold any tick. From 0 the sequence reaches far enough:
-           mix_init has checked whole epochs, and one with the blocks of
-           another shape has at most twice as many steps, or 2^32. */
+        /* A state may hold any tick. From tick 0 the sequence is long enough:
+           mix_init has checked that for whole epochs, and with the blocks of
+           another shape these have at most 2 * steps + 1 steps, or 2^32. */
         mix->tick = 0;
         (void)ssmp_mix_measure(mix);
     }
@@ -3572,10 +3571,9 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
     return given ? given : 1;
 }
 
-/* Adds a source with this weight in this shape to the sum of the weights, and
-   to the periods in which all sources have a whole epoch: at most one more than
-   they need. Sources without steps count in the sum: they may have some in
-   another shape. */
+/* Adds a source's weight to the sum, and raises *periods until they hold
+   its steps of a whole epoch in this shape and one turn more. A source without
+   steps counts in the sum, as it may have some in another shape. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
                                             uint32_t weight,
                                             const ssmp_run *run,
@@ -3591,8 +3589,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
         *periods = steps / weight + 1;
 }
 
-/* OK if sources may take turns with weights of this sum. A sequence of ALL or
-   RESTART must fit in which all take turns until each has finished. */
+/* OK if sources may take turns with weights of this sum. With ALL and RESTART
+   the ticks until all have finished must be at most 2^62. */
 SSMP_FN int ssmp_weights_check(uint64_t sum, uint64_t periods, uint32_t stop)
 {
     if (sum >> 31)
@@ -3654,8 +3652,8 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     mix->turn = 0;
     mix->tick = 0;
     for (i = 0; i < num_sources; i++) {
-        sources[i].member.weight = ssmp_weight(sources[i].weight);
-        sources[i].member.seat = SSMP_NOBODY;
+        sources[i].in_mix.weight = ssmp_weight(sources[i].weight);
+        sources[i].in_mix.seat = SSMP_NOBODY;
     }
     ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
@@ -3668,9 +3666,9 @@ SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     uint64_t *turns, const statesampler_mix *mix, uint64_t tick)
 {
     uint32_t seat = SSMP_NOBODY;
-    const uint64_t had = ssmp_mix_walk(&seat, mix, tick);
+    const uint64_t had = ssmp_mix_descend(&seat, mix, tick);
     statesampler_source *source = ssmp_mix_seated(mix, seat);
-    *turns = had - source->member.turns;
+    *turns = had - source->in_mix.turns;
     return source;
 }
 
@@ -3681,14 +3679,14 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
                                      uint64_t turns)
 {
     const ssmp_run *run = &source->sampler.run;
-    const ssmp_member *member = &source->member;
+    const ssmp_in_mix *in_mix = &source->in_mix;
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
-    uint64_t steps = member->step - member->base.base.step + turns;
-    ssmp_segment_copy(segment, &member->base);
-    if (turns > member->left) {
-        turns -= member->left + 1;
+    uint64_t steps = in_mix->step - in_mix->segment.base.step + turns;
+    ssmp_segment_copy(segment, &in_mix->segment);
+    if (turns > in_mix->remaining) {
+        turns -= in_mix->remaining + 1;
         ssmp_segment_begin(segment, run, &run->shape,
-                           member->base.base.epoch + 1);
+                           in_mix->segment.base.epoch + 1);
         steps = ssmp_segment_steps(segment, global_batch);
         segment->base.epoch += turns / steps;
         steps = turns % steps + 1;
@@ -3702,9 +3700,9 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        /* What a source that is off has left of its epoch is still to come. */
+        /* A source that is off keeps its place, but not at the end. */
         if (s->run.now.step != 0 &&
-            (mix->sources[i].member.weight != STATESAMPLER_OFF ||
+            (mix->sources[i].in_mix.weight != STATESAMPLER_OFF ||
              s->run.now.position == s->run.segment.end))
             statesampler_begin(s, s->run.now.epoch + 1);
     }
@@ -3714,32 +3712,32 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     ssmp_mix_rebase(mix);
 }
 
-/* Moves to the earliest tick of any source that has steps left. */
+/* Moves to the next tick of a source that has not finished. */
 SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
 {
     uint64_t next = STATESAMPLER_NONE;
     uint32_t seat;
     for (seat = 0; seat < mix->seats; seat++) {
         const statesampler_source *source = ssmp_mix_seated(mix, seat);
-        const ssmp_member *member = &source->member;
-        uint64_t turns = source->sampler.run.now.step - member->step;
-        if (turns < member->left)
+        const ssmp_in_mix *in_mix = &source->in_mix;
+        uint64_t turns = source->sampler.run.now.step - in_mix->step;
+        if (turns < in_mix->remaining)
             next = ssmp_min(next,
-                            ssmp_mix_tick_of(mix, seat, member->turns + turns));
+                            ssmp_mix_tick_of(mix, seat, in_mix->turns + turns));
     }
     mix->tick = next;
 }
 
-/* Serves the present turn, which is there. Returns its source. */
+/* Serves the present turn, which must exist. Returns its source. */
 SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
                                 statesampler_mix *mix)
 {
     uint64_t turns;
     uint32_t passed;
     statesampler_source *source = ssmp_mix_source_at(&turns, mix, mix->tick);
-    /* ALL passes over what has finished. As this turn is there, not all has. */
-    for (passed = 0;
-         mix->stop == STATESAMPLER_STOP_ALL && turns >= source->member.left;
+    /* ALL passes over sources that have finished. One at least has not. */
+    for (passed = 0; mix->stop == STATESAMPLER_STOP_ALL &&
+                     turns >= source->in_mix.remaining;
          passed++) {
         if (passed < 64)
             mix->tick++;
@@ -3752,7 +3750,7 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
     mix->tick++;
     mix->turn++;
     if (source->sampler.run.segment.end == STATESAMPLER_NONE &&
-        turns + 1 >= source->member.left)
+        turns + 1 >= source->in_mix.remaining)
         ssmp_mix_rebase(mix); /* no seek reaches farther */
     return (uint32_t)(source - mix->sources);
 }
@@ -3851,7 +3849,7 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_weights_add(&sum, &periods, weights[i], run, &run->shape);
-        same &= ssmp_weight(weights[i]) == mix->sources[i].member.weight;
+        same &= ssmp_weight(weights[i]) == mix->sources[i].in_mix.weight;
     }
     if (same)
         return STATESAMPLER_OK;
@@ -3859,7 +3857,7 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
     if (code != STATESAMPLER_OK)
         return code;
     for (i = 0; i < mix->num_sources; i++)
-        mix->sources[i].member.weight = ssmp_weight(weights[i]);
+        mix->sources[i].in_mix.weight = ssmp_weight(weights[i]);
     mix->tick = 0;
     ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
@@ -3882,7 +3880,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
         code = ssmp_shape_check(&shape);
         if (code != STATESAMPLER_OK)
             return code;
-        ssmp_weights_add(&sum, &periods, mix->sources[i].member.weight, run,
+        ssmp_weights_add(&sum, &periods, mix->sources[i].in_mix.weight, run,
                          &shape);
     }
     code = ssmp_weights_check(sum, periods, mix->stop);
@@ -3933,18 +3931,18 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
                              const statesampler_source *source, uint64_t step)
 {
-    const ssmp_member *member = &source->member;
+    const ssmp_in_mix *in_mix = &source->in_mix;
     const uint64_t now = source->sampler.run.now.step;
     uint64_t turns, tick;
     int code;
-    if (member->seat == SSMP_NOBODY)
+    if (in_mix->seat == SSMP_NOBODY)
         return SSMP_ERANGE_DROPPED;
     turns = ssmp_source_turns(source, mix, mix->tick);
     if (turns + step < now)
         return SSMP_ERANGE_SERVED;
-    /* Where it is now, and that many steps on, or back. */
+    /* As far after the present turns as the step is after now, or before. */
     turns += step - now;
-    tick = ssmp_mix_tick_of(mix, member->seat, member->turns + turns);
+    tick = ssmp_mix_tick_of(mix, in_mix->seat, in_mix->turns + turns);
     *turn = tick == SSMP_TOO_FAR ? STATESAMPLER_NONE
                                  : mix->base_turn + ssmp_mix_turns(mix, tick);
     code = ssmp_mix_find(mix, *turn);
@@ -3964,7 +3962,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     if (source >= mix->num_sources)
         return SSMP_ERANGE_SOURCE;
     from = mix->sources + source;
-    if (from->member.weight == STATESAMPLER_OFF)
+    if (from->in_mix.weight == STATESAMPLER_OFF)
         return SSMP_ERANGE_OFF;
     code = statesampler_locate(&from->sampler, index, &found);
     if (code == STATESAMPLER_OK)
@@ -3998,14 +3996,14 @@ SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_mix_fields(void)
     return fields;
 }
 
-/* What it says of one source. */
-typedef struct ssmp_source_entry {
+/* What a mix's state says of one source. */
+typedef struct ssmp_source_state {
     uint32_t weight;
     uint32_t flags; /* 1: it has finished an epoch; 2: it has a seat */
     ssmp_run run;
-} ssmp_source_entry;
+} ssmp_source_state;
 
-/* A state of so many sources fits a size_t: their samplers are larger. */
+/* This fits a size_t, as the sources themselves are larger. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
     return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
@@ -4021,7 +4019,7 @@ statesampler_mix_state_bytes(const statesampler_mix *mix)
 STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size)
 {
-    unsigned char *bytes = (unsigned char *)out, *entry;
+    unsigned char *bytes = (unsigned char *)out, *to;
     size_t needed;
     uint32_t i;
     STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
@@ -4030,14 +4028,13 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
         return STATESAMPLER_ECAPACITY;
     ssmp_state_begin(bytes, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX);
     ssmp_fields_save(bytes, ssmp_mix_fields(), SSMP_MIX_FIELDS, mix);
-    entry = bytes + SSMP_MIX_HEAD;
-    for (i = 0; i < mix->num_sources; i++, entry += SSMP_SOURCE_BYTES) {
+    to = bytes + SSMP_MIX_HEAD;
+    for (i = 0; i < mix->num_sources; i++, to += SSMP_SOURCE_BYTES) {
         const statesampler_source *source = mix->sources + i;
-        uint32_t seated = source->member.seat != SSMP_NOBODY;
-        ssmp_bytes_store(entry, 4, source->member.weight);
-        ssmp_bytes_store(entry + 4, 4,
-                         ssmp_source_finished(source) | seated << 1);
-        (void)statesampler_save(&source->sampler, entry + 8,
+        uint32_t seated = source->in_mix.seat != SSMP_NOBODY;
+        ssmp_bytes_store(to, 4, source->in_mix.weight);
+        ssmp_bytes_store(to + 4, 4, ssmp_source_finished(source) | seated << 1);
+        (void)statesampler_save(&source->sampler, to + 8,
                                 STATESAMPLER_STATE_BYTES);
     }
     ssmp_state_end(bytes, needed);
@@ -4045,7 +4042,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 }
 
 /* Reads the head of a mix's state into a mix without sources, and checks that
-   the rest is there. */
+   it is whole. */
 SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
                                 const unsigned char *bytes, size_t size)
 {
@@ -4053,7 +4050,7 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
-    /* Of the right size, if it has as many sources as fit in. */
+    /* No other number of sources can be right for this size. */
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
                             head->num_sources == size / SSMP_SOURCE_BYTES
                                 ? ssmp_mix_bytes(head->num_sources)
@@ -4064,31 +4061,31 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
         return SSMP_ECORRUPT_SOURCES;
     if (head->stop > STATESAMPLER_STOP_NEVER)
         return SSMP_ECORRUPT_STOP;
-    /* Sums of turns and ticks stay below 2^64. */
+    /* So sums of turns and ticks stay below 2^64. */
     return (head->turn | head->tick) >> 63 != 0 ? SSMP_ECORRUPT_TURN
                                                 : STATESAMPLER_OK;
 }
 
 /* Reads what a mix's state says of a source. */
-SSMP_NOINLINE int ssmp_source_read(ssmp_source_entry *entry,
+SSMP_NOINLINE int ssmp_source_read(ssmp_source_state *saved,
                                    const unsigned char *bytes, uint32_t source)
 {
     bytes += SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
-    entry->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
-    entry->flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
-    if (entry->weight == 0)
+    saved->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
+    saved->flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
+    if (saved->weight == 0)
         return SSMP_ECORRUPT_WEIGHTS;
-    if (entry->flags > 3)
+    if (saved->flags > 3)
         return SSMP_ECORRUPT_ZERO;
-    return ssmp_run_read(&entry->run, bytes + 8, STATESAMPLER_STATE_BYTES);
+    return ssmp_run_read(&saved->run, bytes + 8, STATESAMPLER_STATE_BYTES);
 }
 
-/* Goes on where the source was that a state tells of. */
-SSMP_FN void ssmp_source_follow(statesampler_source *source,
-                                const ssmp_source_entry *entry)
+/* Goes on where the source was when its state was saved. */
+SSMP_FN void ssmp_source_resume(statesampler_source *source,
+                                const ssmp_source_state *saved)
 {
-    ssmp_sampler_follow(&source->sampler, &entry->run);
-    source->member.first_epoch = entry->run.now.epoch - (entry->flags & 1);
+    ssmp_sampler_resume(&source->sampler, &saved->run);
+    source->in_mix.first_epoch = saved->run.now.epoch - (saved->flags & 1);
 }
 
 /* OK if a mix may go on where a state was saved. */
@@ -4104,13 +4101,13 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
         return SSMP_EMISMATCH_SOURCES;
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
-        ssmp_source_entry entry;
-        int code = ssmp_source_read(&entry, bytes, i);
+        ssmp_source_state saved;
+        int code = ssmp_source_read(&saved, bytes, i);
         if (code == STATESAMPLER_OK)
-            code = ssmp_run_match(&entry.run, run);
+            code = ssmp_run_match(&saved.run, run);
         if (code != STATESAMPLER_OK)
             return code;
-        ssmp_weights_add(&sum, &periods, entry.weight, run, &run->shape);
+        ssmp_weights_add(&sum, &periods, saved.weight, run, &run->shape);
     }
     if (sum == 0 || sum >> 31)
         return SSMP_ECORRUPT_WEIGHTS;
@@ -4121,7 +4118,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    ssmp_source_entry entry;
+    ssmp_source_state saved;
     statesampler_mix head;
     uint32_t i;
     int code;
@@ -4132,10 +4129,10 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     if (code != STATESAMPLER_OK)
         return code;
     for (i = 0; i < mix->num_sources; i++) {
-        (void)ssmp_source_read(&entry, bytes, i);
-        mix->sources[i].member.weight = entry.weight;
-        mix->sources[i].member.seat = entry.flags & 2 ? 0 : SSMP_NOBODY;
-        ssmp_source_follow(mix->sources + i, &entry);
+        (void)ssmp_source_read(&saved, bytes, i);
+        mix->sources[i].in_mix.weight = saved.weight;
+        mix->sources[i].in_mix.seat = saved.flags & 2 ? 0 : SSMP_NOBODY;
+        ssmp_source_resume(mix->sources + i, &saved);
     }
     mix->epoch = head.epoch;
     mix->turn = head.turn;
@@ -4150,26 +4147,26 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                statesampler_mix_place *place)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    ssmp_source_entry entry;
+    ssmp_source_state saved;
     statesampler_mix head;
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK) {
         code = source < head.num_sources
-                   ? ssmp_source_read(&entry, bytes, source)
+                   ? ssmp_source_read(&saved, bytes, source)
                    : SSMP_ERANGE_SOURCE;
     }
     if (code != STATESAMPLER_OK)
         return code;
     if (desc)
-        ssmp_run_describe(desc, &entry.run);
+        ssmp_run_describe(desc, &saved.run);
     if (place) {
         place->epoch = head.epoch;
         place->turn = head.turn;
         place->num_sources = head.num_sources;
         place->stop = head.stop;
-        place->weight = entry.weight;
+        place->weight = saved.weight;
     }
     return STATESAMPLER_OK;
 }
@@ -4206,10 +4203,9 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 {
     uint64_t n = num_samples, sum1, sum2;
     STATESAMPLER_ASSERT(audit);
-    /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. The division by two comes
-       first, on the even one of n and n - 1, and the other is the odd one;
-       the division by three is exact, so that it is the product with the
-       inverse of 3 modulo 2^64. */
+    /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. Of n and n - 1 the even one is
+       divided by two first. The division by three is exact, and so the product
+       with the inverse of 3 modulo 2^64. */
     sum1 = n / 2 * ((n - 1) | 1);
     sum2 = sum1 * (2 * n - 1) * SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu);
     return audit->count == n && audit->sum1 == sum1 && audit->sum2 == sum2 &&
@@ -4233,7 +4229,7 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
     SSMP_RULES(SSMP_RULE_SENTENCE) SSMP_KINDS(SSMP_KIND_SENTENCE) "no error"
 #endif
 
-/* One string after the other, as pointers to them would be variables. */
+/* All sentences are in one string, as pointers to them would be variables. */
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
     static const short codes[] = {SSMP_ALL_NUMBERS};
@@ -4334,9 +4330,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_NAME_SIZE 45
 #define SSMP_PATH 4096
 
-/* Sets error to 0 or an errno. Repeats a call that a signal interrupts; on
-   Windows, for a second, one that is refused because another program has the
-   file open, even to read it, or because a save is replacing it. */
+/* Sets error to 0 or an errno. Repeats a call that a signal interrupts. Windows
+   refuses a call while another program has the file open, even to read it, or a
+   save is replacing it: there such a call is repeated for a second. */
 #define SSMP_TRY(error, call)                                         \
     for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
     error = (call) < 0 ? errno : 0
@@ -4357,7 +4353,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_SEPARATORS "/\\:"
 #define SSMP_AGAIN(error, again) \
     ((error) == EACCES ? (Sleep(20), (again)-1) : 0)
-#define SSMP_WIDE 260 /* what most functions take, with the 0 at the end */
+#define SSMP_UTF16 260 /* what most functions take, with the 0 at the end */
 
 /* windows.h is too large to include for three functions. */
 #ifdef __cplusplus
@@ -4373,56 +4369,56 @@ SSMP_DLL int __stdcall MultiByteToWideChar(unsigned page, unsigned long flags,
 SSMP_DLL void __stdcall Sleep(unsigned long milliseconds);
 
 /* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
-static inline int ssmp_file_widen(wchar_t *wide, const char *path)
+static inline int ssmp_file_utf16(wchar_t *utf16, const char *path)
 {
     errno = EINVAL;
-    return MultiByteToWideChar(65001, 8, path, -1, wide, SSMP_WIDE) > 0;
+    return MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0;
 }
 
 static inline int ssmp_file_open(const char *path, int create)
 {
     const int flags = create ? _O_WRONLY | _O_CREAT | _O_EXCL : _O_RDONLY;
-    wchar_t wide[SSMP_WIDE];
-    return ssmp_file_widen(wide, path)
-               ? _wsopen(wide, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
+    wchar_t utf16[SSMP_UTF16];
+    return ssmp_file_utf16(utf16, path)
+               ? _wsopen(utf16, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
                          _S_IREAD | _S_IWRITE)
                : -1;
 }
 
 static inline int ssmp_file_remove(const char *path)
 {
-    wchar_t wide[SSMP_WIDE];
-    return ssmp_file_widen(wide, path) ? _wremove(wide) : -1;
+    wchar_t utf16[SSMP_UTF16];
+    return ssmp_file_utf16(utf16, path) ? _wremove(utf16) : -1;
 }
 
 static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
 {
-    wchar_t wide_from[SSMP_WIDE], wide_to[SSMP_WIDE];
+    wchar_t utf16_from[SSMP_UTF16], utf16_to[SSMP_UTF16];
     int error;
     (void)folder;
-    if (!ssmp_file_widen(wide_from, from) || !ssmp_file_widen(wide_to, to))
+    if (!ssmp_file_utf16(utf16_from, from) || !ssmp_file_utf16(utf16_to, to))
         return errno;
     errno = EACCES; /* MoveFileExW sets none */
     /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-    SSMP_TRY(error, MoveFileExW(wide_from, wide_to, 1 | 8) ? 0 : -1);
-    return error != 0 && _waccess(wide_from, 0) != 0 ? ENOENT : error;
+    SSMP_TRY(error, MoveFileExW(utf16_from, utf16_to, 1 | 8) ? 0 : -1);
+    return error != 0 && _waccess(utf16_from, 0) != 0 ? ENOENT : error;
 }
 
-/* Removes the temporary files for a name, in the folder that `left` begins
+/* Removes the temporary files for a name, in the folder that `path` begins
    with. Windows does not remove a file that its writer has open. */
-static inline void ssmp_file_sweep(char *left, size_t folder, unsigned name)
+static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
-    wchar_t wide[SSMP_WIDE];
+    wchar_t utf16[SSMP_UTF16];
     struct _wfinddata64_t entry;
     intptr_t entries;
-    (void)snprintf(left + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
+    (void)snprintf(path + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
                    name);
-    entries = ssmp_file_widen(wide, left) ? _wfindfirst64(wide, &entry) : -1;
+    entries = ssmp_file_utf16(utf16, path) ? _wfindfirst64(utf16, &entry) : -1;
     if (entries == -1)
         return;
     do { /* ends with the folder */
-        (void)snprintf(left + folder, SSMP_NAME_SIZE, "%ls", entry.name);
-        (void)SSMP_REMOVE(left);
+        (void)snprintf(path + folder, SSMP_NAME_SIZE, "%ls", entry.name);
+        (void)SSMP_REMOVE(path);
     } while (_wfindnext64(entries, &entry) == 0);
     (void)_findclose(entries);
 }
@@ -4477,37 +4473,37 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
     return error;
 }
 
-/* Removes the temporary files for a name, in the folder that `left` begins
-   with: those whose process is gone, or not written to for an hour. Processes
-   of other hosts and containers cannot be seen. */
-static inline void ssmp_file_sweep(char *left, size_t folder, unsigned name)
+/* Removes the temporary files for a name, in the folder that `path` begins
+   with: those whose process is gone, or that were not written to for an hour.
+   Processes of other hosts and containers cannot be seen. */
+static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
     struct stat info;
     unsigned of, process, number, count = 0;
-    DIR *entries = opendir(folder ? left : ".");
+    DIR *entries = opendir(folder ? path : ".");
     if (!entries)
         return;
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
         if (sscanf(entry->d_name, SSMP_NAME, &of, &process, &number) != 3)
             continue;
-        (void)snprintf(left + folder, SSMP_NAME_SIZE, SSMP_NAME, name, process,
+        (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, process,
                        number);
         errno = 0; /* any process may ask for any other's priority */
         (void)getpriority(PRIO_PROCESS, (id_t)process);
-        if (strcmp(left + folder, entry->d_name) == 0 &&
+        if (strcmp(path + folder, entry->d_name) == 0 &&
             (errno == ESRCH ||
-             (stat(left, &info) == 0 && info.st_mtime < time(NULL) - 3600)))
-            (void)SSMP_REMOVE(left);
+             (stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600)))
+            (void)SSMP_REMOVE(path);
     }
     (void)closedir(entries);
 }
 #endif
 
-/* Reads bytes of a file, or writes them. Returns 0 or an errno: EIO if the file
-   ends before. */
-static inline int ssmp_file_move(int file, char *to, const char *from,
-                                 size_t size)
+/* Reads bytes of a file, or writes them if `to` is NULL. Returns 0 or an errno:
+   EIO if the file ends before. */
+static inline int ssmp_file_transfer(int file, char *to, const char *from,
+                                     size_t size)
 {
     size_t done = 0;
     while (done != size) { /* ends if no signal interrupts it for ever */
@@ -4533,7 +4529,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
     SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
     if (error != 0)
         return error;
-    error = ssmp_file_move(file, NULL, from, size);
+    error = ssmp_file_transfer(file, NULL, from, size);
     if (error == 0)
         SSMP_TRY(error, SSMP_FLUSH(file));
     if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0)
@@ -4563,8 +4559,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Two threads differ in where their stacks are, and two processes with
-           the same number, in containers, in that or in the time. */
+        /* Two threads have stacks in different places. Two processes of one
+           number, in containers, differ in that or in the time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
                        (unsigned)name, (unsigned)SSMP_OS(getpid)(),
@@ -4583,7 +4579,7 @@ static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
                                  uint64_t *size)
 {
     struct SSMP_STAT info;
-    char more;
+    char extra;
     int error, file;
     SSMP_TRY(error, file = SSMP_OPEN(path, 0));
     if (error != 0)
@@ -4593,11 +4589,11 @@ static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
         error = SSMP_IS(DIR, info.st_mode) ? EISDIR : EINVAL;
     if (error == 0) {
         *size = (uint64_t)info.st_size;
-        error = ssmp_file_move(file, bytes, NULL,
-                               (size_t)ssmp_min(*size, capacity));
+        error = ssmp_file_transfer(file, bytes, NULL,
+                                   (size_t)ssmp_min(*size, capacity));
     }
     if (error == 0 && *size <= capacity &&
-        ssmp_file_move(file, &more, NULL, 1) == 0)
+        ssmp_file_transfer(file, &extra, NULL, 1) == 0)
         error = EINVAL; /* longer than the system says, as all of /proc */
     (void)SSMP_OS(close)(file);
     return error;
@@ -4636,7 +4632,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #ifdef STATESAMPLER_STB_DS
 
-/* The end of the text is hashed too, so that no name begins another. */
+/* The final 0 is hashed, too, so that no hashed text begins another. */
 STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
 {
     uint64_t hash = 0;
@@ -4689,7 +4685,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
         return SSMP_EINVAL_NAME_TAKEN;
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && arrlenu(mixture->sources) != 0) {
-        /* Whether CARRY may be is the stop rule's to say. */
+        /* The stop rule, which decides about CARRY, is not known yet. */
         code = ssmp_source_check(&source.sampler.run,
                                  &mixture->sources->sampler.run,
                                  STATESAMPLER_STOP_NEVER);
@@ -4743,7 +4739,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     arrfree(mixture->changes); /* they point to names */
     dataset = mixture->datasets + i;
     arrfree(dataset->key);
-    /* Both put the last one in its place. */
+    /* Both calls move the last one into its place. */
     mixture->datasets = (statesampler_dataset *)stbds_hmdel_key(
         mixture->datasets, sizeof *dataset, dataset->bits, sizeof dataset->bits,
         0, STBDS_HM_BINARY);
@@ -4799,15 +4795,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
 }
 
 /* A mixture's state, and what has become of its datasets. */
-typedef struct ssmp_past {
-    const unsigned char *hashes, *state; /* of its mix */
+typedef struct ssmp_mixture_state {
+    const unsigned char *hashes, *mix_state;
     statesampler_mix head;
     int changed; /* 1: one is CHANGED */
     int same;    /* 1: all are MATCHED, in the same order, and none is NEW */
-} ssmp_past;
+} ssmp_mixture_state;
 
-static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
-                                 size_t size)
+static inline int ssmp_mixture_read(ssmp_mixture_state *state,
+                                    const unsigned char *bytes, size_t size)
 {
     const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
     const int fits = size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count;
@@ -4816,19 +4812,20 @@ static inline int ssmp_past_read(ssmp_past *past, const unsigned char *bytes,
                          fits ? ssmp_mixture_bytes(count) : 0);
     if (code != STATESAMPLER_OK)
         return code;
-    past->hashes = bytes + ssmp_mixture_head(0);
-    past->state = bytes + ssmp_mixture_head(count);
-    return ssmp_mix_read(&past->head, past->state, ssmp_mix_bytes(count));
+    state->hashes = bytes + ssmp_mixture_head(0);
+    state->mix_state = bytes + ssmp_mixture_head(count);
+    return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
 }
 
-static inline uint64_t ssmp_past_hash(const ssmp_past *past, uint32_t i)
+static inline uint64_t ssmp_mixture_saved_hash(const ssmp_mixture_state *state,
+                                               uint32_t i)
 {
-    return ssmp_bytes_load(past->hashes + 8 * (size_t)i, 8);
+    return ssmp_bytes_load(state->hashes + 8 * (size_t)i, 8);
 }
 
 /* Lists what has become of the datasets here, and which are no longer here. */
 static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
-                                       ssmp_past *past)
+                                       ssmp_mixture_state *state)
 {
     const uint32_t count = mixture->mix.num_sources;
     statesampler_change change;
@@ -4840,20 +4837,20 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
         change.status = STATESAMPLER_CHANGE_NEW;
         arrput(mixture->changes, change);
     }
-    past->same = count == past->head.num_sources;
-    past->changed = 0;
+    state->same = count == state->head.num_sources;
+    state->changed = 0;
     change.name = NULL;
     change.status = STATESAMPLER_CHANGE_REMOVED;
-    for (i = 0; i < past->head.num_sources; i++) {
-        ssmp_source_entry entry;
+    for (i = 0; i < state->head.num_sources; i++) {
+        ssmp_source_state saved;
         uint32_t number, *status;
-        int code = ssmp_source_read(&entry, past->state, i);
+        int code = ssmp_source_read(&saved, state->mix_state, i);
         if (code != STATESAMPLER_OK)
             return code;
-        change.hash = ssmp_past_hash(past, i);
+        change.hash = ssmp_mixture_saved_hash(state, i);
         change.source = i;
         number = ssmp_mixture_number(mixture, change.hash);
-        past->same &= number == i;
+        state->same &= number == i;
         if (number >= count) {
             arrput(mixture->changes, change);
             continue;
@@ -4862,53 +4859,55 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
         if (*status != STATESAMPLER_CHANGE_NEW)
             return SSMP_ECORRUPT_NAMES;
         *status = STATESAMPLER_CHANGE_MATCHED;
-        if (ssmp_run_match(&entry.run, &mixture->sources[number].sampler.run) !=
+        if (ssmp_run_match(&saved.run, &mixture->sources[number].sampler.run) !=
             STATESAMPLER_OK) {
             *status = STATESAMPLER_CHANGE_CHANGED;
-            past->changed = 1;
-            past->same = 0;
+            state->changed = 1;
+            state->same = 0;
         }
     }
     return STATESAMPLER_OK;
 }
 
-/* Goes on where the past was, if it may. With other datasets than it had, turns
-   go on counting, and the sequence begins again. */
-static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
-                                      const ssmp_past *past, int restart)
+/* Goes on where a state was saved, if it may. If datasets were added, removed
+   or moved, turns go on counting, and the sequence begins again. */
+static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
+                                      const ssmp_mixture_state *state,
+                                      int restart)
 {
     statesampler_mix *mix = &mixture->mix;
     uint32_t i;
-    if (past->head.stop != mix->stop)
+    if (state->head.stop != mix->stop)
         return SSMP_EMISMATCH_STOP;
-    if (past->changed && !restart)
+    if (state->changed && !restart)
         return SSMP_EMISMATCH_DATASET;
-    if (past->same)
-        return statesampler_mix_load(mix, past->state,
+    if (state->same)
+        return statesampler_mix_load(mix, state->mix_state,
                                      ssmp_mix_bytes(mix->num_sources));
     /* All begin their epoch; then those that are in the state go on. */
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
-        source->member.first_epoch = source->sampler.run.now.epoch;
+        source->in_mix.first_epoch = source->sampler.run.now.epoch;
         statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
     }
-    for (i = 0; i < past->head.num_sources; i++) {
-        uint32_t number = ssmp_mixture_number(mixture, ssmp_past_hash(past, i));
+    for (i = 0; i < state->head.num_sources; i++) {
+        uint32_t number =
+            ssmp_mixture_number(mixture, ssmp_mixture_saved_hash(state, i));
         statesampler_source *source;
-        ssmp_source_entry entry;
+        ssmp_source_state saved;
         if (number >= mix->num_sources)
             continue;
         source = mix->sources + number;
-        (void)ssmp_source_read(&entry, past->state, i);
+        (void)ssmp_source_read(&saved, state->mix_state, i);
         if (mixture->changes[number].status == STATESAMPLER_CHANGE_MATCHED) {
-            ssmp_source_follow(source, &entry);
+            ssmp_source_resume(source, &saved);
         } else {
-            source->member.first_epoch = entry.run.now.epoch;
-            statesampler_begin(&source->sampler, entry.run.now.epoch);
+            source->in_mix.first_epoch = saved.run.now.epoch;
+            statesampler_begin(&source->sampler, saved.run.now.epoch);
         }
     }
-    mix->epoch = past->head.epoch;
-    mix->turn = past->head.turn;
+    mix->epoch = state->head.epoch;
+    mix->turn = state->head.turn;
     mix->tick = 0;
     ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
@@ -4917,17 +4916,17 @@ static inline int ssmp_mixture_follow(statesampler_mixture *mixture,
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size, int restart)
 {
-    ssmp_past past;
+    ssmp_mixture_state old;
     int code;
     STATESAMPLER_ASSERT(mixture && (state || size == 0));
     if (!mixture->mix.sources)
         return SSMP_EINVAL_NO_SOURCES;
     arrfree(mixture->changes);
-    code = ssmp_past_read(&past, (const unsigned char *)state, size);
+    code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_compare(mixture, &past);
+        code = ssmp_mixture_compare(mixture, &old);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_follow(mixture, &past, restart);
+        code = ssmp_mixture_resume(mixture, &old, restart);
     /* After a mismatch they say which dataset it was. */
     if (code != STATESAMPLER_OK &&
         STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH)

@@ -4,10 +4,10 @@
 ; header: return (head->turn | head->tick) >> 63 != 0
 ; header: #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 ; header: const uint64_t turns = turn - mix->base_turn;
-;     uint64_t tick = mix->base_tick + turns, step = 1;
+;     uint64_t tick = mix->base_tick + turns, jump = 1;
 ; header: turns * left + weight / 2; /* < 2^62 + 2^30 */
 ; header: turns = (turns * weight + half) / weights[level]; /* below 2^62 */
-; header: return rounds < SSMP_TOO_FAR / mix->
+; header: return periods < SSMP_TOO_FAR / mix->
 ; header: return tick - mix->base_tick;
 ; header: mix->reach = mix->turn + ssmp_mix_turns(mix, until);
 ; header: turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
@@ -15,7 +15,7 @@
 ; fault: (<= tick until far) => (<= until far)
 ; fault: (<= to top) => (<= to (* 2 far))
 ; fault: (< w0 2147483648) => (< w0 8589934592)
-; fault: (<= (* (+ rounds 1) w0) far) => (<= (* rounds w0) far)
+; fault: (<= (* (+ whole 1) w0) far) => (<= (* whole w0) far)
 ; fault: (<= 0 r) (< r w) => (<= 0 r)
 ; fault: (+ (* k w) half) => (* k w)
 ; fault: (< steps (* weight periods)) => (<= steps (* weight periods))
@@ -46,16 +46,16 @@
 (pop)
 
 ; A node of weight w has a left child of weight a and had m turns, of which s
-; were the left child's. The root has weight w0, and `rounds` periods of it are
+; were the left child's. The root has weight w0, and `whole` periods of it are
 ; past.
 (declare-const w0 Int) (declare-const w Int) (declare-const a Int)
 (declare-const m Int) (declare-const s Int) (declare-const r Int)
 (declare-const k Int) (declare-const u Int) (declare-const v Int)
-(declare-const rounds Int)
+(declare-const whole Int)
 (assert (and (< 0 w0) (< w0 2147483648)))
-(assert (and (< 0 w) (<= w w0) (<= 0 a) (<= a w) (<= 0 m) (<= 0 rounds)))
+(assert (and (< 0 w) (<= w w0) (<= 0 a) (<= a w) (<= 0 m) (<= 0 whole)))
 (push)
-(echo "the products of walk and tick_of are no more than a word")
+(echo "the products of mix_descend and mix_tick_of are no more than a word")
 (assert (and (< m w0) (<= (* m a) (* m w0)) (<= (* m w0) (* w0 w0))))
 (assert (< (* w0 w0) 4611686018427387905))
 (assert (not (and (< (+ (* m a) (div w 2)) word)
@@ -112,15 +112,15 @@
 
 (push)
 (echo "a tick that is not TOO_FAR is below 2^63")
-(assert (and (<= 0 u) (< u w0) (<= (* (+ rounds 1) w0) far)))
-(assert (not (< (+ (* rounds w0) u) far)))
+(assert (and (<= 0 u) (< u w0) (<= (* (+ whole 1) w0) far)))
+(assert (not (< (+ (* whole w0) u) far)))
 (check-sat)
 (pop)
 (push)
-(echo "as fewer rounds than fit into x are one less or more")
+(echo "as fewer periods than fit into x are one less or more")
 (declare-const x Int)
-(assert (and (<= 0 x) (< rounds (div x w0))))
-(assert (not (<= (* (+ rounds 1) w0) x)))
+(assert (and (<= 0 x) (< whole (div x w0))))
+(assert (not (<= (* (+ whole 1) w0) x)))
 (check-sat)
 (pop)
 
@@ -134,10 +134,10 @@
 (push)
 (assert (and (<= 0 steps) (< 0 weight) (<= 0 periods)))
 (assert (< steps (* weight periods)))
-(assert (<= (* rounds weight) (+ (* 2 steps) 1)))
-(assert (=> (<= (* 2 periods) rounds)
-  (<= (* 2 (* weight periods)) (* rounds weight))))
-(assert (not (< rounds (* 2 periods))))
+(assert (<= (* whole weight) (+ (* 2 steps) 1)))
+(assert (=> (<= (* 2 periods) whole)
+  (<= (* 2 (* weight periods)) (* whole weight))))
+(assert (not (< whole (* 2 periods))))
 (check-sat)
 (pop)
 (assert (< far (* (+ reach 1) w0)))

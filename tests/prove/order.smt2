@@ -13,22 +13,24 @@
 ; header: block = (uint32_t)(first % blocks);
 ;     first /= blocks;
 ;     stride /= blocks;
-; header: uint64_t window = first / span, inside = first - window * span;
-; header: uint64_t size = ssmp_min(span, order->size - window * span);
-; header: slot = sample / run->chunk_size;
-; header: if (slot < order->perm.n)
-; header: SSMP_ASIDE == 1 ? 0 : SSMP_MAX32 / size;
-; header: inverse ? rest * inverse >> 32 : rest / size;
-; header: window = slot / run->window;
-;     sample += (slot - window * run->window) * run->chunk_size;
+; header: const uint64_t window = first / window_size;
+;     const uint64_t inside = first - window * window_size;
+; header: uint64_t size =
+;     ssmp_min(window_size, order->size - window * window_size);
+; header: nth = sample / run->chunk_size;
+; header: if (nth < order->perm.n)
+; header: SSMP_BUFFER == 1 ? 0 : SSMP_MAX32 / size;
+; header: inverse ? q * inverse >> 32 : q / size;
+; header: window = nth / run->window;
+;     sample += (nth - window * run->window) * run->chunk_size;
 ; fault: (ite (< block longer) 1 0) => (ite (<= block longer) 1 0)
 ; fault: (ite (< block longer) block longer) => block
 ; fault: (- index longer) (* (+ block 1) quota) => index (* (+ block 1) quota)
-; fault: (= g (+ (* w many) slot)) => (= g (+ (* w many) slot 1))
+; fault: (= g (+ (* w many) nth)) => (= g (+ (* w many) nth 1))
 ; fault: (or (< g full) (and (= g full) (< rest short))) => (< g full)
 ; fault: (and (= C full) (< rest short)) => (= C full)
 ; fault: (<= 0 rest2) (< rest2 chunk) => (<= 0 rest2)
-; fault: (<= (- slot 1) got slot) => (= got slot)
+; fault: (<= (- nth 1) got nth) => (= got nth)
 (set-logic ALL)
 (declare-const n Int) (declare-const P Int)
 (declare-const quota Int) (declare-const longer Int)
@@ -85,29 +87,29 @@
 (pop)
 
 ; WINDOW: `all` samples in `full` chunks of `chunk` and a short one; `many`
-; chunks are a window. Value v of window w is sample `rest` of the chunk in slot
-; g of all.
+; chunks are a window. Value v of window w is sample `rest` of the chunk that
+; is number g of all.
 (declare-const all Int) (declare-const full Int) (declare-const chunk Int)
 (declare-const many Int) (declare-const span Int) (declare-const w Int)
-(declare-const value Int) (declare-const slot Int) (declare-const rest Int)
+(declare-const value Int) (declare-const nth Int) (declare-const rest Int)
 (declare-const g Int) (declare-const C Int) (declare-const short Int)
 (push)
 (assert (and (< 0 chunk) (< 0 many) (= span (* chunk many)) (<= 0 w)))
 (assert (and (= all (+ (* full chunk) short)) (<= 0 full) (<= 0 short)
   (< short chunk)))
 (assert (and (<= 0 value) (< value span) (< value (- all (* w span)))))
-(assert (and (= value (+ (* slot chunk) rest)) (<= 0 rest) (< rest chunk)))
-(assert (= g (+ (* w many) slot)))
-(echo "WINDOW: a slot is one of its window's chunks")
+(assert (and (= value (+ (* nth chunk) rest)) (<= 0 rest) (< rest chunk)))
+(assert (= g (+ (* w many) nth)))
+(echo "WINDOW: nth is one of its window's chunks")
 (push)
-(assert (not (and (<= 0 slot) (< slot many))))
+(assert (not (and (<= 0 nth) (< nth many))))
 (check-sat)
 (pop)
 (push)
-(assert (not (= (* g chunk) (+ (* w span) (* slot chunk)))))
+(assert (not (= (* g chunk) (+ (* w span) (* nth chunk)))))
 (check-sat)
 (pop)
-(assert (= (* g chunk) (+ (* w span) (* slot chunk))))
+(assert (= (* g chunk) (+ (* w span) (* nth chunk))))
 (echo "which is full, or the short one and holds the value")
 (push)
 (assert (not (or (< g full) (and (= g full) (< rest short)))))
@@ -124,9 +126,9 @@
 (check-sat)
 (pop)
 (push)
-(echo "locate: its chunk is C, and from slot g it comes to window w and slot")
+(echo "locate: its chunk is C, and from number g it comes to window w and nth")
 (declare-const C2 Int) (declare-const rest2 Int)
-(declare-const w2 Int) (declare-const slot2 Int)
+(declare-const w2 Int) (declare-const nth2 Int)
 (assert (and (< 0 chunk) (< 0 many)))
 (push)
 (assert (and (<= 0 rest) (< rest chunk) (<= 0 rest2) (< rest2 chunk)))
@@ -134,19 +136,19 @@
 (assert (not (and (= C C2) (= rest rest2))))
 (check-sat)
 (pop)
-(assert (and (<= 0 slot) (< slot many) (<= 0 slot2) (< slot2 many)))
-(assert (= (+ (* w many) slot) (+ (* w2 many) slot2)))
-(assert (not (and (= w w2) (= slot slot2))))
+(assert (and (<= 0 nth) (< nth many) (<= 0 nth2) (< nth2 many)))
+(assert (= (+ (* w many) nth) (+ (* w2 many) nth2)))
+(assert (not (and (= w w2) (= nth nth2))))
 (check-sat)
 (pop)
 
-; A division by a product: v = slot * narrow + rest, and inverse is 2^32 - 1 by
+; A division by a product: v = nth * narrow + rest, and inverse is 2^32 - 1 by
 ; narrow, rounded down.
 (declare-const v Int) (declare-const narrow Int) (declare-const inverse Int)
 (declare-const got Int) (declare-const lost Int)
 (push)
-(assert (and (< 0 narrow) (<= 0 v) (= v (+ (* slot narrow) rest))))
-(assert (and (<= 0 rest) (< rest narrow) (<= 0 slot)))
+(assert (and (< 0 narrow) (<= 0 v) (= v (+ (* nth narrow) rest))))
+(assert (and (<= 0 rest) (< rest narrow) (<= 0 nth)))
 (echo "the quotient, or one less")
 (push)
 (assert (<= v 4294967295))
@@ -154,7 +156,7 @@
   (< lost narrow) (<= 0 inverse)))
 (assert (and (<= (* got 4294967296) (* v inverse))
   (< (* v inverse) (* (+ got 1) 4294967296))))
-(assert (not (<= (- slot 1) got slot)))
+(assert (not (<= (- nth 1) got nth)))
 (check-sat)
 (pop)
 (pop)

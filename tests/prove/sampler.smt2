@@ -20,10 +20,11 @@
 ;     position %= segment->wrap;
 ; header: (run->now.step - segment->base.step) * global_batch >=
 ; header: (endless && step > STATESAMPLER_NONE / 2)
-; header: past = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-; header: place->step = base->step + past / global_batch;
-;     place->slot = (uint32_t)(past % global_batch / shape->world_size);
-;     place->rank = (uint32_t)(past % shape->world_size);
+; header: distance =
+;     (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+; header: place->step = base->step + distance / global_batch;
+;     place->slot = (uint32_t)(distance % global_batch / shape->world_size);
+;     place->rank = (uint32_t)(distance % shape->world_size);
 ; contract: cursor->position == \min(segment->end, segment->base.position +
 ; contract: (\result - 1) * global_batch < segment->end - segment->base.position;
 ; contract: \result * global_batch <= 1 << 62;
@@ -55,9 +56,9 @@
 (assert (and (<= 0 n top) (< 0 W 4294967296) (< 0 B 4294967296)))
 
 ; locate: in a step of B rows of W positions, `in` is row slot, column `to`. The
-; rank is what all of past leaves in rows of W: past has (above + slot) * W + to
-; = rows * W + rank, with `above` the rows of the steps before; beyond is rows -
-; above - slot.
+; rank is what all of distance leaves in rows of W: distance is
+; (above + slot) * W + to = rows * W + rank, with `above` the rows of the steps
+; before; beyond is rows - above - slot.
 (declare-const in Int) (declare-const slot Int) (declare-const to Int)
 (declare-const rank Int) (declare-const beyond Int)
 (push)

@@ -22,7 +22,7 @@
   (and (= (+ (* m a) h) (+ (* s w) r)) (<= 0 r) (< r w)))
 
 (push)
-(echo "the next turn adds 0 or 1 to the left, and 1 where walk says so")
+(echo "the next turn adds 0 or 1 to the left, and 1 where mix_descend does")
 (assert (and (shared m s r) (shared (+ m 1) s2 r2)))
 (assert (not (= s2 (ite (>= (+ r a) w) (+ s 1) s))))
 (check-sat)
