@@ -1681,7 +1681,7 @@ SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm,
     do {
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
         position = (uint64_t)l * perm->right + r;
-    } while (outside-- != 0 && position >= perm->n);
+    } while (position >= perm->n && outside-- != 0);
     return position;
 }
 
