@@ -737,7 +737,8 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream);
 
-/* The index at a position; position and index are in [0, n). */
+/* The index at a position; both are in [0, n). Any other position gives some
+   number, perhaps n or more, and never hangs. */
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
                                                uint64_t position);
 
@@ -1025,9 +1026,9 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 /* Any turn of this epoch, without moving; out, count and source as in next.
    Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
    source with CARRY is more than 2^62 positions past the base. *count is then
-   0, and *source unchanged. With ALL, at and seek take up to 126 * D times as
-   many steps as next: 2 ms with 1,000 sources, 2 s with 100,000, half a minute
-   with 10^6. */
+   0, and *source unchanged. With ALL, at and seek do up to 126 * D times the
+   work of next: 2 ms with 1,000 sources, 2 s with 100,000, half a minute with
+   10^6. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
@@ -1143,8 +1144,8 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors --------------------------------------------------------------- */
 
-/* A constant string for any code: the sentence of its rule, or "unknown error".
-   On AVR that of its kind. */
+/* A constant string for any code: its rule's sentence (on AVR its kind's), "no
+   error" for 0, or "unknown error". */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
