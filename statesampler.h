@@ -1737,8 +1737,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    The same network on many pairs at once, in the vector extensions of gcc and
    clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
    A group of vectors goes through each round together, as one alone would wait
-   for its own multiplications. An instruction set has
-   BYTES            of a vector
+   for its own multiplications. An instruction set has BYTES bytes, and
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
@@ -1776,8 +1775,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #endif
 
 #ifdef SSMP_BYTES
-/* Vectors of a group: of 256 pairs for n <= 2^30, in 1 KiB of stack; and with
-   those of the cells outside, where these are so few. */
+/* Vectors of a group, in 1 KiB of stack; and with those of so many cells. */
 #define SSMP_VECTORS (512 / SSMP_BYTES)
 #define SSMP_OUTSIDE 24
 #define SSMP_ALL_VECTORS (SSMP_VECTORS + (47 + SSMP_BYTES) / SSMP_BYTES)
@@ -1791,6 +1789,11 @@ typedef int32_t ssmp_s32 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 /* A vector in an array of uint64_t, wherever that begins. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
+#ifdef __clang__ /* 8 would keep it from unrolling two or four wholly */
+#define SSMP_UNROLL _Pragma("GCC unroll 2")
+#else
+#define SSMP_UNROLL _Pragma("GCC unroll 8")
+#endif
 
 /* x in all lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
@@ -1808,13 +1811,13 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
     ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
 #endif
 #elif defined(__ARM_NEON)
-#define SSMP_HALF(half, bits, a, b) \
-    ((ssmp_v##bits)vmull_u##bits(half##bits(a), half##bits(b)))
-#define SSMP_HIGH(bits, a, b)                         \
-    vuzpq_u##bits(SSMP_HALF(vget_low_u, bits, a, b),  \
-                  SSMP_HALF(vget_high_u, bits, a, b)).val[1]
-#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(16, a, b))
-#define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(32, a, b))
+#define SSMP_HALF(half, type, u, a, b) \
+    ((type)vmull_##u(half##u((type)(a)), half##u((type)(b))))
+#define SSMP_HIGH(type, u, a, b)                      \
+    vuzpq_##u(SSMP_HALF(vget_low_, type, u, a, b),    \
+              SSMP_HALF(vget_high_, type, u, a, b)).val[1]
+#define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
+#define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
 #define SSMP_EVEN32(a, b) ((ssmp_v64)vmull_u32(SSMP_LOW32(a), SSMP_LOW32(b)))
 #define SSMP_SIGNED16(a, b) ((a) * (b))
@@ -1876,49 +1879,43 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
 {
     uint32_t i, j;
     for (i = 0; i < perm->rounds; i += 2) {
-#pragma GCC unroll 2
+        SSMP_UNROLL
         for (j = 0; j < vectors; j++)
             l[j] = ssmp_round(l[j], r[j], perm, i, wide);
-#pragma GCC unroll 2
+        SSMP_UNROLL
         for (j = 0; j < vectors; j++)
             r[j] = ssmp_round(r[j], l[j], perm, i + 1, wide);
     }
 }
 
-/* What a call works on: a group of pairs; the images of the first known cells
-   outside; and what does not fill a vector. */
+/* A group of pairs, the images of cells outside, and the last few indices. */
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
-    uint32_t known;
     ssmp_v32 l[SSMP_ALL_VECTORS], r[SSMP_ALL_VECTORS];
-    uint64_t outside[32], rest[32];
+    uint64_t outside[32], rest[SSMP_LANES16];
 } ssmp_bulk;
 
-/* All rounds of so many vectors; of one or two in registers. */
+/* All rounds of so many vectors, or one more: two or four are in registers. */
 SSMP_NOINLINE void ssmp_bulk_network(ssmp_bulk *b, uint32_t vectors)
 {
-    const uint32_t last = vectors - 1;
-    if (b->perm->wide) {
+    if (b->perm->wide)
         ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 1);
-    } else if (vectors > 2) {
+    else if (vectors > 4)
         ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 0);
-    } else {
-        ssmp_v32 l[2] = {b->l[0], b->l[last]}, r[2] = {b->r[0], b->r[last]};
-        ssmp_bulk_rounds(l, r, b->perm, 2, 0);
-        b->l[0] = l[0];
-        b->r[0] = r[0];
-        b->l[last] = l[1];
-        b->r[last] = r[1];
-    }
+    else if (vectors > 2)
+        ssmp_bulk_rounds(b->l, b->r, b->perm, 4, 0);
+    else
+        ssmp_bulk_rounds(b->l, b->r, b->perm, 2, 0);
 }
 
-/* Sets vectors to the pairs of count positions. Of each 64-bit lane of l and r,
-   the low bits belong to one of the first BYTES / 8 positions, the next bits to
-   one of the next BYTES / 8, and so on: loads and stores need only shifts.
-     With 2^shift < right <= 2^(shift + 1), reciprocal is 2^(32 + shift) / right
-   and at most 1 more, which is below 2^32. So for a position x, (x * reciprocal)
-   >> (32 + shift) is x / right or 1 more, as x < left * right <= 2^(32 + shift).
-   If n <= 2^30 it is x / right, as also x * right < 2^(32 + shift). */
+/* Sets vectors to the pairs of one position or more. Of each 64-bit lane of l
+   and r, the low bits belong to one of the first BYTES / 8 positions, the next
+   bits to one of the next BYTES / 8, and so on: loads and stores need only
+   shifts.
+     With 2^shift < right <= 2^(shift + 1), reciprocal is at most 1 more than
+   2^(32 + shift) / right, and below 2^32. As x < left * right <= 2^(32 + shift),
+   (x * reciprocal) >> (32 + shift) is x / right or 1 more. If n <= 2^30 it is
+   x / right, as then x * right < 2^(32 + shift). */
 SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
                                        const uint64_t *positions,
                                        uint32_t count, const int wide)
@@ -1928,8 +1925,8 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
     const ssmp_v32 reciprocal = ssmp_splat((uint32_t)by, 1);
     const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    uint32_t i, bit;
-    for (i = 0; i < count; i += lanes, vector++) {
+    uint32_t i = 0, bit;
+    do {
         const uint64_t *from = positions + i;
         ssmp_v64 sum_l = {0}, sum_r = {0};
         if (count - i < lanes) {
@@ -1954,8 +1951,9 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
             from += SSMP_BYTES / 8;
         }
         b->l[vector] = (ssmp_v32)sum_l;
-        b->r[vector] = (ssmp_v32)sum_r;
-    }
+        b->r[vector++] = (ssmp_v32)sum_r;
+        i += lanes;
+    } while (i < count);
 }
 
 /* Sets a vector to the pairs of first, first + stride, ... */
@@ -1970,7 +1968,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load_from(ssmp_bulk *b, uint32_t vector,
         x[j] = first + j * stride;
     for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * stride)
         ((ssmp_array64 *)b->rest)[j] = x;
-    ssmp_bulk_load(b, vector, b->rest, (uint32_t)SSMP_LANES16 >> wide, wide);
+    ssmp_bulk_load(b, vector, b->rest, SSMP_LANES16 >> wide, wide);
 }
 
 /* Writes the indices of count pairs, and returns whether one is n or more. */
@@ -2013,23 +2011,26 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, uint32_t vector,
 }
 
 /* Goes on with the walks of count indices that are n or more. */
-SSMP_NOINLINE void ssmp_bulk_walk(ssmp_bulk *b, uint64_t *out, uint32_t count)
+SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint32_t known,
+                                  uint64_t *out, uint32_t count)
 {
+    const uint64_t n = b->perm->n;
     uint32_t i, k;
-    for (i = 0; i < count; i++) {
-        for (k = 0; k < b->known && out[i] - b->perm->n < b->known; k++)
-            out[i] = b->outside[out[i] - b->perm->n];
-        if (out[i] >= b->perm->n)
-            out[i] = ssmp_perm_walk(b->perm, out[i]);
-    }
+    for (i = 0; i < count; i++)
+        if (out[i] >= n) {
+            for (k = 0; k < known && out[i] - n < known; k++)
+                out[i] = b->outside[out[i] - n];
+            if (out[i] >= n)
+                out[i] = ssmp_perm_walk(b->perm, out[i]);
+        }
 }
 
 /* perm_map if map is 1, otherwise perm_fill. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_groups(uint64_t *out,
-                                         const statesampler_perm *perm,
-                                         uint64_t first, uint64_t stride,
-                                         size_t count, int map, const int wide)
+SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
+                                 uint64_t first, uint64_t stride, size_t count,
+                                 int map)
 {
+    const int wide = (int)perm->wide;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint64_t step = lanes * stride;
     const uint32_t step_l = ssmp_perm_quotient(perm, step) + 1;
@@ -2038,16 +2039,17 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_groups(uint64_t *out,
     const ssmp_v32 on = ssmp_splat((uint32_t)step - step_l * perm->right, wide);
     const ssmp_v32 right = ssmp_splat(perm->right, wide);
     uint32_t known = ssmp_perm_outside(perm), extra, some, used, j;
-    ssmp_v32 l, r;
+    ssmp_v32 l = {0}, r = {0};
     ssmp_bulk b;
     if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
         known = 0;
     b.perm = perm;
-    b.known = known;
     extra = (known + lanes - 1) / lanes;
-    ssmp_bulk_load_from(&b, 0, first, stride, wide);
-    l = b.l[0];
-    r = b.r[0];
+    if (!map) {
+        ssmp_bulk_load_from(&b, 0, first, stride, wide);
+        l = b.l[0];
+        r = b.r[0];
+    }
     for (; count != 0; out += some, count -= some, extra = 0) {
         some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
         used = (some + lanes - 1) / lanes;
@@ -2072,19 +2074,10 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_groups(uint64_t *out,
         ssmp_bulk_network(&b, used + extra);
         (void)ssmp_bulk_store(&b, used, b.outside, extra * lanes, wide);
         if (ssmp_bulk_store(&b, 0, out, some, wide))
-            ssmp_bulk_walk(&b, out, some);
+            ssmp_bulk_walk(&b, known, out, some);
     }
 }
 
-SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
-                                 uint64_t first, uint64_t stride, size_t count,
-                                 int map)
-{
-    if (perm->wide)
-        ssmp_bulk_groups(out, perm, first, stride, count, map, 1);
-    else
-        ssmp_bulk_groups(out, perm, first, stride, count, map, 0);
-}
 #endif
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
@@ -2137,9 +2130,9 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
    An order says which sample is at a position of one block: the whole dataset,
    or with BLOCKED one of its parts. Positions here count inside the block. */
 
-/* How many indices a function's own buffer holds. */
+/* How many indices a function's own buffer holds: within 4 KiB of stack. */
 #ifdef SSMP_BYTES
-#define SSMP_BUFFER 64
+#define SSMP_BUFFER (SSMP_BYTES > 32 ? 48 : 64)
 #else
 #define SSMP_BUFFER 1
 #endif
@@ -2450,8 +2443,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
 
 /* Sets where a segment ends, once its base and blocks are set. The first value
    of length is D of the manual. */
-SSMP_FN void ssmp_segment_close(ssmp_segment *segment, const ssmp_run *run,
-                                const ssmp_shape *shape)
+SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
+                                      const ssmp_run *run,
+                                      const ssmp_shape *shape)
 {
     const uint64_t base = segment->base.position;
     uint64_t length;
@@ -2541,7 +2535,7 @@ SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
 
 /* ssmp_reader_fill_block with the stride world_size, where neighbours are in
    different blocks: first all slots of one block, then those of the next. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_reader_fill_slots(uint64_t *out,
+SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
                                                   const ssmp_reader *reader,
                                                   uint64_t first, size_t count)
 {
@@ -2850,9 +2844,8 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 }
 
 /* Where a step of the present segment begins, or the segment ends. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_sampler_find(ssmp_cursor *cursor,
-                                            const statesampler *s,
-                                            uint64_t step)
+SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
+                                    uint64_t step)
 {
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
@@ -3110,8 +3103,9 @@ SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 }
 
 /* OK if these bytes are a whole state of this kind, `expected` bytes long. */
-SSMP_FN int ssmp_state_check(const unsigned char *bytes, size_t size,
-                             uint32_t magic, uint32_t format, size_t expected)
+SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
+                                   uint32_t magic, uint32_t format,
+                                   size_t expected)
 {
     uint32_t found;
     if (size < 8)
@@ -3575,10 +3569,9 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
 /* Adds a source's weight to the sum, and raises *periods until they hold
    its steps of a whole epoch in this shape and one turn more. A source without
    steps counts in the sum, as it may have some in another shape. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
-                                            uint32_t weight,
-                                            const ssmp_run *run,
-                                            const ssmp_shape *shape)
+SSMP_NOINLINE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
+                                    uint32_t weight, const ssmp_run *run,
+                                    const ssmp_shape *shape)
 {
     uint64_t steps;
     weight = ssmp_weight(weight);
@@ -3776,8 +3769,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 }
 
 /* OK if `at` serves a turn. */
-SSMP_OUTLINE_FOR_SIZE int ssmp_mix_find(const statesampler_mix *mix,
-                                        uint64_t turn)
+SSMP_NOINLINE int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
     if (turn < mix->base_turn)
         return SSMP_ERANGE_BASE;
