@@ -533,29 +533,7 @@ headlines() {
     fair_table
     echo
     measured_by
-    echo 'One thread; 10^7 samples, 8 ranks, batches of 256;' \
-        "\`$(title_of fast)\`. The"
-    echo 'table is a Fisher-Yates shuffle in C; torch is `torch.randperm` in'
-    echo 'the first line and `DistributedSampler` in the others. All figures:'
-    echo '[bench/FIGURES.md](bench/FIGURES.md).'
-    echo
-    awk -F , "$shown"'
-        { value[$1, $2] = $3; unit[$1] = $4 }
-        function line(figure, text) {
-            printf "| %s | %s | %s | %s |\n", text,
-                shown(value[figure, "statesampler"], unit[figure]),
-                shown(value[figure, "table"], unit[figure]),
-                shown(value[figure, "torch"], unit[figure])
-        }
-        END {
-            print "| | statesampler | table | torch |"
-            print "|---|---|---|---|"
-            line("epoch", "time per index of a whole epoch")
-            line("first", "the first batch of a run")
-            line("next", "the next batch")
-            line("resume", "the first batch after a resume in mid-epoch")
-            line("memory", "memory per rank")
-        }' $OUT/headlines.csv
+    echo 'One thread. All figures: [bench/FIGURES.md](bench/FIGURES.md).'
     cat <<'END'
 
 | ![seconds to the first batch after a resume against position](bench/plots/resume.svg) | ![bytes per rank against n](bench/plots/bytes.svg) |

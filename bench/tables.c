@@ -267,55 +267,6 @@ static void plot_resume(void)
     free(out);
 }
 
-/* --- the README's figures (torch's are from bench/torch_tables.py) --- */
-
-static void headlines(const char *figure, double ours, double tables,
-                      const char *unit)
-{
-    headline(figure, "statesampler", ours, unit);
-    headline(figure, "table", tables, unit);
-}
-
-static void headline_indices(table *t)
-{
-    uint64_t *out = array_of(t->n);
-    bulk b;
-    contender c[2];
-    bulk_init(&b, t->n, 1, out, t->n);
-    c[0] = bulk_contender(&b);
-    c[1] = build_contender(t);
-    race(c, 2, 2);
-    headlines("epoch", bulk_per_index(&c[0]), c[1].ns / (double)t->n, "ns");
-    free(out);
-}
-
-static void measure_headlines(void)
-{
-    uint64_t *out = array_of(ARRAY);
-    const size_t n = usual_or_less();
-    table t;
-    process p;
-    batches b;
-    contender c[2];
-    double seconds[2];
-    table_init(&t, n, out);
-    headline_indices(&t);
-    process_init(&p, n, out);
-    race_processes(seconds, &p, &t);
-    headlines("first", seconds[0] * 1e9, seconds[1] * 1e9, "ns");
-    batches_init(&b, &p.desc, out);
-    c[0] = batches_contender(&b);
-    c[1] = read_contender(&t, BATCH);
-    race(c, 2, 1);
-    headlines("next", batches_per_batch(&c[0]), c[1].ns / ARRAY * BATCH, "ns");
-    process_stop_at(&p, n / (RANKS * BATCH) / 2);
-    race_processes(seconds, &p, &t);
-    headlines("resume", seconds[0] * 1e9, seconds[1] * 1e9, "ns");
-    headlines("memory", sizeof(statesampler), (double)n * 8, "bytes");
-    free(t.indices);
-    free(out);
-}
-
 /* --- shuf --- */
 
 static const size_t shuf_n = 1000000;
@@ -356,6 +307,5 @@ int main(void)
     measure_shuf();
     plot_sizes();
     plot_resume();
-    measure_headlines();
     return 0;
 }

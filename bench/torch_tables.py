@@ -1,6 +1,6 @@
-"""Measures torch's randperm and DistributedSampler on one thread. Prints rows,
-points and headlines as bench/bench.h describes them; without torch, one row
-that says so."""
+"""Measures torch's randperm and DistributedSampler on one thread. Prints rows
+and points as bench/bench.h describes them; without torch, one row that says
+so."""
 
 import os
 import time
@@ -43,10 +43,6 @@ def row(figure, value, unit):
 
 def point(plot, series, x, y):
     print(f"point,{plot},{series},{x},{y:.6g}", flush=True)
-
-
-def headline(figure, value, unit):
-    print(f"headline,{figure},torch,{value:.6g},{unit}", flush=True)
 
 
 def power(n):
@@ -104,7 +100,6 @@ for n in sizes(largest):
         if n == largest:
             row(f"DistributedSampler; n = {power(n)}; its lists", peak,
                 "bytes")
-            headline("memory", peak, "bytes")
 
 for n in sizes(largest):
     took = least(lambda: iter(distributed(n)), 3 if n > 10**5 else 20)
@@ -117,8 +112,6 @@ largest = 10**6 if QUICK else 10**8
 for n in sizes(largest):
     took = least(lambda: torch.randperm(n), 3 if n > 10**6 else 20)
     point("n", "torch.randperm", n, took / n * 1e9)
-    if n == 10**7 // (10 if QUICK else 1):
-        headline("epoch", took / n * 1e9, "ns")
     if n in (10**6, largest):
         row(f"torch.randperm; n = {power(n)}", took / n * 1e9, "ns/index")
 
@@ -128,8 +121,6 @@ size = 1
 while size <= 16384:
     took = least(lambda: [None for _ in BatchSampler(share, size, False)], 3)
     point("batch", "DistributedSampler", size, took / len(share) * 1e9)
-    if size == BATCH:
-        headline("next", took / len(share) * size * 1e9, "ns")
     size *= 4
 
 steps = 1
@@ -137,8 +128,3 @@ while steps < largest // (RANKS * BATCH):
     took = least(lambda: first_batch(largest, steps, BATCH), 2)
     point("resume", "DistributedSampler", steps * RANKS * BATCH, took)
     steps *= 4
-
-middle = largest // (RANKS * BATCH) // 2
-for figure, steps in (("first", 0), ("resume", middle)):
-    took = least(lambda: first_batch(largest, steps, BATCH), 3)
-    headline(figure, took * 1e9, "ns")

@@ -263,7 +263,7 @@ fi
 # --- one by one ---------------------------------------------------------------
 
 # Killed after each line in turn: the next run repeats that step, as it was not
-# saved, and goes on. The README shows the output.
+# saved, and goes on.
 quickstart() {
     if command -v g++ >/dev/null; then
         g++ -x c++ -std=c++20 -I"$root" -fsyntax-only \
@@ -276,8 +276,6 @@ quickstart() {
         sed -n $epoch out | tr -s ' ' '\n' | sed '/^$/d' | sort -n >served
         numbers 0 29 | same - served
     done
-    sed -n '/^    \$ .*quickstart/,/^$/s/^    //p' "$root/README.md" |
-        sed 1d | same - whole
     status 0 quickstart
     has out done
     lines 1 out
