@@ -1026,6 +1026,31 @@ static void test_far_tick(void)
     }
 }
 
+/* The last period that a sequence of three ticks can end in, before 2^63: a
+   state in it goes on there, and one a period later begins it anew. */
+static void test_last_period(void)
+{
+    static party p;
+    unsigned char state[STATE];
+    uint64_t last = ((uint64_t)1 << 63) / 3 - 1, tick;
+    size_t size;
+    uint32_t k;
+    for (k = 0; k < 2; k++) {
+        plain(&p, 2, STATESAMPLER_STOP_ALL);
+        p.desc[0].num_samples = p.desc[1].num_samples = 10;
+        p.weight[0] = 1;
+        p.weight[1] = 2;
+        CHECK(start(&p) == STATESAMPLER_OK);
+        size = save(&p, state);
+        tick = 3 * (last + k - statesampler_num_steps(&p.source[0].sampler));
+        forge_put(state, FORGE_MIX_TICK, tick);
+        forge_seal(state, size);
+        CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+        CHECK(save(&p, state) == size);
+        CHECK(forge_get(state, FORGE_MIX_TICK) == (k == 0 ? tick : 0));
+    }
+}
+
 /* A source's weight is what mix_init found: what is written there later changes
    neither turns nor states. */
 static void test_given_weights(void)
@@ -1304,6 +1329,7 @@ int main(int argc, char **argv)
     test_light();
     test_idle();
     test_far_tick();
+    test_last_period();
     test_given_weights();
     test_next_epochs();
     test_past_steps();
