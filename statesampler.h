@@ -1799,7 +1799,7 @@ typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 {
     const ssmp_v32 zero = {0};
-    return zero + (wide ? x : (x & 0xffffu) * 0x10001u);
+    return wide ? zero + x : (ssmp_v32)((ssmp_v16)zero + (uint16_t)x);
 }
 
 #if defined(SSMP_X86)
@@ -2585,6 +2585,8 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
             ssmp_reader_fill_block(out, &reader, first, stride, some);
         else /* as after a change of world_size */
             ssmp_reader_fill_slots(out, &reader, first, some);
+        if (some == count)
+            return;
         ssmp_cursor_move(&reader.at, segment, (uint64_t)some * stride);
     }
 }
