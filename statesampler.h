@@ -425,15 +425,17 @@ CHANGES
           sampler states are those of 0.4.0.
 
           a program of 0.4                 needs in 0.9
-          compares STATESAMPLER_E..._...   STATESAMPLER_KIND(code) and a kind;
+          names STATESAMPLER_E..._...      STATESAMPLER_KIND(code) and a kind;
                                            each rule keeps its number
-          compares STATESAMPLER_EIO_...    STATESAMPLER_EIO, and errno
+          names STATESAMPLER_EIO_...       STATESAMPLER_EIO, and errno
+          names REFUSE_, RESTART_CHANGED   0, 1
           loads a file and its size        load_file(..., NULL) reads exactly
                                            as many bytes as you give
-          relies on save_file following    the link itself is replaced; paths
-          links, or on long Windows paths  have Windows' usual length
+          saves to long Windows paths      paths of Windows' usual length
+          saves to a folder it can't read  to be allowed to read it
           keeps states of mixes, mixtures  none: they are format 2 now, and
                                            format 1 is refused (EVERSION)
+          knows how large these are        mix_state_bytes or the formats below
           asks a mix for turns before its  to ask before it loads: at, seek and
           mix_load                         locate reach back to the load
           reads sources[i].weight later    mix_describe: only mix_init reads it
@@ -441,7 +443,7 @@ CHANGES
                                            the source's present one
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
-          uses datasets as a string map    mixture_find
+          uses numbers, datasets as a map  mixture_find
 
           New: perm_map, mixture_remove; a position outside a permutation never
           hangs; count may be NULL; mixes load faster. Bulk is a quarter slower
@@ -630,11 +632,12 @@ ALGORITHM 1
    -129  stop NEVER needs a source with steps
    -130  the dataset's name is empty
    -131  there is a dataset of this name
+   -132  the mixture has not been started
    -140  REPLACEMENT gives samples no place
    -141  the path is empty or too long
    -142  resize needs SEQUENTIAL, INTERLEAVED
    -200  there is no such step, or it does not serve the sample
-   -201  it is before the present shape began
+   -201  it is before the base
    -202  it is past the end of the epoch
    -203  it is too far from the base
    -204  index is not below num_samples
@@ -643,9 +646,9 @@ ALGORITHM 1
    -207  the mix has no source of this number
    -208  no dataset has this name
    -209  the source is off
-   -210  more samples than that are served
+   -210  num_samples is below the position
    -300  the state is damaged
-   -301  the state is too short or too long
+   -301  it is too short or too long
    -302  this is not a state of this kind
    -303  the state's bytes have changed
    -304  init refuses the state's description
@@ -658,7 +661,7 @@ ALGORITHM 1
    -312  the state's turn is impossible
    -314  the state has a name twice
    -315  the state's weights are impossible
-   -400  the state is of a newer format or another algorithm
+   -400  the state is of another format or algorithm
    -401  the state's format is newer or older
    -402  the state is of another algorithm
    -500  the state belongs to another dataset, seed, order or mix
@@ -737,8 +740,8 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream);
 
-/* The index at a position; both are in [0, n). Any other position gives some
-   number, perhaps n or more, and never hangs. */
+/* The index at a position; both are in [0, n). Here and in the calls below, any
+   other position gives some number, perhaps n or more, and never hangs. */
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
                                                uint64_t position);
 
@@ -1192,11 +1195,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    ECORRUPT if it has not. Otherwise *size is set to its length, and
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
    length. With both errors, bytes have the beginning of the file.
-   ENOFILE: there is no such file. EIO: errno says why; EISDIR if path is a
-   folder, EINVAL if it is not a regular file of a known size (a device, a file
-   of /proc, one that grows meanwhile), EFBIG if its length is more than a
-   size_t holds. *size is then unchanged, and bytes may hold a part. A named
-   pipe is EINVAL, too, but only once somebody writes to it. */
+   EINVAL: path is empty. ENOFILE: there is no such file. EIO: errno says why;
+   EISDIR if path is a folder, EINVAL if it is not a regular file of a known
+   size (a device, a file of /proc, one that grows meanwhile), EFBIG if its
+   length is more than a size_t holds. *size is then unchanged, and bytes may
+   hold a part. A named pipe is EINVAL, too, once somebody writes to it. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1407,7 +1410,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, "a description or argument is impossible") \
     X(ERANGE, "there is no such step, or it does not serve the sample") \
     X(ECORRUPT, "the state is damaged") \
-    X(EVERSION, "the state is of a newer format or another algorithm") \
+    X(EVERSION, "the state is of another format or algorithm") \
     X(EMISMATCH, "the state belongs to another dataset, seed, order or mix") \
     X(EENV, "the launcher's environment variables are incomplete or wrong") \
     X(EIO, "the file could not be read or written; errno says why") \
@@ -1441,10 +1444,11 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, NO_STEPS, 29, "stop NEVER needs a source with steps") \
     X(EINVAL, NAME_EMPTY, 30, "the dataset's name is empty") \
     X(EINVAL, NAME_TAKEN, 31, "there is a dataset of this name") \
+    X(EINVAL, NOT_STARTED, 32, "the mixture has not been started") \
     X(EINVAL, REPLACEMENT, 40, "REPLACEMENT gives samples no place") \
     X(EINVAL, PATH, 41, "the path is empty or too long") \
     X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL, INTERLEAVED") \
-    X(ERANGE, BASE, 1, "it is before the present shape began") \
+    X(ERANGE, BASE, 1, "it is before the base") \
     X(ERANGE, END, 2, "it is past the end of the epoch") \
     X(ERANGE, FAR, 3, "it is too far from the base") \
     X(ERANGE, INDEX, 4, "index is not below num_samples") \
@@ -1453,8 +1457,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(ERANGE, SOURCE, 7, "the mix has no source of this number") \
     X(ERANGE, NAME, 8, "no dataset has this name") \
     X(ERANGE, OFF, 9, "the source is off") \
-    X(ERANGE, POSITION, 10, "more samples than that are served") \
-    X(ECORRUPT, SIZE, 1, "the state is too short or too long") \
+    X(ERANGE, POSITION, 10, "num_samples is below the position") \
+    X(ECORRUPT, SIZE, 1, "it is too short or too long") \
     X(ECORRUPT, MAGIC, 2, "this is not a state of this kind") \
     X(ECORRUPT, CHECK, 3, "the state's bytes have changed") \
     X(ECORRUPT, DESC, 4, "init refuses the state's description") \
@@ -3864,10 +3868,9 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
 {
     uint64_t sum = 0, periods = 0;
     ssmp_shape shape;
-    uint32_t i, before;
-    int code;
+    uint32_t i;
+    int code, changed = 0;
     STATESAMPLER_ASSERT(mix && mix->sources);
-    before = mix->sources->sampler.run.shape.world_size;
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_shape_set(&shape, rank, world_size, run->shape.batch_size,
@@ -3877,6 +3880,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
             return code;
         ssmp_weights_add(&sum, &periods, mix->sources[i].in_mix.weight, run,
                          &shape);
+        changed |= run->shape.world_size != shape.world_size;
     }
     code = ssmp_weights_check(sum, periods, mix->stop);
     if (code != STATESAMPLER_OK)
@@ -3886,7 +3890,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
         (void)statesampler_reshape(s, rank, world_size,
                                    s->run.shape.batch_size);
     }
-    if (before != mix->sources->sampler.run.shape.world_size)
+    if (changed)
         ssmp_mix_rebase(mix);
     return STATESAMPLER_OK;
 }
@@ -4601,6 +4605,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     uint64_t length = 0;
     int error;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
+    if (!*path)
+        return SSMP_EINVAL_PATH;
     error = ssmp_file_load(path, (char *)bytes, capacity, &length);
     if (SSMP_MOVED(error)) /* perhaps just now */
         error = ssmp_file_load(path, (char *)bytes, capacity, &length);
@@ -4740,7 +4746,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
         0, STBDS_HM_BINARY);
     arrdelswap(mixture->sources, i);
     if (i < mixture->mix.num_sources)
-        mixture->mix.sources = NULL;
+        memset(&mixture->mix, 0, sizeof mixture->mix);
     return STATESAMPLER_OK;
 }
 
@@ -4772,7 +4778,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     uint32_t i, count;
     STATESAMPLER_ASSERT(mixture && (out || size == 0));
     if (!mixture->mix.sources)
-        return SSMP_EINVAL_NO_SOURCES;
+        return SSMP_EINVAL_NOT_STARTED;
     count = mixture->mix.num_sources;
     needed = ssmp_mixture_bytes(count);
     if (size < needed)
@@ -4915,7 +4921,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     int code;
     STATESAMPLER_ASSERT(mixture && (state || size == 0));
     if (!mixture->mix.sources)
-        return SSMP_EINVAL_NO_SOURCES;
+        return SSMP_EINVAL_NOT_STARTED;
     arrfree(mixture->changes);
     code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK)
@@ -4939,7 +4945,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     hmfree(mixture->datasets);
     arrfree(mixture->sources);
     arrfree(mixture->changes);
-    mixture->mix.sources = NULL;
+    memset(&mixture->mix, 0, sizeof mixture->mix);
 }
 
 #endif /* STATESAMPLER_STB_DS */

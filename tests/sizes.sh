@@ -184,7 +184,7 @@ deepest() { # bulk|small|all
 size() { # NAME BYTES
     name=$1 bytes=$2
     limit=$(limit_of "$name") missed=
-    [ "$bytes" -le "$limit" ] || missed=' MISSED'
+    [ "$bytes" -le "$limit" ] || missed=' MISSED' status=1
     echo "$name: $bytes bytes ($limit)$missed"
 }
 
@@ -208,7 +208,7 @@ group() { # NAME CALL...
     fi
 }
 
-wanted=${1:-all}
+wanted=${1:-all} status=0
 root=$PWD header=$PWD/statesampler.h
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder" &&
-    ln -s "$header" . && groups
+    ln -s "$header" . && groups && exit $status

@@ -52,6 +52,7 @@ static struct {
     {EINVAL_NO_STEPS, 1, 0},
     {EINVAL_NAME_EMPTY, 0, 0},
     {EINVAL_NAME_TAKEN, 0, 0},
+    {EINVAL_NOT_STARTED, 0, 0},
     {EINVAL_REPLACEMENT, 1, 0},
     {EINVAL_PATH, 0, 0},
     {EINVAL_RESIZE, 1, 0},

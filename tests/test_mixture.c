@@ -599,30 +599,39 @@ static void test_remove(void)
     statesampler_mixture_free(&m);
 }
 
-/* What is not in the state begins, also where it has been used before. */
 /* What is left after mixture_remove may be refused; nothing is then started. */
 static void test_not_started(void)
 {
     statesampler_mixture m;
     unsigned char state[STATE] = {0};
     statesampler_desc d = describe(0, 1, 0);
+    uint32_t source = 7, weight = 1;
+    size_t count;
     memset(&m, 0, sizeof m);
     CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
-          EINVAL_NO_SOURCES);
+          EINVAL_NOT_STARTED);
     CHECK(statesampler_mixture_add(&m, "on", 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_add(&m, "off", STATESAMPLER_OFF, &d) ==
           STATESAMPLER_OK);
     start(&m, STATESAMPLER_STOP_FIRST);
     CHECK(statesampler_mixture_remove(&m, "on") == STATESAMPLER_OK);
+    /* The mix is then one of no datasets. */
+    CHECK(statesampler_mix_next(&m.mix, NULL, &count, &source) == 0);
+    CHECK(statesampler_mix_at(&m.mix, 0, NULL, &count, &source) == 0);
+    CHECK(statesampler_mix_seek(&m.mix, 0) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_num_turns(&m.mix) == 0 && source == 7);
+    CHECK(statesampler_mix_weigh(&m.mix, &weight) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_reshape(&m.mix, 0, 2) == EINVAL_ALL_OFF);
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
           EINVAL_ALL_OFF);
     CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
-          EINVAL_NO_SOURCES);
+          EINVAL_NOT_STARTED);
     CHECK(statesampler_mixture_load(&m, state, sizeof state, REFUSE) ==
-          EINVAL_NO_SOURCES);
+          EINVAL_NOT_STARTED);
     statesampler_mixture_free(&m);
 }
 
+/* What is not in the state begins, also where it has been used before. */
 static void test_used(void)
 {
     statesampler_mixture a, b;

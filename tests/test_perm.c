@@ -143,6 +143,30 @@ static void sweep_inverses(int reduced)
         check_sampled(check_random_bits(1 + k % 62), 8);
 }
 
+/* Positions outside end, too: of the cells of the grid many walk in cycles
+   that never come below n. */
+static void check_outside(void)
+{
+    uint64_t n, i, seed;
+    for (n = 1; n <= 12; n++)
+        for (seed = 0; seed < 20; seed++) {
+            statesampler_perm perm;
+            uint64_t values[40];
+            CHECK(statesampler_perm_init(&perm, n, seed, 0, 0) ==
+                  STATESAMPLER_OK);
+            for (i = 0; i < 40; i++) {
+                values[i] = n + i;
+                (void)statesampler_perm_at(&perm, n + i);
+                (void)statesampler_perm_inverse(&perm, n + i);
+                statesampler_perm_fill(&perm, n + i, 3, values, 1);
+                values[i] = n + i;
+            }
+            statesampler_perm_map(&perm, values, 40);
+            for (i = 0; i < n; i++)
+                check_round_trip(&perm, n, i);
+        }
+}
+
 #define GUARD UINT64_C(0xdeadbeefcafef00d)
 #define LONGEST 1100
 
@@ -464,6 +488,7 @@ int main(int argc, char **argv)
     CHECK(marks != NULL);
     check_edges();
     check_keys();
+    check_outside();
     sweep_fills(reduced);
     sweep_small_fills();
     sweep_inverses(reduced);
