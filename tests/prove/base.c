@@ -1,3 +1,5 @@
+/* What a conversion is, modulo 2^32: `wrap` and `over`. The other axioms are
+   proved by bits.smt2. */
 #include "base.h"
 /*@ axiomatic Wrap {
       axiom wrap: \forall integer x; -4294967296 <= x < 0 ==>

@@ -7,6 +7,8 @@
 
 /*@ requires b != 0;
     assigns \nothing;
+    ensures whole: a % b == 0 ==> \result == a / b;
+    ensures part: a % b != 0 ==> \result == a / b + 1;
     ensures \result * b >= a;
     ensures a > 0 ==> (\result - 1) * b < a;
     ensures a == 0 ==> \result == 0;

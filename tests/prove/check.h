@@ -1,4 +1,5 @@
-/* check.h - what init and load refuse: exactly what the manual says. */
+/* check.h - what init and load refuse: exactly what the manual says. The axioms
+   are the definition of a conversion: modulo 2^64. */
 
 #include "tail.h"
 
@@ -8,8 +9,6 @@
       axiom over: \forall integer x;
         18446744073709551616 <= x < 36893488147419103232 ==>
         (uint64_t)x == x - 18446744073709551616;
-      axiom rising: \forall integer x, y, n; 0 <= n && x < y ==>
-        x * n + n <= y * n;
     }
     predicate Shaped(integer rank, integer w, integer b) =
       rank < w && w * b < 1 << 62;

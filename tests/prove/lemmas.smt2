@@ -1,11 +1,16 @@
 ; What is said of integers beside the contracts: a round's subtraction and the
 ; inverse's addition, Less and More of base.h, undo each other, no product of
-; two words of 32 bits has more than 64, and products rise with their factors.
+; two words of 32 bits has more than 64, products rise with their factors, and a
+; division by a factor leaves nothing.
 ; contract: half < value ? half - value + size : half - value;
 ; contract: half + value < size ? half + value : half + value - size;
+; contract: Count(x, n) && Count(y, n) && 0 <= n && x < y ==>
+;     x * n + n <= y * n;
+; contract: Count(t, n) && 0 <= t && 0 < n ==> (t * n) % n == 0;
 ; fault: (< (+ x v) size) => (<= (+ x v) size)
 ; fault: 4294967296 => 4294967299
-; fault: (<= x (+ v 1)) => (<= x (+ v 2))
+; fault: (< x y) => (<= x y)
+; fault: (< r n) => (<= r n)
 (declare-const half Int) (declare-const v Int) (declare-const size Int)
 (declare-const x Int)
 (define-fun less ((x Int)) Int (ite (< x v) (+ (- x v) size) (- x v)))
@@ -24,9 +29,17 @@
 (assert (not (and (<= 0 (* x v)) (< (* x v) 18446744073709551616))))
 (check-sat)
 (pop)
+(declare-const y Int) (declare-const n Int)
 (push)
 (echo "rising")
-(assert (and (<= 0 size) (<= x (+ v 1))))
-(assert (not (<= (* x size) (+ (* v size) size))))
+(assert (and (<= 0 n) (< x y)))
+(assert (not (<= (+ (* x n) n) (* y n))))
+(check-sat)
+(pop)
+(push)
+(echo "rows: t * n is q * n and a rest r, and d is t - q")
+(declare-const d Int) (declare-const r Int)
+(assert (and (< 0 n) (= (* d n) r) (<= 0 r) (< r n)))
+(assert (not (= r 0)))
 (check-sat)
 (pop)

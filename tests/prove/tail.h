@@ -5,8 +5,11 @@
 
 /* The manual's sentences, in integers. Whole is what a rule makes of n in parts
    of equal size; End is where the epoch ends, but with CARRY, which has no end:
-   18446744073709551615, NONE. The axioms are proved by tail.smt2, `product` by
-   lemmas.smt2. */
+   18446744073709551615, NONE.
+
+   Count(t, n) is true of all numbers, so that the axiom `count` is too: it only
+   shows the prover the pairs that other axioms are about. Of these, `rising`,
+   `rows` and `product` are proved by lemmas.smt2, the rest by tail.smt2. */
 /*@ logic integer Up(integer a, integer b) = a / b + (a % b == 0 ? 0 : 1);
     logic integer Whole(integer tail, integer n, integer parts) =
       tail == 0 ? parts * Up(n, parts) :
@@ -18,12 +21,21 @@
       Rest(tail, Whole(tail, n, blocks), c, w);
     predicate Slot(integer j, integer b, integer r, integer w) =
       0 <= j < b && 0 <= r < w;
+    axiomatic Counting {
+      predicate Count(integer t, integer n);
+      axiom count: \forall integer t, n; Count(t, n);
+      axiom rising: \forall integer x, y, n;
+        Count(x, n) && Count(y, n) && 0 <= n && x < y ==> x * n + n <= y * n;
+      axiom rows: \forall integer t, n;
+        Count(t, n) && 0 <= t && 0 < n ==> (t * n) % n == 0;
+    }
     axiomatic Division {
       axiom parts: \forall integer a, b; 0 <= a && 0 < b ==>
         a == b * (a / b) + a % b && 0 <= a % b < b && 0 <= a / b;
-      axiom slots: \forall integer j, x, w; 0 <= j && 0 <= x && 0 < w ==>
+      axiom slots: \forall integer j, x, w;
+        Count(j, w) && 0 <= j && 0 <= x && 0 < w ==>
         (j <= x / w <==> j * w <= x);
-      axiom rows: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
+      axiom grid: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
         r + j * w < b * w;
       axiom product: \forall integer x, y;
         0 <= x < 4294967296 && 0 <= y < 4294967296 ==>
@@ -78,7 +90,9 @@ static inline void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape);
 
-/* As many steps as hold all positions, and not one more; no rank is in it. */
+/* As many steps as hold all positions, and not one more; no rank is in it. So it
+   has step t - 1 exactly if that begins before the end, or with CARRY, if t
+   steps are at most 2^62 positions. */
 /*@ requires \valid_read(segment) && global_batch != 0 && Bounded(segment);
     assigns \nothing;
     ensures enough: segment->end != 18446744073709551615 ==>
@@ -87,6 +101,11 @@ static inline void ssmp_segment_close(ssmp_segment *segment,
       (\result - 1) * global_batch < segment->end - segment->base.position;
     ensures carry: segment->end == 18446744073709551615 ==>
       \result * global_batch <= 1 << 62;
+    ensures exact: \forall integer t; Count(t, global_batch) && 0 <= t ==>
+      (t <= \result <==>
+       (segment->end == 18446744073709551615 ? t * global_batch <= 1 << 62 :
+        t * global_batch <
+          segment->end - segment->base.position + global_batch));
 */
 static inline uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                           uint64_t global_batch);
@@ -146,7 +165,8 @@ static inline void ssmp_segment_find(ssmp_cursor *cursor,
     requires count < 4294967296;
     assigns \nothing;
     ensures most: \result <= count;
-    ensures which: \forall integer j; 0 <= j < count ==>
+    ensures which: \forall integer j;
+      Count(j, shape->world_size) && 0 <= j < count ==>
       (j < \result <==> first + j * shape->world_size < bound);
     ensures full: first + count * shape->world_size <= bound ==>
       \result == count;
@@ -160,7 +180,7 @@ static inline size_t ssmp_shape_below(const ssmp_shape *shape, uint64_t bound,
     requires position <= 1 << 63;
     assigns \nothing;
     ensures most: \result <= shape->batch_size;
-    ensures which: \forall integer j;
+    ensures which: \forall integer j; Count(j, shape->world_size) &&
       Slot(j, shape->batch_size, shape->rank, shape->world_size) ==>
         (j < \result <==>
          position + j * shape->world_size + shape->rank < segment->end);

@@ -1,9 +1,10 @@
 ; The tail rules, over all integers: the axioms of tail.h, and what follows from
 ; its contracts for any number of ranks. W ranks share what is left of an epoch
 ; from C, where their shape began, to E; L is E - C.
-; contract: axiom slots: \forall integer j, x, w; 0 <= j && 0 <= x && 0 < w ==>
-; contract: (j <= x / w <==> j * w <= x);
-; contract: axiom rows: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
+; contract: axiom slots: \forall integer j, x, w;
+;     Count(j, w) && 0 <= j && 0 <= x && 0 < w ==>
+;     (j <= x / w <==> j * w <= x);
+; contract: axiom grid: \forall integer j, b, r, w; Slot(j, b, r, w) ==>
 ; contract: counts->rank_samples * s->run.shape.world_size >=
 ; contract: s->run.segment.end - s->run.segment.base.position - s->run.shape.rank >
 ; contract: (counts->rank_samples - 1) * s->run.shape.world_size;
@@ -26,7 +27,7 @@
 (assert (and (< 0 W) (<= 0 L)))
 
 (push)
-(echo "parts, slots, rows")
+(echo "parts, slots, grid")
 (push)
 (assert (not (=> (<= 0 x)
   (and (= x (+ (* W (div x W)) (mod x W))) (<= 0 (mod x W)) (< (mod x W) W)
