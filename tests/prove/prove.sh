@@ -12,8 +12,8 @@ mkdir -p $build
 # Why3 finds z3 by this file. A goal about memory takes z3 a tenth of the work
 # without automatic configuration and guesses of models, a product needs them;
 # so it tries both. It gives up after so much work (the goals of the header as
-# it is take a third), not after some time: what is proved does not depend on
-# how fast the machine is. What was no answer is kept.
+# it is take two fifths at most), not after some time: what is proved does not
+# depend on how fast the machine is. What was no answer is kept.
 provers() {
     cat >$build/z3 <<END
 #!/bin/sh
