@@ -533,7 +533,8 @@ headlines() {
     fair_table
     echo
     measured_by
-    echo 'One thread. All figures: [bench/FIGURES.md](bench/FIGURES.md).'
+    echo "One thread, \`$(title_of fast)\`. All figures:"
+    echo '[bench/FIGURES.md](bench/FIGURES.md).'
     cat <<'END'
 
 | ![seconds to the first batch after a resume against position](bench/plots/resume.svg) | ![bytes per rank against n](bench/plots/bytes.svg) |
