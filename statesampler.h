@@ -446,8 +446,8 @@ CHANGES
           uses numbers, datasets as a map  mixture_find
 
           New: perm_map, mixture_remove; a position outside a permutation never
-          hangs; count may be NULL; mixes load faster. Bulk is a quarter slower
-          at most for 16,384; for 32 twice as slow, without vectors five times.
+          hangs; count may be NULL; mixes load faster. Bulk is at most a quarter
+          slower, half for 32 at a time, and without vectors five times.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
 

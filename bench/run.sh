@@ -522,7 +522,7 @@ END
                 line("fair " n[i], "first batch of each epoch, n = " n[i])
             }
             line("fair memory 10^8", "memory of a rank, n = 10^8")
-            printf "| resumes on other ranks with unequal shares" \
+            printf "| changes of ranks that left them unequal shares" \
                 " (a hang under DDP) | %d %s | %d |\n", value["fair uneven", "table"],
                 unit["fair uneven"], value["fair uneven", "statesampler"]
         }' $OUT/headlines.csv

@@ -1026,6 +1026,48 @@ static void test_far_tick(void)
     }
 }
 
+/* After a load the base of a source with CARRY is where it stands. */
+static void test_carry_base(void)
+{
+    static party p;
+    unsigned char state[STATE];
+    size_t size, count;
+    uint32_t turn;
+    plain(&p, 1, STATESAMPLER_STOP_NEVER);
+    p.desc[0].num_samples = 10;
+    p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
+    CHECK(start(&p) == STATESAMPLER_OK);
+    for (turn = 0; turn < 5; turn++)
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, NULL) == 1);
+    size = save(&p, state);
+    CHECK(statesampler_at(&p.source[0].sampler, 4, NULL, &count) == 1);
+    CHECK(start(&p) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
+    CHECK(statesampler_at(&p.source[0].sampler, 5, NULL, &count) == 1);
+    CHECK(statesampler_at(&p.source[0].sampler, 4, NULL, &count) ==
+          ERANGE_BASE);
+}
+
+/* As another rank of as many a mix keeps its base, and answers for the past. */
+static void test_other_rank(void)
+{
+    static party p;
+    uint32_t turn;
+    size_t count;
+    plain(&p, 2, STATESAMPLER_STOP_FIRST);
+    for (turn = 0; turn < 2; turn++) {
+        p.desc[turn].num_samples = 10;
+        p.desc[turn].world_size = 2;
+    }
+    CHECK(start(&p) == STATESAMPLER_OK);
+    for (turn = 0; turn < 5; turn++)
+        CHECK(statesampler_mix_next(&p.mix, NULL, &count, NULL) == 1);
+    CHECK(statesampler_mix_reshape(&p.mix, 1, 2) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, NULL) == 1);
+    CHECK(statesampler_mix_reshape(&p.mix, 0, 1) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_at(&p.mix, 4, NULL, &count, NULL) == ERANGE_BASE);
+}
+
 /* The last period that a sequence of three ticks can end in, before 2^63: a
    state in it goes on there, and one a period later begins it anew. */
 static void test_last_period(void)
@@ -1330,6 +1372,8 @@ int main(int argc, char **argv)
     test_idle();
     test_far_tick();
     test_last_period();
+    test_carry_base();
+    test_other_rank();
     test_given_weights();
     test_next_epochs();
     test_past_steps();

@@ -314,6 +314,51 @@ static void test_finished_before(void)
     statesampler_mixture_free(&other);
 }
 
+/* Nor has one that is another dataset now: it has 15 steps to serve. */
+static void test_changed_unfinished(void)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    statesampler_desc d = describe(0, 1, 0);
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    add(&a, 0, 1, 1);
+    add(&a, 1, 1, 1);
+    d.seed++;
+    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) == STATESAMPLER_OK);
+    add(&b, 1, 1, 1);
+    start(&a, STATESAMPLER_STOP_RESTART);
+    start(&b, STATESAMPLER_STOP_RESTART);
+    take(&a, 34);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), RESTART) ==
+          STATESAMPLER_OK);
+    CHECK(b.changes[0].status == STATESAMPLER_CHANGE_CHANGED);
+    CHECK(statesampler_epoch(&b.sources[0].sampler) == 1);
+    CHECK(statesampler_mix_num_turns(&b.mix) == 34 + 2 * 15);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
+/* A dataset that is added, but not started, is not part of the mix. */
+static void test_added(void)
+{
+    statesampler_mixture a, b;
+    unsigned char state[STATE];
+    build(&a, "01", 2, STATESAMPLER_STOP_NEVER);
+    build(&b, "0", 2, STATESAMPLER_STOP_NEVER);
+    take(&a, 61);
+    add(&b, 1, 2, 2);
+    CHECK(statesampler_mixture_load(&b, state, save(&a, state), REFUSE) ==
+          STATESAMPLER_OK);
+    CHECK(arrlen(b.changes) == 2);
+    CHECK(b.changes[0].status == STATESAMPLER_CHANGE_MATCHED);
+    CHECK(b.changes[1].status == STATESAMPLER_CHANGE_REMOVED);
+    CHECK(statesampler_epoch(&a.sources[1].sampler) > 0);
+    CHECK(statesampler_epoch(&b.sources[1].sampler) == 0);
+    statesampler_mixture_free(&a);
+    statesampler_mixture_free(&b);
+}
+
 /* The same datasets with other weights: those of the state hold, turn for turn,
    till there are new ones. With a dataset more, this mixture's own hold. */
 static void test_weights(void)
@@ -1047,6 +1092,8 @@ int main(int argc, char **argv)
     test_growth();
     test_failed_start();
     test_remove();
+    test_changed_unfinished();
+    test_added();
     test_not_started();
     test_used();
     test_used_and_new();
