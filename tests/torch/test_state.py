@@ -420,7 +420,7 @@ class States(unittest.TestCase):
             for start in 0, first - 1:
                 with self.assertRaisesRegex(ValueError,
                                             f"start_iter={start}: .* is "
-                                            "before the present shape"):
+                                            "before the base"):
                     sampler.set_start_iter(start)
                 self.assertEqual(raw(sampler.state_dict()), raw(state))
             sampler.set_start_iter(first)
