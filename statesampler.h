@@ -757,7 +757,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t *out, size_t count);
 
 /* Replaces each of count values, all below n, by the index at that position.
-   The same as count calls of perm_at, faster. */
+   The same as count calls of perm_at, faster. A value outside spoils others. */
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
                                             uint64_t *values, size_t count);
 
@@ -1257,8 +1257,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     const statesampler_desc *desc);
 
 /* Removes a dataset; the last one takes its number, and `changes` is emptied.
-   If it was part of the started mix, start the mixture again. ERANGE: no
-   dataset has this name. */
+   If it was part of the started mix, that has no turns until the next start.
+   ERANGE: no dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
 
@@ -1741,7 +1741,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    The same network on many pairs at once, in the vector extensions of gcc and
    clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
    A group of vectors goes through each round together, as one alone would wait
-   for its own multiplications. An instruction set has BYTES bytes, and
+   for its own multiplications. An instruction set has vectors of BYTES, and
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
@@ -1917,9 +1917,9 @@ SSMP_NOINLINE void ssmp_bulk_network(ssmp_bulk *b, uint32_t vectors)
    bits to one of the next BYTES / 8, and so on: loads and stores need only
    shifts.
      With 2^shift < right <= 2^(shift + 1), reciprocal is at most 1 more than
-   2^(32 + shift) / right, and below 2^32. As x < left * right <= 2^(32 + shift),
-   (x * reciprocal) >> (32 + shift) is x / right or 1 more. If n <= 2^30 it is
-   x / right, as then x * right < 2^(32 + shift). */
+   2^(32 + shift) / right, and below 2^32. (x * reciprocal) >> (32 + shift) is
+   x / right or 1 more, as x < left * right <= 2^(32 + shift). If n <= 2^30 it
+   is x / right, as then x * right < 2^(32 + shift). */
 SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
                                        const uint64_t *positions,
                                        uint32_t count, const int wide)

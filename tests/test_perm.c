@@ -151,16 +151,15 @@ static void check_outside(void)
     for (n = 1; n <= 12; n++)
         for (seed = 0; seed < 20; seed++) {
             statesampler_perm perm;
-            uint64_t values[40];
+            uint64_t values[40], out[40];
             CHECK(statesampler_perm_init(&perm, n, seed, 0, 0) ==
                   STATESAMPLER_OK);
             for (i = 0; i < 40; i++) {
                 values[i] = n + i;
                 (void)statesampler_perm_at(&perm, n + i);
                 (void)statesampler_perm_inverse(&perm, n + i);
-                statesampler_perm_fill(&perm, n + i, 3, values, 1);
-                values[i] = n + i;
             }
+            statesampler_perm_fill(&perm, n, 3, out, 40);
             statesampler_perm_map(&perm, values, 40);
             for (i = 0; i < n; i++)
                 check_round_trip(&perm, n, i);
