@@ -225,10 +225,9 @@ SHAPES, ORDERS, TAILS
 
    Step t of an epoch is the positions tG .. (t+1)G - 1; the last step is what
    is left. Slot j of rank r in step t is position tG + jW + r. When another
-   shape goes on at position c, the same holds from there: its steps are
-   c + uG' .. c + (u+1)G' - 1. So 8 ranks can serve an epoch's first part, then
-   3, then 5; and as long as G stays, a full step holds the same samples for
-   any W (but not with BLOCKED).
+   shape goes on at position c, the same holds with both counted from there.
+   So 8 ranks can serve an epoch's first part, then 3, then 5; and as long as G
+   stays, a full step holds the same samples for any W (but not with BLOCKED).
 
    The position and step at which the present shape began is the base. It is 0
    in a fresh epoch. Loading a state of the same shape keeps the state's base;
@@ -244,8 +243,8 @@ SHAPES, ORDERS, TAILS
                 `window` chunks in that order form a window (the last window
                 may have fewer), and positions inside a window are permuted.
                 So reading in order keeps at most `window` chunks open.
-                (Padding repeats the first positions, which opens the first
-                windows again.)
+                (With the tail PAD the last step may repeat the first
+                positions, and so open the first window again.)
    REPLACEMENT  independent uniform draws. Has no locate.
 
    Partition: what positions count.
@@ -351,9 +350,9 @@ MIXES
    - samplers that differ in rank or world_size;
    - weights that are all OFF, or sum to 2^31 or more (OFF not counted);
    - num_samples that sum to 2^62 or more;
-   - stop RESTART or ALL, if a source has too many steps for its weight: steps
-     of a whole epoch / weight >= 2^62 / sum of the weights, both rounded down
-     (sources without steps count in the sum);
+   - stop RESTART or ALL, if a source has too many steps for its weight: s /
+     weight >= 2^62 / sum of all weights, both rounded down, where s is its
+     steps in a whole epoch;
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
@@ -428,7 +427,7 @@ CHANGES
           names STATESAMPLER_E..._...      STATESAMPLER_KIND(code) and a kind;
                                            each rule keeps its number
           names STATESAMPLER_EIO_...       STATESAMPLER_EIO, and errno
-          names REFUSE_, RESTART_CHANGED   0, 1
+          names ..._REFUSE_CHANGED         0 (1: ..._RESTART_CHANGED)
           loads a file and its size        load_file(..., NULL) reads exactly
                                            as many bytes as you give
           saves to long Windows paths      paths of Windows' usual length
@@ -443,7 +442,7 @@ CHANGES
                                            the source's present one
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
-          uses numbers, datasets as a map  mixture_find
+          uses a mixture's maps            mixture_find
 
           New: perm_map, mixture_remove; a position outside a permutation never
           hangs; count may be NULL; mixes load faster. Bulk is at most a quarter
@@ -637,9 +636,9 @@ ALGORITHM 1
    -141  the path is empty or too long
    -142  resize needs SEQUENTIAL, INTERLEAVED
    -200  there is no such step, or it does not serve the sample
-   -201  it is before the base
-   -202  it is past the end of the epoch
-   -203  it is too far from the base
+   -201  the step or turn is before the base
+   -202  the step or turn is past the end of the epoch
+   -203  the step or turn is too far from the base
    -204  index is not below num_samples
    -205  this epoch does not serve the sample
    -206  it was served before the base
@@ -648,7 +647,7 @@ ALGORITHM 1
    -209  the source is off
    -210  num_samples is below the position
    -300  the state is damaged
-   -301  it is too short or too long
+   -301  the size of the state or file is wrong
    -302  this is not a state of this kind
    -303  the state's bytes have changed
    -304  init refuses the state's description
@@ -1155,16 +1154,17 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
 
 #ifdef STATESAMPLER_HOSTED
 
-/* Sets desc->rank and desc->world_size from the first of these pairs of which
-   a variable is set, of Slurm's the second:
+/* Sets desc->rank and desc->world_size from the environment, and *launcher,
+   which may be NULL, to the launcher's name. It takes the first of these that
+   has set one of its two variables:
        "torchrun"  RANK, WORLD_SIZE
        "openmpi"   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE
        "pmi"       PMI_RANK, PMI_SIZE
-       "slurm"     SLURM_PROCID, SLURM_STEP_NUM_TASKS (srun's, not sbatch's)
-   and *launcher, which may be NULL, to its name; with none set to rank 0 of 1
-   and "none". These are global: with tensor, pipeline or context parallelism
-   divide, so that rank and world_size are those of the data-parallel group.
-   EENV: one of the pair is not set, is no decimal number of 32 bits, or rank >=
+       "slurm"     SLURM_PROCID, SLURM_STEP_NUM_TASKS (if the second is set)
+       "none"      rank 0 of 1
+   These are global: with tensor, pipeline or context parallelism divide, so
+   that rank and world_size are those of the data-parallel group.
+   EENV: one of the two is not set, is no decimal number of 32 bits, or rank >=
    world size; *launcher says whose and *desc is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
@@ -1175,12 +1175,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    its own in the same folder, flushes it to disk, renames it over path and
    flushes the folder.
    A crash may leave .statesampler-NAME-PROCESS-NUMBER.tmp behind; NAME is a
-   hash of path's last part. The next save to path removes it, or the first one
-   after an hour if another process has its number by now. To find it, a save
-   looks at 10,000 names of the folder at most (5 ms); in a larger folder it may
-   stay. Windows looks at no other name, and removes what no process has open. A
-   save whose temporary file was removed, as by another host's save to the same
-   path, writes it again.
+   hash of path's last part. The next save to path removes it; if a new process
+   has the same PROCESS number, the first save after an hour does. To find it, a
+   save looks at 10,000 names of the folder at most (5 ms); in a larger folder
+   it may stay. (Windows finds it in any folder.) If another host's save to the
+   same path removes the temporary file of this one, it is written again.
    The folder must be readable, or it cannot be flushed. The file has the mode
    of any new file; a link to a file is replaced. Windows: path is UTF-8, and
    while another program has the file open, a save tries for a second.
@@ -1448,9 +1447,9 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, REPLACEMENT, 40, "REPLACEMENT gives samples no place") \
     X(EINVAL, PATH, 41, "the path is empty or too long") \
     X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL, INTERLEAVED") \
-    X(ERANGE, BASE, 1, "it is before the base") \
-    X(ERANGE, END, 2, "it is past the end of the epoch") \
-    X(ERANGE, FAR, 3, "it is too far from the base") \
+    X(ERANGE, BASE, 1, "the step or turn is before the base") \
+    X(ERANGE, END, 2, "the step or turn is past the end of the epoch") \
+    X(ERANGE, FAR, 3, "the step or turn is too far from the base") \
     X(ERANGE, INDEX, 4, "index is not below num_samples") \
     X(ERANGE, DROPPED, 5, "this epoch does not serve the sample") \
     X(ERANGE, SERVED, 6, "it was served before the base") \
@@ -1458,7 +1457,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(ERANGE, NAME, 8, "no dataset has this name") \
     X(ERANGE, OFF, 9, "the source is off") \
     X(ERANGE, POSITION, 10, "num_samples is below the position") \
-    X(ECORRUPT, SIZE, 1, "it is too short or too long") \
+    X(ECORRUPT, SIZE, 1, "the size of the state or file is wrong") \
     X(ECORRUPT, MAGIC, 2, "this is not a state of this kind") \
     X(ECORRUPT, CHECK, 3, "the state's bytes have changed") \
     X(ECORRUPT, DESC, 4, "init refuses the state's description") \
@@ -1677,8 +1676,8 @@ SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
    on a cycle that leads back to it, and meets each cell outside once at most:
    the bound is for other positions alone. The walk takes left * right / n
    iterations on average: six at n = 1, hardly more than one from n = 9 on. */
-SSMP_FN uint64_t ssmp_perm_walk(const statesampler_perm *perm,
-                                uint64_t position)
+SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
+                                      uint64_t position)
 {
     uint32_t l = ssmp_perm_quotient(perm, position);
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
@@ -2030,8 +2029,8 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint32_t known,
 }
 
 /* perm_map if map is 1, otherwise perm_fill. */
-SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
-                                 uint64_t first, uint64_t stride, size_t count,
+SSMP_NOINLINE void ssmp_bulk_any(const statesampler_perm *perm, uint64_t first,
+                                 uint64_t stride, uint64_t *out, size_t count,
                                  int map)
 {
     const int wide = (int)perm->wide;
@@ -2042,21 +2041,21 @@ SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
     const ssmp_v32 down = ssmp_splat(step_l, wide);
     const ssmp_v32 on = ssmp_splat((uint32_t)step - step_l * perm->right, wide);
     const ssmp_v32 right = ssmp_splat(perm->right, wide);
-    uint32_t known = ssmp_perm_outside(perm), extra, some, used, j;
+    uint32_t known = ssmp_perm_outside(perm), cells, some, used, vectors, j;
     ssmp_v32 l = {0}, r = {0};
     ssmp_bulk b;
     if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
         known = 0;
     b.perm = perm;
-    extra = (known + lanes - 1) / lanes;
+    cells = known;
     if (!map) {
         ssmp_bulk_load_from(&b, 0, first, stride, wide);
         l = b.l[0];
         r = b.r[0];
     }
-    for (; count != 0; out += some, count -= some, extra = 0) {
+    for (; count != 0; out += some, count -= some, cells = 0) {
         some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        used = (some + lanes - 1) / lanes;
+        used = vectors = (some + lanes - 1) / lanes;
         if (map)
             ssmp_bulk_load(&b, 0, out, some, wide);
         for (j = 0; !map && j < used; j++) {
@@ -2073,10 +2072,10 @@ SSMP_NOINLINE void ssmp_bulk_any(uint64_t *out, const statesampler_perm *perm,
                 r = (ssmp_v32)SSMP_REDUCE(16, sum, (ssmp_v16)right);
             }
         }
-        for (j = 0; j < extra; j++)
-            ssmp_bulk_load_from(&b, used + j, perm->n + j * lanes, 1, wide);
-        ssmp_bulk_network(&b, used + extra);
-        (void)ssmp_bulk_store(&b, used, b.outside, extra * lanes, wide);
+        for (j = 0; j < cells; j += lanes)
+            ssmp_bulk_load_from(&b, vectors++, perm->n + j, 1, wide);
+        ssmp_bulk_network(&b, vectors);
+        (void)ssmp_bulk_store(&b, used, b.outside, cells, wide);
         if (ssmp_bulk_store(&b, 0, out, some, wide))
             ssmp_bulk_walk(&b, known, out, some);
     }
@@ -2094,7 +2093,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
     if (count > 3) { /* fewer are faster one by one */
-        ssmp_bulk_any(out, perm, first, stride, count, 0);
+        ssmp_bulk_any(perm, first, stride, out, count, 0);
         return;
     }
 #elif defined(SSMP_PAIRS)
@@ -2123,7 +2122,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
-    ssmp_bulk_any(values, perm, 0, 0, count, 1);
+    ssmp_bulk_any(perm, 0, 0, values, count, 1);
 #else
     for (; count != 0; count--, values++)
         *values = ssmp_perm_walk(perm, *values);

@@ -502,7 +502,7 @@ The fair opponent is a table in some twenty lines of C
 ([bench/fair.c](bench/fair.c)): 32-bit indices, shuffled anew for each epoch,
 and a state of seed, epoch and position. Below a million samples on one process
 it is all you need. It cannot give all ranks equal shares after a change of
-their number; it has no windows, no mixes of datasets, and no state that refuses
+their number, read a dataset in chunks, mix datasets, or refuse the state of
 another dataset; and with 10^7 samples or more each epoch begins with a wait.
 
 END

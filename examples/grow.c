@@ -4,7 +4,8 @@
 
    The datasets of a mixture have names. After 60 turns the job stops. When it
    continues, one dataset is gone, one is new, and the others are listed in
-   another order. Needs stb_ds.h (Debian: libstb-dev). */
+   another order. Later it removes a dataset and does not stop. Needs stb_ds.h
+   (Debian: libstb-dev). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 static const char usage[] =
     "usage: grow\n\n"
     "Stops a mixture of three datasets, and continues with one dataset less\n"
-    "and one more. The others go on where they were.\n";
+    "and one more. The others go on where they were. Then removes another.\n";
 
 /* The stream comes from the name: a dataset keeps its order wherever it is
    listed, and no two datasets share one. */
@@ -76,6 +77,20 @@ static uint64_t served(statesampler_mixture *m, const char *name)
     return statesampler_epoch(s) * epoch.positions + statesampler_position(s);
 }
 
+/* A state has only the hash of a name. */
+static const char *name_of(uint64_t hash)
+{
+    static const char *const known[] = {"mail", "code"};
+    size_t i;
+
+    for (i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (statesampler_mixture_hash(known[i]) == hash) {
+            return known[i];
+        }
+    }
+    return "(unknown)";
+}
+
 static void show_changes(const statesampler_mixture *m)
 {
     static const char *const status[] = {"matched", "new", "removed",
@@ -84,19 +99,40 @@ static void show_changes(const statesampler_mixture *m)
 
     for (i = 0; i < arrlen(m->changes); i++) {
         const statesampler_change *c = &m->changes[i];
-        const char *name = c->name;
 
-        if (!name && c->hash == statesampler_mixture_hash("mail")) {
-            name = "mail"; /* a state has only the hash of a name */
-        }
-        printf("    %-7s %s\n", status[c->status], name ? name : "(unknown)");
+        printf("    %-7s %s\n", status[c->status],
+               c->name ? c->name : name_of(c->hash));
     }
+}
+
+/* The mixture's state, in memory of its own. */
+static unsigned char *save(const statesampler_mixture *m, size_t *size)
+{
+    unsigned char *state;
+
+    *size = statesampler_mixture_state_bytes(m);
+    state = (unsigned char *)malloc(*size);
+    if (!state) {
+        example_fail(1, "no memory");
+    }
+    example_must(statesampler_mixture_save(m, state, *size));
+    return state;
+}
+
+/* Starts the mixture and goes on where a state was saved. */
+static void resume(statesampler_mixture *m, unsigned char *state, size_t size)
+{
+    example_must(statesampler_mixture_start(m, STATESAMPLER_STOP_NEVER));
+    example_must(statesampler_mixture_load(m, state, size, 0));
+    show_changes(m);
+    free(state);
 }
 
 int main(int argc, char **argv)
 {
     statesampler_mixture before = {0}, after = {0};
     unsigned char *state;
+    uint64_t web;
     size_t size;
     int good;
 
@@ -108,20 +144,12 @@ int main(int argc, char **argv)
         statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER));
     take_turns(&before, 60);
     show(&before, "stopped");
-    size = statesampler_mixture_state_bytes(&before);
-    state = (unsigned char *)malloc(size);
-    if (!state) {
-        example_fail(1, "no memory");
-    }
-    example_must(statesampler_mixture_save(&before, state, size));
+    state = save(&before, &size);
 
     add(&after, "code", 2, 400);
     add(&after, "books", 1, 200);
     add(&after, "web", 3, 1000);
-    example_must(statesampler_mixture_start(&after, STATESAMPLER_STOP_NEVER));
-    example_must(statesampler_mixture_load(&after, state, size,
-                                           0));
-    show_changes(&after);
+    resume(&after, state, size);
     show(&after, "resumed");
     good = served(&after, "web") == served(&before, "web") &&
            served(&after, "code") == served(&before, "code") &&
@@ -130,9 +158,17 @@ int main(int argc, char **argv)
     take_turns(&after, 120);
     show(&after, "later");
     good = good && served(&after, "books") > 0;
-    free(state);
+
+    web = served(&after, "web");
+    state = save(&after, &size);
+    example_must(statesampler_mixture_remove(&after, "code"));
+    resume(&after, state, size);
+    show(&after, "without code");
+    good = good && served(&after, "web") == web &&
+           served(&after, "code") == STATESAMPLER_NONE &&
+           statesampler_mix_turn(&after.mix) == 120;
     statesampler_mixture_free(&before);
     statesampler_mixture_free(&after);
     return example_end(good, "web and code continued, mail is gone, books "
-                             "began");
+                             "began; then code is gone");
 }

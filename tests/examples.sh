@@ -306,7 +306,7 @@ END
     done
     printf X >quickstart.state
     status 1 quickstart
-    finds 'too short' out
+    finds 'state or file is wrong' out
     rm quickstart.state
 }
 
@@ -415,6 +415,11 @@ grow() {
             "$(grep " $name  *epoch" out | sed -n 2p)"
     done
     has out "    books  epoch 0, step 0 of 13"
+    # Without code, web and books are where they were.
+    has out "    removed code"
+    for name in web books; do
+        equal "$(grep " $name  *epoch" out | tail -n 2 | sort -u | wc -l)" 1
+    done
 }
 
 # blend_killed RANKS BATCH: continues from the file state until it is killed. Its
@@ -589,7 +594,7 @@ recipe_large() {
     cp large.0 large.1
     printf x >>large
     status 1 recipe_large large
-    finds '^recipe_large: .*too short or too long' err
+    finds '^recipe_large: .*size of the state or file is wrong' err
     rm large
     status 0 recipe_large large
     dd if=/dev/zero of=large.0 bs=1000 count=1 conv=notrunc 2>err
@@ -1070,15 +1075,15 @@ damaged_state() {
     indices --num-samples 100 --seed 1 --steps 5 --state state >/dev/null
     equal "$(wc -c <state | tr -d ' ')" 112
     : >damaged
-    refused "too short or too long"
+    refused "size of the state or file is wrong"
     head -c 111 state >damaged
-    refused "too short or too long"
+    refused "size of the state or file is wrong"
     { head -c 70 state; printf X; tail -c 41 state; } >damaged
     refused "bytes have changed"
     { cat state; printf X; } >damaged
-    refused "too short or too long"
+    refused "size of the state or file is wrong"
     numbers 1 10000 >damaged
-    refused "too short or too long"
+    refused "size of the state or file is wrong"
     { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
     refused "format is newer"
     cp state damaged
