@@ -18,8 +18,7 @@ WHY
    and resume by skipping for hours. This one computes an index from its
    position with a keyed bijection. So the position is the whole state, and
    resuming, seeking and changing the number of ranks take no time. It
-   allocates nothing, calls no library, has no globals and uses no floating
-   point.
+   allocates nothing, calls no library, has no globals and no floating point.
 
 
 EXAMPLE
@@ -225,9 +224,9 @@ SHAPES, ORDERS, TAILS
 
    Step t of an epoch is the positions tG .. (t+1)G - 1; the last step is what
    is left. Slot j of rank r in step t is position tG + jW + r. When another
-   shape goes on at position c, the same holds with both counted from there.
-   So 8 ranks can serve an epoch's first part, then 3, then 5; and as long as G
-   stays, a full step holds the same samples for any W (but not with BLOCKED).
+   shape goes on at position c, the same holds with steps and positions counted
+   from c. So 8 ranks can serve an epoch's first part, then 3, then 5; and as
+   long as G stays, a full step has the same samples for any W (not so BLOCKED).
 
    The position and step at which the present shape began is the base. It is 0
    in a fresh epoch. Loading a state of the same shape keeps the state's base;
@@ -269,14 +268,13 @@ SHAPES, ORDERS, TAILS
                 one sample; in the last step a rank may have an empty batch.
    CARRY        for pre-training: the next epoch follows inside the same batch,
                 and next never returns 0. Steps count from the run's start;
-                epoch and position are those of the next sample. When next is
+                epoch and position are those of the next sample. When this is
                 2^62 positions or more past the base, the base moves there.
    With every tail all ranks take the same number of steps.
 
    drop_last    (torch's BatchSampler; the drop_last of DistributedSampler is
                 the tail DROP) leaves out the last step on all ranks unless it
-                is full, padding included. A state may be loaded with another
-                drop_last.
+                is full, padding included. A state loads with any drop_last.
 
    Epochs advance by themselves: next returns 0 once at the end, and the sampler
    is then at step 0 of the next epoch. A state saved before that 0 holds the
@@ -290,7 +288,7 @@ SHAPES, ORDERS, TAILS
    - WINDOW with chunk_size or window 0, or chunk_size * window >= 2^62 (the
      other orders ignore both);
    - CARRY with no samples, with BLOCKED or with drop_last;
-   - a batch_size that does not fit a size_t of 16 bits.
+   - a batch_size above 65,535 on a machine whose size_t has 16 bits.
    A dataset may be empty, with epochs of no steps. W may exceed num_samples.
 
 
@@ -301,10 +299,10 @@ MIXES
    the same rank and world_size. A turn is the next step of one source. All
    ranks take the same turns.
 
-   n_i is the number of steps of source i: with FIRST and ALL of its present
-   epoch, steps done included; with RESTART and NEVER of a whole epoch in this
-   shape. Sources with n_i = 0 and sources of weight STATESAMPLER_OFF take no
-   turns; below, D is the number of the others, and i numbers these from 0.
+   n_i is the number of steps of source i: with FIRST and ALL those of its
+   present epoch, served or not; with RESTART and NEVER those of a whole epoch
+   in this shape. Sources with n_i = 0 and sources of weight STATESAMPLER_OFF
+   take no turns; below, D is the number of the others, and i their number.
 
    Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
    With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
@@ -324,8 +322,7 @@ MIXES
    The next epoch of the mix begins by itself, with the sequence from its
    start. Every source that has served steps of its epoch begins its next one.
    A source that is off keeps its place, unless it is at the end of its epoch:
-   then it begins the next. Any turn is computed directly, without those before
-   it.
+   then it begins the next. Any turn is computed without those before it.
 
    Weights may change at any turn (mix_weigh): sources go on where they are, and
    the sequence begins again with the new weights. A schedule is a table of
@@ -372,7 +369,7 @@ GUARANTEES
      and an algorithm number never changes its output.
    - A sampler's state is STATESAMPLER_STATE_BYTES bytes, the same on every rank
      and machine.
-   - A call that fails returns an error and changes nothing.
+   - A call that fails returns an error, and no sampler or mix has moved.
    - No call takes longer for more samples, a later position or another epoch,
      except for a few rounds of arithmetic, and with few samples a few steps of
      a walk. A mix's time grows with its sources, not with turns.
@@ -397,6 +394,9 @@ OPTIONS
    STATESAMPLER_IMPLEMENTATION  makes the implementation.
    STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
                                 sampler never initialised). By default nothing.
+   STATESAMPLER_ONLY_SHUFFLE    makes a third less code, for small chips: it has
+                                SHUFFLE, INTERLEAVED and PAD alone, and refuses
+                                other descriptions and their states (-115).
 
    Wherever you include this file, the same everywhere:
    STATESAMPLER_STATIC          makes every function static. Each file that
@@ -414,8 +414,7 @@ OPTIONS
    None of them changes a struct or an order.
 
    For a small core compile with -Os -ffunction-sections and link with
-   --gc-sections. Microsoft's compiler has not been tried; clang for its targets
-   has.
+   --gc-sections. Microsoft's compiler is untried; clang for its targets is not.
 
 
 CHANGES
@@ -428,25 +427,23 @@ CHANGES
                                            each rule keeps its number
           names STATESAMPLER_EIO_...       STATESAMPLER_EIO, and errno
           names ..._REFUSE_CHANGED         0 (1: ..._RESTART_CHANGED)
-          loads a file and its size        load_file(..., NULL) reads exactly
-                                           as many bytes as you give
           saves to long Windows paths      paths of Windows' usual length
           saves to a folder it can't read  to be allowed to read it
           keeps states of mixes, mixtures  none: they are format 2 now, and
                                            format 1 is refused (EVERSION)
-          knows how large these are        mix_state_bytes or the formats below
+          knows the size of mixes' states  mix_state_bytes
           asks a mix for turns before its  to ask before it loads: at, seek and
           mix_load                         locate reach back to the load
           reads sources[i].weight later    mix_describe: only mix_init reads it
-          uses mix_describe's drop_last    its own: it is 0, and the epoch is
-                                           the source's present one
+          uses mix_describe's description  drop_last is 0, epoch the present one
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
           uses a mixture's maps            mixture_find
 
           New: perm_map, mixture_remove; a position outside a permutation never
-          hangs; count may be NULL; mixes load faster. Bulk is at most a quarter
-          slower, half for 32 at a time, and without vectors five times.
+          hangs; count may be NULL; mixes load faster. Bulk is slower: with
+          vectors mostly by less than a quarter, in batches of 32 by up to two
+          thirds, and without vectors five times.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
 
@@ -561,8 +558,7 @@ ALGORITHM 1
                 scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
                 ANDed with the smallest 2^e - 1 that is n - 1 or more.
 
-   The seed of a sample is derive(derive(K, 2^63 + 2^61), index), with the K of
-   the epoch.
+   The seed of a sample: derive(derive(K, 2^63 + 2^61), index), K of the epoch.
 
    The sequence of a mix. The D sources that take turns are the leaves of a
    tree: even numbers to the left of the root, odd ones to its right, the next
@@ -615,10 +611,11 @@ ALGORITHM 1
    -108  the order WINDOW needs a chunk_size
    -109  the order WINDOW needs a window
    -110  chunk_size * window is 2^62 or more
-   -111  the tail CARRY needs samples
+   -111  CARRY needs at least one sample
    -112  CARRY needs the partition INTERLEAVED
    -113  CARRY has no last step to drop
    -114  batch_size does not fit a size_t
+   -115  STATESAMPLER_ONLY_SHUFFLE leaves this out
    -120  a mix needs at least one source
    -121  stop is none of STATESAMPLER_STOP_...
    -122  the sources differ in rank
@@ -632,7 +629,7 @@ ALGORITHM 1
    -130  the dataset's name is empty
    -131  there is a dataset of this name
    -132  the mixture has not been started
-   -140  REPLACEMENT gives samples no place
+   -140  locate does not know REPLACEMENT
    -141  the path is empty or too long
    -142  resize needs SEQUENTIAL, INTERLEAVED
    -200  there is no such step, or it does not serve the sample
@@ -733,14 +730,13 @@ typedef struct statesampler_perm {
    stream, or two of them swapped, give one that has nothing to do with it. It
    is the order of the SHUFFLE sampler (INTERLEAVED) with the same
    num_samples, seed, epoch and stream.
-   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL and *perm is unchanged. With
-   n = 0 there is nothing to ask of it. */
+   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL. It may be 0. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream);
 
 /* The index at a position; both are in [0, n). Here and in the calls below, any
-   other position gives some number, perhaps n or more, and never hangs. */
+   other position gives a useless number, perhaps n or more, and never hangs. */
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
                                                uint64_t position);
 
@@ -748,9 +744,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index);
 
-/* The indices at positions first, first + stride, ..., count of them, all
-   below n; stride 0 repeats the first. The same as count calls of perm_at,
-   faster. out holds count indices. */
+/* The indices at count positions first, first + stride, ..., all below n, as
+   count calls of perm_at give them, but faster; stride 0 repeats the first. */
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count);
@@ -795,8 +790,7 @@ typedef struct ssmp_cursor {
 typedef struct ssmp_segment {
     ssmp_cursor base;
     uint64_t end;    /* a position; CARRY: NONE */
-    uint64_t wrap;   /* CARRY: num_samples, where position 0 of the next epoch
-                        follows; NONE */
+    uint64_t wrap;   /* CARRY: num_samples, where the next epoch begins; NONE */
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } ssmp_segment;
 
@@ -834,8 +828,7 @@ typedef struct statesampler_place {
 } statesampler_place;
 
 /* An epoch in numbers, known before it is served. With CARRY, positions is
-   num_samples, and steps, rank_samples and rank_batches are
-   STATESAMPLER_NONE. */
+   num_samples, and steps, rank_samples and rank_batches are NONE. */
 typedef struct statesampler_counts {
     uint64_t positions;    /* that all ranks and shapes serve, with padding */
     uint64_t padded;       /* of these, repeats */
@@ -843,12 +836,10 @@ typedef struct statesampler_counts {
                               samples, but for REPLACEMENT */
     uint64_t steps;        /* of all shapes */
     uint64_t rank_samples; /* this rank's, from the base on */
-    uint64_t rank_batches; /* this rank's, from the base on, empty ones not
-                              counted */
+    uint64_t rank_batches; /* the same, without empty ones */
 } statesampler_counts;
 
-/* Starts a sampler at step 0 of desc->epoch. EINVAL: see SHAPES, ORDERS, TAILS;
-   *s is then unchanged. */
+/* Starts at step 0 of desc->epoch. EINVAL: see SHAPES, ORDERS, TAILS. */
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc);
 
@@ -920,8 +911,7 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
 /* Goes on from here in another shape, as another rank, or both; the result is
    that of init in the new shape and a load of this sampler's state. If only the
    rank changes, the base stays: a copy of a sampler, reshaped, answers by `at`
-   for any rank. 0 means 1 as in a description. EINVAL for an impossible shape:
-   nothing changes. */
+   for any rank. 0 means 1 as in a description. EINVAL: an impossible shape. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
@@ -1008,8 +998,7 @@ typedef struct statesampler_mix {
 } statesampler_mix;
 
 /* Makes a mix of num_sources sources in their array; their samplers go on from
-   where they are. This is the only call that reads sources[i].weight. EINVAL:
-   see MIXES; nothing changes. */
+   where they are. Only this call reads sources[i].weight. EINVAL: see MIXES. */
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources, uint32_t stop);
@@ -1029,14 +1018,12 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
    Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
    source with CARRY is more than 2^62 positions past the base. *count is then
    0, and *source unchanged. With ALL, at and seek do up to 126 * D times the
-   work of next: 2 ms with 1,000 sources, 2 s with 100,000, half a minute with
-   10^6. */
+   work of next: 2 ms with 1,000 sources, 2 s with 100,000, 30 s with 10^6. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn` the next one: from the base's turn to num_turns. ERANGE where
-   mix_at does not reach; nothing changes. */
+/* Makes `turn` the next one, up to num_turns. ERANGE as mix_at. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
@@ -1044,11 +1031,10 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
    on counting, the sequence begins again, and the present is the base. Weights
    as they are change nothing, so a loop may call this at every turn; the time
-   grows with the number of sources (other weights: 0.1 ms with 1,000, 0.1 s
-   with 100,000, 1 s with 10^6; the same ones: a tenth of that). Shares are
-   exact per period, so make a stage several periods long. With FIRST, an epoch
-   that had ended goes on until the turn of a source with nothing left. EINVAL
-   as mix_init: nothing changes. */
+   grows with the sources (other weights: 0.1 ms with 1,000, 1 s with 10^6; the
+   same ones: a tenth of that). Shares are exact per period, so make a stage
+   several periods long. With FIRST, an epoch that had ended goes on until the
+   turn of a source with nothing left. EINVAL as mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
@@ -1097,8 +1083,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
    statesampler_load. Weights become the state's (for others, mix_weigh), and
    the present turn is the base, also of sources with CARRY: states saved later
    name another base than those of an uninterrupted run. ECORRUPT, EVERSION,
-   EMISMATCH, and EINVAL if mix_init would refuse the state's weights in this
-   shape: nothing changes. */
+   EMISMATCH, and EINVAL if mix_init would refuse its weights in this shape. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1113,8 +1098,8 @@ typedef struct statesampler_mix_place {
    source in the run that saved it, at its present epoch, as rank 0 and without
    drop_last; and *place to the rest. Either may be NULL. mix_init with these
    descriptions and weights makes a mix that can load the state. ERANGE: the
-   source does not exist. ECORRUPT and EVERSION, as far as the head and this
-   source show. Nothing is then set. */
+   source does not exist. ECORRUPT, EVERSION: only the head and this source are
+   checked. Nothing is then set. */
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                uint32_t source,
                                                statesampler_desc *desc,
@@ -1122,8 +1107,7 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
 
 /* --- audit ---------------------------------------------------------------- */
 
-/* Count and sums of i, i^2, i^3 modulo 2^64 over the indices served. Starts as
-   {0, 0, 0, 0}. */
+/* Count and sums of i, i^2, i^3 mod 2^64 over the indices; at first zeros. */
 typedef struct statesampler_audit {
     uint64_t count, sum1, sum2, sum3;
 } statesampler_audit;
@@ -1139,8 +1123,7 @@ STATESAMPLER_DEF void statesampler_audit_merge(
     statesampler_audit *audit, const statesampler_audit *other);
 
 /* 1 if the count and the sums are those of every index of [0, num_samples)
-   exactly once, else 0. If a single sample is lost, repeated or replaced by
-   another, the check fails. */
+   exactly once. 0 if not: as when one sample is lost, repeated or replaced. */
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples);
 
@@ -1165,7 +1148,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
    These are global: with tensor, pipeline or context parallelism divide, so
    that rank and world_size are those of the data-parallel group.
    EENV: one of the two is not set, is no decimal number of 32 bits, or rank >=
-   world size; *launcher says whose and *desc is unchanged. */
+   world size; *launcher names the launcher and *desc is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
@@ -1193,12 +1176,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
 /* Reads a whole file. With size NULL it must have capacity bytes exactly:
    ECORRUPT if it has not. Otherwise *size is set to its length, and
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
-   length. With both errors, bytes have the beginning of the file.
+   length. With both errors, bytes have as much of the file as fits.
    EINVAL: path is empty. ENOFILE: there is no such file. EIO: errno says why;
    EISDIR if path is a folder, EINVAL if it is not a regular file of a known
-   size (a device, a file of /proc, one that grows meanwhile), EFBIG if its
-   length is more than a size_t holds. *size is then unchanged, and bytes may
-   hold a part. A named pipe is EINVAL, too, once somebody writes to it. */
+   size (a device, a named pipe, a file of /proc, one that grows meanwhile),
+   EFBIG if its length is more than a size_t holds. *size is then unchanged, and
+   bytes may hold a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1209,6 +1192,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 /* --- stb_ds --------------------------------------------------------------- */
 
 #ifdef STATESAMPLER_STB_DS
+#ifndef INCLUDE_STB_DS_H
+#error "include stb_ds.h before statesampler.h, as STATESAMPLER_STB_DS needs it"
+#endif
 
 /* A dataset of a mixture; the name is the mixture's copy. */
 typedef struct statesampler_dataset {
@@ -1217,9 +1203,8 @@ typedef struct statesampler_dataset {
     uint64_t value;   /* the hash of its name */
 } statesampler_dataset;
 
-/* What mixture_load found of a dataset. CHANGED: the name is known, but the
-   length, seed, stream, order (with chunk_size and window), partition or tail
-   differs. */
+/* What mixture_load found of a dataset. CHANGED: the name is known, but not its
+   length, seed, stream, order, chunk_size, window, partition or tail. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
 #define STATESAMPLER_CHANGE_NEW 1     /* not in the state; begins its epoch */
 #define STATESAMPLER_CHANGE_REMOVED 2 /* only in the state, or not started */
@@ -1233,8 +1218,7 @@ typedef struct statesampler_change {
 
 /* A mix of datasets with names. All zero is an empty one. The arrays are
    stb_ds's: arrlen(changes) is their length. You may read them. Once started,
-   take turns with the functions for a mix, on &mixture.mix. stb_ds handles
-   memory that runs out. */
+   take turns on &mixture.mix. stb_ds handles memory that runs out. */
 typedef struct statesampler_mixture {
     statesampler_source *sources;   /* an array */
     statesampler_dataset *datasets; /* a map, in the same order */
@@ -1245,12 +1229,11 @@ typedef struct statesampler_mixture {
 /* The hash by which a state knows a name: to recognise what was REMOVED. */
 STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
 
-/* Adds a dataset as the last one, with a sampler that statesampler_init makes
-   of the description. It takes turns from the next mixture_start on; until then
-   a started mix goes on without it.
-   EINVAL: an empty name, a name that is there already (or another of the same
-   64-bit hash), what statesampler_init refuses, or another rank or world_size
-   than the first dataset's; nothing changes. */
+/* Adds a dataset as the last one, with a sampler that init makes of the
+   description. It takes turns from the next mixture_start on; until then a
+   started mix goes on without it. EINVAL: an empty name, a name that is there
+   already (or has the same 64-bit hash), what init refuses, or another rank or
+   world_size than the first dataset's. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
@@ -1261,8 +1244,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
 
-/* Sets *source to the number of the dataset of this name. ERANGE: there is
-   none, and *source is unchanged. */
+/* Sets *source to the number of a dataset. ERANGE: none has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source);
 
@@ -1286,8 +1268,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
    rule, in any shape. Datasets are matched by name. If all are the same, in the
    same order, this is mix_load. If some were added, removed or moved, turns go
    on counting, and the sequence begins again with this mixture's weights. A
-   CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the dataset
-   begins the epoch that the state says again.
+   CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the dataset goes
+   to the start of the epoch that it was in.
    mixture.changes then lists every dataset here and, after these, every one
    that is REMOVED; also after EMISMATCH. After other errors it is empty.
    ECORRUPT, EVERSION, EMISMATCH, EINVAL as mix_load: no dataset has moved. */
@@ -1334,13 +1316,27 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif
 
 /* Private functions are static, and in CUDA they run wherever the public ones
-   do. Elsewhere STATESAMPLER_API may be an export attribute, which a static
-   function must not carry. */
+   do. Elsewhere STATESAMPLER_API may be an export attribute, not for these. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
 #else
 #define SSMP_FN static inline
+#endif
+
+/* Constants in the small build, which therefore has less code. */
+#ifdef STATESAMPLER_ONLY_SHUFFLE
+#define SSMP_ORDER(run) ((void)(run), STATESAMPLER_ORDER_SHUFFLE)
+#define SSMP_PARTITION(run) STATESAMPLER_PARTITION_INTERLEAVED
+#define SSMP_TAIL(run) STATESAMPLER_TAIL_PAD
+#define SSMP_BLOCKS(segment) ((void)(segment), 1)
+#define SSMP_WRAP(segment) STATESAMPLER_NONE
+#else
+#define SSMP_ORDER(run) (run)->order
+#define SSMP_PARTITION(run) (run)->partition
+#define SSMP_TAIL(run) (run)->tail
+#define SSMP_BLOCKS(segment) (segment)->blocks
+#define SSMP_WRAP(segment) (segment)->wrap
 #endif
 
 /* Keeps the stack that a function needs out of its callers' frames. */
@@ -1385,8 +1381,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    segment  what one shape serves of an epoch: from its base to its end
    run      what a state records: a description, a shape, a segment, a cursor
    seat     the number of a source among those that take turns in a mix
-   tick     a place in a mix's endless sequence: a turn, unless ALL passes over
-            it
+   tick     a place in a mix's endless sequence, which ALL may pass over
    The layers, from below: errors, perm, bulk, order, sampler, state, mix,
    audit, hosted, mixture. A private name begins with what it is about.
 
@@ -1427,10 +1422,11 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, CHUNK_SIZE, 8, "the order WINDOW needs a chunk_size") \
     X(EINVAL, WINDOW, 9, "the order WINDOW needs a window") \
     X(EINVAL, CHUNKS, 10, "chunk_size * window is 2^62 or more") \
-    X(EINVAL, CARRY_EMPTY, 11, "the tail CARRY needs samples") \
+    X(EINVAL, CARRY_EMPTY, 11, "CARRY needs at least one sample") \
     X(EINVAL, CARRY_BLOCKED, 12, "CARRY needs the partition INTERLEAVED") \
     X(EINVAL, CARRY_DROP_LAST, 13, "CARRY has no last step to drop") \
     X(EINVAL, BATCH_SIZE, 14, "batch_size does not fit a size_t") \
+    X(EINVAL, LEFT_OUT, 15, "STATESAMPLER_ONLY_SHUFFLE leaves this out") \
     X(EINVAL, NO_SOURCES, 20, "a mix needs at least one source") \
     X(EINVAL, STOP, 21, "stop is none of STATESAMPLER_STOP_...") \
     X(EINVAL, SOURCE_RANK, 22, "the sources differ in rank") \
@@ -1444,7 +1440,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, NAME_EMPTY, 30, "the dataset's name is empty") \
     X(EINVAL, NAME_TAKEN, 31, "there is a dataset of this name") \
     X(EINVAL, NOT_STARTED, 32, "the mixture has not been started") \
-    X(EINVAL, REPLACEMENT, 40, "REPLACEMENT gives samples no place") \
+    X(EINVAL, REPLACEMENT, 40, "locate does not know REPLACEMENT") \
     X(EINVAL, PATH, 41, "the path is empty or too long") \
     X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL, INTERLEAVED") \
     X(ERANGE, BASE, 1, "the step or turn is before the base") \
@@ -1503,8 +1499,7 @@ SSMP_FN uint64_t ssmp_min(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* SplitMix64's finaliser (Steele, Lea and Flood 2014; the constants are
-   Stafford's variant 13). A bijection. */
+/* SplitMix64's finaliser, as the manual has it with its source. A bijection. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_scramble(uint64_t x)
 {
     x = (x ^ (x >> 30)) * SSMP_U64(0xbf58476du, 0x1ce4e5b9u);
@@ -1673,19 +1668,19 @@ SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
 
 /* The index at a position: the network on [0, left * right), until the result
    is below n. The network is a bijection, so a walk from a position below n is
-   on a cycle that leads back to it, and meets each cell outside once at most:
-   the bound is for other positions alone. The walk takes left * right / n
-   iterations on average: six at n = 1, hardly more than one from n = 9 on. */
+   on a cycle that leads back to it, and meets each cell outside once at most.
+   Other positions may leave the grid or never come in. A walk is left * right /
+   n iterations on average: six at n = 1, hardly more than one from n = 9 on. */
 SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
                                       uint64_t position)
 {
     uint32_t l = ssmp_perm_quotient(perm, position);
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
-    uint32_t outside = ssmp_perm_outside(perm);
+    uint32_t turns = ssmp_perm_outside(perm);
     do {
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
         position = (uint64_t)l * perm->right + r;
-    } while (position >= perm->n && outside-- != 0);
+    } while (position - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
     return position;
 }
 
@@ -1714,11 +1709,11 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t
 statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, outside;
+    uint32_t left, right, l, r, i, turns;
     int wide;
     STATESAMPLER_ASSERT(perm && index < perm->n);
     wide = (int)perm->wide;
-    outside = ssmp_perm_outside(perm);
+    turns = ssmp_perm_outside(perm);
     left = perm->left;
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
@@ -1732,7 +1727,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
                              left);
         }
         index = (uint64_t)l * right + r;
-    } while (index >= perm->n && outside-- != 0);
+    } while (index - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
     return index;
 }
 
@@ -2169,7 +2164,7 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
                                   const ssmp_segment *segment, uint64_t epoch,
                                   uint32_t block)
 {
-    const uint32_t blocks = segment->blocks;
+    const uint32_t blocks = SSMP_BLOCKS(segment);
     uint64_t key, quota;
     uint32_t longer;
     if (ssmp_order_is(order, epoch, blocks, block))
@@ -2182,24 +2177,23 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
     order->blocks = blocks;
     order->block = block;
     key = order->epoch_key;
-    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
+    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED)
         key = ssmp_derive(key, SSMP_BLOCK + block);
     order->key = key;
     /* The first num_samples mod blocks have one sample more; not with DROP. */
     quota = run->num_samples / blocks;
     longer = (uint32_t)(run->num_samples % blocks);
-    if (run->tail == STATESAMPLER_TAIL_DROP)
+    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_DROP)
         longer = 0;
     order->start = block * quota + (block < longer ? block : longer);
     order->size = quota + (block < longer);
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
+    if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SHUFFLE)
         ssmp_perm_set(&order->perm, order->size, order->key);
-    else if (run->order == STATESAMPLER_ORDER_WINDOW)
+    else if (SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW)
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
-/* Reads the samples of a segment. If s->ready is another order than the one
-   needed, that is set up in spare. */
+/* Reads a segment's samples by s->ready or, if that is another order, spare. */
 typedef struct ssmp_reader {
     const statesampler *s;
     const ssmp_segment *segment;
@@ -2207,12 +2201,11 @@ typedef struct ssmp_reader {
     ssmp_cursor at;    /* where it reads next */
 } ssmp_reader;
 
-/* The order of a block in the reader's epoch: the sampler's own if it is that
-   one, otherwise spare. */
+/* A block's order in the reader's epoch: s->ready if it is that, or spare. */
 SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
                                             uint32_t block)
 {
-    const uint32_t blocks = reader->segment->blocks;
+    const uint32_t blocks = SSMP_BLOCKS(reader->segment);
     if (ssmp_order_is(&reader->s->ready, reader->at.epoch, blocks, block))
         return &reader->s->ready;
     ssmp_order_set(reader->spare, &reader->s->run, reader->segment,
@@ -2339,7 +2332,7 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
                                           size_t count)
 {
     const ssmp_run *run = &reader->s->run;
-    uint32_t blocks = reader->segment->blocks, block = 0;
+    uint32_t blocks = SSMP_BLOCKS(reader->segment), block = 0;
     const ssmp_order *order;
     uint64_t start;
     size_t i;
@@ -2350,15 +2343,15 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
     }
     order = ssmp_reader_order(reader, block);
     start = order->start;
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE) {
+    if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SHUFFLE) {
         statesampler_perm_fill(&order->perm, first, stride, out, count);
         for (i = 0; start != 0 && i < count; i++)
             out[i] += start;
-    } else if (run->order == STATESAMPLER_ORDER_SEQUENTIAL) {
+    } else if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SEQUENTIAL) {
         first += start;
         for (i = 0; i < count; i++)
             out[i] = first + i * stride;
-    } else if (run->order == STATESAMPLER_ORDER_WINDOW) {
+    } else if (SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW) {
         ssmp_reader_fill_windows(out, reader, order, first, stride, count);
     } else {
         ssmp_order_draw(out, order, first, stride, count);
@@ -2372,9 +2365,9 @@ SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     uint64_t sample)
 {
     uint64_t nth, window;
-    if (run->order == STATESAMPLER_ORDER_SEQUENTIAL)
+    if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SEQUENTIAL)
         return sample;
-    if (run->order == STATESAMPLER_ORDER_SHUFFLE)
+    if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SHUFFLE)
         return statesampler_perm_inverse(&order->perm, sample);
     nth = sample / run->chunk_size;
     sample -= nth * run->chunk_size;
@@ -2431,21 +2424,19 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
 }
 
 /* The position whose sample a padding position repeats: with BLOCKED the first
-   of the same block, which is position `block`. Otherwise, and if that block is
-   empty, positions begin again at 0. */
+   of the same block, position `block`, unless it is empty; otherwise from 0. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
                                                  uint32_t blocks,
                                                  uint64_t position)
 {
     uint64_t block = position % blocks;
-    if (run->partition == STATESAMPLER_PARTITION_BLOCKED &&
+    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED &&
         block < run->num_samples)
         return block;
     return position % run->num_samples;
 }
 
-/* Sets where a segment ends, once its base and blocks are set. The first value
-   of length is D of the manual. */
+/* Sets a segment's end from its base and blocks. First length is D. */
 SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape)
@@ -2453,13 +2444,14 @@ SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
     const uint64_t base = segment->base.position;
     uint64_t length;
     segment->end = segment->wrap = STATESAMPLER_NONE;
-    if (run->tail == STATESAMPLER_TAIL_CARRY) {
+    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY) {
         segment->wrap = run->num_samples;
         return;
     }
-    length = ssmp_tail_round(run->tail, run->num_samples, segment->blocks);
+    length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
+                             SSMP_BLOCKS(segment));
     length = length > base ? length - base : 0;
-    length = ssmp_tail_round(run->tail, length, shape->world_size);
+    length = ssmp_tail_round(SSMP_TAIL(run), length, shape->world_size);
     if (shape->drop_last)
         length -= length % ssmp_global_batch(shape);
     segment->end = base + length;
@@ -2474,7 +2466,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
     segment->base.epoch = epoch;
     segment->base.position = 0;
     segment->base.step = 0;
-    segment->blocks = run->partition == STATESAMPLER_PARTITION_BLOCKED
+    segment->blocks = SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED
                           ? shape->world_size
                           : 1;
     ssmp_segment_close(segment, run, shape);
@@ -2490,16 +2482,15 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                global_batch);
 }
 
-/* Moves a cursor on by so many positions: with CARRY into later epochs,
-   otherwise to the end at most. */
+/* Moves a cursor on: to the end at most, but with CARRY into later epochs. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
                                             const ssmp_segment *segment,
                                             uint64_t positions)
 {
     uint64_t position = cursor->position + positions;
-    if (position >= segment->wrap) {
-        cursor->epoch += position / segment->wrap;
-        position %= segment->wrap;
+    if (position >= SSMP_WRAP(segment)) {
+        cursor->epoch += position / SSMP_WRAP(segment);
+        position %= SSMP_WRAP(segment);
     }
     cursor->position = ssmp_min(position, segment->end);
 }
@@ -2539,15 +2530,15 @@ SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
 /* ssmp_reader_fill_block with the stride world_size, where neighbours are in
    different blocks: first all slots of one block, then those of the next. */
 SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
-                                                  const ssmp_reader *reader,
-                                                  uint64_t first, size_t count)
+                                          const ssmp_reader *reader,
+                                          uint64_t first, size_t count)
 {
     const uint64_t world_size = reader->s->run.shape.world_size;
     uint64_t indices[(SSMP_BUFFER + 1) / 2];
     size_t spacing = 1, slot, done, i, some;
     /* Every spacing-th slot is of the same block. */
     while (spacing < count &&
-           spacing * world_size % reader->segment->blocks != 0)
+           spacing * world_size % SSMP_BLOCKS(reader->segment) != 0)
         spacing++;
     for (slot = 0; slot < spacing; slot++) {
         /* done grows by spacing or more in every iteration. */
@@ -2598,7 +2589,7 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
 SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
 {
     const ssmp_run *run = &s->run;
-    const uint32_t blocks = run->segment.blocks;
+    const uint32_t blocks = SSMP_BLOCKS(&run->segment);
     ssmp_order_set(&s->ready, run, &run->segment, run->now.epoch,
                    (uint32_t)((run->now.position + run->shape.rank) % blocks));
 }
@@ -2635,7 +2626,7 @@ SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 
 SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
 {
-    if (run->order != STATESAMPLER_ORDER_WINDOW)
+    if (SSMP_ORDER(run) != STATESAMPLER_ORDER_WINDOW)
         return STATESAMPLER_OK;
     if (run->chunk_size == 0)
         return SSMP_EINVAL_CHUNK_SIZE;
@@ -2648,11 +2639,11 @@ SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
 
 SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 {
-    if (run->tail != STATESAMPLER_TAIL_CARRY)
+    if (SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY)
         return STATESAMPLER_OK;
     if (run->num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
-    if (run->partition == STATESAMPLER_PARTITION_BLOCKED)
+    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED)
         return SSMP_EINVAL_CARRY_BLOCKED;
     return run->shape.drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
 }
@@ -2665,6 +2656,10 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (code != STATESAMPLER_OK)
         return code;
+#ifdef STATESAMPLER_ONLY_SHUFFLE
+    if ((run->order | run->partition | run->tail) != 0)
+        return SSMP_EINVAL_LEFT_OUT;
+#endif
     if (run->order > STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_ORDER;
     if (run->partition > STATESAMPLER_PARTITION_BLOCKED)
@@ -2750,7 +2745,7 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
-    if (run->now.position == 0 && run->tail != STATESAMPLER_TAIL_CARRY) {
+    if (run->now.position == 0 && SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY) {
         statesampler_begin(s, run->now.epoch);
         return;
     }
@@ -2792,10 +2787,10 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     segment = &run->segment;
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
-    if (run->order != STATESAMPLER_ORDER_SEQUENTIAL ||
-        run->partition != STATESAMPLER_PARTITION_INTERLEAVED)
+    if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
+        SSMP_PARTITION(run) != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
-    if (num_samples == 0 && run->tail == STATESAMPLER_TAIL_CARRY)
+    if (num_samples == 0 && SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY)
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
@@ -2811,8 +2806,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     return STATESAMPLER_OK;
 }
 
-/* Serves the present step, which must exist, and moves past it. Returns how
-   many samples this rank had in it. */
+/* Serves the present step, which must exist, and returns its sample count. */
 SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
 {
     ssmp_run *run = &s->run;
@@ -2824,7 +2818,7 @@ SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
     run->now.step++;
     ssmp_cursor_move(&run->now, segment, global_batch);
     /* With CARRY the base follows, so that the product never overflows. */
-    if (run->tail == STATESAMPLER_TAIL_CARRY &&
+    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY &&
         (run->now.step - segment->base.step) * global_batch >=
             STATESAMPLER_MAX_SAMPLES)
         ssmp_sampler_rebase(s);
@@ -2960,7 +2954,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     segment = &s->run.segment;
     shape = &s->run.shape;
     n = s->run.num_samples;
-    end = s->run.tail == STATESAMPLER_TAIL_CARRY ? n : segment->end;
+    end = SSMP_TAIL(&s->run) == STATESAMPLER_TAIL_CARRY ? n : segment->end;
     used = ssmp_min(end, n);
     counts->positions = end;
     counts->padded = end - used;
@@ -2968,7 +2962,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (s->run.tail != STATESAMPLER_TAIL_CARRY) {
+    if (SSMP_TAIL(&s->run) != STATESAMPLER_TAIL_CARRY) {
         uint64_t remaining = end - segment->base.position;
         remaining += shape->world_size - 1 - shape->rank;
         counts->rank_samples = remaining / shape->world_size;
@@ -2993,19 +2987,18 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                     cursor.position + run->shape.rank, count);
 }
 
-/* The position of a sample in this epoch, or NONE if DROP leaves it out. Not
-   for REPLACEMENT. */
+/* A sample's position, or NONE if DROP leaves it out. Not for REPLACEMENT. */
 SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
                                                 uint64_t index)
 {
     const ssmp_run *run = &s->run;
-    const uint32_t blocks = run->segment.blocks;
+    const uint32_t blocks = SSMP_BLOCKS(&run->segment);
     const ssmp_order *order;
     ssmp_order spare;
     ssmp_reader reader;
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
-    if (run->tail == STATESAMPLER_TAIL_DROP) {
+    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_DROP) {
         if (index >= run->num_samples - longer)
             return STATESAMPLER_NONE;
         longer = 0;
@@ -3032,7 +3025,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
     shape = &s->run.shape;
-    if (s->run.order == STATESAMPLER_ORDER_REPLACEMENT)
+    if (SSMP_ORDER(&s->run) == STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_REPLACEMENT;
     if (index >= s->run.num_samples)
         return SSMP_ERANGE_INDEX;
@@ -3078,9 +3071,8 @@ SSMP_FN void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
         *bytes++ = (unsigned char)(value & 255);
 }
 
-/* The check word of the bytes before it. With the word fixed, an iteration is a
-   bijection of the hash, and with the hash fixed one of the word. So a change
-   inside one word always shows. */
+/* The check word of the bytes before it. An iteration is a bijection of the
+   hash, and of the word, so a change inside one word always shows. */
 SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
@@ -3272,6 +3264,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
                                 size_t size)
 {
     uint32_t blocks;
+    uint64_t zero;
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK)
@@ -3280,11 +3273,15 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
     run->shape.rank = 0;
     run->shape.drop_last = 0;
     blocks = run->segment.blocks;
-    if (run->shape.batch_size == 0 ||
-        ssmp_run_check_desc(run) != STATESAMPLER_OK)
+    code = ssmp_run_check_desc(run);
+    if (code == SSMP_EINVAL_LEFT_OUT)
+        return code;
+    if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
         return SSMP_ECORRUPT_DESC;
-    if (bytes[51] != 0 || (run->order != STATESAMPLER_ORDER_WINDOW &&
-                           (run->chunk_size | run->window) != 0))
+    zero = SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW
+               ? 0
+               : run->chunk_size | run->window;
+    if ((zero | bytes[51]) != 0)
         return SSMP_ECORRUPT_ZERO;
     if (blocks == 0 ||
         (blocks != 1 && run->partition == STATESAMPLER_PARTITION_INTERLEAVED))
@@ -3612,7 +3609,7 @@ SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
         return SSMP_EINVAL_SOURCE_RANK;
     if (run->shape.world_size != first->shape.world_size)
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
-    return run->tail == STATESAMPLER_TAIL_CARRY &&
+    return SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY &&
                    stop != STATESAMPLER_STOP_NEVER
                ? SSMP_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
@@ -4039,8 +4036,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
-/* Reads the head of a mix's state into a mix without sources, and checks that
-   it is whole. */
+/* Reads the head of a mix's state, which must be whole, into a mix. */
 SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
                                 const unsigned char *bytes, size_t size)
 {
@@ -4272,11 +4268,14 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #pragma warning(disable : 4996) /* getenv and _wsopen: it wants others */
 #endif
 
-/* Sets *value from a variable that is a decimal number of 32 bits. */
+/* Sets *value from a variable that is a decimal number of 32 bits, if any. */
 static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
-    const char *digit = getenv(name);
+    const char *digit;
     uint64_t number = 0;
+    if (!name)
+        return STATESAMPLER_OK;
+    digit = getenv(name);
     if (!digit)
         return SSMP_EENV_UNSET;
     do { /* ends with the text */
@@ -4291,28 +4290,24 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    static const char *const names[4][3] = {
+    static const char *const names[5][3] = {
         {"torchrun", "WORLD_SIZE", "RANK"},
         {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
         {"pmi", "PMI_SIZE", "PMI_RANK"},
         {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+        {"none", NULL, NULL},
     };
-    const char *found = "none";
     uint32_t rank = 0, world_size = 1;
-    int i, code = STATESAMPLER_OK;
+    int i = 0, code;
     STATESAMPLER_ASSERT(desc);
-    for (i = 0; i < 4; i++) {
-        /* In a batch script Slurm sets a rank, too, but that is one process. */
-        if (getenv(names[i][1]) || (i < 3 && getenv(names[i][2]))) {
-            found = names[i][0];
-            code = ssmp_env_read(&world_size, names[i][1]);
-            if (code == STATESAMPLER_OK)
-                code = ssmp_env_read(&rank, names[i][2]);
-            break;
-        }
-    }
+    /* In a batch script Slurm sets a rank, too, but that is one process. */
+    while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
+        i++;
+    code = ssmp_env_read(&world_size, names[i][1]);
+    if (code == STATESAMPLER_OK)
+        code = ssmp_env_read(&rank, names[i][2]);
     if (launcher)
-        *launcher = found;
+        *launcher = names[i][0];
     if (code == STATESAMPLER_OK && rank >= world_size)
         code = SSMP_EENV_RANK;
     if (code == STATESAMPLER_OK) {
@@ -4334,6 +4329,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_TRY(error, call)                                         \
     for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
     error = (call) < 0 ? errno : 0
+
+/* 0, or an errno for what is no regular file: say, /dev/null. */
+#define SSMP_REFUSED(mode) \
+    (SSMP_IS(REG, mode) ? 0 : SSMP_IS(DIR, mode) ? EISDIR : EINVAL)
 
 /* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
@@ -4458,9 +4457,9 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
     from[folder] = '.'; /* as SSMP_NAME begins */
     if (error != 0)
         return error;
-    if (stat(to, &info) == 0 && !S_ISREG(info.st_mode)) /* say, /dev/null */
-        error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
-    else
+    if (stat(to, &info) == 0)
+        error = SSMP_REFUSED(info.st_mode);
+    if (error == 0)
         SSMP_TRY(error, rename(from, to));
     if (error == 0) {
         SSMP_TRY(error, SSMP_FLUSH(opened));
@@ -4498,8 +4497,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 }
 #endif
 
-/* Reads bytes of a file, or writes them if `to` is NULL. Returns 0 or an errno:
-   EIO if the file ends before. */
+/* Reads bytes of a file, or writes if `to` is NULL. EIO if it ends before. */
 static inline int ssmp_file_transfer(int file, char *to, const char *from,
                                      size_t size)
 {
@@ -4579,12 +4577,16 @@ static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
     struct SSMP_STAT info;
     char extra;
     int error, file;
+#ifndef _WIN32 /* to open a named pipe would wait for a writer */
+    if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode))
+        return EINVAL;
+#endif
     SSMP_TRY(error, file = SSMP_OPEN(path, 0));
     if (error != 0)
         return error;
     SSMP_TRY(error, SSMP_FSTAT(file, &info));
-    if (error == 0 && !SSMP_IS(REG, info.st_mode))
-        error = SSMP_IS(DIR, info.st_mode) ? EISDIR : EINVAL;
+    if (error == 0)
+        error = SSMP_REFUSED(info.st_mode);
     if (error == 0) {
         *size = (uint64_t)info.st_size;
         error = ssmp_file_transfer(file, bytes, NULL,
@@ -4784,10 +4786,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
         return STATESAMPLER_ECAPACITY;
     ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
     ssmp_bytes_store(bytes + 8, 8, count);
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         ssmp_bytes_store(bytes + ssmp_mixture_head(i), 8,
                          mixture->datasets[i].value);
-    }
     head = ssmp_mixture_head(count);
     (void)statesampler_mix_save(&mixture->mix, bytes + head, needed - head - 8);
     ssmp_state_end(bytes, needed);

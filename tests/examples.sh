@@ -1293,7 +1293,7 @@ bad_options() {
     bad "need --order window" $n --chunk-size 3
     bad "chunk_size * window" $n --order window --chunk-size 2^31 \
         --window 2^31
-    bad "CARRY needs samples" --num-samples 0 --tail carry --steps 1
+    bad "CARRY needs at least one sample" --num-samples 0 --tail carry --steps 1
     bad "CARRY has no last step" $n --tail carry --drop-last --steps 1
     bad "CARRY needs the partition" $n --tail carry --partition blocked \
         --steps 1
@@ -1301,7 +1301,7 @@ bad_options() {
     bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
     bad "--format u32" --num-samples 4294967297 --format u32
     bad "--order replacement" $n --order replacement --audit
-    bad "REPLACEMENT gives samples no place" $n --order replacement --locate 1
+    bad "locate does not know REPLACEMENT" $n --order replacement --locate 1
     bad "--locate 10: index is not below num_samples" $n --locate 10
     bad "--from-env cannot be combined" $n --from-env --rank 0
     bad "--from-env cannot be combined" $n --from-env --world-size 2

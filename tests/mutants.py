@@ -33,11 +33,11 @@ import tempfile
 import faults as lists
 
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
-# The ways of tests/ways.sh in which faults are asked: the usual one, then those
-# of other tables of vectors, mips, which has 32 bits and no table, and Windows'
-# files.
-WAYS = ["cc", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64", "mips",
-        "windows"]
+# The ways of tests/ways.sh in which faults are asked: the usual one, the small
+# build, then those of other tables of vectors, mips, which has 32 bits and no
+# table, and Windows' files.
+WAYS = ["cc", "small", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64",
+        "mips", "windows"]
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.

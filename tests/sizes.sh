@@ -18,6 +18,21 @@ limit_of() { # NAME
     'code, AVR -Os, perm') echo 6144 ;;
     'code, AVR -Os, sampler') echo 30200 ;;
     'code, AVR -Os, sampler and mix') echo 50500 ;;
+    'flash, Cortex-M0 -Os, perm') echo 2200 ;;
+    'flash, Cortex-M0 -Os, sampler') echo 8200 ;;
+    'flash, Cortex-M0 -Os, sampler and mix') echo 13100 ;;
+    'flash, Cortex-M0 -Os, a shuffle') echo 6400 ;;
+    'flash, Cortex-M0 -Os, a shuffle, ONLY_SHUFFLE') echo 5300 ;;
+    'flash, RISC-V -Os, perm') echo 4000 ;;
+    'flash, RISC-V -Os, sampler') echo 12000 ;;
+    'flash, RISC-V -Os, sampler and mix') echo 18300 ;;
+    'flash, RISC-V -Os, a shuffle') echo 9400 ;;
+    'flash, RISC-V -Os, a shuffle, ONLY_SHUFFLE') echo 7500 ;;
+    'flash, AVR -Os, perm') echo 6500 ;;
+    'flash, AVR -Os, sampler') echo 31000 ;;
+    'flash, AVR -Os, sampler and mix') echo 50500 ;;
+    'flash, AVR -Os, a shuffle') echo 20200 ;;
+    'flash, AVR -Os, a shuffle, ONLY_SHUFFLE') echo 16500 ;;
     'flash, ATmega328P -Os, a shuffle') echo 20000 ;;
     'flash, ATmega328P -Os, a shuffle that says errors') echo 32768 ;;
     'stack, RV64'*) echo 4096 ;;
@@ -48,8 +63,9 @@ core() { # NAME
 groups() {
     for core in Cortex-M0 RISC-V AVR; do
         group "code, $core" code $core
+        group "flash, $core" flash $core
     done
-    group 'flash, AVR' flash
+    group 'flash, ATmega328P (AVR)' program
     for core in Cortex-M0 RISC-V AVR; do
         for level in -Os -O2 -O3; do
             group "stack, $core $level" core_stack $core $level
@@ -67,19 +83,40 @@ groups() {
 
 # Without the compiler's helpers.
 code() { # CORE
-    core $1
-    freestanding core.o ${prefix}gcc $flags -Os -ffunction-sections \
-        -fdata-sections
-    size "code, $1 -Os, perm" $(code_of $1 '_perm_')
-    size "code, $1 -Os, sampler" $(code_of $1 \
-        '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
-    size "code, $1 -Os, sampler and mix" \
-        $(code_of $1 '' '_error$|_audit_')
+    helpers=
+    parts code $1
 }
 
-# Whole programs, with what they need of libgcc. One that does not fit the
-# processor does not link.
-flash() {
+# With them, as in a linked program. A shuffle that is saved and loaded is also
+# asked of the small build.
+flash() { # CORE
+    core $1
+    helpers=$(${prefix}gcc $flags -print-libgcc-file-name)
+    parts flash $1
+    for only in '' ', ONLY_SHUFFLE'; do
+        core_for_size ${only:+-DSTATESAMPLER_ONLY_SHUFFLE}
+        size "flash, $1 -Os, a shuffle$only" $(code_of $1 \
+            '^statesampler_(init|next|save|load)$')
+    done
+}
+
+parts() { # code|flash CORE
+    core $2
+    core_for_size
+    size "$1, $2 -Os, perm" $(code_of $2 '_perm_')
+    size "$1, $2 -Os, sampler" $(code_of $2 \
+        '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
+    size "$1, $2 -Os, sampler and mix" $(code_of $2 '' '_error$|_audit_')
+}
+
+core_for_size() { # FLAG...
+    freestanding core.o ${prefix}gcc $flags -Os -ffunction-sections \
+        -fdata-sections "$@"
+}
+
+# Whole programs, with all that they need. One that does not fit the processor
+# does not link.
+program() {
     for words in '' ' that says errors'; do
         avr-gcc -std=c99 -Os -mmcu=atmega328p ${words:+-DSAY_ERRORS} -I. \
             -ffunction-sections -fdata-sections -Wl,--gc-sections \
@@ -91,8 +128,8 @@ flash() {
 }
 
 # Bytes of code and constants of a program that uses the public functions of a
-# pattern, but those of another: its table of pointers to them is the root, and
-# what they do not reach is thrown away.
+# pattern, but those of another, linked with `helpers`: its table of pointers to
+# them is the root, and what they do not reach is thrown away.
 code_of() { # CORE PATTERN [BUT]
     ${prefix}nm core.o | sed -n 's/.* T //p' | grep -E -e "$2" |
         grep -vE -e "${3:-^$}" >used
@@ -104,7 +141,7 @@ code_of() { # CORE PATTERN [BUT]
     } | compile c root.o ${prefix}gcc $flags -std=c99 -ffreestanding -Os \
         -fdata-sections
     ${prefix}ld $link --gc-sections -e root \
-        --unresolved-symbols=ignore-all -o part.elf root.o core.o
+        --unresolved-symbols=ignore-all -o part.elf root.o core.o $helpers
     case $1 in AVR) pointer=2 ;; *) pointer=4 ;; esac
     echo $(($(${prefix}size part.elf | awk 'END { print $1 + $2 }') -
         pointer * $(wc -l <used)))

@@ -40,6 +40,7 @@ static struct {
     {EINVAL_CARRY_BLOCKED, 1, 0},
     {EINVAL_CARRY_DROP_LAST, 1, 0},
     {EINVAL_BATCH_SIZE, 0, 0},
+    {EINVAL_LEFT_OUT, 0, 0},
     {EINVAL_NO_SOURCES, 1, 0},
     {EINVAL_STOP, 1, 0},
     {EINVAL_SOURCE_RANK, 1, 0},

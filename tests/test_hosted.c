@@ -722,7 +722,7 @@ static void check_kinds(void)
     struct stat found, usual;
     char path[4200];
     size_t length, got;
-    int file, writer;
+    int file;
     FILE *f;
 
     check_refused(".", EISDIR, EISDIR);
@@ -741,11 +741,8 @@ static void check_kinds(void)
     CHECK(rmdir("inner") == 0);
 
     CHECK(mkfifo("pipe", 0666) == 0);
-    alarm(20); /* a load of a pipe waits until somebody writes to it */
-    writer = open("pipe", O_RDWR);
-    CHECK(writer >= 0);
+    alarm(20); /* to open a pipe would wait until somebody writes to it */
     check_refused("pipe", EINVAL, EINVAL);
-    close(writer);
     CHECK(stat("pipe", &found) == 0 && S_ISFIFO(found.st_mode));
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;

@@ -8,12 +8,12 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 
 # A name; how much is asked (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
-# code that has another shape with other vectors; files: of those of files; sum:
-# no test; apart: by questions of its own; long: nothing but by make sanitize);
-# what else it needs (the tool that runs it where this computer cannot,
-# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
-# does not link); the compiler. The checksum of every part is asked in all that
-# are not long.
+# code that has another shape with other vectors; small: of those of the small
+# build; files: of those of files; sum: no test; apart: by questions of its own;
+# long: nothing but by make sanitize); what else it needs (the tool that runs it
+# where this computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library
+# without which an empty program does not link); the compiler. The checksum of every part is asked in all that
+# are not long and not small.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -37,6 +37,7 @@ gcc-O0         sum     -            gcc -O0 $c99
 gcc-O3         sum     -            gcc -O3 $c99
 gcc-Os         orders  -            gcc -Os $c99
 gcc-plain      bulk    -            gcc -O2 $c99 -ffreestanding
+small          small   -            gcc -Os $c99 -DSTATESAMPLER_ONLY_SHUFFLE
 gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
 gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw
 gcc-sanitize   reduced runtime      gcc $sanitize $c99
@@ -84,6 +85,7 @@ asked() { # TEST AMOUNT
         test_perm | test_perm_map | test_sampler | test_vectors) ;;
         *) return 1 ;;
         esac ;;
+    small:test_vectors) ;;
     files:test_hosted | files:test_threads) ;;
     *) return 1 ;;
     esac

@@ -93,7 +93,7 @@ checksum_wasm() { # FLAG...
 prices() {
     quietly sh examples/firmware/prices.sh
     sed -n 's/^    .*: //p' said >numbers
-    at_least 21 "$(wc -l <numbers)" prices
+    at_least 27 "$(wc -l <numbers)" prices
     tr -d , <examples/firmware/README.md >readme
     while read -r number; do
         grep -q "| $number\( |\|$\)" readme || {
