@@ -363,7 +363,8 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     dieharder pmccabe afl++ strace valgrind \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps
+    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps \
+    luajit mono-mcs mono-runtime rustc golang-go
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
