@@ -72,6 +72,7 @@ resumes() { # LANGUAGE FENCE FILE
             read -r line || break
             echo "$line"
         done
+        sleep 0.1 # lines that are not flushed are late by now
         kill -KILL $!
         cat
     } <pipe >first
