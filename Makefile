@@ -362,6 +362,8 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
+    python3-build python3-pip python3-setuptools python3-venv python3-wheel \
+    python3-wheel-whl mypy \
     dieharder pmccabe afl++ strace valgrind \
     libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps \
     luajit mono-mcs mono-runtime rustc golang-go

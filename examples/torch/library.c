@@ -1,16 +1,20 @@
 /* library.c - statesampler.h as a shared library, for statesampler.py. */
 
+#ifdef _WIN32
+#define STATESAMPLER_API __declspec(dllexport)
+#endif
 #define STATESAMPLER_HOSTED
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
 /* The sizes of the structs and of a state, for Python, which allocates them. */
-extern const uint64_t statesampler_layout[4];
+extern STATESAMPLER_API const uint64_t statesampler_layout[4];
 const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
 /* Sets up a source of an array, as Python does not know its fields. */
+STATESAMPLER_API
 int statesampler_source_init(statesampler_source *sources, uint32_t source,
                              uint32_t weight, const statesampler_desc *desc);
 int statesampler_source_init(statesampler_source *sources, uint32_t source,
@@ -21,6 +25,7 @@ int statesampler_source_init(statesampler_source *sources, uint32_t source,
 }
 
 /* sample_seed of a source of an array. */
+STATESAMPLER_API
 uint64_t statesampler_source_seed(const statesampler_source *sources,
                                   uint32_t source, uint64_t epoch,
                                   uint64_t index);
@@ -35,6 +40,7 @@ uint64_t statesampler_source_seed(const statesampler_source *sources,
    batches, and returns how many there were. out gets their samples, batch after
    batch, as indices into the concatenation of all sources; counts[i] is the
    number of samples of turn i. */
+STATESAMPLER_API
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
                           uint64_t *counts);
 size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,

@@ -77,8 +77,9 @@ memoryviews, which numpy.asarray takes without a copy:
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
 
-This file needs library.c beside it, statesampler.h beside it or two folders
-up, and a C compiler at the first import.
+pip installs this file with its compiled library. Copied by itself, it needs
+library.c beside it, statesampler.h beside it or two folders up, and a C
+compiler at the first import.
 """
 
 import array
@@ -90,7 +91,6 @@ import glob
 import hashlib
 import itertools
 import mmap
-import multiprocessing.context
 import operator
 import os
 import platform
@@ -106,6 +106,7 @@ import zlib
 try:
     import torch
     import torch.distributed as dist
+    import multiprocessing.context
     from torch.utils.data import DistributedSampler
     from torch.utils.data import Sampler as _TorchSampler
     from torch.utils.data import BatchSampler
@@ -244,14 +245,20 @@ def _load(path):
 
 
 def _load_library():
+    """The library that the environment names, or that of the installed
+    package, which is beside this file; else the sources are here."""
     named = os.environ.get("STATESAMPLER_LIBRARY")
-    if not named:
+    packaged = os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                            "libstatesampler.so")
+    if not named and not os.path.exists(packaged):
         return _find_library()
     try:
-        return _load(named)
+        return _load(named or packaged)
     except OSError as error:
-        raise ImportError(f"{named} was not built from library.c: {error}"
-                          ) from None
+        raise ImportError(
+            f"{named} was not built from library.c: {error}" if named else
+            f"{packaged} does not load on this machine: install statesampler "
+            f"on it, with pip install --force-reinstall ({error})") from None
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t

@@ -1,0 +1,86 @@
+"""Makes the package `statesampler`: pip and build run this.
+
+In the repository, the package is first laid out in a temporary folder, so that
+nothing is left beside the sources. An sdist has that layout already."""
+
+import ast
+import atexit
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from setuptools import Distribution, Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, PlatformError
+
+# In the repository, and in the package.
+LAYOUT = {"setup.py": "setup.py", "pyproject.toml": "pyproject.toml",
+          "../../LICENSE": "LICENSE",
+          "../../statesampler.h": "statesampler/statesampler.h",
+          "library.c": "statesampler/library.c",
+          "statesampler.py": "statesampler/__init__.py",
+          "statesampler.pyi": "statesampler/__init__.pyi"}
+
+
+def lay_out():
+    """Makes the layout of an sdist, and goes there."""
+    if "editable_wheel" in sys.argv:
+        sys.exit("statesampler has no editable install: put the folder "
+                 f"{os.getcwd()} on PYTHONPATH instead.")
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.mkdir(os.path.join(folder, "statesampler"))
+    for source, target in LAYOUT.items():
+        if not os.path.exists(source):
+            sys.exit(f"{source} is not in {os.getcwd()}: install from a whole "
+                     "checkout, with pip 21.3 or newer, or from an sdist.")
+        shutil.copy(source, os.path.join(folder, target))
+    os.chdir(folder)
+    with open("statesampler/py.typed", "w"):
+        pass    # Says that the package has types.
+    with open("MANIFEST.in", "w") as manifest:
+        manifest.write("include statesampler/statesampler.h\n")
+
+
+class Library(build_ext):
+    """For ctypes: the same library for every Python, without a PyInit."""
+
+    def get_ext_filename(self, name):
+        return os.path.join(*name.split(".")) + ".so"
+
+    def get_export_symbols(self, library):
+        return []
+
+    def build_extension(self, library):
+        try:
+            super().build_extension(library)
+        except (CCompilerError, PlatformError) as error:
+            sys.exit(f"The library was not compiled, as {error}: install gcc "
+                     "or clang, or set CC and CFLAGS to what works here.")
+
+
+class Wheel(Distribution().get_command_class("bdist_wheel")):
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+if not os.path.isdir("statesampler"):
+    lay_out()
+with open("statesampler/statesampler.h") as header:
+    version = re.search(" - v([0-9.]+) - ", header.readline())[1]
+with open("statesampler/__init__.py") as module:
+    about = ast.get_docstring(ast.parse(module.read()))
+setup(
+    verbose=0, name="statesampler", version=version,
+    license="MIT OR Unlicense",
+    description=about.splitlines()[0], long_description=about,
+    long_description_content_type="text/plain", python_requires=">=3.7",
+    packages=["statesampler"],
+    package_data={"statesampler": ["py.typed", "__init__.pyi"]},
+    ext_modules=[Extension(
+        "statesampler.libstatesampler", ["statesampler/library.c"],
+        include_dirs=["statesampler"],
+        extra_compile_args=[] if os.name == "nt" else ["-std=c99", "-g0"])],
+    cmdclass={"build_ext": Library, "bdist_wheel": Wheel})

@@ -1,0 +1,124 @@
+# The types of statesampler.py's public names, for type checkers.
+
+import ctypes
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, Literal, SupportsIndex, TypeVar
+
+from _typeshed import ReadableBuffer
+from torch import Tensor
+from torch.utils.data import Sampler as _TorchSampler
+from torch.utils.data.distributed import DistributedSampler
+
+__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
+           "Mix"]
+
+_Self = TypeVar("_Self")
+_Partition = Literal["interleaved", "blocked"]
+_Tail = Literal["pad", "drop", "uneven", "carry"]
+_Stop = Literal["first", "all", "restart", "never"]
+
+class _Counts(ctypes.Structure):
+    positions: int
+    padded: int
+    dropped: int
+    steps: int
+    rank_samples: int
+    rank_batches: int
+
+class _Cursor:
+    def __iter__(self: _Self) -> _Self: ...
+    def __next__(self) -> memoryview: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def num_steps(self) -> int | None: ...
+    @property
+    def epoch(self) -> int: ...
+    def begin(self, epoch: SupportsIndex) -> None: ...
+    def seek(self, step: SupportsIndex) -> None: ...
+    def sample_seed(
+        self, epoch: SupportsIndex, index: SupportsIndex) -> int: ...
+    def save(self) -> bytes: ...
+    def load(self, state: ReadableBuffer) -> None: ...
+
+class Sampler(_Cursor):
+    def __init__(
+        self, num_samples: SupportsIndex, rank: SupportsIndex | None = None,
+        world_size: SupportsIndex | None = None,
+        batch_size: SupportsIndex = 1, *, seed: SupportsIndex = 0,
+        stream: SupportsIndex = 0, epoch: SupportsIndex = 0,
+        shuffle: bool = True, replacement: bool = False,
+        chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None,
+        partition: _Partition = "interleaved", tail: _Tail = "pad",
+        drop_last: bool = False) -> None: ...
+    def counts(self) -> _Counts: ...
+
+class Mix(_Cursor):
+    def __init__(
+        self, lengths: Iterable[SupportsIndex],
+        rank: SupportsIndex | None = None,
+        world_size: SupportsIndex | None = None,
+        batch_size: SupportsIndex = 1,
+        weights: Iterable[SupportsIndex] | None = None, stop: _Stop = "first",
+        epoch: SupportsIndex = 0, *, seed: SupportsIndex = 0,
+        shuffle: bool = True, replacement: bool = False,
+        chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None,
+        partition: _Partition = "interleaved", tail: _Tail = "pad",
+        drop_last: bool = False) -> None: ...
+
+class _Resumable:
+    num_replicas: int
+    rank: int
+    shuffle: bool
+    seed: int
+    drop_last: bool
+    read_ahead: int | None
+    epoch: int
+    def __len__(self) -> int: ...
+    @property
+    def remaining(self) -> int | None: ...
+    @property
+    def start_iter(self) -> int: ...
+    def set_start_iter(self, start_iter: SupportsIndex) -> None: ...
+    def set_epoch(self, epoch: SupportsIndex) -> None: ...
+    def begin(self, epoch: SupportsIndex) -> None: ...
+    def sample_seed(
+        self, index: SupportsIndex,
+        epoch: SupportsIndex | None = None) -> int: ...
+    def state_dict(
+        self, batches: SupportsIndex | None = None) -> dict[str, Tensor]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+
+class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
+    num_samples: int
+    total_size: int
+    batch_size: int | None
+    def __init__(
+        self, dataset: Sized, num_replicas: SupportsIndex | None = None,
+        rank: SupportsIndex | None = None, shuffle: bool = True,
+        seed: SupportsIndex = 0, drop_last: bool = False,
+        batch_size: SupportsIndex | None = None, *,
+        partition: _Partition = "interleaved", tail: _Tail | None = None,
+        chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None, replacement: bool = False,
+        stream: SupportsIndex = 0,
+        read_ahead: SupportsIndex | None = None) -> None: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
+    lengths: list[int]
+    batch_size: int
+    stop: _Stop
+    def __init__(
+        self, lengths: Iterable[SupportsIndex], batch_size: SupportsIndex,
+        rank: SupportsIndex | None = None,
+        num_replicas: SupportsIndex | None = None, drop_last: bool = False,
+        seed: SupportsIndex = 0, shuffle: bool = True, reinit: bool = False, *,
+        weights: Iterable[SupportsIndex] | None = None,
+        stop: _Stop | None = None, partition: _Partition = "blocked",
+        tail: _Tail = "pad", chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None,
+        read_ahead: SupportsIndex | None = None) -> None: ...
+    def __iter__(self) -> Iterator[list[int]]: ...

@@ -1,0 +1,269 @@
+# pip.sh - the Python package, as its users install it: without a network, and
+# with nothing of the user's own.
+
+# Makes a virtual environment in the folder `venv`, and an empty home. Without
+# an option it sees what is installed here, such as pip and torch.
+environment() { # PYTHON [OPTION]
+    export HOME="$PWD/home" PIP_NO_INDEX=1 PIP_NO_CACHE_DIR=1
+    unset PIP_FIND_LINKS PYTHONPATH STATESAMPLER_LIBRARY
+    mkdir home
+    quietly "$1" -m venv ${2:---system-site-packages --without-pip} venv
+}
+
+# The command fails with one such line, and installs nothing.
+refused() { # LINE COMMAND...
+    line=$1
+    shift
+    ! "$@" >said 2>&1 && [ "$(grep -c "$line" said)" = 1 ] || {
+        cat said
+        return 1
+    }
+    find venv -name '*statesampler*' | nothing
+}
+
+# Root may write everywhere, unless it gives up what makes it root.
+as_anyone() { # COMMAND...
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set=-all --inh-caps=-all "$@"
+    else
+        "$@"
+    fi
+}
+
+# Takes away the right to write into `venv`, until the question ends.
+protect() {
+    trap 'chmod -R u+w venv' EXIT
+    chmod -R a-w venv
+}
+
+# Two ranks begin, each a process; one alone does the rest. There is no
+# compiler, and nothing is written.
+each_once() { # PROGRAM
+    export HOME="$PWD/nowhere"
+    for rank in 0 1; do
+        RANK=$rank WORLD_SIZE=2 as_anyone env PATH=/none \
+            "$PWD/venv/bin/python" "$1" state$rank 20 >served$rank &
+    done
+    wait
+    PATH=/none venv/bin/python "$1" state1 1000 >rest
+    sort -n served0 served1 rest >served
+    seq 0 599 | cmp - served
+    [ ! -e nowhere ]
+    ls -A "$TMPDIR" | nothing
+}
+
+# The wheel that is made from the sdist is that of the repository.
+contents() { # PYTHON
+    environment "$1"
+    ls -A examples/torch >before
+    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/torch
+    ls -A examples/torch | diff before -
+    version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    wheel=$(cd wheel && echo statesampler-$version-py3-none-*_*.whl)
+    ls packages/statesampler-$version.tar.gz packages/$wheel wheel/$wheel
+    for made in packages wheel; do
+        "$1" -m zipfile -e $made/$wheel $made.files
+    done
+    diff -r packages.files wheel.files
+    grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
+    printf '%s\n' __init__.py __init__.pyi libstatesampler.so py.typed >files
+    (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
+    find wheel.files/*.dist-info -name LICENSE | grep -q .
+    size=$(wc -c <packages/$wheel)
+    at_least $size 204800 'bytes are allowed'
+    echo "note: $size bytes"
+}
+
+without_torch() { # PYTHON
+    environment "$1" --clear
+    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    quietly venv/bin/pip install packages/*.whl
+    protect
+    cat >program.py <<'END'
+import os, sys
+from statesampler import Sampler
+sampler, (path, batches) = Sampler(600, batch_size=10), sys.argv[1:]
+if os.path.exists(path):
+    with open(path, "rb") as file:
+        sampler.load(file.read())
+for _, batch in zip(range(int(batches)), sampler):
+    print(*batch, sep="\n")
+with open(path, "wb") as file:
+    file.write(sampler.save())
+END
+    each_once program.py
+    chmod -R u+w venv
+    quietly venv/bin/pip uninstall -y statesampler
+    find venv -name '*statesampler*' | nothing
+}
+
+# As it is typed; pip has the build's tools from Debian.
+with_torch() { # PYTHON
+    environment "$1"
+    tools=/usr/share/python-wheels isolation=
+    find $tools -name 'wheel-*' | grep -q . || isolation=--no-build-isolation
+    PIP_FIND_LINKS=$tools quietly venv/bin/python -m pip install $isolation \
+        ./examples/torch
+    protect
+    cat >program.py <<'END'
+import os, sys, torch
+from torch.utils.data import DataLoader
+from statesampler import StatefulDistributedSampler
+sampler, (path, batches) = StatefulDistributedSampler(range(600)), sys.argv[1:]
+if os.path.exists(path):
+    sampler.load_state_dict(torch.load(path))
+loader = iter(DataLoader(range(600), 10, sampler=sampler))
+for _, batch in zip(range(int(batches)), loader):
+    print(*batch.tolist(), sep="\n")
+torch.save(sampler.state_dict(), path)
+END
+    each_once program.py
+}
+
+# The last is a disk that another kind of machine shares: the library gets the
+# number of that processor.
+refusals() { # PYTHON
+    environment "$1"
+    install='venv/bin/python -m pip install --no-build-isolation'
+    refused 'The library was not compiled, as .*nocc.*: install gcc or clang' \
+        env CC=nocc $install ./examples/torch
+    refused 'statesampler has no editable install: put .* on PYTHONPATH' \
+        $install -e ./examples/torch
+    cp -R examples/torch half
+    refused 'is not in .*half: install from a whole checkout' $install ./half
+    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    wheel=$(echo packages/*.whl)
+    cp $wheel statesampler-0-py3-none-win_arm64.whl
+    refused 'not a supported wheel on this platform' \
+        $install statesampler-0-py3-none-win_arm64.whl
+    protect
+    refused 'OSError.*Permission denied' as_anyone $install --no-user $wheel
+    chmod -R u+w venv
+    quietly $install $wheel
+    printf '\1' | dd bs=1 seek=18 conv=notrunc status=none \
+        of="$(echo venv/lib/*/site-packages/statesampler/libstatesampler.so)"
+    ! venv/bin/python -c 'import statesampler' >said 2>&1
+    tail -n 1 said >complaint
+    grep '^ImportError: .* does not load on this machine: install .* with' \
+        complaint || {
+        cat said
+        return 1
+    }
+}
+
+# Processor time, the least of five.
+import_time() { # PYTHON
+    environment "$1"
+    quietly venv/bin/python -m pip install --no-build-isolation ./examples/torch
+    cat >program.py <<'END'
+import sys, time
+sys.modules["torch"] = None
+import numpy
+began = time.process_time()
+import statesampler
+print(int(1e6 * (time.process_time() - began)))
+END
+    for _ in 1 2 3 4 5; do
+        venv/bin/python program.py
+    done >times
+    least=$(sort -n times | head -n 1)
+    at_least $least 30000 'microseconds are allowed'
+    echo "note: $least microseconds after numpy"
+}
+
+# Right programs pass, wrong ones do not, and the types are those of the module,
+# but for what is internal.
+types() { # PYTHON
+    environment "$1" --without-pip
+    site=$(echo venv/lib/*/site-packages)
+    quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
+    cat >right.py <<'END'
+from statesampler import (Mix, RoundRobinBatchSampler, Sampler,
+                          StatefulDistributedSampler)
+
+batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
+state: bytes = Mix([3, 4], weights=[1, 2], stop="all").save()
+sampler = StatefulDistributedSampler(range(9), 1, 0, tail="uneven")
+sampler.load_state_dict(sampler.state_dict())
+sampler.epoch = sampler.epoch + 1
+first: int = next(iter(sampler))
+turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
+sizes: list[int] = [len(batch) for batch in turns]
+END
+    cat >wrong.py <<'END'
+from statesampler import Mix, Sampler, StatefulDistributedSampler
+Sampler("9")
+Sampler(9, tail="none")
+Mix([9], stream=1)
+Sampler(9).load("state")
+StatefulDistributedSampler(9)
+END
+    check='mypy --strict --python-executable venv/bin/python'
+    quietly $check right.py
+    ! $check wrong.py >said
+    sed -n 's/^wrong.py:\([0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
+        grep -qx '2 3 4 5 6 '
+    cat >internal <<'END'
+statesampler\.libstatesampler
+statesampler\..*\.(at|difference|own_steps|read|shape|turn_over)
+statesampler\._Cursor\.(__next__|begin|epoch|load|sample_seed|save)
+statesampler\._Resumable\.__(init|iter)__
+statesampler\.RoundRobinBatchSampler\.__init__
+END
+    cat >settings <<'END'
+[mypy]
+ignore_missing_imports = True
+[mypy-torch.*]
+follow_imports = skip
+END
+    PYTHONPATH=$site quietly stubtest statesampler --concise \
+        --allowlist internal --mypy-config-file settings
+}
+
+# Where a library exports what it says, it says all that Python calls.
+windows() {
+    for compiler in cc x86_64-w64-mingw32-gcc; do
+        $compiler -std=c99 -shared -fPIC -I. -o $compiler.so \
+            examples/torch/library.c
+    done
+    nm -D --defined-only cc.so | sed -n 's/.* statesampler_/statesampler_/p' |
+        sort >here
+    at_least 40 "$(wc -l <here)" names
+    x86_64-w64-mingw32-objdump -p x86_64-w64-mingw32-gcc.so |
+        sed -n 's/^	\[.* statesampler_/statesampler_/p' | sort >there
+    diff here there
+}
+
+questions() {
+    python=$(sh tests/torch/python.sh build setuptools wheel pip ensurepip \
+        2>/dev/null) || {
+        skip 'the Python package' 'a python3 with build, pip, venv and wheel'
+        return
+    }
+    ask 'pip: the sdist and the repository make the same wheel; its contents' \
+        contents $python
+    ask 'pip: a wheel in a fresh venv that is read-only: two ranks, then one' \
+        without_torch $python
+    ask 'pip: what cannot be installed or loaded says what to do' \
+        refusals $python
+    if PYTHON=$python sh tests/torch/python.sh >/dev/null 2>&1; then
+        ask 'pip: the repository, beside torch: two ranks, then one' \
+            with_torch $python
+    else
+        skip 'pip: beside torch' torch
+    fi
+    if PYTHON=$python sh tests/torch/python.sh numpy >/dev/null 2>&1; then
+        ask 'pip: the import takes at most 30 ms more than that of numpy' \
+            import_time $python
+    else
+        skip 'pip: the time of the import' numpy
+    fi
+    if tool mypy 'pip: types'; then
+        ask 'pip: the types are those of the module, and mypy uses them' \
+            types $python
+    fi
+    if tool x86_64-w64-mingw32-gcc 'pip: the library for Windows'; then
+        ask 'pip: the library exports the same for Windows (mingw-w64)' windows
+    fi
+}
