@@ -21,8 +21,9 @@ help:
 	@echo 'make demo        train, kill, resume on another number of ranks, and'
 	@echo '                 compare: C only, about a minute'
 	@echo 'make check       the core tests, with a C compiler alone: a minute'
-	@echo 'make deps        install what the tests need: Debian packages,'
-	@echo '                 1.1 GB to download, 5.3 GB on disk'
+	@echo 'make deps        install what the tests need: packages of Debian, and'
+	@echo '                 of npm in build/npm: 1.3 GB to download, 5.8 GB on'
+	@echo '                 disk (deps-npm: those of npm alone)'
 	@echo 'make test        run every test, one line each: about 10 minutes'
 	@echo 'make mutants     check that the tests notice 900 faults put into'
 	@echo '                 the header: 10 minutes (mutants-all: all faults, an'
@@ -179,7 +180,8 @@ firmware:
 # The JavaScript module and the page, in build/web. One rule makes all of it, so
 # that two tests that need it at the same time do not build it twice.
 web: build/web/made
-build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h
+build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h \
+    LICENSE
 	@sh examples/web/build.sh
 
 web-test:
@@ -370,6 +372,9 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
+	@sh tests/web/deps.sh
+deps-npm:
+	@sh tests/web/deps.sh
 
 # What make prove also needs; large because of OCaml.
 deps-prove:
@@ -379,4 +384,5 @@ deps-prove:
     crash storm scale sanitize prove deps-prove judge complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long clean deps
+    trainer-figures trainer-mutants trainer-bench trainer-long clean deps \
+    deps-npm

@@ -3,13 +3,14 @@
 #   statesampler-simd.wasm, statesampler.wasm   the header, with SIMD or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
 #   index.html                                  the page, in one file
+#   package/                                    the npm package, see README.md
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
 # smaller, below 16 KiB gzipped.
 set -e
 
 # Build in another folder and rename, as another make may be reading.
 web=build/web.$$
-mkdir -p $web build/web
+mkdir -p $web/package build/web/package
 trap 'rm -rf $web' EXIT
 
 for tool in clang wasm-ld; do
@@ -42,18 +43,30 @@ wasm() { # FILE FLAG...
 wasm $web/statesampler-simd.wasm -msimd128
 wasm $web/statesampler.wasm -ffreestanding -U__OPTIMIZE__
 
-# Remove comments, except the first line, and indentation.
-awk 'NR == 1 { sub(/$/, " */") }
-    NR > 1 && /^ *\/\*/ { comment = 1 }
-    NR == 1 { print; comment = 1; next }
-    !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
-    /\*\/$/ { comment = 0 }' examples/web/statesampler.mjs >$web/plain
-if command -v esbuild >/dev/null; then
-    head -n 1 $web/plain
-    esbuild --minify --target=es2022 --log-level=error <$web/plain
-else
-    cat $web/plain
-fi >$web/statesampler.mjs
+version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+fill_version() { # FILE
+    sed "s/@VERSION@/$version/" "$1"
+}
+
+# Removes comments, except the first line, and indentation.
+plain() { # FILE
+    fill_version "$1" | awk 'NR == 1 { sub(/$/, " */") }
+        NR > 1 && /^ *\/\*/ { comment = 1 }
+        NR == 1 { print; comment = 1; next }
+        !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
+        /\*\/$/ { comment = 0 }'
+}
+minify() { # FILE
+    if command -v esbuild >/dev/null; then
+        head -n 1 "$1"
+        esbuild --minify --target=es2022 --log-level=error <"$1"
+    else
+        cat "$1"
+    fi
+}
+
+plain examples/web/statesampler.mjs >$web/plain
+minify $web/plain >$web/statesampler.mjs
 cp examples/web/statesampler.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -84,8 +97,58 @@ awk -v web=$web '{
         }
         print
     }' examples/web/index.html >$web/index.html
-rm $web/plain $web/inlined $web/library $web/vectors
+rm $web/inlined $web/library $web/vectors
 
+# The module with another part WebAssembly.
+with_part() { # FILE
+    awk -v part="$1" '/^\/\* --- memory/ { skips = 0 }
+        /^\/\* --- WebAssembly/ {
+            skips = 1
+            while ((getline line <part) > 0)
+                print line
+        }
+        !skips' examples/web/statesampler.mjs >$web/whole
+    plain $web/whole
+}
+
+# A module as a script, which is also what require gets.
+as_script() { # FILE
+    head -n 1 "$1"
+    echo 'var statesampler = (() => {'
+    echo '"use strict";'
+    sed -e 1d -e 's/^export //' "$1"
+    echo "return {" $(sed -n 's/^export [a-z]* \([A-Za-z]*\).*/\1,/p' "$1") "};"
+    echo '})();'
+    echo 'if (typeof module === "object") module.exports = statesampler;'
+}
+
+package() {
+    package=$web/package
+    # gzip's own header has 10 bytes.
+    gzip -9n <$web/statesampler-simd.wasm | tail -c +11 >$web/packed
+    with_part examples/web/inlined.mjs |
+        sed "s|@WASM@|$(text packed)|" >$web/module
+    as_script $web/module >$web/script
+    with_part examples/web/workerd.mjs >$web/imports
+    minify $web/module >$package/statesampler.mjs
+    minify $web/script >$package/statesampler.js
+    minify $web/imports >$package/workerd.mjs
+    cp $web/statesampler.mjs $package/files.mjs
+    cp $web/*.wasm LICENSE $package
+    for name in d.ts d.mts; do
+        cp $web/statesampler.d.mts $package/statesampler.$name
+    done
+    for name in package.json README.md; do
+        fill_version examples/web/$name >$package/$name
+    done
+    rm $web/whole $web/packed $web/module $web/script $web/imports
+    mv -f $package/* build/web/package
+}
+# The versions that bench/run.sh compares with have none.
+[ ! -e examples/web/package.json ] || package
+
+rmdir $web/package
+rm $web/plain
 mv -f $web/* build/web
 touch build/web/made
 echo 'built build/web: open index.html in a browser, or import statesampler.mjs'

@@ -1,6 +1,9 @@
 /* Declarations of statesampler.mjs. The manual at the head of statesampler.h
    explains the terms; its names are in camelCase here. */
 
+/* The plain script's global name. */
+export as namespace statesampler;
+
 export type Order = "shuffle" | "sequential" | "window" | "replacement";
 export type Partition = "interleaved" | "blocked";
 export type Tail = "pad" | "drop" | "uneven" | "carry";
@@ -11,6 +14,9 @@ export const PARTITIONS: readonly Partition[];
 export const TAILS: readonly Tail[];
 export const STOPS: readonly Stop[];
 
+/** The version of statesampler.h. */
+export const version: string;
+
 /** Whether WebAssembly SIMD is in use. */
 export const simd: boolean;
 
@@ -20,11 +26,15 @@ export type Whole = number | bigint;
 /** An array for indices. */
 export type IndexArray = Uint32Array | Float64Array | BigUint64Array;
 
+/** Bytes in memory of their own: Uint8Array<ArrayBuffer>, where TypeScript
+    knows that, from 5.7 on. */
+export type Bytes = ReturnType<typeof Uint8Array.of>;
+
 /** The array that indices are returned in: with `bigint: true` a
     BigUint64Array, else a Uint32Array for up to 2^32 samples and a Float64Array
     above. */
-export type Indices<T> = T extends bigint
-    ? BigUint64Array : Uint32Array | Float64Array;
+export type Indices<T> = ReturnType<T extends bigint ? typeof BigUint64Array.of
+    : typeof Uint32Array.of | typeof Float64Array.of>;
 
 /** The built-in class of an array, also for an array of a subclass. */
 export type Plain<A> = A extends Uint32Array ? Uint32Array
@@ -76,11 +86,16 @@ export interface Place<T> {
     slot: T;
 }
 
+/** The name of a kind of errors: the header's without STATESAMPLER_. */
+export type Kind = "EINVAL" | "ERANGE" | "ECORRUPT" | "EVERSION" | "EMISMATCH";
+export const KINDS: readonly Kind[];
+
 /** An error of the header; `message` is from statesampler_error. */
 export class StatesamplerError extends Error {
     constructor(code: number);
     /** The header's number of the error. */
     readonly code: number;
+    readonly kind: Kind;
 }
 
 /** The key of a permutation. */
@@ -148,7 +163,7 @@ export interface Sampler<T extends number | bigint = number>
     reshape(shape: Required<Rank> & Pick<Shape, "batchSize">): void;
     resize(numSamples: Whole): void;
     /** 112 bytes. */
-    save(): Uint8Array;
+    save(): Bytes;
     load(state: Uint8Array): void;
 }
 
@@ -203,7 +218,7 @@ export interface Mix<T extends number | bigint = number>
         epoch: T; step: T; numSteps: T | number; position: T };
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** 48 bytes and 120 for each source. */
-    save(): Uint8Array;
+    save(): Bytes;
     load(state: Uint8Array): void;
 }
 
@@ -225,6 +240,6 @@ export class Audit {
     add(indices: IndexArray): void;
     merge(other: Audit): void;
     check(numSamples: Whole): boolean;
-    save(): Uint8Array;
+    save(): Bytes;
     load(state: Uint8Array): void;
 }

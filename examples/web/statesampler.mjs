@@ -20,9 +20,12 @@
    webpack and Vite copy the two .wasm files; with esbuild or plain Rollup, copy
    them beside the bundle yourself.
 
-   Errors change nothing. They are a StatesamplerError with the header's code
-   and message, or a TypeError or RangeError for arguments that do not reach the
-   header. */
+   Errors change nothing. They are a StatesamplerError with the header's code,
+   the name of its kind and the message, or a TypeError or RangeError for
+   arguments that do not reach the header. */
+
+/* The header's. */
+export const version = "@VERSION@";
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
@@ -149,6 +152,11 @@ const fetched = (size) => bytes.slice(out, out + size);
 
 /* --- errors --------------------------------------------------------------- */
 
+/* The header's STATESAMPLER_EINVAL and so on, from -100 to -500; it returns the
+   others for files and launchers only. */
+export const KINDS = Object.freeze(["EINVAL", "ERANGE", "ECORRUPT", "EVERSION",
+                                    "EMISMATCH"]);
+
 export class StatesamplerError extends Error {
     constructor(code) {
         let at = c.error(code) >>> 0, text = "";
@@ -157,6 +165,7 @@ export class StatesamplerError extends Error {
         super(text);
         this.name = "StatesamplerError";
         this.code = code;
+        this.kind = KINDS[Math.trunc(code / -100) - 1];
     }
 }
 
@@ -227,15 +236,16 @@ const answers = (thing, ...names) =>
 
 /* --- arrays of indices ---------------------------------------------------- */
 
-const KINDS = [Uint32Array, Float64Array, BigUint64Array];
+const ARRAYS = [Uint32Array, Float64Array, BigUint64Array];
 
-const indicesIn = (array) => viewOf("an array of indices", array, KINDS);
+const indicesIn = (array) => viewOf("an array of indices", array, ARRAYS);
 
 /* The kind of array for indices below n, and a view of `into` unless it is
    undefined. */
 function roomOf(n, bigint, into) {
     const view = into === undefined ? into : indicesIn(into);
-    const kind = view?.constructor ?? KINDS[bigint ? 2 : n > 2n ** 32n ? 1 : 0];
+    const kind = view?.constructor ??
+        ARRAYS[bigint ? 2 : n > 2n ** 32n ? 1 : 0];
     if (kind === Uint32Array && n > 2n ** 32n ||
         kind === Float64Array && n > 2n ** 53n)
         throw new RangeError(`indices of ${n} samples do not fit in a ` +

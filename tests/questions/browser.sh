@@ -1,7 +1,7 @@
 # web.sh - the header in JavaScript, and the page: examples/web.
 
 # One question of tests/web/module.mjs, with vectors or without.
-module() { # QUESTION simd|plain
+module() { # QUESTION simd|plain|inlined
     (cd "$root" && quietly_web &&
         TMPDIR=$folder/tmp timeout -k 10 250 \
             node tests/web/module.mjs "$@")
@@ -82,6 +82,9 @@ questions() {
             errors; do
             ask "JavaScript, $variant: $question" module $question $variant
         done
+    done
+    for question in vectors errors; do
+        ask "JavaScript, inlined: $question" module $question inlined
     done
     ask 'JavaScript: memory stays' module memory_stays simd
     ask 'JavaScript: all there is is declared' module declared simd

@@ -1,9 +1,9 @@
 /* module.mjs - does statesampler.mjs do what the header does?
 
-       node module.mjs QUESTION simd|plain
+       node module.mjs QUESTION simd|plain|inlined
 
    in the project's root, after make web and make build/indices. Each question
-   is a function of this file. */
+   is a function of this file; inlined is the npm package's module. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -21,10 +21,12 @@ WebAssembly.instantiate = async (...args) => {
     memory = made.instance.exports.memory;
     return made;
 };
-const library = await import(process.cwd() + "/build/web/statesampler.mjs");
+const library = await import(process.cwd() + "/build/web/" +
+                             (variant === "inlined" ? "package/" : "") +
+                             "statesampler.mjs");
 const { Audit, Mix, Perm, Sampler, StatesamplerError, describeState,
         ORDERS, PARTITIONS, STOPS, TAILS } = library;
-assert.equal(library.simd, variant === "simd");
+assert.equal(library.simd, variant !== "plain");
 
 let checks = 0;
 function same(have, want, what) {
@@ -32,6 +34,7 @@ function same(have, want, what) {
     assert.deepEqual(have, want, what);
 }
 
+const header = fs.readFileSync("statesampler.h", "utf8");
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const unhex = (text) => new Uint8Array(Buffer.from(text, "hex"));
 
@@ -467,6 +470,10 @@ function errors() {
     s.next();
     refuses(null, () => new Sampler({ numSamples: 10, rank: 2, worldSize: 2 }),
             is(-102, "rank is not below world_size"));
+    for (const [, name, hundreds] of
+        header.matchAll(/^#define STATESAMPLER_(E\w+) \(-(\d)00\)$/gm))
+        same(new StatesamplerError(-100 * hundreds - 1).kind,
+             hundreds <= 5 ? name : undefined);
     refuses(null, () => new Sampler({ numSamples: 10, order: "window" }),
             { code: -108 });
     refuses(null, () => new Sampler({ numSamples: 2n ** 63n, bigint: true }),
@@ -760,6 +767,7 @@ function declared() {
             assert.match(text, new RegExp(`\\b${member}\\b`), member);
         checks++;
     }
+    same(library.version, header.match(/ - v([\d.]+) - /)[1]);
 }
 
 await { vectors, elastic, exchange, kinds, rooms, mixes, errors, memory_stays,

@@ -424,7 +424,8 @@ const digest_of = (page) => page.evaluate(
 
 /* Calls back with the address of a server, which has the page or other files:
    by path what is there. */
-const TYPES = { ".mjs": "text/javascript", ".wasm": "application/wasm" };
+const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript",
+                ".wasm": "application/wasm" };
 async function served(call, files = {
     "/": fs.readFileSync("build/web/index.html") }) {
     const server = http.createServer(({ url: at }, answer) => {
@@ -773,6 +774,56 @@ async function module_on_a_server() {
     }, files);
 }
 
+/* The npm package's module and its script, in a page with a strict policy, in
+   workers and in service workers, which know no top-level await. */
+async function package_on_a_server() {
+    const use = (text) => `${text}
+        const sampler = new Sampler({ numSamples: 1003, batchSize: 9 });
+        sampler.skip();
+        const found = [...sampler.next(), ...sampler.save()].join();`;
+    const imports = 'import { Sampler } from "/statesampler.mjs";';
+    const script = "const { Sampler } = statesampler;";
+    const loads = `importScripts("/statesampler.js"); ${script}`;
+    const tells = `globalThis.postMessage?.(found);
+        onmessage = ({ ports: [port] }) => port.postMessage(found);`;
+    const files = {
+        "/": `<!doctype html><link rel="icon" href="data:,">
+            <meta http-equiv="Content-Security-Policy"
+            content="script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'"><body>
+            <script src="/statesampler.js"></script>
+            <script type="module">
+            const all = [(() => { ${use(script)} return found; })()];
+            ${use(imports)} all.push(found);
+            for (const [file, type] of [["classic.js", "classic"],
+                                        ["module.mjs", "module"]]) {
+                const worker = new Worker(file, { type });
+                all.push(await new Promise((resolve) =>
+                    worker.onmessage = ({ data }) => resolve(data)));
+                const { installing } = await navigator.serviceWorker.register(
+                    "/" + file, { type, scope: "/" + type });
+                const { port1, port2 } = new MessageChannel();
+                installing.postMessage(null, [port2]);
+                all.push(await new Promise((resolve) =>
+                    port1.onmessage = ({ data }) => resolve(data)));
+            }
+            document.body.textContent = JSON.stringify(all);
+            document.body.dataset.ready = "yes";
+            </script>`,
+        "/classic.js": use(loads) + tells,
+        "/module.mjs": use(imports) + tells,
+    };
+    for (const name of ["statesampler.mjs", "statesampler.js"])
+        files["/" + name] = fs.readFileSync("build/web/package/" + name);
+    const { Sampler } = await import(module);
+    const want = new Function("Sampler", use("") + "return found;")(Sampler);
+    return served(async (at) => {
+        const page = await open(browser, at);
+        assert.deepEqual(JSON.parse(await page.evaluate(
+            "document.body.textContent")), Array(6).fill(want));
+        return page;
+    }, files);
+}
+
 /* A browser that cannot run the page: it says so, and has no dead controls. */
 async function cannot() {
     for (const [before, sentence] of [
@@ -1004,11 +1055,11 @@ async function million() {
 }
 
 /* The last one leaves a browser that stores nothing. */
-const QUESTIONS = { vectors, module_on_a_server, kill_and_resume, controls,
-                    keys, odd_path, bad_input, bad_field, stays_still, cannot,
-                    drops, look, densities, million, storage_full,
-                    storage_fills, long_text, ranks, tabs_and_reloads,
-                    storage_forbidden };
+const QUESTIONS = { vectors, module_on_a_server, package_on_a_server,
+                    kill_and_resume, controls, keys, odd_path, bad_input,
+                    bad_field, stays_still, cannot, drops, look, densities,
+                    million, storage_full, storage_fills, long_text, ranks,
+                    tabs_and_reloads, storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {

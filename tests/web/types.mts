@@ -1,7 +1,7 @@
 /* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
    It is compiled, not run. The lines that must be refused are marked. */
 import { Audit, Mix, ORDERS, Perm, Sampler, StatesamplerError, describeState,
-         simd } from "../../build/web/statesampler.mjs";
+         simd, version } from "../../build/web/statesampler.mjs";
 
 const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
                               rank: 1, worldSize: 2, tail: "uneven" });
@@ -40,6 +40,17 @@ const audit = new Audit();
 audit.add(filled);
 const good: boolean = audit.check(1000) && simd && ORDERS.includes(order);
 const code: number = new StatesamplerError(-101).code;
+const kind: "EINVAL" | "ERANGE" | "ECORRUPT" | "EVERSION" | "EMISMATCH" =
+    new StatesamplerError(-101).kind;
+
+/* What is returned has memory of its own, which can be handed over: it is as
+   good as an array that has just been made. */
+let own = new Uint8Array(1), indices = new Uint32Array(1) as
+    ReturnType<typeof Uint32Array.of> | ReturnType<typeof Float64Array.of>;
+own = sampler.save();
+own = mix.save();
+own = audit.save();
+indices = sampler.at(0) ?? indices;
 
 /* What is filled is the array, what is served may be a part of it. */
 class Ids extends Uint32Array {
@@ -87,4 +98,5 @@ sampler.load("state");
 // @ts-expect-error
 sampler.next()[0];
 
-export { either, into, part, step, far, seed, good, code, sum, total, number };
+export { either, into, part, step, far, seed, good, code, kind, own, indices,
+         version, sum, total, number };

@@ -1,0 +1,34 @@
+#!/bin/sh
+# npm.sh FOLDER - makes the npm package FOLDER/statesampler-VERSION.tgz of what
+# `make web` builds. It needs neither npm nor a network, and the same sources
+# and tools make the same bytes. `npm publish FILE` uploads it as it is.
+set -e
+
+for tool in clang wasm-ld; do
+    command -v $tool >/dev/null || {
+        echo "skip npm: $tool is not installed"
+        exit 0
+    }
+done
+output=${1:?usage: npm.sh FOLDER}
+mkdir -p "$output"
+MAKEFLAGS= "${MAKE:-make}" -s web >/dev/null
+
+version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+file=$output/statesampler-$version.tgz
+# Modules that have lines in common stand side by side: gzip then finds them.
+set --
+for name in package.json README.md LICENSE files.mjs workerd.mjs \
+    statesampler.mjs statesampler.js statesampler.d.ts statesampler.d.mts \
+    statesampler-simd.wasm statesampler.wasm; do
+    set -- "$@" package/$name
+done
+part=$file.$$
+trap 'rm -f "$part" "$part.gz"' EXIT
+tar -C build/web --format=ustar --owner=0 --group=0 --numeric-owner \
+    --mode=u=rw,go=r --mtime=2000-01-01Z -c "$@" >"$part" || {
+    echo 'npm.sh: the package needs GNU tar' >&2
+    exit 1
+}
+gzip -9n "$part"
+mv "$part.gz" "$file"

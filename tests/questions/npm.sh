@@ -1,0 +1,396 @@
+# npm.sh - the npm package: each question installs it in an empty project, does
+# what a user does, and compares what the project's program prints. (In Chromium
+# tests/web/page.mjs asks for it.)
+
+tools=build/npm/node_modules
+
+# An empty project in the folder `app`, and what its program must print.
+project() {
+    (cd "$root" && sh examples/packages/npm.sh "$folder")
+    mkdir -p app/node_modules/statesampler
+    tar -xzf statesampler-*.tgz --strip-components=1 \
+        -C app/node_modules/statesampler
+    cd app
+    echo '{ "dependencies": { "statesampler": "*" } }' >package.json
+    names='{ Sampler, version }'
+    run='const s = new Sampler({ numSamples: 1003, seed: 7, batchSize: 9 });
+        s.skip(); console.log([s.next(), s.save(), version].join());'
+    echo "import $names from 'statesampler'; $run" >app.mjs
+    echo "import $names from 'statesampler/files'; $run" >files.mjs
+    echo "const $names = require('statesampler'); $run" >app.cjs
+    echo "import $names from '$root/build/web/statesampler.mjs'; $run" \
+        >../direct.mjs
+    node ../direct.mjs >../want
+}
+
+# Whether a command prints what the program must.
+prints() { # COMMAND...
+    "$@" >../got 2>../said && cmp -s ../want ../got || {
+        echo "$* does not print what it must, but:"
+        cat ../got ../said
+        return 1
+    }
+}
+
+tool_path() { # FILE
+    echo "$root/$tools/$1"
+}
+
+# A script alone in an engine that has WebAssembly and atob, and nothing else.
+bare_engine() {
+    cat <<'END'
+const fs = require("fs"), vm = require("vm");
+const context = vm.createContext({ atob, console: { log: console.log } });
+for (const file of process.argv.slice(2))
+    vm.runInContext(fs.readFileSync(file, "utf8"), context);
+END
+}
+
+# --- Installed ----------------------------------------------------------------
+
+# npm itself, where it is; with "type": "module" and without.
+installed() {
+    project
+    prints node app.mjs
+    prints node app.cjs
+    prints node files.mjs
+    if command -v npm >/dev/null; then
+        rm -r node_modules
+        echo '{ "type": "module" }' >package.json
+        quietly npm install --offline --no-audit --no-fund --cache ../cache \
+            ../statesampler-*.tgz
+        cp app.mjs app.js
+        prints node app.js
+        prints node app.cjs
+        quietly npm uninstall --offline --no-audit --no-fund --cache ../cache \
+            statesampler
+        [ ! -e node_modules/statesampler ]
+    else
+        echo 'skip npm install and uninstall: npm is not here'
+    fi
+}
+
+# What is in it, and that the same sources make the same bytes.
+contents() {
+    project
+    find node_modules -type f | wc -l | grep -qx 11
+    grep -rl '@[A-Z]*@' node_modules | nothing
+    node -p 'require("statesampler/package.json").version' >../version
+    sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' "$root/statesampler.h" |
+        cmp - ../version
+    mv ../statesampler-*.tgz ../first
+    (cd "$root" && umask 077 && sh examples/packages/npm.sh "$folder")
+    cmp ../first ../statesampler-*.tgz
+}
+
+# The block of its README.
+readme() {
+    project
+    {
+        echo 'let served = 0;'
+        echo 'const train = (batch) => served += batch.length;'
+        sed -n '/^```js$/,/^```$/{ /^```/!p; }' \
+            node_modules/statesampler/README.md
+        echo 'console.log(served, state.length);'
+    } >readme.mjs
+    echo 50000 112 >../want
+    prints node readme.mjs
+}
+
+sizes() {
+    project
+    cd node_modules/statesampler
+    tar=$(cat ../../../statesampler-*.tgz | wc -c)
+    module=$(gzip -9n <statesampler.mjs | wc -c)
+    script=$(gzip -9n <statesampler.js | wc -c)
+    files=$(cat files.mjs statesampler-simd.wasm | gzip -9n | wc -c)
+    said="$tar bytes; gzipped: module $module, script $script, files $files"
+    # The bar is for what is shipped, by all tools, as in browser.sh.
+    most=60000
+    command -v wasm-opt >/dev/null && command -v esbuild >/dev/null ||
+        most=66000
+    [ $tar -le $most ] && [ $module -le 30720 ] && [ $script -le 30720 ] || {
+        echo "$said"
+        return 1
+    }
+    echo "note: $said"
+}
+
+# From import to the first batch, the best of five processes. It waits for
+# nothing, so this is processor time: other tests run at the same time.
+first_batch() {
+    project
+    cat >time.mjs <<'END'
+const start = process.cpuUsage();
+const { Sampler } = await import("statesampler");
+new Sampler({ numSamples: 1e6, batchSize: 32 }).next();
+const { user, system } = process.cpuUsage(start);
+console.log(Math.ceil((user + system) / 1000));
+END
+    for turn in 1 2 3 4 5; do
+        node time.mjs
+    done | sort -n >../times
+    read -r ms <../times
+    [ $ms -le 100 ] || {
+        echo "$ms ms"
+        return 1
+    }
+    echo "note: $ms ms, of 100"
+}
+
+# --- Other engines ------------------------------------------------------------
+
+bare() {
+    project
+    bare_engine >../bare.cjs
+    echo "const $names = statesampler; $run" >page.js
+    prints node ../bare.cjs node_modules/statesampler/statesampler.js page.js
+    # As a module: it is there as soon as it is evaluated, without an await.
+    cat >../module.mjs <<'END'
+import fs from "node:fs";
+import vm from "node:vm";
+const [file, wasm] = process.argv.slice(2);
+/* With a file of WebAssembly it is all that may be compiled. */
+const context = vm.createContext({ atob, console: { log: console.log } }, {
+    codeGeneration: { strings: false, wasm: !wasm } });
+const read = (name) => fs.readFileSync("node_modules/statesampler/" + name);
+const module = new vm.SourceTextModule(read(file).toString(), { context });
+await module.link((name) => {
+    const other = new vm.SyntheticModule(["default"], () => other.setExport(
+        "default", new WebAssembly.Module(read(wasm))), { context });
+    return name === "./" + wasm ? other : null;
+});
+module.evaluate();
+if (module.status !== "evaluated")
+    throw module.error ?? new Error("it is " + module.status);
+context.statesampler = module.namespace;
+vm.runInContext(fs.readFileSync("page.js", "utf8"), context);
+END
+    prints node --experimental-vm-modules --no-warnings ../module.mjs \
+        statesampler.mjs
+    prints node --experimental-vm-modules --no-warnings ../module.mjs \
+        workerd.mjs statesampler-simd.wasm
+}
+
+# Without SIMD: a sentence, and the other module.
+no_simd() {
+    project
+    echo 'WebAssembly.validate = () => false;' >../no_simd.cjs
+    for program in app.mjs app.cjs; do
+        ! node -r ../no_simd.cjs $program >../got 2>../said
+        grep -q 'Error: this engine has no .* SIMD: import statesampler/files' \
+            ../said || {
+            cat ../got ../said
+            return 1
+        }
+    done
+    prints node -r ../no_simd.cjs files.mjs
+}
+
+deno() {
+    project
+    deno=$(tool_path @deno/linux-x64-glibc/deno)
+    export DENO_DIR="$PWD/../deno" DENO_NO_UPDATE_CHECK=1
+    prints "$deno" run --no-prompt app.mjs
+    prints "$deno" run --no-prompt --allow-read files.mjs
+}
+
+bun() {
+    project
+    bun=$(tool_path @oven/bun-linux-x64/bin/bun)
+    export HOME="$PWD/.." # it keeps a cache there
+    for program in app.mjs app.cjs files.mjs; do
+        prints "$bun" --no-install $program
+    done
+}
+
+# Bundled as Cloudflare's tool does, which copies .wasm files; run by workerd.
+workerd() {
+    project
+    echo "import $names from 'statesampler';
+        export default { test() { $run } };" >worker.mjs
+    quietly esbuild worker.mjs --bundle --format=esm --log-level=error \
+        --conditions=workerd,worker --loader:.wasm=copy --asset-names=[name] \
+        --outfile=out/worker.mjs
+    cat >out/config.capnp <<'END'
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [(name = "main", worker = (
+    compatibilityDate = "2024-09-23", modules = [
+        (name = "worker.mjs", esModule = embed "worker.mjs"),
+        (name = "statesampler-simd.wasm",
+         wasm = embed "statesampler-simd.wasm")]))]);
+END
+    prints "$(tool_path @cloudflare/workerd-linux-64/bin/workerd)" test \
+        out/config.capnp
+}
+
+# --- Bundlers -----------------------------------------------------------------
+
+# Each output is run where there is nothing else beside it.
+by_esbuild() {
+    project
+    bare_engine >../bare.cjs
+    for program in app.mjs app.cjs; do
+        for platform in browser node; do
+            for format in esm cjs iife; do
+                quietly esbuild $program --bundle --minify --format=$format \
+                    --log-level=error --platform=$platform --outfile=../out.js
+                case $format in
+                esm)
+                    mv ../out.js ../out.mjs
+                    prints node ../out.mjs
+                    ;;
+                cjs)
+                    mv ../out.js ../out.cjs
+                    prints node ../out.cjs
+                    ;;
+                iife) prints node ../bare.cjs ../out.js ;;
+                esac
+            done
+        done
+    done
+}
+
+by_rollup() {
+    project
+    bare_engine >../bare.cjs
+    cat >../rollup.mjs <<END
+import { rollup } from "$(tool_path rollup/dist/es/rollup.js)";
+import resolve from "$(tool_path @rollup/plugin-node-resolve/dist/es/index.js)";
+const build = await rollup({ input: "app.mjs", plugins: [resolve()] });
+for (const [format, name] of [["es", "mjs"], ["cjs", "cjs"], ["iife", "js"]])
+    await build.write({ format, file: "../out." + name });
+END
+    quietly node ../rollup.mjs
+    prints node ../out.mjs
+    prints node ../out.cjs
+    prints node ../bare.cjs ../out.js
+}
+
+# It takes the two .wasm files along by itself.
+by_webpack() {
+    project
+    bare_engine >../bare.cjs
+    cat >../webpack.cjs <<END
+const webpack = require("$(tool_path webpack)");
+const [entry, target] = process.argv.slice(2);
+const output = { path: process.cwd() + "/../bundle", filename: target + ".js" };
+webpack({ mode: "production", entry, target, output }, (error, stats) => {
+    if (error || stats.hasErrors())
+        throw error ?? stats.toString();
+});
+END
+    for program in ./app.mjs ./app.cjs; do
+        quietly node ../webpack.cjs $program node
+        prints node ../bundle/node.js
+        quietly node ../webpack.cjs $program webworker
+        prints node ../bare.cjs ../bundle/webworker.js
+    done
+    rm -r ../bundle
+    quietly node ../webpack.cjs ./files.mjs node
+    prints node ../bundle/node.js
+    ls ../bundle | grep -c '\.wasm$' | grep -qx 2
+}
+
+# Built for pages, built for SSR with all in it and without, and in SSR's
+# development server.
+by_vite() {
+    project
+    bare_engine >../bare.cjs
+    cat >../vite.mjs <<END
+import { build, createServer } from "$(tool_path vite/dist/node/index.js)";
+const common = { root: process.cwd(), logLevel: "error", configFile: false,
+                 cacheDir: "../vite" };
+const built = (outDir, more) => build({ ...common, ...more,
+    build: { outDir, emptyOutDir: true, target: "esnext", ...more.build } });
+const lib = (entry) => ({ entry, formats: ["iife"], name: "app" });
+await built("../page", { build: { lib: lib("app.mjs") } });
+await built("../files", { build: { rollupOptions: { input: "files.mjs" } } });
+const ssr = { build: { ssr: "app.mjs" } };
+await built("ssr", ssr);
+await built("../whole", { ...ssr, ssr: { noExternal: true } });
+for (const noExternal of [undefined, true]) {
+    const server = await createServer({ ...common, ssr: { noExternal },
+        appType: "custom", server: { middlewareMode: true, ws: false } });
+    await server.ssrLoadModule("/app.mjs");
+    await server.close();
+}
+END
+    node ../vite.mjs >../got 2>../said || {
+        cat ../said
+        return 1
+    }
+    cat ../want ../want | cmp - ../got
+    prints node ../bare.cjs ../page/*.js
+    prints node ssr/app.mjs
+    prints node ../whole/app.mjs
+    ls ../files/assets | grep -c '\.wasm$' | grep -qx 2
+}
+
+# --- Types --------------------------------------------------------------------
+
+# Strict, declarations included: for import and require, then as projects were
+# before node16 or are for bundlers, and for the plain script.
+types() { # node|bundler COMPILER...
+    project
+    way=$1
+    shift
+    set -- "$@" --strict --target es2020 --lib es2020
+    sed 's#"[^"]*/statesampler.mjs"#"statesampler"#' \
+        "$root/tests/web/types.mts" >types.mts
+    sed 's#"statesampler"#"statesampler/files"#' types.mts >files.mts
+    cp types.mts required.cts
+    cp types.mts types.ts
+    echo "declare const console: { log(text: string): void };
+        import $names from 'statesampler'; $run" >run.ts
+    echo 'statesampler.describeState(new statesampler.Audit().save()).seed;' \
+        >page.ts
+    quietly "$@" --module node16 --moduleResolution node16 \
+        types.mts files.mts required.cts run.ts
+    prints node run.js
+    quietly "$@" --noEmit --module es2020 --moduleResolution $way \
+        --types statesampler types.ts page.ts
+    # What is wrong is refused.
+    echo 'import { Sampler } from "statesampler"; new Sampler({}).next;' >no.mts
+    ! "$@" --noEmit --module node16 no.mts >../got
+    grep -q "'numSamples' is missing" ../got || {
+        cat ../got
+        return 1
+    }
+}
+
+from_npm() { # TOOL WHAT
+    [ -d $tools/$1 ] && return 0
+    skip "The npm package: $2" "$2 (make deps-npm)"
+    return 1
+}
+
+questions() {
+    tool clang 'The npm package' && tool wasm-ld 'The npm package' &&
+        tool node 'The npm package' || return 0
+    ask 'The npm package: installed, imported, required' installed
+    ask 'The npm package: what is in it, with the version of the header' \
+        contents
+    ask 'The npm package: the block of its README' readme
+    ask 'The npm package: its size, of 60 KB, of 30 KiB gzipped' sizes
+    ask 'The npm package: the first batch within 100 ms of import' first_batch
+    ask 'The npm package: no fetch, no await, no files' bare
+    ask 'The npm package: an engine without SIMD' no_simd
+    ! tool esbuild 'The npm package: esbuild' ||
+        ask 'The npm package: esbuild' by_esbuild
+    for name in rollup webpack vite; do
+        ! from_npm $name $name || ask "The npm package: $name" by_$name
+    done
+    ! tool tsc "The npm package: Debian's TypeScript" ||
+        ask "The npm package: Debian's TypeScript" types node tsc
+    for version in 54 59 7; do
+        ! from_npm typescript$version "TypeScript $version" ||
+            ask "The npm package: TypeScript $version" \
+                types bundler node '"$(tool_path' typescript$version/bin/tsc')"'
+    done
+    ! from_npm @deno/linux-x64-glibc Deno || ask 'The npm package: Deno' deno
+    ! from_npm @oven/bun-linux-x64 Bun || ask 'The npm package: Bun' bun
+    ! from_npm @cloudflare/workerd-linux-64 workerd ||
+        ! tool esbuild 'The npm package: workerd' ||
+        ask 'The npm package: workerd' workerd
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# deps.sh - installs into build/npm what tests/questions/npm.sh uses and Debian
+# does not have, as tests/web/tools.json lists it: 225 MB to download, 490 MB on
+# disk. Like tests/deps.sh it never fails: those tests say what is not there.
+tools=tests/web/tools.json folder=build/npm
+
+cmp -s $tools $folder/package.json && {
+    echo "deps-npm: nothing is missing of $tools"
+    exit 0
+}
+command -v npm >/dev/null || {
+    echo 'deps-npm: npm is not installed; the tests of bundlers are left out'
+    exit 0
+}
+echo "deps-npm: to install: what $tools lists, 225 MB to download"
+rm -rf $folder $folder.new
+mkdir -p $folder.new
+cp $tools $folder.new/package.json
+if npm install --prefix $folder.new --cache $folder.new/cache \
+    --no-package-lock --ignore-scripts --no-audit --no-fund \
+    --fetch-retries=1 --fetch-timeout=20000 >build/npm.log 2>&1; then
+    rm -rf $folder.new/cache
+    mv $folder.new $folder
+else
+    rm -rf $folder.new
+    echo "deps-npm: npm failed, see build/npm.log; the tests of bundlers are" \
+        'left out'
+fi
