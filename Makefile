@@ -59,6 +59,11 @@ help:
 	@echo '                 trainer, PyTorch, the page'
 	@echo 'make scale       a million ranks, 2^33 samples, 100,000 datasets'
 	@echo 'make sanitize    run the tests under more sanitizers and valgrind'
+	@echo 'make install     copy the header and statesampler.pc to PREFIX'
+	@echo '                 (/usr/local), INCLUDEDIR, PKGCONFIGDIR, DESTDIR;'
+	@echo '                 make uninstall removes them'
+	@echo 'make packages    all that people install, in build/packages'
+	@echo 'make release     check what is to be released, and say the next steps'
 	@echo 'make clean       remove build/'
 	@echo 'Times are for two cores. FILES="a b" make demo trains on these files.'
 	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; fuzz,'
@@ -305,6 +310,25 @@ storm: build/train_text web
 clean:
 	rm -rf build
 
+# The header and statesampler.pc. Nothing is compiled, nothing goes to build/.
+PREFIX ?= /usr/local
+INCLUDEDIR ?= $(PREFIX)/include
+PKGCONFIGDIR ?= $(PREFIX)/share/pkgconfig
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export INCLUDEDIR := $(INCLUDEDIR)
+install uninstall: export PKGCONFIGDIR := $(PKGCONFIGDIR)
+install uninstall: export DESTDIR := $(DESTDIR)
+install uninstall:
+	@sh examples/unix/install.sh $@
+
+# All that people install, in build/packages. RELEASE is the address of the
+# folder that the archive will be downloaded from.
+packages release: export RELEASE := $(RELEASE)
+packages:
+	@sh examples/packages/make.sh
+release:
+	@sh examples/packages/release.sh
+
 # The long statistical tests of the permutation; make test runs the short ones.
 quality: build/quality/quality
 	build/quality/quality long build/quality
@@ -363,6 +387,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc libsimavr-dev \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
+    cmake ninja-build meson \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     python3-build python3-pip python3-setuptools python3-venv python3-wheel \
     python3-wheel-whl mypy \
@@ -385,4 +410,4 @@ deps-prove:
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps \
-    deps-npm
+    deps-npm install uninstall packages release

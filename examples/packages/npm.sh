@@ -2,6 +2,7 @@
 # npm.sh FOLDER - makes the npm package FOLDER/statesampler-VERSION.tgz of what
 # `make web` builds. It needs neither npm nor a network, and the same sources
 # and tools make the same bytes. `npm publish FILE` uploads it as it is.
+. examples/packages/common.sh
 set -e
 
 for tool in clang wasm-ld; do
@@ -14,7 +15,7 @@ output=${1:?usage: npm.sh FOLDER}
 mkdir -p "$output"
 MAKEFLAGS= "${MAKE:-make}" -s web >/dev/null
 
-version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+version=$(read_version <statesampler.h)
 file=$output/statesampler-$version.tgz
 # Modules that have lines in common stand side by side: gzip then finds them.
 set --

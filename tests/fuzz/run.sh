@@ -17,6 +17,10 @@ case $seconds in *[!0-9]* | 0* | ??????????*) # libFuzzer takes 0 for no end
     exit 1
     ;;
 esac
+[ -d tests/fuzz/corpus ] || {
+    echo "fuzz: tests/fuzz/corpus is in git, not in a release's archive"
+    exit 1
+}
 found=0
 mkdir -p build/fuzz
 harnesses_here >build/fuzz/list

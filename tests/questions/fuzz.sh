@@ -88,8 +88,12 @@ fuzz_refuses() {
 questions() {
     harnesses_here 2>&1 >/dev/null | sed 's/^skip fuzz/skip the fuzzers/' \
         >>"$run/skipped"
-    ask "the fuzzers' corpora, replayed" fuzz_replay
     ask 'make fuzz refuses what would never end or ask nothing' fuzz_refuses
+    [ -d tests/fuzz/corpus ] || {
+        skip "the fuzzers' corpora" 'tests/fuzz/corpus, which git has,'
+        return
+    }
+    ask "the fuzzers' corpora, replayed" fuzz_replay
     if has_fuzzer $run/fuzzer clang; then
         ask 'the fuzzers run, and get in (short)' fuzz_short
     else

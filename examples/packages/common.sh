@@ -1,0 +1,11 @@
+# common.sh - what the scripts beside it share.
+
+# The number in the first line of the header, which is standard input.
+read_version() {
+    sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p'
+}
+
+# A file's hash. macOS has the second command only.
+sha() { # BITS FILE
+    { sha$1sum "$2" 2>/dev/null || shasum -a $1 "$2"; } | cut -d ' ' -f 1
+}

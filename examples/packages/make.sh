@@ -1,0 +1,39 @@
+#!/bin/sh
+# make.sh - makes all packages in build/packages, each by its script in this
+# folder, and prints every file with its size and SHA-256. What a script leaves
+# out, as its tool is missing, it says. RELEASE: see archive.sh.
+
+. examples/packages/common.sh
+out=$PWD/build/packages
+status=0
+rm -rf "$out" && mkdir -p "$out" || exit 1
+for script in examples/packages/*.sh; do
+    case $script in
+    */common.sh | */make.sh | */release.sh) ;;
+    *) sh "$script" "$out" || status=1 ;;
+    esac
+done
+
+# All of them have the header's version, and no gap of a template is left.
+version=$(read_version <statesampler.h)
+cd "$out" || exit 1
+for package in * recipes/*; do
+    [ -e "$package" ] || continue
+    case $package in
+    *"$version"*) ;;
+    *)
+        grep -qrF "$version" "$package" || {
+            echo "packages: nothing in $package says $version" >&2
+            status=1
+        }
+        ;;
+    esac
+done
+grep -rlIE '@[A-Z0-9_]+@' . >&2 && {
+    echo 'packages: these files have a gap that nothing has filled' >&2
+    status=1
+}
+find . -type f | LC_ALL=C sort | while read -r file; do
+    printf '%8d  %s  %s\n' $(wc -c <"$file") $(sha 256 "$file") "${file#./}"
+done
+exit $status

@@ -1,0 +1,441 @@
+# packages.sh - the packages for C and C++, each by one who does no more than
+# install it and use it; the archive of a release; make packages and release.
+
+# Succeeds if a command fails; what it said is in `said`.
+fails() { # COMMAND...
+    ! "$@" >said 2>&1 || {
+        echo "not refused: $*"
+        return 1
+    }
+}
+
+# --- make install -------------------------------------------------------------
+
+# Files of an installation below a folder, with DESTDIR's and PREFIX's own.
+installed() { # FOLDER
+    (cd "$1" && find . -type f | sort)
+}
+
+install_here() { # ARGUMENT...
+    quietly "$MAKE" -s -C "$root" install "$@"
+}
+
+# By one who has no compiler; then the README's example by pkg-config.
+install_used() {
+    mkdir tools
+    for name in sh make sed cat mv rm mkdir rmdir; do
+        ln -s "$(command -v $name)" tools
+    done
+    (PATH=$PWD/tools && install_here PREFIX="$PWD/a prefix")
+    installed 'a prefix' >files
+    printf '%s\n' ./include/statesampler.h ./share/pkgconfig/statesampler.pc |
+        cmp - files
+    cmp statesampler.h 'a prefix/include/statesampler.h'
+    export PKG_CONFIG_PATH="$PWD/a prefix/share/pkgconfig"
+    version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    [ "$(pkg-config --modversion statesampler)" = "$version" ]
+    cp "$root/examples/quickstart.c" .
+    eval "\$CC $(pkg-config --cflags statesampler) -o quickstart quickstart.c"
+    ./quickstart | tail -n 1 | grep -qx done
+    quietly "$MAKE" -s -C "$root" uninstall PREFIX="$PWD/a prefix"
+    [ ! -e 'a prefix' ]
+}
+
+# As packagers do: statesampler.pc must not name the folder of DESTDIR.
+install_staged() {
+    install_here DESTDIR="$PWD/stage" PREFIX=/usr INCLUDEDIR=/usr/include/ss \
+        PKGCONFIGDIR=/usr/lib/pkgconfig
+    installed stage >files
+    printf '%s\n' ./usr/include/ss/statesampler.h \
+        ./usr/lib/pkgconfig/statesampler.pc | cmp - files
+    fails grep stage stage/usr/lib/pkgconfig/statesampler.pc
+    grep -qx 'includedir=${prefix}/include/ss' \
+        stage/usr/lib/pkgconfig/statesampler.pc
+    mkdir stage/etc
+    quietly "$MAKE" -s -C "$root" uninstall DESTDIR="$PWD/stage" PREFIX=/usr \
+        INCLUDEDIR=/usr/include/ss PKGCONFIGDIR=/usr/lib/pkgconfig
+    [ "$(cd stage && echo *)" = etc ]
+}
+
+# One sentence, and nothing is there afterwards that was not before.
+install_refused() { # SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    fails "$MAKE" -s -C "$root" install "$@"
+    [ "$(grep -c '^install: ' said)" = 1 ] && grep -q "$sentence" said &&
+        ! grep -v '^install: \|^make' said || {
+        cat said
+        return 1
+    }
+    [ "$(echo new*)" = 'new*' ] || {
+        find new*
+        return 1
+    }
+}
+
+# A file is where a folder would be: root may not write there either.
+install_refusals() {
+    : >file
+    install_refused 'may not write' PREFIX="$PWD/file"
+    install_refused 'may not write' PREFIX="$PWD/new" \
+        PKGCONFIGDIR="$PWD/file/pkgconfig"
+    [ ! -d /proc/self ] || install_refused 'may not write' PREFIX="$PWD/new" \
+        PKGCONFIGDIR=/proc/self
+    install_refused 'full path' PREFIX=new
+    install_refused 'full path' PREFIX='~/new'
+    (ulimit -f 64 && install_refused 'disk full' PREFIX="$PWD/new")
+}
+
+# --- the archive --------------------------------------------------------------
+
+# A git checkout of what is here, in the folder `tree`, perhaps as another
+# version.
+fresh_tree() { # [VERSION]
+    export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 \
+        GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test \
+        GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test
+    mkdir tree
+    (cd "$root" && tar -cf - --exclude=./build --exclude=./.git .) |
+        tar -xf - -C tree
+    [ -z "$1" ] || set_version "$1"
+    git -C tree init -q
+    commit
+}
+
+commit() {
+    git -C tree add -A
+    git -C tree commit -q --allow-empty -m test
+}
+
+set_version() { # VERSION
+    ours=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    for file in tree/statesampler.h tree/README.md; do
+        sed -e "1s/v$ours/v$1/" -e "s/^Version $ours:/Version $1:/" \
+            -e "/^#define STATESAMPLER_VERSION/s/$ours/$1/" \
+            -e "s/^   $ours  /   $1  /" $file >new
+        mv new $file
+    done
+}
+
+# The archive and the recipes, in the folder `made`, which the recipes name.
+make_archive() {
+    fresh_tree
+    address=file://$(echo "$PWD" | sed 's/ /%20/g')/made
+    (cd tree && RELEASE=$address sh examples/packages/archive.sh ../made)
+    archive=$(echo made/statesampler.h-*.tar.gz)
+}
+
+# What is left out is the corpora, and what is in it is all that make check,
+# demo and examples read; some of that is done here.
+archive_is_whole() {
+    make_archive
+    at_least "$(wc -c <$archive)" 1500000 'bytes are allowed'
+    tar -tzf $archive | sed -e '/\/$/d' -e 's,^[^/]*/,,' | sort >has
+    git -C tree ls-files | grep -v '^tests/fuzz/corpus/' | sort | cmp - has
+    gzip -dc $archive | tar -xf - && cd statesampler.h-*
+    unset run root topic question call ONLY
+    quietly "$MAKE" -n examples demo
+    ONLY='^test_perm: cc, full|^every block' MAKEFLAGS= \
+        quietly "$MAKE" -s check JOBS=2
+    quietly "$MAKE" -s packages
+    grep -q '^skip archive and recipes: this is not a git checkout' said
+    quietly "$MAKE" -s build/quickstart
+    build/quickstart >../said
+    echo "note: $(wc -c <../$archive) bytes"
+}
+
+# The recipes name the archive that was made, and nothing but it.
+recipes_filled() {
+    make_archive
+    cd made
+    sha512=$(sha512sum ${archive#*/} | cut -d ' ' -f 1)
+    sha256=$(sha256sum ${archive#*/} | cut -d ' ' -f 1)
+    grep -qF "SHA512 $sha512)" recipes/vcpkg/statesampler/portfile.cmake
+    for file in $(find recipes -name 'conanfile.py' -o -name MODULE.bazel \
+        -o -name '*.lua' -o -name '*.wrap'); do
+        grep -qF "\"$sha256\"" $file || grep -qx "source_hash = $sha256" $file
+    done
+    at_least 5 "$(grep -rlF "$address" . | wc -l)" recipes
+    python3 - <<'PYTHON'
+import ast, json, re
+port = json.load(open("recipes/vcpkg/statesampler/vcpkg.json"))
+version = re.search(r" - v([0-9.]+) - ", open("../statesampler.h").read())[1]
+assert port["version"] == version, (port, version)
+ast.parse(open("recipes/conan/conanfile.py").read())
+PYTHON
+}
+
+# --- CMake and Meson ----------------------------------------------------------
+
+# A user's project in the folder `user`, which finds the targets as standard
+# input says. One program makes the implementation, two call the library.
+project_of() { # LANGUAGE...
+    mkdir user
+    echo 'cmake_minimum_required(VERSION 3.18)' >user/CMakeLists.txt
+    echo "project(user LANGUAGES $*)" >>user/CMakeLists.txt
+    cat >>user/CMakeLists.txt
+    cat >user/calls.c <<'END'
+#include <statesampler.h>
+#include <stdio.h>
+int main(void)
+{
+    uint64_t batch[8];
+    size_t count = 0;
+    statesampler s;
+    statesampler_desc desc = {0};
+    if (statesampler_from_env(&desc, NULL) != STATESAMPLER_OK)
+        return 1;
+    desc.num_samples = desc.batch_size = 8;
+    statesampler_init(&s, &desc);
+    statesampler_next(&s, batch, &count);
+    puts(count == 8 ? "done" : "wrong");
+    return 0;
+}
+END
+    cp user/calls.c user/calls.cpp
+    cp "$root/examples/quickstart.c" user/makes.c
+    case "$*" in *CXX*) program calls.cpp library ;; esac
+    case " $* " in
+    *' C '*)
+        program calls.c library
+        program makes.c statesampler
+        ;;
+    esac
+}
+
+program() { # SOURCE TARGET
+    cat >>user/CMakeLists.txt <<END
+add_executable($(echo $1 | tr -d .) $1)
+target_link_libraries($(echo $1 | tr -d .) statesampler::$2)
+END
+}
+
+# Without a warning. In the locale C, CMake unpacks nothing into a folder whose
+# name is not ASCII.
+build_user() { # OPTION...
+    export LC_ALL=C.UTF-8
+    quietly cmake -S user -B user/build -DCMAKE_C_FLAGS='-Wall -Werror' \
+        -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$PWD/user/bin" "$@"
+    quietly cmake --build user/build
+}
+
+run_user() { # COMMAND...
+    cd user/bin
+    count=0
+    for program in calls* makes*; do
+        case $program in
+        *.dll) ;;
+        *)
+            "$@" ./$program | tail -n 1 | tr -d '\r' | grep -qx done
+            count=$((count + 1))
+            ;;
+        esac
+    done
+    [ $count = 3 ]
+}
+
+# The line of a user's CMakeLists.txt, and what it needs.
+use() { # HOW OPTION...
+    how=$1
+    shift
+    case $how in
+    add_subdirectory)
+        echo "add_subdirectory([=[$root/examples/cmake]=] statesampler)"
+        ;;
+    FetchContent)
+        make_archive >&2
+        cat <<END
+include(FetchContent)
+FetchContent_Declare(statesampler URL [=[$PWD/$archive]=]
+    URL_HASH SHA256=$(sha256sum $archive | cut -d ' ' -f 1)
+    SOURCE_SUBDIR examples/cmake)
+FetchContent_MakeAvailable(statesampler)
+END
+        ;;
+    find_package)
+        quietly cmake -S "$root/examples/cmake" -B theirs "$@" >&2
+        quietly cmake --build theirs >&2
+        quietly cmake --install theirs --prefix "$PWD/installed" >&2
+        rm -rf theirs
+        mv installed moved
+        echo "list(APPEND CMAKE_FIND_ROOT_PATH [=[$PWD/moved]=])"
+        echo "find_package(statesampler 0.9 REQUIRED PATHS [=[$PWD/moved]=])"
+        ;;
+    esac
+}
+
+# All symbols are hidden, so that only STATESAMPLER_API can show them.
+cmake_here() { # HOW OFF|ON
+    set -- $1 -DBUILD_SHARED_LIBS=$2 -DCMAKE_C_VISIBILITY_PRESET=hidden
+    use "$@" >how
+    project_of C CXX <how
+    shift
+    build_user "$@"
+    (run_user)
+    if [ ${1#*=} = ON ]; then
+        library=$(find . -name libstatesampler.so)
+        at_least 40 "$(nm -D "$library" | grep -c ' T statesampler_')" functions
+    fi
+}
+
+# With a DLL, whose functions the programs must ask for as such.
+cmake_windows() { # HOW
+    set -- $1 -DBUILD_SHARED_LIBS=ON -DCMAKE_SYSTEM_NAME=Windows \
+        -DCMAKE_C_COMPILER=x86_64-w64-mingw32-gcc \
+        -DCMAKE_CXX_COMPILER=x86_64-w64-mingw32-g++ \
+        -DCMAKE_RC_COMPILER=x86_64-w64-mingw32-windres \
+        -DCMAKE_EXE_LINKER_FLAGS=-static
+    use "$@" >how
+    project_of C CXX <how
+    shift
+    build_user "$@"
+    cp moved/bin/*.dll user/bin 2>/dev/null || :
+    object=$(find user -name 'calls.c.obj')
+    x86_64-w64-mingw32-nm "$object" | grep -q 'U __imp_statesampler_init'
+    begin_windows
+    run_user wine
+}
+
+# C++ alone suffices; without either a sentence says so.
+cmake_languages() {
+    use add_subdirectory | project_of CXX
+    build_user
+    user/bin/callscpp | grep -qx done
+    rm -rf user
+    use add_subdirectory | project_of NONE
+    fails cmake -S user -B user/build
+    grep -q '^CMake Error .* (message):' said
+    tr -s ' \n' ' ' <said | grep -q \
+        'statesampler needs a language: write project(... LANGUAGES C) or'
+}
+
+# The wrap of make packages, and the project of a user.
+meson_wrap() {
+    make_archive
+    mkdir -p user/subprojects
+    cp -r made/recipes/meson/* user/subprojects
+    cp "$root/examples/quickstart.c" user/makes.c
+    cat >user/meson.build <<'END'
+project('user', 'c')
+executable('makes', 'makes.c',
+    dependencies: dependency('statesampler', version: '>=0.9'))
+END
+    quietly meson setup user/build user
+    quietly ninja -C user/build
+    cd user && build/makes | tail -n 1 | grep -qx done
+}
+
+# --- make packages, make release ----------------------------------------------
+
+# In a tree of another version, whatever their tools: what a package lacks, or
+# has of ours, make.sh finds.
+one_version() {
+    fresh_tree 9.8.7
+    quietly "$MAKE" -s -C tree packages RELEASE=file:///nowhere
+    at_least 8 "$(grep -c '^ *[0-9]* *[0-9a-f]\{64\} ' said)" files
+    grep -q ' statesampler.h-9.8.7.tar.gz$' said
+    grep '^skip ' said || :
+}
+
+# What a script makes in the folder $1 gets this complaint.
+complained() { # SENTENCE SCRIPT
+    echo "$2" >tree/examples/packages/1.sh
+    fails "$MAKE" -s -C tree packages
+    grep -qx "$1" said || {
+        cat said
+        return 1
+    }
+}
+
+# A package that forgets the version, a gap, and a script that fails.
+packages_complain() {
+    fresh_tree
+    keep_scripts common make
+    complained 'packages: nothing in old says .*' \
+        'mkdir "$1/old"; echo 0.0.1 >"$1/old/version"'
+    complained './gap' 'echo "@NAME@ $(sed -n 1p statesampler.h)" >"$1/gap"'
+    complained 'one: it fails' 'echo "one: it fails" >&2; exit 1'
+}
+
+keep_scripts() { # NAME...
+    for script in tree/examples/packages/*.sh; do
+        name=$(basename $script .sh)
+        case " $* " in
+        *" $name "*) ;;
+        *) rm $script ;;
+        esac
+    done
+}
+
+refused() { # SENTENCE SED_SCRIPT FILE [COMMIT]
+    sed "$2" tree/$3 >new
+    fails cmp new tree/$3
+    mv new tree/$3
+    [ -z "$4" ] || commit
+    fails "$MAKE" -s -C tree release RELEASE=file:///there
+    grep -q "^release: .*$1" said || {
+        cat said
+        return 1
+    }
+    git -C tree reset -q --hard first
+}
+
+releases() {
+    fresh_tree
+    keep_scripts common make release archive
+    commit
+    git -C tree tag first
+    refused 'line 1' '/^#define STATESAMPLER_VERSION/s/[0-9]/8/' \
+        statesampler.h commit
+    refused 'CHANGES' 's/^   0\.9\.0  /   0.8.9  /' statesampler.h commit
+    refused 'README' 's/^Version [0-9]/Version 8/' README.md commit
+    refused 'without a commit' '1s/s/S/' README.md
+    fails "$MAKE" -s -C tree release
+    grep -q '^release: RELEASE=https' said
+    echo 'echo "skip one: two is not here"' >tree/examples/packages/1.sh
+    commit
+    fails "$MAKE" -s -C tree release RELEASE=file:///there
+    grep -q '^release: install ' said
+    git -C tree reset -q --hard first
+    quietly "$MAKE" -s -C tree release RELEASE=file:///there
+    command=$(sed -n 's/^    \(git tag .*\)/\1/p' said)
+    (cd tree && eval "$command")
+    fails "$MAKE" -s -C tree release RELEASE=file:///there
+    grep -q '^release: there is a tag v' said
+}
+
+questions() {
+    if tool pkg-config 'make install'; then
+        ask 'make install needs no compiler, uninstall leaves nothing' \
+            install_used
+    fi
+    ask 'make install with DESTDIR and INCLUDEDIR' install_staged
+    ask 'make install refuses with a sentence, and leaves nothing' \
+        install_refusals
+    if tool cmake CMake && tool g++ CMake; then
+        for how in add_subdirectory FetchContent find_package; do
+            [ $how != FetchContent ] || tool git FetchContent || continue
+            ask "CMake, $how: static" cmake_here $how OFF
+            ask "CMake, $how: shared" cmake_here $how ON
+            if tool x86_64-w64-mingw32-g++ "CMake, $how, for Windows" &&
+                tool wine "CMake, $how, for Windows"; then
+                ask "CMake, $how: a DLL (mingw-w64, wine)" cmake_windows $how
+            fi
+        done
+        ask 'CMake: C++ alone suffices, no language gets a sentence' \
+            cmake_languages
+    fi
+    tool git 'the archive and the recipes' || return 0
+    ask 'the archive has what make check, demo and examples need' \
+        archive_is_whole
+    if tool python3 'the recipes'; then
+        ask 'the recipes name the archive, its hash and the version' \
+            recipes_filled
+    fi
+    if tool meson 'the wrap' && tool ninja 'the wrap'; then
+        ask 'Meson: a wrap' meson_wrap
+    fi
+    ask 'make packages: every package has the version of the header' one_version
+    ask 'make packages says what is wrong with a package' packages_complain
+    ask 'make release refuses what does not agree' releases
+}
