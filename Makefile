@@ -22,7 +22,7 @@ help:
 	@echo '                 compare: C only, about a minute'
 	@echo 'make check       the core tests, with a C compiler alone: a minute'
 	@echo 'make deps        install what the tests need: packages of Debian, and'
-	@echo '                 of npm in build/npm: 1.3 GB to download, 5.8 GB on'
+	@echo '                 of npm in build/npm: 1.5 GB to download, 6.6 GB on'
 	@echo '                 disk (deps-npm: those of npm alone)'
 	@echo 'make test        run every test, one line each: about 10 minutes'
 	@echo 'make mutants     check that the tests notice 900 faults put into'
@@ -384,7 +384,8 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     gcc-mips-linux-gnu libc6-dev-mips-cross \
     gcc-m68k-linux-gnu libc6-dev-m68k-cross \
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross musl-tools \
-    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc libsimavr-dev \
+    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc arduino-core-avr \
+    libsimavr-dev python3-yaml \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
     cmake ninja-build meson \
