@@ -373,9 +373,9 @@ GUARANTEES
    - No call takes longer for more samples, a later position or another epoch,
      except for a few rounds of arithmetic, and with few samples a few steps of
      a walk. A mix's time grows with its sources, not with turns.
-   - A sampler is at most 512 bytes. The stack stays below 1 KiB on Cortex-M,
-     RV32 and AVR, below 4 KiB on other processors (s390x: 6 KiB), and below
-     10 KiB in the hosted part (Windows: 40 KiB).
+   - A sampler is at most 512 bytes, a source 560, a mix 80. The stack stays
+     below 1 KiB on Cortex-M, RV32 and AVR, 4 KiB on other processors (s390x:
+     6 KiB), and 10 KiB in the hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
      threads at once. A sampler holds no pointers and may be copied with `=`.
 
@@ -580,21 +580,19 @@ ALGORITHM 1
 #define STATESAMPLER_NONE (~(uint64_t)0)
 #define STATESAMPLER_STATE_BYTES 112
 
-/* order */
-#define STATESAMPLER_ORDER_SHUFFLE 0
-#define STATESAMPLER_ORDER_SEQUENTIAL 1
-#define STATESAMPLER_ORDER_WINDOW 2
-#define STATESAMPLER_ORDER_REPLACEMENT 3
-
-/* partition */
-#define STATESAMPLER_PARTITION_INTERLEAVED 0
-#define STATESAMPLER_PARTITION_BLOCKED 1
-
-/* tail */
-#define STATESAMPLER_TAIL_PAD 0
-#define STATESAMPLER_TAIL_DROP 1
-#define STATESAMPLER_TAIL_UNEVEN 2
-#define STATESAMPLER_TAIL_CARRY 3
+/* order, partition, tail */
+enum {
+    STATESAMPLER_ORDER_SHUFFLE = 0,
+    STATESAMPLER_ORDER_SEQUENTIAL = 1,
+    STATESAMPLER_ORDER_WINDOW = 2,
+    STATESAMPLER_ORDER_REPLACEMENT = 3,
+    STATESAMPLER_PARTITION_INTERLEAVED = 0,
+    STATESAMPLER_PARTITION_BLOCKED = 1,
+    STATESAMPLER_TAIL_PAD = 0,
+    STATESAMPLER_TAIL_DROP = 1,
+    STATESAMPLER_TAIL_UNEVEN = 2,
+    STATESAMPLER_TAIL_CARRY = 3
+};
 
 /* Functions that return int return a negative code when something is wrong.
    Compare STATESAMPLER_KIND(code), its kind, with those below, and print
@@ -949,13 +947,15 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* --- mix ------------------------------------------------------------------ */
 
 /* stop: what becomes of a source that has nothing left when its turn comes */
-#define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
-#define STATESAMPLER_STOP_ALL 1     /* passed over, until all have finished */
-#define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
-#define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
+enum {
+    STATESAMPLER_STOP_FIRST = 0,   /* it ends the epoch */
+    STATESAMPLER_STOP_ALL = 1,     /* passed over, until all have finished */
+    STATESAMPLER_STOP_RESTART = 2, /* begins anew, until all have finished */
+    STATESAMPLER_STOP_NEVER = 3    /* it begins anew, for ever */
+};
 
 /* The weight of a source that takes no turns until it has another weight. */
-#define STATESAMPLER_OFF ((uint32_t)-1)
+#define STATESAMPLER_OFF 0xffffffffu
 
 /* Node k of a mix's tree. A mix has no memory of its own: sources[k] holds node
    k, which says nothing about that source. Private. */
@@ -984,7 +984,7 @@ typedef struct statesampler_source {
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
-   do not copy it, and leave them where they are. */
+   do not copy it, and keep them where no garbage collector moves them. */
 typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;

@@ -54,7 +54,7 @@ names() {
         END { end(); for (n in found) if (found[n] == header) print n }
         ' >names
     at_least 110 "$(wc -l <names)" names
-    grep -v '^\(statesampler\(_\|$\)\|ssmp_\|SSMP_\)' names | nothing
+    grep -vE '^(statesampler(_|$)|STATESAMPLER_|ssmp_|SSMP_)' names | nothing
 }
 
 # A section of its own shows that the macro reached every definition, a weak
