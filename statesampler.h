@@ -302,7 +302,7 @@ MIXES
    n_i is the number of steps of source i: with FIRST and ALL those of its
    present epoch, served or not; with RESTART and NEVER those of a whole epoch
    in this shape. Sources with n_i = 0 and sources of weight STATESAMPLER_OFF
-   take no turns; below, D is the number of the others, and i their number.
+   take no turns; below, D is the number of the others; i counts these from 0.
 
    Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
    With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
@@ -369,7 +369,7 @@ GUARANTEES
      and an algorithm number never changes its output.
    - A sampler's state is STATESAMPLER_STATE_BYTES bytes, the same on every rank
      and machine.
-   - A call that fails returns an error, and no sampler or mix has moved.
+   - A call that fails returns an error and changes no sampler, mix or perm.
    - No call takes longer for more samples, a later position or another epoch,
      except for a few rounds of arithmetic, and with few samples a few steps of
      a walk. A mix's time grows with its sources, not with turns.
@@ -394,9 +394,9 @@ OPTIONS
    STATESAMPLER_IMPLEMENTATION  makes the implementation.
    STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
                                 sampler never initialised). By default nothing.
-   STATESAMPLER_ONLY_SHUFFLE    makes a third less code, for small chips: it has
-                                SHUFFLE, INTERLEAVED and PAD alone, and refuses
-                                other descriptions and their states (-115).
+   STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
+                                SHUFFLE, INTERLEAVED and PAD. init and load
+                                refuse the rest (EINVAL, -115).
 
    Wherever you include this file, the same everywhere:
    STATESAMPLER_STATIC          makes every function static. Each file that
@@ -414,7 +414,7 @@ OPTIONS
    None of them changes a struct or an order.
 
    For a small core compile with -Os -ffunction-sections and link with
-   --gc-sections. Microsoft's compiler is untried; clang for its targets is not.
+   --gc-sections. Clang was tried for Microsoft's targets, their compiler not.
 
 
 CHANGES
@@ -440,10 +440,10 @@ CHANGES
                                            then the old mix goes on
           uses a mixture's maps            mixture_find
 
-          New: perm_map, mixture_remove; a position outside a permutation never
-          hangs; count may be NULL; mixes load faster. Bulk is slower: with
-          vectors mostly by less than a quarter, in batches of 32 by up to two
-          thirds, and without vectors five times.
+          New: perm_map, mixture_remove, STATESAMPLER_ONLY_SHUFFLE; a position
+          outside a permutation never hangs; count may be NULL; mixes load
+          faster. Bulk is slower: with vectors mostly by less than a quarter, in
+          batches of 32 by up to two thirds, and without vectors five times.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
 
@@ -580,19 +580,21 @@ ALGORITHM 1
 #define STATESAMPLER_NONE (~(uint64_t)0)
 #define STATESAMPLER_STATE_BYTES 112
 
-/* order, partition, tail */
-enum {
-    STATESAMPLER_ORDER_SHUFFLE = 0,
-    STATESAMPLER_ORDER_SEQUENTIAL = 1,
-    STATESAMPLER_ORDER_WINDOW = 2,
-    STATESAMPLER_ORDER_REPLACEMENT = 3,
-    STATESAMPLER_PARTITION_INTERLEAVED = 0,
-    STATESAMPLER_PARTITION_BLOCKED = 1,
-    STATESAMPLER_TAIL_PAD = 0,
-    STATESAMPLER_TAIL_DROP = 1,
-    STATESAMPLER_TAIL_UNEVEN = 2,
-    STATESAMPLER_TAIL_CARRY = 3
-};
+/* order */
+#define STATESAMPLER_ORDER_SHUFFLE 0
+#define STATESAMPLER_ORDER_SEQUENTIAL 1
+#define STATESAMPLER_ORDER_WINDOW 2
+#define STATESAMPLER_ORDER_REPLACEMENT 3
+
+/* partition */
+#define STATESAMPLER_PARTITION_INTERLEAVED 0
+#define STATESAMPLER_PARTITION_BLOCKED 1
+
+/* tail */
+#define STATESAMPLER_TAIL_PAD 0
+#define STATESAMPLER_TAIL_DROP 1
+#define STATESAMPLER_TAIL_UNEVEN 2
+#define STATESAMPLER_TAIL_CARRY 3
 
 /* Functions that return int return a negative code when something is wrong.
    Compare STATESAMPLER_KIND(code), its kind, with those below, and print
@@ -947,12 +949,10 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* --- mix ------------------------------------------------------------------ */
 
 /* stop: what becomes of a source that has nothing left when its turn comes */
-enum {
-    STATESAMPLER_STOP_FIRST = 0,   /* it ends the epoch */
-    STATESAMPLER_STOP_ALL = 1,     /* passed over, until all have finished */
-    STATESAMPLER_STOP_RESTART = 2, /* begins anew, until all have finished */
-    STATESAMPLER_STOP_NEVER = 3    /* it begins anew, for ever */
-};
+#define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
+#define STATESAMPLER_STOP_ALL 1     /* passed over, until all have finished */
+#define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
+#define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
 /* The weight of a source that takes no turns until it has another weight. */
 #define STATESAMPLER_OFF 0xffffffffu
@@ -984,7 +984,7 @@ typedef struct statesampler_source {
 } statesampler_source;
 
 /* In the caller's memory; all fields are private. It points to its sources:
-   do not copy it, and keep them where no garbage collector moves them. */
+   do not copy it, nor move them, as a vector that grows would. */
 typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
@@ -1023,7 +1023,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn` the next one, up to num_turns. ERANGE as mix_at. */
+/* Makes `turn`, up to num_turns, the next one. ERANGE past it; or as mix_at. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 

@@ -7,7 +7,7 @@
    short. */
 #include <avr/eeprom.h>
 
-#define STATESAMPLER_ONLY_SHUFFLE /* half the code; leave it out on larger chips */
+#define STATESAMPLER_ONLY_SHUFFLE /* a third less code; not needed elsewhere */
 #define STATESAMPLER_IMPLEMENTATION
 #include <statesampler.h>
 
