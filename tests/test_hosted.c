@@ -1739,7 +1739,7 @@ static void check_windows(void)
 
 static unsigned __stdcall close_soon(void *file)
 {
-    Sleep(200);
+    Sleep(700); /* most of the second */
     return !CloseHandle((HANDLE)file);
 }
 
