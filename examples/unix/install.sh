@@ -3,6 +3,8 @@
 # statesampler.pc into INCLUDEDIR and PKGCONFIGDIR, below DESTDIR, or takes them
 # away. Both are written beside their names, then renamed.
 
+. examples/packages/common.sh
+
 action=$1
 header=$DESTDIR$INCLUDEDIR/statesampler.h
 pc=$DESTDIR$PKGCONFIGDIR/statesampler.pc
@@ -42,7 +44,7 @@ includedir=$include
 
 Name: statesampler
 Description: shuffled sample indices for training runs
-Version: $(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+Version: $(read_version <statesampler.h)
 Cflags: -I"\${includedir}"
 END
 }
