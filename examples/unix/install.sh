@@ -22,7 +22,7 @@ fail() { # SENTENCE
 # them is not known, so the system's own stay.
 remove_empty() {
     top=${DESTDIR:-$PREFIX}
-    case $top in /usr | /usr/local) return ;; esac
+    case ${top%/} in /usr | /usr/local) return ;; esac
     for folder in "$DESTDIR$INCLUDEDIR" "$DESTDIR$PKGCONFIGDIR"; do
         while rmdir "$folder" 2>/dev/null; do
             case $folder in
