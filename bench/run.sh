@@ -499,11 +499,9 @@ shown='function shown(x, unit,    i, units) {
 fair_table() {
     cat <<'END'
 The fair opponent is a table in some twenty lines of C
-([bench/fair.c](bench/fair.c)): 32-bit indices, shuffled anew for each epoch,
-and a state of seed, epoch and position. Below a million samples on one process
-it is all you need. It cannot give all ranks equal shares after a change of
-their number, read a dataset in chunks, mix datasets, or refuse the state of
-another dataset; and with 10^7 samples or more each epoch begins with a wait.
+([bench/fair.c](bench/fair.c)). It cannot give all ranks equal shares after a
+change of their number, read a dataset in chunks, mix datasets, or refuse the
+state of another dataset.
 
 END
     awk -F , "$shown"'
@@ -528,19 +526,13 @@ END
         }' $OUT/headlines.csv
 }
 
-# The figures and two plots of the README.
+# The figures of the README.
 headlines() {
     fair_table
     echo
     measured_by
-    echo "One thread, \`$(title_of fast)\`. All figures:"
-    echo '[bench/FIGURES.md](bench/FIGURES.md).'
-    cat <<'END'
-
-| ![seconds to the first batch after a resume against position](bench/plots/resume.svg) | ![bytes per rank against n](bench/plots/bytes.svg) |
-|---|---|
-| Resuming: ours loads its state, a table is rebuilt, torch's sampler also skips all earlier batches | Memory per rank |
-END
+    echo "One thread, \`$(title_of fast)\`; all figures:" \
+        '[FIGURES.md](bench/FIGURES.md).'
 }
 
 # --- Copying the last run's figures into the tree ---------------------------
