@@ -163,13 +163,7 @@ HOW TO
    examples/blend.c. Datasets with names can be added and removed in mid-run:
    see statesampler_mixture, in the part stb_ds.
 
-   More programs in examples/, listed in its README:
-   recipe_one_gpu.c     the shortest loop
-   evaluate.c           every sample once, on any number of ranks
-   recipe_pretrain.c    batches that run over the end of an epoch (CARRY)
-   recipe_order.c       an order of your own
-   recipe_weights.c     weighted samples
-   recipe_changed.c     the dataset has grown
+   examples/README.md lists the other recipes, and a program for each.
 
 
 FUNCTIONS
@@ -192,6 +186,7 @@ FUNCTIONS
    num_steps, get_counts  the epoch in numbers
    padding                how many samples of a batch are repeats
    sample_seed            64 random bits for a sample
+   hash                   a stream for a dataset, from what names it
    locate                 step, rank and slot of a sample
    save, load, describe   the state
 
@@ -214,7 +209,7 @@ FUNCTIONS
 
    stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
    mixture_add, mixture_remove, mixture_find, mixture_start, mixture_free
-   mixture_state_bytes, mixture_save, mixture_load, mixture_hash
+   mixture_state_bytes, mixture_save, mixture_load
 
 
 SHAPES, ORDERS, TAILS
@@ -439,6 +434,7 @@ CHANGES
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
           uses a mixture's maps            mixture_find
+          uses mixture_hash(name)          hash(0, name, strlen(name) + 1)
 
           New: perm_map, mixture_remove, STATESAMPLER_ONLY_SHUFFLE; a position
           outside a permutation never hangs; count may be NULL; mixes load
@@ -505,8 +501,7 @@ STATE FORMAT
    0 .. 3    magic "SSMN"
    4 .. 7    format, 2, and algorithm number, 1
    8 .. 15   number of datasets
-   for each dataset 8 bytes: the hash of its name. h = 0; for each byte c of
-             the name and its final 0, h = derive(h, c), of algorithm 1
+   for each dataset 8 bytes: the hash of its name and the final 0
    a mix's state, whole
    and the check word over all words before it.
 
@@ -559,6 +554,7 @@ ALGORITHM 1
                 ANDed with the smallest 2^e - 1 that is n - 1 or more.
 
    The seed of a sample: derive(derive(K, 2^63 + 2^61), index), K of the epoch.
+   The hash of bytes: for each byte c, h = derive(h, c).
 
    The sequence of a mix. The D sources that take turns are the leaves of a
    tree: even numbers to the left of the root, odd ones to its right, the next
@@ -762,9 +758,9 @@ typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
     uint64_t seed;        /* the same on every rank */
     uint64_t epoch;       /* the first epoch */
-    uint64_t stream;      /* tells datasets apart: a number, or a hash of the
-                             files' names and sizes. The state of another
-                             dataset is then refused. */
+    uint64_t stream;      /* tells datasets apart: a number, or what
+                             statesampler_hash makes of files' names and sizes.
+                             The state of another dataset is then refused. */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* samples per rank and step; 0 means 1 */
@@ -907,6 +903,12 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
                                                    uint64_t index);
+
+/* A stream for a dataset, from the names, sizes or lengths that identify it:
+   hash is 0 at first, then what the last call returned. Hash a name with its
+   final 0, and a number as bytes of one order. */
+STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
+                                            size_t size);
 
 /* Goes on from here in another shape, as another rank, or both; the result is
    that of init in the new shape and a load of this sampler's state. If only the
@@ -1156,16 +1158,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    one, whole, also after a crash or a power cut at any instant, and with any
    number of writers: one of them is the last. Each writes a temporary file of
    its own in the same folder, flushes it to disk, renames it over path and
-   flushes the folder.
+   flushes the folder, which must be readable.
    A crash may leave .statesampler-NAME-PROCESS-NUMBER.tmp behind; NAME is a
    hash of path's last part. The next save to path removes it; if a new process
    has the same PROCESS number, the first save after an hour does. To find it, a
-   save looks at 10,000 names of the folder at most (5 ms); in a larger folder
-   it may stay. (Windows finds it in any folder.) If another host's save to the
-   same path removes the temporary file of this one, it is written again.
-   The folder must be readable, or it cannot be flushed. The file has the mode
-   of any new file; a link to a file is replaced. Windows: path is UTF-8, and
-   while another program has the file open, a save tries for a second.
+   save looks at 10,000 names of the folder at most (5 ms), Windows at all.
+   The file gets a new file's mode; a link is replaced. Windows: path is UTF-8,
+   and while another program has the file open, a save tries for a second.
    EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why
    (EISDIR, EINVAL: path is a folder, or no regular file), and the old file is
    there, or the new one if only the flush of the folder failed. */
@@ -1211,7 +1210,7 @@ typedef struct statesampler_dataset {
 #define STATESAMPLER_CHANGE_CHANGED 3
 typedef struct statesampler_change {
     const char *name; /* NULL if REMOVED: the state knows only the hash */
-    uint64_t hash;
+    uint64_t hash;    /* hash(0, name, strlen(name) + 1) */
     uint32_t source;  /* its number; if REMOVED, that in the state */
     uint32_t status;
 } statesampler_change;
@@ -1225,9 +1224,6 @@ typedef struct statesampler_mixture {
     statesampler_change *changes;   /* an array: what the last load found */
     statesampler_mix mix;
 } statesampler_mixture;
-
-/* The hash by which a state knows a name: to recognise what was REMOVED. */
-STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name);
 
 /* Adds a dataset as the last one, with a sampler that init makes of the
    description. It takes turns from the next mixture_start on; until then a
@@ -2656,10 +2652,6 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (code != STATESAMPLER_OK)
         return code;
-#ifdef STATESAMPLER_ONLY_SHUFFLE
-    if ((run->order | run->partition | run->tail) != 0)
-        return SSMP_EINVAL_LEFT_OUT;
-#endif
     if (run->order > STATESAMPLER_ORDER_REPLACEMENT)
         return SSMP_EINVAL_ORDER;
     if (run->partition > STATESAMPLER_PARTITION_BLOCKED)
@@ -2668,6 +2660,10 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
         return SSMP_EINVAL_TAIL;
     if (run->shape.drop_last > 1)
         return SSMP_EINVAL_DROP_LAST;
+#ifdef STATESAMPLER_ONLY_SHUFFLE
+    if ((run->order | run->partition | run->tail) != 0)
+        return SSMP_EINVAL_LEFT_OUT;
+#endif
     code = ssmp_run_check_window(run);
     return code == STATESAMPLER_OK ? ssmp_run_check_carry(run) : code;
 }
@@ -2899,6 +2895,16 @@ STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 }
 
 /* --- sampler: questions */
+
+STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
+                                            size_t size)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    STATESAMPLER_ASSERT(bytes || size == 0);
+    for (; size != 0; size--)
+        hash = ssmp_derive(hash, *byte++);
+    return hash;
+}
 
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
@@ -4245,8 +4251,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
    A save creates a temporary file with O_EXCL, writes it and renames it over
    path. No two saves write to one file, so none has to lock another out.
    Removing a temporary file early is harmless: its writer's rename fails with
-   ENOENT, and the save begins again under another name. (The chance that
-   somebody else has that very name by then is 2^-32.) */
+   ENOENT, and the save begins again under another name. */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -4635,14 +4640,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 #ifdef STATESAMPLER_STB_DS
 
 /* The final 0 is hashed, too, so that no hashed text begins another. */
-STATESAMPLER_DEF_HOSTED uint64_t statesampler_mixture_hash(const char *name)
+static inline uint64_t ssmp_name_hash(const char *name)
 {
-    uint64_t hash = 0;
-    STATESAMPLER_ASSERT(name);
-    do {
-        hash = ssmp_derive(hash, (unsigned char)*name);
-    } while (*name++ != 0);
-    return hash;
+    return statesampler_hash(0, name, strlen(name) + 1);
 }
 
 /* Splits a hash so that no byte has its highest bit set: stb_ds shifts the
@@ -4682,7 +4682,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0)
         return SSMP_EINVAL_NAME_EMPTY;
-    ssmp_dataset_set(&dataset, statesampler_mixture_hash(name));
+    ssmp_dataset_set(&dataset, ssmp_name_hash(name));
     if (ssmp_mixture_number(mixture, dataset.value) != SSMP_NOBODY)
         return SSMP_EINVAL_NAME_TAKEN;
     code = statesampler_init(&source.sampler, desc);
@@ -4713,7 +4713,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
 {
     uint32_t i;
     STATESAMPLER_ASSERT(mixture && name && source);
-    i = ssmp_mixture_number(mixture, statesampler_mixture_hash(name));
+    i = ssmp_mixture_number(mixture, ssmp_name_hash(name));
     if (i == SSMP_NOBODY)
         return SSMP_ERANGE_NAME;
     *source = i;

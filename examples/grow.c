@@ -30,7 +30,7 @@ static void add(statesampler_mixture *m, const char *name, uint32_t weight,
     const statesampler_desc desc = {
         .num_samples = samples,
         .seed = 1,
-        .stream = statesampler_mixture_hash(name),
+        .stream = statesampler_hash(0, name, strlen(name) + 1),
         .batch_size = 16};
 
     example_must(statesampler_mixture_add(m, name, weight, &desc));
@@ -84,7 +84,7 @@ static const char *name_of(uint64_t hash)
     size_t i;
 
     for (i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (statesampler_mixture_hash(known[i]) == hash) {
+        if (statesampler_hash(0, known[i], strlen(known[i]) + 1) == hash) {
             return known[i];
         }
     }

@@ -42,12 +42,14 @@
 
 #define SELF oldsampler
 #define SAMPLER(name) oldsampler_##name
+#define HASH(name) oldsampler_mixture_hash(name)
 #define SIDE(name) old_##name
 #define NUMBER 0
 #include "judge_side.h"
 
 #define SELF statesampler
 #define SAMPLER(name) statesampler_##name
+#define HASH(name) statesampler_hash(0, name, strlen(name) + 1)
 #define SIDE(name) new_##name
 #define NUMBER 1
 #include "judge_side.h"

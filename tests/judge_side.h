@@ -702,7 +702,7 @@ static void SIDE(mixture_find)(const operation *op, answer *to)
     uint32_t source = SOURCES;
     say_code(to, SAMPLER(mixture_find)(mixture, name, &source));
     say(to, "source", source);
-    say(to, "hash", SAMPLER(mixture_hash)(name));
+    say(to, "hash", HASH(name));
 }
 
 #endif
@@ -746,5 +746,6 @@ static void SIDE(reset)(void)
 
 #undef SELF
 #undef SAMPLER
+#undef HASH
 #undef SIDE
 #undef NUMBER

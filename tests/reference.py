@@ -714,9 +714,23 @@ def add_seeds():
                        for index in indices]})
 
 
+def hash_bytes(hash, bytes):
+    for byte in bytes:
+        hash = derive(hash, byte)
+    return hash
+
+
+def add_hashes():
+    for hash in [0, 1, 2**64 - 1]:
+        for bytes in [[0], [255], [1, 0, 128], list(b"train/000.bin\0")]:
+            add("hash", "hash", {"from": hash, "bytes": bytes,
+                                 "hash": hash_bytes(hash, bytes)})
+
+
 if __name__ == "__main__":
     add_perms()
     add_samplers()
     add_audits()
     add_seeds()
+    add_hashes()
     print_all()

@@ -102,6 +102,8 @@ static void check_sampler(void)
     RIGHT(statesampler_sample_seed(&sampler, 0, 1));
     WRONG(statesampler_sample_seed(NULL, 0, 1));
     WRONG(statesampler_sample_seed(&blank, 0, 1));
+    RIGHT(statesampler_hash(0, NULL, 0));
+    WRONG(statesampler_hash(0, NULL, 1));
     RIGHT(VOID(statesampler_begin(&sampler, 1)));
     WRONG(VOID(statesampler_begin(NULL, 1)));
     WRONG(VOID(statesampler_begin(&blank, 1)));

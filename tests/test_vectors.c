@@ -197,6 +197,8 @@ static int left_out(const statesampler_desc *d)
         unsigned char state[STATE];
         statesampler s, before;
         CHECK(statesampler_init(&s, d) == EINVAL_LEFT_OUT);
+        plain.order = STATESAMPLER_ORDER_REPLACEMENT + 1; /* unknown to all */
+        CHECK(statesampler_init(&s, &plain) == EINVAL_ORDER);
         plain.order = plain.partition = plain.tail = 0;
         CHECK(statesampler_init(&s, &plain) == STATESAMPLER_OK);
         before = s;
@@ -400,6 +402,25 @@ static void seed_case(void)
              seeds[i], "sample_seed");
 }
 
+/* --- hash --- */
+
+static void hash_case(void)
+{
+    static uint64_t list[MOST];
+    unsigned char bytes[MOST];
+    const uint64_t from = number_of("from");
+    size_t count = MOST, i;
+    CHECK(read_list(find("bytes"), list, &count) != NULL);
+    for (i = 0; i < count; i++)
+        bytes[i] = (unsigned char)list[i];
+    same(statesampler_hash(from, bytes, count), number_of("hash"), "hash");
+    /* The same in two parts, or none. */
+    same(statesampler_hash(statesampler_hash(from, bytes, 1), bytes + 1,
+                           count - 1),
+         number_of("hash"), "hash in two parts");
+    same(statesampler_hash(from, NULL, 0), from, "hash of nothing");
+}
+
 /* --- All cases --- */
 
 static const struct {
@@ -410,6 +431,7 @@ static const struct {
     {"sampler", sampler_case},
     {"audit", audit_case},
     {"seed", seed_case},
+    {"hash", hash_case},
 };
 
 /* The digest of all lines of a group, without what ends them. */
@@ -482,6 +504,8 @@ static struct {
      UINT64_C(0x6937bcf7af67f93a), 0},
     {"seed",
      UINT64_C(0x39ffb059382a4717), 0},
+    {"hash",
+     UINT64_C(0xa2b500a2186a733e), 0},
 };
 
 #define KINDS (sizeof kinds / sizeof kinds[0])

@@ -242,7 +242,8 @@ static void check_changes(const statesampler_mixture *m)
         if (i >= here)
             continue;
         CHECK(change->source == (uint32_t)i);
-        CHECK(change->hash == statesampler_mixture_hash(change->name));
+        CHECK(change->hash == statesampler_hash(0, change->name,
+                                                strlen(change->name) + 1));
     }
 }
 
