@@ -13,15 +13,11 @@ import tempfile
 
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CCompilerError, PlatformError
+from setuptools.errors import CCompilerError, ModuleError, PlatformError
 
-# In the repository, and in the package.
-LAYOUT = {"setup.py": "setup.py", "pyproject.toml": "pyproject.toml",
-          "../../LICENSE": "LICENSE",
-          "../../statesampler.h": "statesampler/statesampler.h",
-          "library.c": "statesampler/library.c",
-          "statesampler.py": "statesampler/__init__.py",
-          "statesampler.pyi": "statesampler/__init__.pyi"}
+# What the package has besides its folder, and where.
+LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "../../LICENSE": ".",
+          "../../statesampler.h": "statesampler"}
 
 
 def lay_out():
@@ -31,15 +27,14 @@ def lay_out():
                  f"{os.getcwd()} on PYTHONPATH instead.")
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.mkdir(os.path.join(folder, "statesampler"))
+    shutil.copytree("statesampler", os.path.join(folder, "statesampler"),
+                    ignore=shutil.ignore_patterns("__pycache__"))
     for source, target in LAYOUT.items():
         if not os.path.exists(source):
             sys.exit(f"{source} is not in {os.getcwd()}: install from a whole "
                      "checkout, with pip 21.3 or newer, or from an sdist.")
         shutil.copy(source, os.path.join(folder, target))
     os.chdir(folder)
-    with open("statesampler/py.typed", "w"):
-        pass    # Says that the package has types.
     with open("MANIFEST.in", "w") as manifest:
         manifest.write("include statesampler/statesampler.h\n")
 
@@ -61,12 +56,19 @@ class Library(build_ext):
                      "or clang, or set CC and CFLAGS to what works here.")
 
 
-class Wheel(Distribution().get_command_class("bdist_wheel")):
+try:
+    bdist_wheel = Distribution().get_command_class("bdist_wheel")
+except (ModuleError, ImportError):
+    sys.exit("A wheel cannot be made here: pip install wheel, or setuptools "
+             "70.1 or newer, or leave --no-build-isolation out.")
+
+
+class Wheel(bdist_wheel):
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
-if not os.path.isdir("statesampler"):
+if not os.path.exists("statesampler/statesampler.h"):
     lay_out()
 with open("statesampler/statesampler.h") as header:
     version = re.search(" - v([0-9.]+) - ", header.readline())[1]
@@ -78,7 +80,7 @@ setup(
     description=about.splitlines()[0], long_description=about,
     long_description_content_type="text/plain", python_requires=">=3.7",
     packages=["statesampler"],
-    package_data={"statesampler": ["py.typed", "__init__.pyi"]},
+    package_data={"statesampler": ["py.typed", "*.pyi"]},
     ext_modules=[Extension(
         "statesampler.libstatesampler", ["statesampler/library.c"],
         include_dirs=["statesampler"],

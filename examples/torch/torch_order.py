@@ -9,17 +9,19 @@ versions of torch may have another order.
 
 import torch
 
-from statesampler import _ORDERS, _whole, Sampler
 from statesampler import StatefulDistributedSampler
+from statesampler._arguments import whole
+from statesampler._cursors import SamplerCursor
+from statesampler._library import ORDERS
 
 __all__ = ["TorchOrderSampler"]
 
 
-class _Table(Sampler):
+class _Table(SamplerCursor):
     """torch's table, indexed by a sequential sampler."""
 
     def _make(self, desc):
-        desc.order = _ORDERS.index("sequential")
+        desc.order = ORDERS.index("sequential")
         super()._make(desc)
 
     def read(self, state):
@@ -51,5 +53,5 @@ class TorchOrderSampler(StatefulDistributedSampler):
         # refused.
         super().__init__(dataset, num_replicas, rank, True, seed, drop_last,
                          batch_size, tail=tail,
-                         stream=_whole("stream", stream, 0, 2**64) ^
+                         stream=whole("stream", stream, 0, 2**64) ^
                          int.from_bytes(b"randperm", "big"))

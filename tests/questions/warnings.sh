@@ -73,8 +73,8 @@ stb_by_I() { # LANGUAGE COMMAND...
 # Without the header's functions, where a program can be compiled so: those are
 # asked above.
 clean_sources() { # COMMAND...
-    for source in "$root"/examples/*.c "$root"/examples/torch/*.c \
-        "$root"/bench/*.c; do
+    for source in "$root"/examples/*.c "$root"/bench/*.c \
+        "$root"/examples/torch/statesampler/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         # 0.4.0's text comes from the history.
         ! grep -q '"oldsampler\.h"' "$source" ||

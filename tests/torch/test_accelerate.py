@@ -15,7 +15,6 @@ import warnings
 
 from common import EXAMPLES, DataLoader, cases, main, real
 import loader_accelerate
-import statesampler
 from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -447,7 +446,9 @@ class Trainer(unittest.TestCase):
 
     def test_the_recipes(self):
         """The Trainers of examples/README.md, at each step."""
-        names = {**vars(statesampler), "itertools": itertools, "torch": torch,
+        names = {"StatefulDistributedSampler": Distributed,
+                 "RoundRobinBatchSampler": RoundRobin,
+                 "itertools": itertools, "torch": torch,
                  "transformers": self.transformers()}
         with open(RECIPES) as file:
             recipes = blocks(file.read())

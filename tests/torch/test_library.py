@@ -1,5 +1,6 @@
-"""How statesampler.py gets its library: built at the first import, once for
-its content, and what is said where that cannot be; and what needs no torch."""
+"""How the package gets its library: built at the first import, once for
+its content, and what is said where that cannot be; and what needs no torch, and
+does not import it where it is."""
 
 import glob
 import hashlib
@@ -16,10 +17,7 @@ from common import EXAMPLES, ROOT, main
 # The fastest compiler that is there.
 COMPILER = {"CC": "tcc"} if shutil.which("tcc") else {}
 
-# As if there were no torch, whose import takes a second or two.
 PROGRAM = """
-import sys
-sys.modules["torch"] = None
 from statesampler import Sampler
 print(sum(sum(batch) for batch in Sampler(9, 0, 1, 4, shuffle=False)))
 """
@@ -109,6 +107,9 @@ except ImportError as error:
     assert "needs torch" in str(error)
 else:
     raise AssertionError("torch")
+from statesampler import *
+import pydoc
+assert "class Mix" in pydoc.plaintext.document(statesampler)
 try:
     import numpy
 except ImportError:
@@ -124,16 +125,31 @@ else:
 print("fine")
 """
 
+BESIDE_TORCH = """
+import sys
+import statesampler
+from statesampler import Mix, Sampler
+assert "StatefulDistributedSampler" in dir(statesampler)
+assert len(next(Sampler(9, batch_size=4))) == len(next(Mix([4]))) + 3
+assert not hasattr(statesampler, "Distributed")
+assert "torch" not in sys.modules
+from statesampler import *
+assert issubclass(StatefulDistributedSampler,
+                  sys.modules["torch"].utils.data.DistributedSampler)
+assert RoundRobinBatchSampler is statesampler.RoundRobinBatchSampler
+print(statesampler.__version__)
+"""
+
 
 class Library(unittest.TestCase):
     def setUp(self):
         top = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, top)
-        # So deep that no header is two folders up.
+        # So deep that no header is above it.
         self.folder = os.path.join(top, "a", "b")
-        os.makedirs(self.folder)
-        for name in "statesampler.py", "library.c":
-            shutil.copy(os.path.join(EXAMPLES, name), self.folder)
+        self.package = os.path.join(self.folder, "statesampler")
+        shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
+        self.source = os.path.join(self.package, "library.c")
         shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)
         self.build = os.path.join(self.folder, "build")
         self.cache = os.path.join(top, "cache")
@@ -184,6 +200,15 @@ class Library(unittest.TestCase):
     def test_a_cplusplus_compiler(self):
         self.assertEqual(self.said(CC="c++"), "36\n")
 
+    def test_a_header_elsewhere(self):
+        """In the package's folder, or where the repository has it."""
+        header = os.path.join(self.folder, "statesampler.h")
+        for folder in self.package, os.path.join(self.folder, "..", ".."):
+            header = shutil.move(header, folder)
+            self.assertEqual(self.said(), "36\n")
+            self.assertEqual(
+                len(self.libraries(os.path.join(folder, "build"))), 1)
+
     def test_once_for_its_content(self):
         """Time stamps say nothing; each of the sources and options does."""
         self.assertEqual(self.said(), "36\n")
@@ -195,10 +220,10 @@ class Library(unittest.TestCase):
         self.assertEqual(self.said(), "36\n")
         self.assertEqual(os.stat(first[0]).st_mtime_ns, written)
         count = 1
-        for name in "statesampler.h", "library.c":
-            with open(os.path.join(self.folder, name), "a") as file:
+        for path in header, self.source:
+            with open(path, "a") as file:
                 file.write("/* another */\n")
-            os.utime(os.path.join(self.folder, name), (0, 0))
+            os.utime(path, (0, 0))
             self.assertEqual(self.said(), "36\n")
             count += 1
             self.assertEqual(len(self.libraries()), count)
@@ -263,7 +288,7 @@ class Library(unittest.TestCase):
         self.said()
         library = os.path.join(self.folder, "mine.so")
         shutil.move(self.libraries()[0], library)
-        os.unlink(os.path.join(self.folder, "library.c"))
+        os.unlink(self.source)
         self.assertEqual(self.said(STATESAMPLER_LIBRARY=library), "36\n")
         self.assertEqual(self.said(STATESAMPLER_LIBRARY="mine.so"), "36\n")
 
@@ -294,7 +319,7 @@ class Library(unittest.TestCase):
     def test_names_in_another_encoding(self):
         name = os.fsdecode(b"-DNAME=J\xfcrgen")
         self.assertEqual(self.said(CFLAGS=name), "36\n")
-        with open(os.path.join(self.folder, "library.c"), "ab") as file:
+        with open(self.source, "ab") as file:
             file.write(b"#error J\xfcrgen\n")
         self.assertIn("#error J", self.said(CC="cc"))
 
@@ -309,7 +334,8 @@ class Library(unittest.TestCase):
             library.write("not one")
         for name in other, "/none.so":
             said = self.said(STATESAMPLER_LIBRARY=name)
-            self.assertIn(f"ImportError: {name} was not built from library.c", said)
+            self.assertIn(f"ImportError: {name} was not built from library.c",
+                          said)
         # Another one, and an older one, which lacks what is newer.
         for source in "", "unsigned long long statesampler_layout[4];":
             os.unlink(other)
@@ -317,14 +343,20 @@ class Library(unittest.TestCase):
                            check=True, input=source, text=True)
             self.assertIn("ImportError: " + other,
                           self.said(STATESAMPLER_LIBRARY=other))
-        os.unlink(os.path.join(self.folder, "library.c"))
+        os.unlink(self.source)
         self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
         os.unlink(os.path.join(self.folder, "statesampler.h"))
-        self.assertIn("ImportError: statesampler.h is neither", self.said())
+        self.assertIn("ImportError: statesampler.h is not in", self.said())
 
     def test_without_torch(self):
         out, errors = self.start(WITHOUT_TORCH).communicate()
         self.assertEqual((out, errors), ("fine\n", ""))
+
+    def test_beside_torch(self):
+        with open(os.path.join(ROOT, "statesampler.h")) as header:
+            version = header.readline().split()[3]
+        out, errors = self.start(BESIDE_TORCH).communicate()
+        self.assertEqual((f"v{out}", errors), (f"{version}\n", ""))
 
 
 if __name__ == "__main__":

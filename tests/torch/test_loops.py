@@ -4,6 +4,7 @@ of a DataLoader, two in one, asked late, with datasets that fail; and copies."""
 import copy
 import gc
 import itertools
+import os
 import pickle
 import sys
 import unittest
@@ -13,6 +14,8 @@ import statesampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, Dataset
+
+PACKAGE = os.path.dirname(statesampler.__file__)
 
 
 class Repeat:
@@ -225,9 +228,9 @@ class Repeated(unittest.TestCase):
                         break
 
         def ask(sampler, served, stop):
-            """Asks at so many lines of the sampler's file. Returns these
-            lines, the batches, the state asked for after how many, and the
-            state at the end."""
+            """Asks at so many lines of the package. Returns these lines, the
+            batches, the state asked for after how many, and the state at the
+            end."""
             lines, batches, asked = [], [], None
 
             def at(frame, *_):
@@ -238,7 +241,7 @@ class Repeated(unittest.TestCase):
                 return at
 
             sys.settrace(lambda frame, *_: at if len(lines) < stop and (
-                frame.f_code.co_filename == statesampler.__file__) else None)
+                frame.f_code.co_filename.startswith(PACKAGE)) else None)
             loop(served, lambda *batch: batches.extend(batch))
             sys.settrace(None)
             return lines, batches, asked, raw(sampler.state_dict())

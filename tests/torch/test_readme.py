@@ -1,4 +1,4 @@
-"""The Python in README.md and at the head of statesampler.py runs as it is
+"""The Python in README.md and at the head of the package runs as it is
 written: two epochs, killed at some batch, and run again with the checkpoint.
 
 A program may use `dataset`, `epochs`, `checkpoint`, `train` and `save`, which

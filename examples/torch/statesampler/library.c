@@ -1,4 +1,4 @@
-/* library.c - statesampler.h as a shared library, for statesampler.py. */
+/* library.c - statesampler.h as a shared library, for the Python package. */
 
 #ifdef _WIN32
 #define STATESAMPLER_API __declspec(dllexport)
@@ -12,6 +12,13 @@ extern STATESAMPLER_API const uint64_t statesampler_layout[4];
 const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
+
+STATESAMPLER_API
+const char *statesampler_version(void);
+const char *statesampler_version(void)
+{
+    return STATESAMPLER_VERSION;
+}
 
 /* Sets up a source of an array, as Python does not know its fields. */
 STATESAMPLER_API

@@ -1,4 +1,4 @@
-# The types of statesampler.py's public names, for type checkers.
+# The types of the public names, for type checkers.
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sized
@@ -11,6 +11,8 @@ from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
            "Mix"]
+
+__version__: str
 
 _Self = TypeVar("_Self")
 _Partition = Literal["interleaved", "blocked"]
@@ -25,7 +27,7 @@ class _Counts(ctypes.Structure):
     rank_samples: int
     rank_batches: int
 
-class _Cursor:
+class _Iterator:
     def __iter__(self: _Self) -> _Self: ...
     def __next__(self) -> memoryview: ...
     @property
@@ -41,7 +43,7 @@ class _Cursor:
     def save(self) -> bytes: ...
     def load(self, state: ReadableBuffer) -> None: ...
 
-class Sampler(_Cursor):
+class Sampler(_Iterator):
     def __init__(
         self, num_samples: SupportsIndex, rank: SupportsIndex | None = None,
         world_size: SupportsIndex | None = None,
@@ -54,7 +56,7 @@ class Sampler(_Cursor):
         drop_last: bool = False) -> None: ...
     def counts(self) -> _Counts: ...
 
-class Mix(_Cursor):
+class Mix(_Iterator):
     def __init__(
         self, lengths: Iterable[SupportsIndex],
         rank: SupportsIndex | None = None,

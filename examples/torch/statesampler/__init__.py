@@ -1,0 +1,113 @@
+"""Samplers for PyTorch's DataLoader that need no table and resume instantly.
+
+Replace
+
+    sampler = DistributedSampler(dataset)
+
+by
+
+    sampler = StatefulDistributedSampler(dataset)
+
+and add the sampler's state to the checkpoints:
+
+    loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4)
+    if checkpoint:
+        sampler.load_state_dict(checkpoint["sampler"])
+    while sampler.epoch < epochs:
+        for batch in loader:
+            train(batch)
+            save({"sampler": sampler.state_dict()})     # at any time
+
+A run that loads such a checkpoint continues with the next batch, on any number
+of ranks. After the same batch all ranks have the same state, so saving rank
+0's is enough. RoundRobinBatchSampler does the same for several datasets.
+
+Counting. The order of an epoch is computed, so a place in it is just a number.
+iter() starts the current epoch at its beginning, or at the loaded place. The
+state is that start plus the batches that the loop has received since: those
+that the DataLoader's iterator has returned, not those that workers have
+prefetched. The sampler finds this iterator on the call stack when it is first
+asked for indices, and reads its counter when a state is asked for. Under
+BatchSampler a batch is batch_size indices; under other batch samplers the
+sampler records how many indices each batch took. Without a DataLoader, indices
+count as received when they are taken. A loop that has received all indices has
+finished its epoch.
+
+Epochs. After a `break` the next loop starts over: peeking at a batch changes
+nothing, and a validation loop that stops early sees the same samples each
+time. After a loop that received its whole epoch, the next loop serves the next
+epoch, and so does a run that loads a state saved after the last batch. This
+also holds if the loop did not ask for more, for example after peeking at an
+epoch's only batch or at the last batch after a resume. (To undo that, load the
+state from before.) You need not call set_epoch: for the current epoch it does
+nothing, for another epoch it starts that one. (Its docstring covers frameworks
+that count epochs from 0 in each process.) With tail="carry" or stop="never"
+there is no end, and the next loop always continues. len() is that of the whole
+epoch, also after a state was loaded; `remaining` is what is left.
+
+torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
+YOLO use samplers in their own ways: examples/README.md has a line or a recipe
+for each. If anything else takes batches from the DataLoader ahead of the loop,
+pass read_ahead=, or states will be that many batches too late.
+
+- The DataLoader must return batches in order, which is torch's default.
+- If something between sampler and loop holds indices back, for example to sort
+  them, those count as received: a resumed run does not see them.
+- A batch whose loading raised an exception was not received. If the loop
+  continues nevertheless: with workers its next batch counts for both; without,
+  the state is one batch too early, so that a resume repeats one.
+- A batch sampler that ends before its sampler ends the epoch. A state saved
+  after its last batch still has the rest ahead, so a resume begins with a
+  short loop. A batch sampler that takes indices in its __iter__ itself, not
+  when a batch is asked for, counts as having no DataLoader.
+- A sampler serves one loop at a time. A loop raises RuntimeError if it
+  continues after another loop over the same sampler, load_state_dict,
+  set_start_iter or a change of the epoch. Several samplers in one DataLoader
+  count independently.
+- A copy, including a pickled one, is in no loop. It starts where the original
+  stood.
+- A dataset can hold the sampler and seed a sample's random augmentation with
+  sampler.sample_seed(index), as augment.py does. The current epoch is shared
+  with forked processes, so make the sampler in the process that trains with
+  it.
+
+Sampler and Mix do not need torch. They return batches of indices as
+memoryviews, which numpy.asarray takes without a copy:
+
+    for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
+        train(dataset[numpy.asarray(batch)])
+
+pip installs this package with its compiled library. A copy of its folder needs
+statesampler.h in it or beside it, and a C compiler at the first import.
+"""
+
+import importlib
+import importlib.util
+
+from ._library import VERSION as __version__
+from .samplers import Mix, Sampler
+
+# Their modules, which import torch: that takes a second.
+_WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
+               "RoundRobinBatchSampler": ".torch_samplers"}
+
+__all__ = ["Sampler", "Mix"]
+if importlib.util.find_spec("torch"):
+    __all__ += _WITH_TORCH
+
+
+def __getattr__(name):
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(_WITH_TORCH[name], __name__)
+    except ModuleNotFoundError as error:
+        if error.name.split(".")[0] != "torch":
+            raise
+        raise ImportError(f"{name} needs torch; Sampler and Mix do not"
+                          ) from None
+    return getattr(module, name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,98 @@
+"""Checks of arguments: each returns the value, or raises an error that names
+the argument."""
+
+import ctypes
+import operator
+import sys
+
+from ._library import Desc, c, sentence
+
+
+def choice(what, value, names):
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{what} should be one of {', '.join(names)}, but "
+                         f"got {what}={value!r}")
+    return names.index(value)
+
+
+def flag(what, value):
+    """Accepts bools, including numpy's, 0 and 1; not strings, which would
+    always be true."""
+    if isinstance(value, str) or value not in (False, True):
+        raise TypeError(f"{what} should be a bool, but got {what}={value!r}, "
+                        f"a {type(value).__name__}")
+    return bool(value)
+
+
+def whole(what, value, least, below):
+    """Accepts integers in [least, below), including torch's and numpy's; not
+    bools."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{what} should be an integer, but got "
+                         f"{what}={value!r}, a {type(value).__name__}"
+                         ) from None
+    if not least <= number < below:
+        raise ValueError(f"{what} should be an integer in [{least}, {below}),"
+                         f" but got {what}={value}")
+    return number
+
+
+def whole_batch_size(value):
+    """The same messages as torch's BatchSampler, but numpy's integers are
+    accepted."""
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number <= 0:
+        raise ValueError("batch_size should be a positive integer value, "
+                         f"but got batch_size={value}")
+    return whole("batch_size", number, 1, 2**32)
+
+
+def _found_world():
+    """World size and rank from torch.distributed if it is initialised, else
+    from the launcher's environment, else (1, 0, False). The third value tells
+    whether one of the two had them."""
+    dist = sys.modules.get("torch.distributed")
+    if dist and dist.is_available() and dist.is_initialized():
+        return dist.get_world_size(), dist.get_rank(), True
+    desc, name = Desc(), ctypes.c_char_p()
+    code = c.from_env(desc, name)
+    launcher = name.value.decode()
+    if code != 0:
+        raise ValueError(f"the environment of {launcher}: {sentence(code)}")
+    return desc.world_size, desc.rank, launcher != "none"
+
+
+def world(num_replicas, rank):
+    """Fills in arguments that are None."""
+    if num_replicas is None or rank is None:
+        found_replicas, found_rank, said = _found_world()
+        if rank is None and num_replicas not in (None, found_replicas):
+            # Otherwise every process would be rank 0.
+            raise ValueError(
+                f"rank should be given with num_replicas={num_replicas}, as " +
+                (f"{found_replicas} ranks were found" if said else
+                 "neither torch.distributed nor the environment gives it"))
+        num_replicas = found_replicas if num_replicas is None else num_replicas
+        rank = found_rank if rank is None else rank
+    num_replicas = whole("num_replicas", num_replicas, -2**63, 2**32)
+    rank = whole("rank", rank, -2**63, 2**63)
+    if rank >= num_replicas or rank < 0:
+        raise ValueError(
+            f"Invalid rank {rank}, rank should be in the interval "
+            f"[0, {num_replicas - 1}]")
+    return num_replicas, rank
+
+
+def items(what, value):
+    try:
+        return list(value)
+    except TypeError:
+        raise ValueError(f"{what} should be a list of integers, but got "
+                         f"{what}={value!r}") from None

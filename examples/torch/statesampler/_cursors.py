@@ -1,0 +1,126 @@
+"""Sampler and Mix with what the samplers for torch need besides.
+
+Those are built on a cursor: on its place (an epoch and a step), begin(epoch),
+seek(step), turn_over() to the next epoch, and read(state), which yields lists
+of everything after a state."""
+
+import ctypes
+
+from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
+                       address, c, check, indices)
+from .samplers import Mix, Sampler
+
+# Indices read from the library at a time: enough to make the time of a call
+# negligible, few enough for a fast first batch and little memory.
+_CHUNK = 4096
+
+
+def owner(state):
+    """The class that saved a state; None if neither did, or if it is
+    damaged."""
+    for kind, name in ((SamplerCursor, "StatefulDistributedSampler"),
+                       (MixCursor, "RoundRobinBatchSampler")):
+        if kind.facts(state):
+            return name
+    return None
+
+
+def _facts(desc, of=""):
+    """The fields that must be equal in a state and the cursor that loads it,
+    each with the words before and after it."""
+    return [("len(dataset) ", desc.num_samples, of), ("seed ", desc.seed, of),
+            ("stream ", desc.stream, of), ("order ", ORDERS[desc.order], of),
+            ("chunk_size ", desc.chunk_size, of), ("window ", desc.window, of),
+            ("partition ", PARTITIONS[desc.partition], of),
+            ("tail ", TAILS[desc.tail], of)]
+
+
+class _Cursor:
+    def at(self, state):
+        """A copy at another state."""
+        other = object.__new__(type(self))
+        other.__setstate__((self._made, state))
+        return other
+
+    def difference(self, state):
+        """How a state differs from this cursor; "" if it is damaged."""
+        return "; ".join(
+            f"the state has {name}{theirs}{of}, this sampler {ours}"
+            for (name, theirs, of), (_, ours, _) in zip(
+                self.facts(state), self.facts(self.save()))
+            if theirs != ours)
+
+
+class SamplerCursor(_Cursor, Sampler):
+    def read(self, state):
+        """Yields lists of indices, from the same sampler with a larger
+        batch_size. (Lists iterate faster than arrays.)"""
+        desc = Desc.from_buffer_copy(self._desc)
+        desc.batch_size = _CHUNK
+        reader = object.__new__(Sampler)
+        reader.__setstate__(((desc,), state))
+        out, count = indices(_CHUNK), ctypes.c_size_t()
+        while c.next(reader._memory, address(out), count):
+            yield out[:count.value].tolist()
+
+    @property
+    def own_steps(self):
+        """The step at which this rank has no more samples: one less than
+        num_steps if tail="uneven" gives it none in the last step."""
+        end, count = self.num_steps, ctypes.c_size_t()
+        if end and c.at(self._memory, end - 1, None,
+                        count) == 1 and count.value == 0:
+            return end - 1
+        return end
+
+    def turn_over(self):
+        self.begin((self.epoch + 1) % 2**64)
+
+    def shape(self, state):
+        """World size and batch size in an undamaged state."""
+        desc = Desc()
+        check(c.describe(state, len(state), desc, None))
+        return desc.world_size, desc.batch_size
+
+    @staticmethod
+    def facts(state):
+        """Nothing if the state is damaged or not of a Sampler."""
+        desc = Desc()
+        code = c.describe(state, len(state), desc, None)
+        return _facts(desc) if code == 0 else []
+
+
+class MixCursor(_Cursor, Mix):
+    own_steps = Mix.num_steps
+
+    def read(self, state):
+        """Yields lists of batches."""
+        reader, ahead = self.at(state), max(_CHUNK // self._most, 1)
+        turns = ahead
+        while turns == ahead:
+            out, counts = reader._turns(ahead)
+            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
+            for count in counts:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches
+
+    def turn_over(self):
+        """Datasets that were restarted continue from where they are."""
+        self.seek(self.num_steps)
+        self._turns(1)
+
+    def shape(self, state):
+        desc, size = Desc(), len(state) - 12
+        check(c.mix_describe(state[:-12], size, 0, desc, None))
+        return desc.world_size, desc.batch_size
+
+    @staticmethod
+    def facts(state):
+        state, desc, place, facts, i = state[:-12], Desc(), MixPlace(), [], 0
+        # It ends after the last dataset.
+        while c.mix_describe(state, len(state), i, desc, place) == 0:
+            facts += _facts(desc, f" for dataset {i}")
+            i += 1
+        return facts and [("", place.num_sources, " datasets"),
+                          ("stop ", STOPS[place.stop], "")] + facts

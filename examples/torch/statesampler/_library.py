@@ -1,0 +1,248 @@
+"""Finds, builds and loads the C library, and declares its functions and
+structs. The installed package has the library; a copy of the folder has its
+sources."""
+
+import array
+import contextlib
+import ctypes
+import glob
+import hashlib
+import os
+import platform
+import struct
+import subprocess
+import tempfile
+import types
+
+_FOLDER = os.path.dirname(os.path.realpath(__file__))
+
+
+def _digest(*parts):
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(b"%d " % len(part) + part)
+    return whole.hexdigest()[:16]
+
+
+def _contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _whole_elf(path):
+    """Whether a library is complete, as loading a truncated one would crash
+    the process. All loaded segments (type 1) and the section table, which is
+    at the end, must lie within the file. Files that are not ELF are left to
+    the loader."""
+    whole = _contents(path)
+    if whole[:4] != b"\x7fELF":
+        return True
+    try:
+        order = "<" if whole[5] == 1 else ">"
+        word, size, sizes = (order + "Q", 8, 54) if whole[4] == 2 else (
+            order + "I", 4, 42)
+        table, = struct.unpack_from(word, whole, 24 + size)
+        sections, = struct.unpack_from(word, whole, 24 + 2 * size)
+        entry, count, *section = struct.unpack_from(order + "4H", whole, sizes)
+        ends = [sections + section[0] * section[1]]
+        for at in (table + entry * i for i in range(count)):
+            kind, = struct.unpack_from(order + "I", whole, at)
+            offset, = struct.unpack_from(word, whole, at + size)
+            length, = struct.unpack_from(word, whole, at + 4 * size)
+            ends.append(offset + length if kind == 1 else 0)
+        return max(ends) <= len(whole)
+    except (IndexError, struct.error):
+        return False
+
+
+def _built(stem):
+    """The library that was built earlier, or None. Its name ends in the digest
+    of its bytes, so damaged ones are ignored."""
+    for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
+        with contextlib.suppress(OSError):
+            if path == f"{stem}-{_digest(_contents(path))}.so":
+                return _load(path)
+    return None
+
+
+def _build(stem, command):
+    """Compiles the library under a temporary name, loads it, and renames it,
+    so that no process finds an incomplete or unloadable one."""
+    folder = os.path.dirname(stem)
+    os.makedirs(folder, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder)
+    os.close(handle)
+    try:
+        subprocess.run(command + ["-o", temporary], check=True,
+                       capture_output=True, errors="replace")
+        # mkstemp's file is private; give it the permissions of the folder.
+        os.chmod(temporary, os.stat(folder).st_mode & 0o777)
+        loaded = _load(temporary)
+        os.replace(temporary, f"{stem}-{_digest(_contents(temporary))}.so")
+        return loaded
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _source(name, *folders):
+    """The path of a file, in the first of these folders that has it."""
+    folders = [os.path.realpath(os.path.join(_FOLDER, each))
+               for each in folders]
+    for path in (os.path.join(each, name) for each in folders):
+        if os.path.exists(path):
+            return path
+    raise ImportError(f"{name} is not in {' or '.join(folders)}")
+
+
+def _find_library():
+    """The library for these sources, compiler and options, built if necessary.
+    It is kept in the folder `build` beside the header, or in the user's cache
+    if that folder cannot be written."""
+    header = _source("statesampler.h", ".", "..", "../../..")
+    source = _source("library.c", ".")
+    include = os.path.dirname(header)
+    command = os.environ.get("CC", "").split() or ["cc"]
+    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
+    name = "libstatesampler-" + _digest(
+        _contents(source), _contents(header), platform.platform().encode(),
+        os.fsencode("\n".join(command)))
+    command += ["-shared", "-fPIC", "-I", include, "-x", "c", source]
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):    # The XDG rule: ignore relative paths.
+        cache = os.path.expanduser("~/.cache")
+    stems = [os.path.join(include, "build", name)]
+    if os.path.isabs(cache):        # Otherwise the user has no home folder.
+        stems.append(os.path.join(cache, "statesampler", name))
+    for library in filter(None, map(_built, stems)):
+        return library
+    refused = []
+    for stem in stems:
+        try:
+            return _build(stem, command)
+        except (OSError, subprocess.CalledProcessError) as error:
+            refused.append(getattr(error, "stderr", None) or str(error))
+    raise ImportError(
+        f"could not build {stems[0]} with the C compiler `{command[0]}` "
+        "(set CC to use another one, or STATESAMPLER_LIBRARY to use a library "
+        f"that is already built): {'; '.join(dict.fromkeys(refused))}")
+
+
+def _load(path):
+    """The functions of a library, by their names without the prefix, and the
+    sizes of its structs."""
+    try:
+        if not _whole_elf(path):
+            raise OSError("it is truncated")
+        library, functions = ctypes.CDLL(os.path.abspath(path)), {}
+        for result, arguments, names in _FUNCTIONS:
+            for name in names.split():
+                functions[name] = getattr(library, "statesampler_" + name)
+                functions[name].restype = result
+                functions[name].argtypes = arguments
+        return (types.SimpleNamespace(**functions),
+                (_u64 * 4).in_dll(library, "statesampler_layout"))
+    except (AttributeError, ValueError) as error:
+        raise OSError(str(error)) from None
+
+
+def _load_library():
+    """The library that the environment names, or that of the installed
+    package, which is beside this file; else the sources are here."""
+    named = os.environ.get("STATESAMPLER_LIBRARY")
+    packaged = os.path.join(_FOLDER, "libstatesampler.so")
+    if not named and not os.path.exists(packaged):
+        return _find_library()
+    try:
+        return _load(named or packaged)
+    except OSError as error:
+        raise ImportError(
+            f"{named} was not built from library.c: {error}" if named else
+            f"{packaged} does not load on this machine: install statesampler "
+            f"on it, with pip install --force-reinstall ({error})") from None
+
+
+_u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+
+
+class Desc(ctypes.Structure):
+    _fields_ = [
+        ("num_samples", _u64), ("seed", _u64), ("epoch", _u64),
+        ("stream", _u64), ("rank", _u32), ("world_size", _u32),
+        ("batch_size", _u32), ("order", _u32), ("partition", _u32),
+        ("tail", _u32), ("drop_last", _u32), ("chunk_size", _u64),
+        ("window", _u64)]
+
+
+class Counts(ctypes.Structure):
+    _fields_ = [(name, _u64) for name in (
+        "positions", "padded", "dropped", "steps", "rank_samples",
+        "rank_batches")]
+
+
+class MixPlace(ctypes.Structure):
+    _fields_ = [("epoch", _u64), ("turn", _u64), ("num_sources", _u32),
+                ("stop", _u32), ("weight", _u32)]
+
+
+_int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
+_FUNCTIONS = (
+    (_int, [_pointer, _sets(Desc)], "init"),
+    (_int, [_pointer, _pointer, _sets(_size)], "next"),
+    (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
+    (_int, [_pointer, _u64], "seek mix_seek"),
+    (None, [_pointer, _u64], "begin"),
+    (_u64, [_pointer, _u64, _u64], "sample_seed"),
+    (_u64, [_pointer],
+     "epoch step num_steps mix_epoch mix_turn mix_num_turns"),
+    (None, [_pointer, _sets(Counts)], "get_counts"),
+    (_size, [_pointer], "mix_state_bytes"),
+    (_int, [_pointer, _pointer, _size], "save mix_save"),
+    (_int, [_pointer, ctypes.c_char_p, _size], "load mix_load"),
+    (_int, [ctypes.c_char_p, _size, _sets(Desc), _pointer], "describe"),
+    (_int, [ctypes.c_char_p, _size, _u32, _sets(Desc), _sets(MixPlace)],
+     "mix_describe"),
+    (_int, [_pointer, _pointer, _u32, _u32], "mix_init"),
+    (_int, [_pointer, _pointer], "mix_weigh"),
+    (_int, [_sets(Desc), _sets(ctypes.c_char_p)], "from_env"),
+    (ctypes.c_char_p, [_int], "error"),
+    (ctypes.c_char_p, [], "version"),
+    (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
+    (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
+    (_size, [_pointer, _size, _pointer, _pointer], "turns"))
+
+# c.next is statesampler_next, and so on.
+c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()
+
+VERSION = c.version().decode()      # The header's.
+
+# The position of each name is its number in the header.
+ORDERS = ["shuffle", "sequential", "window", "replacement"]
+PARTITIONS = ["interleaved", "blocked"]
+TAILS = ["pad", "drop", "uneven", "carry"]
+STOPS = ["first", "all", "restart", "never"]
+
+
+def memory(size):
+    """Zeroed bytes for a struct, aligned for any member."""
+    return (_u64 * ((size + 7) // 8))()
+
+
+def indices(count):
+    """An array for count indices. They are below 2^62, so a signed type holds
+    them; iterating over an array is faster than over a ctypes array."""
+    return array.array("q", bytes(8 * count))
+
+
+def address(array_of_indices):
+    return array_of_indices.buffer_info()[0]
+
+
+def sentence(code):
+    """The library's message for an error."""
+    return c.error(code).decode()
+
+
+def check(code):
+    if code != 0:
+        raise ValueError(f"statesampler: {sentence(code)}")

@@ -1,0 +1,250 @@
+"""Sampler and Mix, which need nothing but the C library."""
+
+import ctypes
+import struct
+import zlib
+
+from ._arguments import choice, flag, items, whole, whole_batch_size, world
+from ._library import (MIX_BYTES, ORDERS, PARTITIONS, SAMPLER_BYTES,
+                       SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
+                       address, c, check, indices, memory)
+
+_NONE = 2**64 - 1
+
+
+def _most(descs):
+    """The most indices that a batch can have. Only with tail="carry" can it be
+    longer than the dataset."""
+    return max(desc.batch_size if TAILS[desc.tail] == "carry" else
+               min(desc.batch_size, max(desc.num_samples, 1))
+               for desc in descs)
+
+
+def _order(desc, shuffle, replacement, chunk_size, window):
+    """Sets the order in desc."""
+    windows = chunk_size is not None or window is not None
+    if not shuffle and (replacement or windows):
+        raise ValueError("replacement, chunk_size and window need "
+                         "shuffle=True")
+    if replacement and windows:
+        raise ValueError("replacement excludes chunk_size and window")
+    if windows:
+        if chunk_size is None or window is None:
+            raise ValueError("chunk_size and window must be given together")
+        desc.chunk_size = whole("chunk_size", chunk_size, 1, 2**62)
+        desc.window = whole("window", window, 1, 2**62)
+    desc.order = ORDERS.index(
+        "window" if windows else "replacement" if replacement else
+        "shuffle" if shuffle else "sequential")
+
+
+def _weights(weights, lengths):
+    weights = ([1] * len(lengths) if weights is None else
+               items("weights", weights))
+    if len(weights) != len(lengths):
+        raise ValueError(f"weights should have {len(lengths)} items, as "
+                         f"lengths has, but got {len(weights)}")
+    return [whole("weight", weight, 1, 2**31) for weight in weights]
+
+
+def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
+              epoch=0, shuffle=True, replacement=False, chunk_size=None,
+              window=None, partition="interleaved", tail="pad",
+              drop_last=False, **unknown):
+    """Makes the library's description of a sampler."""
+    if unknown:
+        raise TypeError("unexpected arguments: " + ", ".join(unknown))
+    desc = Desc(
+        num_samples=whole("num_samples", num_samples, 0, 2**62 + 1),
+        # A negative seed is taken modulo 2^64, as torch does.
+        seed=whole("seed", seed, -2**63, 2**64) % 2**64,
+        stream=whole("stream", stream, 0, 2**64),
+        epoch=whole("epoch", epoch, 0, 2**64), rank=rank,
+        world_size=world_size, batch_size=whole_batch_size(batch_size),
+        partition=choice("partition", partition, PARTITIONS),
+        tail=choice("tail", tail, TAILS),
+        drop_last=flag("drop_last", drop_last))
+    _order(desc, flag("shuffle", shuffle), flag("replacement", replacement),
+           chunk_size, window)
+    return desc
+
+
+def as_bytes(state):
+    """The form of a state for the library, from any bytes-like object."""
+    try:
+        return bytes(memoryview(state))
+    except TypeError:
+        raise ValueError("a state should be bytes, but got a "
+                         f"{type(state).__name__}") from None
+
+
+def crc(state):
+    return struct.pack("<I", zlib.crc32(state))
+
+
+class _Iterator:
+    """A sampler of the library in its own memory. _make(*_made) sets it up.
+    Subclasses define _step, _num_steps and _seek, functions of the library."""
+
+    def __iter__(self):
+        return self
+
+    step = property(lambda self: self._step(self._memory))
+
+    @property
+    def num_steps(self):
+        """Steps of the epoch; None if there is no end."""
+        steps = self._num_steps(self._memory)
+        return None if steps == _NONE else steps
+
+    def seek(self, step):
+        check(self._seek(self._memory, whole("step", step, 0, 2**64)))
+
+    def __getstate__(self):
+        """Copies need their own memory, which has pointers into itself."""
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
+
+
+class Sampler(_Iterator):
+    """The library's sampler. Iterating yields the remaining batches of the
+    epoch as memoryviews of 64-bit integers; the next loop yields the next
+    epoch. Its state is that after the last batch that was taken.
+
+    num_samples is the size of the dataset. The other arguments are those of
+    StatefulDistributedSampler; rank and world_size may be None as there."""
+
+    _step, _num_steps, _seek = c.step, c.num_steps, c.seek
+
+    def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
+                 **options):
+        world_size, rank = world(world_size, rank)
+        self._make(_describe(num_samples, rank, world_size, batch_size,
+                             **options))
+
+    def _make(self, desc):
+        self._made, self._memory = (desc,), memory(SAMPLER_BYTES)
+        self._desc, self._most = desc, _most([desc])
+        check(c.init(self._memory, desc))
+
+    def __next__(self):
+        out, count = indices(self._most), ctypes.c_size_t()
+        if c.next(self._memory, address(out), count) != 1:
+            raise StopIteration
+        return memoryview(out)[:count.value]
+
+    epoch = property(lambda self: c.epoch(self._memory))
+
+    def counts(self):
+        counts = Counts()
+        c.get_counts(self._memory, counts)
+        return counts
+
+    def begin(self, epoch):
+        c.begin(self._memory, whole("epoch", epoch, 0, 2**64))
+
+    def sample_seed(self, epoch, index):
+        return c.sample_seed(self._memory, whole("epoch", epoch, 0, 2**64),
+                             whole("index", index, 0, 2**64))
+
+    def save(self):
+        state = ctypes.create_string_buffer(STATE_BYTES)
+        check(c.save(self._memory, state, STATE_BYTES))
+        return state.raw
+
+    def load(self, state):
+        state = as_bytes(state)
+        check(c.load(self._memory, state, len(state)))
+
+
+class Mix(_Iterator):
+    """The library's mix of several datasets, which differ in length and weight
+    only. Iterating yields batches as Sampler does; indices are those of the
+    concatenated datasets.
+
+    The arguments are those of RoundRobinBatchSampler. A state is the library's
+    state, then the epoch at which the library's count of epochs is 0, then a
+    checksum."""
+
+    _step, _num_steps, _seek = (
+        c.mix_turn, c.mix_num_turns, c.mix_seek)
+
+    def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
+                 weights=None, stop="first", epoch=0, **options):
+        world_size, rank = world(world_size, rank)
+        lengths = items("lengths", lengths)
+        if not lengths:
+            raise ValueError("lengths should not be empty")
+        if "stream" in options:
+            raise TypeError("unexpected argument: stream (each dataset gets "
+                            "its own)")
+        self._make([_describe(whole("length", length, 0, 2**62 + 1), rank,
+                              world_size, batch_size, stream=stream, **options)
+                    for stream, length in enumerate(lengths)],
+                   _weights(weights, lengths), choice("stop", stop, STOPS),
+                   whole("epoch", epoch, 0, 2**64))
+
+    def _make(self, descs, weights, stop, epoch):
+        self._made, self._first_epoch = (descs, weights, stop, epoch), epoch
+        self._descs, self._stop, self._most = descs, stop, _most(descs)
+        self._sources = memory(SOURCE_BYTES * len(descs))
+        self._memory = memory(MIX_BYTES)
+        for i, (desc, weight) in enumerate(zip(descs, weights)):
+            desc = Desc.from_buffer_copy(desc)
+            desc.epoch = epoch
+            check(c.source_init(self._sources, i, weight, desc))
+        check(c.mix_init(self._memory, self._sources, len(descs), stop))
+
+    def __next__(self):
+        out, counts = self._turns(1)
+        if not counts:
+            raise StopIteration
+        return memoryview(out)[:counts[0]]
+
+    def _turns(self, most):
+        """The indices of up to `most` batches, and the size of each. There are
+        fewer at the end of an epoch; the next one then begins."""
+        out = indices(most * self._most)
+        counts = indices(most)
+        turns = c.turns(self._memory, most, address(out), address(counts))
+        return out, counts[:turns]
+
+    @property
+    def epoch(self):
+        return (self._first_epoch + c.mix_epoch(self._memory)) % 2**64
+
+    def begin(self, epoch):
+        """Starts all datasets in the order of this epoch."""
+        self._make(*self._made[:-1], whole("epoch", epoch, 0, 2**64))
+
+    def sample_seed(self, epoch, index):
+        epoch = whole("epoch", epoch, 0, 2**64)
+        index, source = whole("index", index, 0, 2**64), 0
+        while source + 1 < len(self._descs) and (
+                index >= self._descs[source].num_samples):
+            index -= self._descs[source].num_samples
+            source += 1
+        return c.source_seed(self._sources, source, epoch, index)
+
+    def save(self):
+        size = c.mix_state_bytes(self._memory)
+        state = ctypes.create_string_buffer(size + 8)
+        check(c.mix_save(self._memory, state, size))
+        struct.pack_into("<Q", state, size, self._first_epoch)
+        return state.raw + crc(state.raw)
+
+    def load(self, state):
+        state = as_bytes(state)
+        if state[-4:] != crc(state[:-4]):
+            raise ValueError("statesampler: the state is damaged")
+        mix = state[:-12]
+        check(c.mix_load(self._memory, mix, len(mix)))
+        # Loading took the state's weights; this mix's own count from here on.
+        weights = self._made[1]
+        check(c.mix_weigh(
+            self._memory, (ctypes.c_uint32 * len(weights))(*weights)))
+        self._first_epoch, = struct.unpack("<Q", state[-12:-4])

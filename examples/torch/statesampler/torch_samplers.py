@@ -1,0 +1,592 @@
+"""The samplers for torch's DataLoader. The manual is in __init__.py."""
+
+import ctypes
+import functools
+import mmap
+import multiprocessing.context
+import os
+import struct
+import sys
+import threading
+import warnings
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DistributedSampler
+from torch.utils.data import Sampler as _TorchSampler
+
+from . import frameworks
+from ._arguments import flag, items, whole, whole_batch_size, world
+from ._cursors import MixCursor, SamplerCursor, owner
+from ._loops import Loop, Pass, Watch
+from .samplers import as_bytes, crc
+
+
+def _page():
+    """Memory for the epoch that forked workers share. Unlike torch's shared
+    memory it needs no file; torch's is added for spawned workers."""
+    return [memoryview(mmap.mmap(-1, 8)).cast("q")]
+
+
+def _locked(method):
+    """Locks the methods that move the cursor, as any thread may ask for a
+    state."""
+    @functools.wraps(method)
+    def locked(self, *arguments, **options):
+        with self._lock:
+            return method(self, *arguments, **options)
+    return locked
+
+
+def _as_dict(state):
+    """A tensor is what torch.load accepts with weights_only=True, and what
+    distributed checkpoints can store."""
+    return {"state": torch.frombuffer(bytearray(state), dtype=torch.uint8)}
+
+
+def _of_text(state, first_epoch):
+    """A state of an earlier version, which is hexadecimal."""
+    state = bytes.fromhex(state)
+    if first_epoch is not None:     # RoundRobinBatchSampler's.
+        state += struct.pack("<Q", whole("first_epoch", first_epoch, 0, 2**64))
+        state += crc(state)
+    return state
+
+
+class _Resumable:
+    """A cursor (a Sampler or a Mix) and the current loop. Between loops the
+    cursor stands where the next loop begins; during a loop, anywhere in its
+    epoch. Settling moves it to the place after what the loop has received.
+    Subclasses define _owner, their name; _cursor; _length; and
+    _units_per_batch(), for start_iter."""
+
+    _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
+
+    def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                 read_ahead):
+        self.num_replicas, self.rank = world(num_replicas, rank)
+        self._asked = num_replicas, rank
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
+        self._lock = threading.RLock()
+        self._loop = None
+        self._at = None         # The pass in whose epoch the cursor is.
+        self._relative = 0      # Added to the epochs given to set_epoch.
+        self._fresh = False     # set_epoch may mean the epoch of a state.
+        self._loaded = 0, 0     # The epoch and step of that state.
+        self._old_shape = None  # Its ranks, until they were compared.
+        self.read_ahead = (None if read_ahead is None else
+                           whole("read_ahead", read_ahead, 0, 2**31))
+        # The epoch of the current loop, also for the copies in workers.
+        self._shared, self._process = _page(), os.getpid()
+
+    def __setattr__(self, name, value):
+        if name in self._fixed and name in vars(self):
+            raise AttributeError(f"{name} cannot be changed: make another "
+                                 "sampler")
+        super().__setattr__(name, value)
+
+    def __iter__(self):
+        return Pass.over(self)
+
+    def _turn_over(self):
+        self._cursor.turn_over()
+        self._share()
+
+    def _of_another(self):
+        """Whether this is a copy in a worker process."""
+        return (torch.utils.data.get_worker_info() is not None and
+                self._process != os.getpid())
+
+    def _share(self):
+        """Tells the workers the epoch of the cursor."""
+        if self._of_another():  # This worker has loops of its own.
+            self._shared, self._process = _page(), os.getpid()
+        for shared in self._shared:
+            shared[0] = ctypes.c_int64(self._cursor.epoch).value
+
+    @_locked
+    def _begin(self, this):
+        """Begins a pass, in the current loop or in a new one."""
+        watch = Watch.find()
+        self._settle()
+        loop = self._loop
+        if loop is not None and loop.watch is watch is not None:
+            last = loop.passes[-1]
+            self._go(last, loop.taken() if last.total is None else last.before)
+            if last.ended():
+                self._turn_over()
+        else:
+            if loop is not None:
+                self._close()
+            self._compare_ranks(watch)
+            loop = Loop(self, watch)
+            self._compare_shapes(loop)
+        if this.literal is not None:
+            self._cursor.load(this.literal)
+        this.begin(loop, self._cursor)
+        self._loop, self._at = loop, this
+        self._share()
+
+    def _compare_ranks(self, watch):
+        """Raises an error if samples would be distributed to the ranks twice,
+        or by nobody."""
+        if dist.is_available() and dist.is_initialized():
+            found = world(*self._asked)
+            if found != (self.num_replicas, self.rank):
+                raise RuntimeError(
+                    f"this sampler was made for rank {self.rank} of "
+                    f"{self.num_replicas}, but torch.distributed says this is "
+                    f"rank {found[1]} of {found[0]}: initialise "
+                    "torch.distributed before making the sampler, or pass "
+                    "num_replicas and rank")
+        if watch:
+            frameworks.check_processes(watch.processes, self.num_replicas)
+
+    def _compare_shapes(self, loop):
+        """Whether batches are those of the run that saved the loaded state."""
+        if self._old_shape and loop.watch:
+            if (self._old_shape != self._cursor.shape(self._cursor.save()) or
+                    loop.unit and self._loaded[1] % loop.unit):
+                frameworks.warn_of_other_batches(loop.watch.reader)
+            self._old_shape = None
+
+    def _close(self):
+        """Ends the current loop, after settling, and moves the cursor to where
+        the next loop begins."""
+        now, complete = self._loop.passes[0], self._complete()
+        self._give_up()
+        if complete:
+            self._turn_over()
+        elif now.total is not None:
+            self._cursor.seek(now.start)
+
+    def _give_up(self, repeated=False):
+        """Ends the current loop; continuing it is an error. With `repeated`,
+        something that repeats the sampler may continue with the next pass."""
+        loop, self._loop, self._at = self._loop, None, None
+        if loop is not None:
+            for each in loop.passes:
+                each.give_up(refuse=not repeated or loop.marks is None)
+
+    def _go(self, now, units):
+        """Moves the cursor to this number of units of the loop, in a pass."""
+        if self._at is not now:
+            self._cursor.load(now.state)
+            self._at = now
+        self._cursor.seek(now.start + units - now.before)
+
+    def _settle(self):
+        """Moves the cursor to the place after what the loop received."""
+        loop = self._loop
+        if loop is not None and loop.ended_at_once():
+            self._finish(loop)
+        elif loop is not None:
+            units = loop.received()
+            while len(loop.passes) > 1 and loop.passes[1].before < units:
+                del loop.passes[0]
+            self._go(loop.passes[0], max(units, loop.passes[0].before))
+
+    def _complete(self):
+        """Whether the loop has received the whole epoch. The cursor must be
+        settled."""
+        end = self._cursor.own_steps
+        return end is not None and (
+            self._cursor.step >= end or self._loop is not None and (
+                self._loop.ends > 0 or self._loop.dropped_the_rest()))
+
+    @_locked
+    def _finish(self, loop):
+        """A loop has ended: the next epoch begins."""
+        if self._loop is loop:
+            last = loop.passes[-1]
+            if last.total is None:
+                # Something between sampler and loop has ended, not the data.
+                loop.ends = loop.read_ahead()
+                self._settle()
+                self._loop = self._at = None
+            else:
+                self._go(last, last.before + last.total)
+                self._loop = self._at = None
+                self._turn_over()
+
+    @_locked
+    def _taken(self, this):
+        """The state after what was taken from a pass."""
+        if this.loop is None:
+            return _as_dict(this.literal or self._save())
+        cursor = self._cursor.at(this.state)
+        cursor.seek(this.start + this.taken())
+        return _as_dict(cursor.save())
+
+    def _save(self):
+        self._settle()
+        if self._loop is not None and self._loop.dropped_the_rest():
+            self._cursor.seek(self._cursor.num_steps)
+        return self._cursor.save()
+
+    def __len__(self):
+        if self._length is None:
+            raise TypeError("this sampler has no len(), as it has no end")
+        return self._length
+
+    @property
+    @_locked
+    def remaining(self):
+        """How many items of the epoch are left for the current loop; between
+        loops, for the next one. None if there is no end."""
+        self._settle()
+        end = self._cursor.own_steps
+        return None if end is None else max(end - self._cursor.step, 0)
+
+    @_locked
+    def __getstate__(self):
+        """Copies are in no loop."""
+        state = {**vars(self), "_cursor": self._cursor.at(self._save()),
+                 "_loop": None, "_at": None, "_shared": None}
+        del state["_lock"]
+        if multiprocessing.context.get_spawning_popen():
+            if len(self._shared) == 1:
+                with torch.inference_mode(False):
+                    self._shared.append(
+                        torch.tensor([self._shared[0][0]]).share_memory_())
+            state["_shared"] = self._shared[1:]
+        return state
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._lock = threading.RLock()
+        if self._shared is None:
+            self._shared, self._process = _page(), os.getpid()
+            self._share()
+
+    def sample_seed(self, index, epoch=None):
+        """64 bits to seed a sample's random numbers with: the same in any
+        worker, on any rank and after a resume. The default epoch is that of
+        the current loop, also in its workers. (If workers load ahead into the
+        next epoch, as with tail="carry" or _RepeatSampler, pass the epoch.)"""
+        if epoch is None:
+            epoch = self._shared_epoch()
+        return self._cursor.sample_seed(epoch, index)
+
+    def _shared_epoch(self):
+        return int(self._shared[0][0]) % 2**64
+
+    @property
+    @_locked
+    def epoch(self):
+        """The epoch of the current loop, also in its workers; between loops,
+        that of the next one."""
+        if self._of_another():
+            return self._shared_epoch()
+        self._settle()
+        return self._cursor.epoch
+
+    @epoch.setter
+    def epoch(self, epoch):
+        self.set_epoch(epoch)
+
+    @_locked
+    def set_epoch(self, epoch):
+        """The next loop begins this epoch. Does nothing if the sampler is in
+        this epoch already, so that it does not undo a resume.
+
+        A framework that counts epochs from 0 in each process calls this, after
+        a state was loaded, with an epoch below the state's. From then on
+        epochs are taken relative to the state's, with a warning; until
+        something is taken, another call may still name the state's own epoch.
+        Later, an epoch before the state's only gets a warning."""
+        epoch = whole("epoch", epoch, 0, 2**64)
+        present, loaded = self.epoch, self._loaded[0]
+        if epoch == 0 < present and frameworks.skips(sys._getframe(1)):
+            return
+        taken = self._loop is not None and self._loop.received() > 0
+        if (present != loaded or self._complete() or
+                self._relative and taken):
+            self._fresh = False
+        said = None
+        if self._fresh and epoch <= present:
+            if epoch < present and self._relative != present - epoch:
+                said = (f"after loading a state of epoch {present}: from now "
+                        "on set_epoch(n) means epoch n + "
+                        f"{present - epoch}")
+            self._relative = present - epoch
+        elif epoch + self._relative < loaded:
+            said = f"goes back before epoch {loaded} of the loaded state"
+        if said:
+            warnings.warn(f"set_epoch({epoch}) {said}. (begin(epoch) begins "
+                          "any epoch.)", stacklevel=3)
+        self._fresh = self._fresh and epoch < present
+        self._move_to((epoch + self._relative) % 2**64)
+
+    @_locked
+    def begin(self, epoch):
+        """The next loop begins this epoch at its start."""
+        epoch = whole("epoch", epoch, 0, 2**64)
+        self._relative, self._fresh, self._loaded = 0, False, (0, 0)
+        self._give_up()
+        self._cursor.begin(epoch)
+        self._share()
+
+    def _move_to(self, epoch):
+        self._settle()
+        loop = self._loop
+        if epoch == (self._cursor.epoch + 1) % 2**64 and loop is not None:
+            if len(loop.passes) > 1 and (
+                    loop.passes[1].batch == loop.watch.given()):
+                # It begins with the next batch; the rest before is dropped.
+                del loop.passes[0]
+                self._settle()
+            elif self._complete():
+                self._close()
+        if epoch != self._cursor.epoch:
+            self._give_up(repeated=True)
+            self._cursor.begin(epoch)
+            self._loaded = self._loaded[0], 0
+        self._share()
+
+    @property
+    @_locked
+    def start_iter(self):
+        """How many batches of this epoch were received; with tail="carry",
+        since epoch 0."""
+        self._settle()
+        unit, short = self._batches()
+        return -(-(self._cursor.step + short) // unit)
+
+    def _batches(self):
+        """Units per batch, and by how many the first batch of this epoch
+        counts as shorter: such that a batch ends at the loaded place, which
+        may be from a run with another batch size."""
+        unit, (epoch, step) = self._units_per_batch(), self._loaded
+        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
+        return unit, -step % unit if here else 0
+
+    def _after(self, batches, what):
+        """A cursor after so many batches of the present epoch."""
+        self._settle()
+        (unit, short), end = self._batches(), self._cursor.num_steps
+        batches = whole(what, batches, 0, 2**62)
+        units = max(unit * batches - short, 0)
+        if end is not None:
+            most = -(-(end + short) // unit)
+            if batches > most:
+                raise ValueError(f"{what} should be at most {most}, but got "
+                                 f"{what}={batches}")
+            units = min(units, end)
+        cursor = self._cursor.at(self._cursor.save())
+        try:
+            cursor.seek(units)
+        except ValueError as error:
+            raise ValueError(f"{what}={batches}: {error}") from None
+        return cursor
+
+    @_locked
+    def set_start_iter(self, start_iter):
+        """The next loop begins at this batch of the current epoch. (For
+        another epoch, call set_epoch first.) Batches before a loaded state
+        raise ValueError if the state is from another number of ranks, and in
+        a RoundRobinBatchSampler always."""
+        cursor = self._after(start_iter, "start_iter")
+        self._give_up()
+        self._cursor = cursor
+
+    @_locked
+    def state_dict(self, batches=None):
+        """The state after the last batch that the loop received. After the
+        same batch it is the same on every rank: save rank 0's.
+
+        With `batches`, the state after that many batches of the current epoch
+        instead. They count as start_iter does: after loading a state they
+        continue from the value of start_iter there, which is rounded up if it
+        was not a whole number of batches. Those that set_start_iter refuses
+        raise ValueError here too."""
+        return _as_dict(self._save() if batches is None else
+                        self._after(batches, "batches").save())
+
+    @_locked
+    def load_state_dict(self, state_dict):
+        """Continues where a state was saved, by any number of ranks with any
+        batch size. A state that is damaged or from another dataset, seed or
+        order raises ValueError and changes nothing."""
+        state = self._parse(state_dict)
+        different = self._cursor.difference(state)
+        if different:
+            raise ValueError(different)
+        cursor = self._cursor.at(state)
+        self._give_up()
+        self._cursor = cursor
+        if 0 < self._cursor.step == self._cursor.num_steps:
+            self._turn_over()
+        self._relative, self._fresh = 0, True
+        self._loaded = self._cursor.epoch, self._cursor.step
+        self._old_shape = self._cursor.step and self._cursor.shape(state)
+        self._share()
+
+    def _parse(self, state_dict):
+        """Extracts the library's state from a state_dict."""
+        try:
+            state = state_dict["state"]
+            if isinstance(state, str):      # From earlier versions.
+                state = _of_text(state, state_dict.get("first_epoch"))
+            elif torch.is_tensor(state):
+                state = bytes(state.tolist())
+            state = as_bytes(state)
+        except (LookupError, TypeError, ValueError, RuntimeError):
+            raise ValueError("this is not a state_dict of "
+                             f"{self._owner}") from None
+        theirs, ours = owner(state), self._owner
+        if theirs not in (ours, None):
+            raise ValueError(f"this is a state_dict of {theirs}, not {ours}")
+        return state
+
+
+class StatefulDistributedSampler(_Resumable, DistributedSampler):
+    """torch's DistributedSampler without a table, and with a state.
+
+    dataset, num_replicas, rank, shuffle, seed, drop_last: as in torch. If
+        num_replicas and rank are not given and torch.distributed is not
+        initialised, both come from the launcher's environment; without that,
+        this is rank 0 of 1 (and num_replicas=4 alone raises ValueError). A
+        loop raises RuntimeError if torch.distributed has other values by then.
+        seed must be the same on every rank.
+    batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
+        set_start_iter. Nothing else needs it.
+    partition: "interleaved", as in torch, or "blocked": each rank gets a
+        contiguous part of the order. (VISSL's sampler is "blocked" with
+        drop_last.)
+    tail: what happens to the last samples if num_replicas does not divide the
+        dataset. "pad" and "drop" are torch's drop_last=False and True.
+        "uneven", for evaluation, neither adds nor drops samples, so that some
+        ranks have one less. "carry" starts the next epoch with them; a loop
+        then has no end, len() raises TypeError, total_size is len(dataset),
+        and num_samples is the most that a rank gets of an epoch.
+    chunk_size, window: shuffles such that only `window` chunks of `chunk_size`
+        consecutive samples are in use at a time.
+    replacement: draw with replacement.
+    stream: gives datasets with the same seed different orders.
+    read_ahead: how many batches something between the DataLoader and the loop
+        always takes ahead. None: as known for the loaders of accelerate, timm
+        and Lightning, else 0. With 2 or more, an epoch ends when the
+        DataLoader was asked that often past its end, or at the next iter() or
+        set_epoch: then `while sampler.epoch < epochs` may run too long; loop
+        over range(sampler.epoch, epochs) instead.
+
+    rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
+    are read-only, as assigning to them would not change the order.
+    """
+
+    _owner = "StatefulDistributedSampler"
+    _cursors = SamplerCursor
+    _fixed = _Resumable._fixed + ("num_samples", "total_size")
+
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
+                 seed=0, drop_last=False, batch_size=None, *,
+                 partition="interleaved", tail=None, chunk_size=None,
+                 window=None, replacement=False, stream=0, read_ahead=None):
+        drop_last = flag("drop_last", drop_last)
+        if tail is None:
+            tail = "drop" if drop_last else "pad"
+        elif drop_last and tail != "drop":
+            raise ValueError(f"drop_last=True means tail='drop', but got "
+                             f"tail={tail!r}")
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
+                            tail == "drop", read_ahead)
+        self.dataset = dataset
+        self.batch_size = (None if batch_size is None else
+                           whole_batch_size(batch_size))
+        try:
+            length = len(dataset)
+        except (TypeError, OverflowError) as error:
+            raise ValueError("dataset should have a len(), but got "
+                             f"{type(dataset).__name__}: {error}") from None
+        # A step is one sample per rank, so that the loader can make any
+        # batches.
+        self._cursor = self._cursors(
+            whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
+            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
+            tail=tail, partition=partition, replacement=replacement,
+            chunk_size=chunk_size, window=window)
+        counts = self._cursor.counts()
+        self.total_size = counts.positions
+        self.num_samples = (
+            counts.rank_samples if tail != "carry" else
+            -(-length // self.num_replicas))
+        self._length = None if tail == "carry" else self.num_samples
+
+    def _units_per_batch(self):
+        if self.batch_size is None:
+            raise ValueError("start_iter and batches need a sampler with a "
+                             "batch_size")
+        return self.batch_size
+
+
+class RoundRobinBatchSampler(_Resumable, _TorchSampler):
+    """Batches from several datasets in turn, for the `batch_sampler` of a
+    DataLoader over their ConcatDataset. Each batch is from one dataset.
+
+    lengths: the lengths of the datasets.
+    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
+    rank, num_replicas, seed, shuffle: as in StatefulDistributedSampler. Each
+        dataset has an order of its own.
+    weights: the number of turns of each dataset in a round, as integers; None:
+        one each. They may differ from those of a loaded state.
+    stop: when an epoch ends. "first": at the turn of a dataset that has
+        nothing left. "all": when each dataset has been served once. "restart":
+        the same, but datasets that finish earlier start again. "never": never;
+        all datasets start again.
+    reinit: False is stop="first", True is stop="never", as in the PyTorch
+        forum's sampler of this name. But a dataset in which drop_last leaves
+        no batch takes no turns, where the forum's sampler stops.
+    partition, tail, chunk_size, window, read_ahead: as in
+        StatefulDistributedSampler.
+        tail="carry" needs stop="never". With "uneven" a rank may have an empty
+        batch in a dataset's last turn; collate_fn then gets an empty list.
+
+    Each dataset has its own epochs. With stop="restart" or "never", a dataset
+    that starts again uses the order of its next epoch, and continues there in
+    this sampler's next epoch. Only set_epoch to an epoch other than the
+    current one starts all datasets in the order of that epoch.
+
+    After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
+    back to batches before the loaded state: they raise ValueError. Load an
+    earlier state instead.
+    """
+
+    _owner = "RoundRobinBatchSampler"
+    _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
+
+    def __init__(self, lengths=None, batch_size=None, rank=None,
+                 num_replicas=None, drop_last=False, seed=0, shuffle=True,
+                 reinit=False, *, weights=None, stop=None, partition="blocked",
+                 tail="pad", chunk_size=None, window=None, read_ahead=None,
+                 sampler=None):
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
+                            read_ahead)
+        sampler = lengths if sampler is None else sampler
+        if isinstance(sampler, _TorchSampler):
+            # Lightning and others try to rebuild a batch sampler around
+            # another sampler.
+            raise TypeError(
+                "RoundRobinBatchSampler takes the lengths of datasets, not a "
+                f"{type(sampler).__name__}: it distributes to the ranks "
+                "itself. (Lightning: Trainer(use_distributed_sampler=False))")
+        lengths = items("lengths", lengths)
+        if not isinstance(drop_last, bool):
+            raise ValueError("drop_last should be a boolean value, but got "
+                             f"drop_last={drop_last}")
+        if stop is None:
+            stop = "never" if reinit else "first"
+        elif reinit and stop != "never":
+            raise ValueError(f"reinit=True means stop='never', but got "
+                             f"stop={stop!r}")
+        self.lengths = lengths
+        self.batch_size = whole_batch_size(batch_size)
+        self.stop = stop
+        self._cursor = MixCursor(
+            lengths, self.rank, self.num_replicas, batch_size, weights, stop,
+            seed=seed, shuffle=shuffle, tail=tail, partition=partition,
+            chunk_size=chunk_size, window=window, drop_last=drop_last)
+        self._length = self._cursor.num_steps
+
+    def _units_per_batch(self):
+        return 1
