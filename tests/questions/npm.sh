@@ -2,6 +2,7 @@
 # what a user does, and compares what the project's program prints. (In Chromium
 # tests/web/page.mjs asks for it.)
 
+. examples/packages/common.sh
 tools=build/npm/node_modules
 
 # An empty project in the folder `app`, and what its program must print.
@@ -76,8 +77,7 @@ contents() {
     find node_modules -type f | wc -l | grep -qx 11
     grep -rl '@[A-Z]*@' node_modules | nothing
     node -p 'require("statesampler/package.json").version' >../version
-    sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' "$root/statesampler.h" |
-        cmp - ../version
+    read_version <"$root/statesampler.h" | cmp - ../version
     mv ../statesampler-*.tgz ../first
     (cd "$root" && umask 077 && sh examples/packages/npm.sh "$folder")
     cmp ../first ../statesampler-*.tgz

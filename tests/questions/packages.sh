@@ -1,12 +1,22 @@
 # packages.sh - the packages for C and C++, each by one who does no more than
 # install it and use it; the archive of a release; make packages and release.
 
+. examples/packages/common.sh
+
 # Succeeds if a command fails; what it said is in `said`.
 fails() { # COMMAND...
     ! "$@" >said 2>&1 || {
         echo "not refused: $*"
         return 1
     }
+}
+
+# Links in the folder `tools`, for a PATH without compilers.
+have_only() { # NAME...
+    mkdir tools
+    for name; do
+        ln -s "$(command -v $name)" tools
+    done
 }
 
 # --- make install -------------------------------------------------------------
@@ -22,17 +32,14 @@ install_here() { # ARGUMENT...
 
 # By one who has no compiler; then the README's example by pkg-config.
 install_used() {
-    mkdir tools
-    for name in sh make sed cat mv rm mkdir rmdir; do
-        ln -s "$(command -v $name)" tools
-    done
+    have_only sh make sed cat mv rm mkdir rmdir
     (PATH=$PWD/tools && install_here PREFIX="$PWD/a prefix")
     installed 'a prefix' >files
     printf '%s\n' ./include/statesampler.h ./share/pkgconfig/statesampler.pc |
         cmp - files
     cmp statesampler.h 'a prefix/include/statesampler.h'
     export PKG_CONFIG_PATH="$PWD/a prefix/share/pkgconfig"
-    version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    version=$(read_version <statesampler.h)
     [ "$(pkg-config --modversion statesampler)" = "$version" ]
     cp "$root/examples/quickstart.c" .
     eval "\$CC $(pkg-config --cflags statesampler) -o quickstart quickstart.c"
@@ -57,33 +64,115 @@ install_staged() {
     [ "$(cd stage && echo *)" = etc ]
 }
 
-# One sentence, and nothing is there afterwards that was not before.
+# What is there: folders, files and links.
+there() {
+    find made new* 2>/dev/null | sort
+}
+
+# One sentence, and afterwards there is what was there before.
 install_refused() { # SENTENCE ARGUMENT...
     sentence=$1
     shift
+    there >before
     fails "$MAKE" -s -C "$root" install "$@"
     [ "$(grep -c '^install: ' said)" = 1 ] && grep -q "$sentence" said &&
         ! grep -v '^install: \|^make' said || {
         cat said
         return 1
     }
-    [ "$(echo new*)" = 'new*' ] || {
-        find new*
-        return 1
-    }
+    there | diff before -
 }
 
 # A file is where a folder would be: root may not write there either.
 install_refusals() {
     : >file
-    install_refused 'may not write' PREFIX="$PWD/file"
-    install_refused 'may not write' PREFIX="$PWD/new" \
-        PKGCONFIGDIR="$PWD/file/pkgconfig"
-    [ ! -d /proc/self ] || install_refused 'may not write' PREFIX="$PWD/new" \
-        PKGCONFIGDIR=/proc/self
+    mkdir -p made/empty/include made/1/statesampler.h made/2/statesampler.pc
+    for prefix in new made/empty; do
+        install_refused 'may not write' PREFIX="$PWD/file"
+        install_refused 'may not write' PREFIX="$PWD/$prefix" \
+            PKGCONFIGDIR="$PWD/file/pkgconfig"
+        [ ! -d /proc/self ] || install_refused 'may not write' \
+            PREFIX="$PWD/$prefix" PKGCONFIGDIR=/proc/self
+        install_refused 'is a folder: remove it' PREFIX="$PWD/$prefix" \
+            INCLUDEDIR="$PWD/made/1"
+        install_refused 'is a folder: remove it' PREFIX="$PWD/$prefix" \
+            PKGCONFIGDIR="$PWD/made/2"
+        (ulimit -f 64 && install_refused 'disk full' PREFIX="$PWD/$prefix")
+    done
     install_refused 'full path' PREFIX=new
     install_refused 'full path' PREFIX='~/new'
-    (ulimit -f 64 && install_refused 'disk full' PREFIX="$PWD/new")
+    install_refused 'a space at the end' PREFIX="$PWD/new "
+    install_refused 'cannot hold' PREFIX="$PWD/new
+line"
+    fails "$MAKE" -s -C "$root" uninstall PREFIX="$PWD/made" \
+        INCLUDEDIR="$PWD/made/1" PKGCONFIGDIR="$PWD/made/empty/include"
+    grep -q '^uninstall: you may not remove ' said
+    there | diff before -
+}
+
+# Installed twice, and removed twice, by the same words.
+uninstall_restores() { # ARGUMENT...
+    there >before
+    install_here "$@"
+    install_here "$@"
+    there >installed
+    fails cmp before installed
+    quietly "$MAKE" -s -C "$root" uninstall "$@"
+    there | diff before - >said || {
+        echo "after uninstall $*"
+        cat said
+        return 1
+    }
+    quietly "$MAKE" -s -C "$root" uninstall "$@"
+    there | diff before -
+    [ "$(grep -c '^uninstall: there is no ' said)" = 2 ]
+}
+
+# Empty folders that were there stay, all that install made goes.
+install_restores() {
+    mkdir -p made/share/pkgconfig made/other
+    ln -s made new-link
+    for prefix in new made new/deep made/../new//deep new-link/x/.; do
+        uninstall_restores PREFIX="$PWD/$prefix"
+        uninstall_restores PREFIX="$PWD/$prefix//"
+        uninstall_restores DESTDIR="$PWD/$prefix/" PREFIX=/usr
+        uninstall_restores PREFIX="$PWD/$prefix" INCLUDEDIR="$PWD/new/1//h/" \
+            PKGCONFIGDIR="$PWD/made/other/a/"
+    done
+    # The uninstall may name the same folder in another way.
+    mkdir -p new/1/2
+    for prefix in new/1/2/include/.. new/1/2/3//./4; do
+        install_here PREFIX="$PWD/$prefix"
+        quietly "$MAKE" -s -C "$root" uninstall PREFIX="$(cd $prefix && pwd)"
+        [ -d new/1/2 ]
+    done
+    # The INCLUDEDIR of an earlier install counts no more.
+    install_here PREFIX="$PWD/made" INCLUDEDIR="$PWD/new/a/b/c"
+    install_here PREFIX="$PWD/made" INCLUDEDIR="$PWD/new/1/2"
+    quietly "$MAKE" -s -C "$root" uninstall PREFIX="$PWD/made" \
+        INCLUDEDIR="$PWD/new/1/2"
+    [ -d new/1/2 ]
+}
+
+# The compiler gets the folder, whatever its name; what statesampler.pc cannot
+# hold is refused. (Make takes two dollars for one.)
+install_named() {
+    export PKG_CONFIG_PATH="$PWD/pc"
+    right=0 refused=0
+    for sign in ' ' '!' '"' '#' '$$' % '&' "'" '(' ')' '*' + , ';' '<' = '>' \
+        '?' @ '[' '\' ']' ^ '`' '{' '|' '}' '~' ü; do
+        set -- PREFIX="$PWD/a${sign}b" PKGCONFIGDIR="$PWD/pc"
+        if "$MAKE" -s -C "$root" install "$@" >said 2>&1; then
+            eval "set -- $(pkg-config --cflags statesampler)"
+            [ "$*" = "-I$PWD/a${sign}b/include" ]
+            cmp statesampler.h "$PWD/a${sign}b/include/statesampler.h"
+            right=$((right + 1))
+        else
+            grep -q '^install: .* cannot hold' said
+            refused=$((refused + 1))
+        fi
+    done
+    [ $right = 23 ] && [ $refused = 6 ]
 }
 
 # --- the archive --------------------------------------------------------------
@@ -108,7 +197,7 @@ commit() {
 }
 
 set_version() { # VERSION
-    ours=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    ours=$(read_version <statesampler.h)
     for file in tree/statesampler.h tree/README.md; do
         sed -e "1s/v$ours/v$1/" -e "s/^Version $ours:/Version $1:/" \
             -e "/^#define STATESAMPLER_VERSION/s/$ours/$1/" \
@@ -408,10 +497,12 @@ questions() {
     if tool pkg-config 'make install'; then
         ask 'make install needs no compiler, uninstall leaves nothing' \
             install_used
+        ask 'make install: signs in a folder'"'"'s name' install_named
     fi
     ask 'make install with DESTDIR and INCLUDEDIR' install_staged
     ask 'make install refuses with a sentence, and leaves nothing' \
         install_refusals
+    ask 'make uninstall leaves the folders that were there' install_restores
     if tool cmake CMake && tool g++ CMake; then
         for how in add_subdirectory FetchContent find_package; do
             [ $how != FetchContent ] || tool git FetchContent || continue
