@@ -260,7 +260,8 @@ PYTHON
 # input says. One program makes the implementation, two call the library.
 project_of() { # LANGUAGE...
     mkdir user
-    echo 'cmake_minimum_required(VERSION 3.18)' >user/CMakeLists.txt
+    sed -n '/^cmake_minimum_required/p' "$root/examples/packages/README.md" \
+        >user/CMakeLists.txt
     echo "project(user LANGUAGES $*)" >>user/CMakeLists.txt
     cat >>user/CMakeLists.txt
     cat >user/calls.c <<'END'
@@ -302,9 +303,10 @@ END
 # Without a warning. In the locale C, CMake unpacks nothing into a folder whose
 # name is not ASCII.
 build_user() { # OPTION...
-    export LC_ALL=C.UTF-8
-    quietly cmake -S user -B user/build -DCMAKE_C_FLAGS='-Wall -Werror' \
+    export LC_ALL=C.UTF-8 CFLAGS='-Wall -Werror'
+    quietly cmake -S user -B user/build \
         -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$PWD/user/bin" "$@"
+    grep -A 4 Warning said | nothing
     quietly cmake --build user/build
 }
 
@@ -333,13 +335,9 @@ use() { # HOW OPTION...
         ;;
     FetchContent)
         make_archive >&2
-        cat <<END
-include(FetchContent)
-FetchContent_Declare(statesampler URL [=[$PWD/$archive]=]
-    URL_HASH SHA256=$(sha256sum $archive | cut -d ' ' -f 1)
-    SOURCE_SUBDIR examples/cmake)
-FetchContent_MakeAvailable(statesampler)
-END
+        sed -n -e "s|URL http.*|URL [=[$PWD/$archive]=]|" \
+            -e '/^include(FetchContent)/,/^FetchContent_Make/p' \
+            "$root/examples/packages/README.md"
         ;;
     find_package)
         quietly cmake -S "$root/examples/cmake" -B theirs "$@" >&2
@@ -396,6 +394,37 @@ cmake_languages() {
     grep -q '^CMake Error .* (message):' said
     tr -s ' \n' ' ' <said | grep -q \
         'statesampler needs a language: write project(... LANGUAGES C) or'
+}
+
+# The user's own library links ours; both are installed, and a program finds
+# them.
+cmake_exported() {
+    { echo 'set(STATESAMPLER_INSTALL ON)'
+      use add_subdirectory
+    } | project_of C
+    echo 'include(CMakeFindDependencyMacro)
+find_dependency(statesampler)
+include(${CMAKE_CURRENT_LIST_DIR}/targets.cmake)' >user/outerConfig.cmake
+    cat >>user/CMakeLists.txt <<'END'
+add_library(outer calls.c)
+target_link_libraries(outer PUBLIC statesampler::library)
+install(TARGETS outer EXPORT outer)
+install(EXPORT outer DESTINATION lib/cmake/outer FILE targets.cmake)
+install(FILES outerConfig.cmake DESTINATION lib/cmake/outer)
+END
+    build_user
+    quietly cmake --install user/build --prefix "$PWD/installed"
+    rm -rf user/build user/bin
+    sed -i '/^project/q' user/CMakeLists.txt
+    cat >>user/CMakeLists.txt <<END
+list(APPEND CMAKE_PREFIX_PATH [=[$PWD/installed]=])
+find_package(outer REQUIRED)
+add_executable(program empty.c)
+target_link_libraries(program PRIVATE outer)
+END
+    echo 'typedef int empty;' >user/empty.c
+    build_user
+    user/bin/program | grep -qx done
 }
 
 # The wrap of make packages, and the project of a user.
@@ -515,6 +544,8 @@ questions() {
         done
         ask 'CMake: C++ alone suffices, no language gets a sentence' \
             cmake_languages
+        ask 'CMake: a library that links ours is installed with it' \
+            cmake_exported
     fi
     tool git 'the archive and the recipes' || return 0
     ask 'the archive has what make check, demo and examples need' \
