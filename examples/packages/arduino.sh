@@ -6,25 +6,20 @@
 set -e
 
 version=$(read_version <statesampler.h)
-release=${RELEASE:-https://example.org/statesampler}
 stage() { # NAME FOLDER
     to=$1/$2/statesampler
     mkdir -p "$to/src"
     cp statesampler.h "$to/src"
     cp LICENSE "$to"
 }
-fill() { # FILE FOLDER
-    sed -e "s|@VERSION@|$version|" -e "s|@RELEASE@|$release|" \
-        "examples/arduino/$1" >"$2/${1##*/}"
-}
 
 stage "$1" arduino
-fill library.properties "$to"
-fill library.json "$to"
+fill examples/arduino/library.properties >"$to/library.properties"
+fill examples/arduino/library.json >"$to/library.json"
 mkdir -p "$to/examples"
 cp -R examples/arduino/Shuffle "$to/examples"
 stage "$1" esp-idf
-fill esp-idf/idf_component.yml "$to"
-fill esp-idf/CMakeLists.txt "$to"
+fill examples/arduino/esp-idf/idf_component.yml >"$to/idf_component.yml"
+cp examples/arduino/esp-idf/CMakeLists.txt "$to"
 stage "$1" zephyr
 cp -R examples/arduino/zephyr/zephyr "$to"

@@ -1,8 +1,15 @@
 # common.sh - what the scripts beside it share.
 
+release=${RELEASE:-https://example.org/statesampler}
+
 # The number in the first line of the header, which is standard input.
 read_version() {
     sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p'
+}
+
+# Prints a file with its gaps filled, @VERSION@, @RELEASE@ and what sed is told.
+fill() { # [OPTION_OF_SED...] FILE
+    sed -e "s|@VERSION@|$version|g" -e "s|@RELEASE@|$release|g" "$@"
 }
 
 # A file's hash. macOS has the second command only.

@@ -1,16 +1,24 @@
 #!/bin/sh
 # make.sh - makes all packages in build/packages, each by its script in this
-# folder, and prints every file with its size and SHA-256. What a script leaves
-# out, as its tool is missing, it says. RELEASE: see archive.sh.
+# folder, and prints every file with its size and SHA-256. The last lines are
+# what the scripts said, such as what is left out and what to install for it.
+# RELEASE: see archive.sh.
 
 . examples/packages/common.sh
 out=$PWD/build/packages
-status=0
+status=0 said=
+case $release in
+*[\ \"\'\&\|\\]* | [!a-z]*)
+    echo "packages: RELEASE=$release is no address that a recipe can hold" >&2
+    exit 1
+    ;;
+esac
 rm -rf "$out" && mkdir -p "$out" || exit 1
 for script in examples/packages/*.sh; do
     case $script in
     */common.sh | */make.sh | */release.sh) ;;
-    *) sh "$script" "$out" || status=1 ;;
+    *) said="$said
+$(sh "$script" "$out")" || status=1 ;;
     esac
 done
 
@@ -36,4 +44,5 @@ grep -rlIE '@[A-Z0-9_]+@' . >&2 && {
 find . -type f | LC_ALL=C sort | while read -r file; do
     printf '%8d  %s  %s\n' $(wc -c <"$file") $(sha 256 "$file") "${file#./}"
 done
+printf '%s\n' "$said" | grep .
 exit $status

@@ -7,7 +7,7 @@ set -e
 
 for tool in clang wasm-ld; do
     command -v $tool >/dev/null || {
-        echo "skip npm: $tool is not installed"
+        echo 'skip npm: install clang and lld'
         exit 0
     }
 done

@@ -227,7 +227,7 @@ archive_is_whole() {
     ONLY='^test_perm: cc, full|^every block' MAKEFLAGS= \
         quietly "$MAKE" -s check JOBS=2
     quietly "$MAKE" -s packages
-    grep -q '^skip archive and recipes: this is not a git checkout' said
+    grep -q '^skip archive and recipes: there is no git, or' said
     quietly "$MAKE" -s build/quickstart
     build/quickstart >../said
     echo "note: $(wc -c <../$archive) bytes"
@@ -465,9 +465,17 @@ complained() { # SENTENCE SCRIPT
     }
 }
 
-# A package that forgets the version, a gap, and a script that fails.
+# What is left out, a package that forgets the version, a gap, a script that
+# fails, and an address that no recipe can hold.
 packages_complain() {
     fresh_tree
+    keep_scripts common make arduino npm
+    have_only sh make sed cat cp mkdir rm grep find sort wc cut sha256sum
+    (PATH=$PWD/tools && quietly "$MAKE" -s -C tree packages)
+    sed -n '$p' said | grep -qx 'skip npm: install clang and lld'
+    at_least 8 "$(grep -c '^ *[0-9]* *[0-9a-f]\{64\} ' said)" files
+    fails "$MAKE" -s -C tree packages RELEASE='https://a b'
+    grep -q '^packages: RELEASE=.* is no address' said
     keep_scripts common make
     complained 'packages: nothing in old says .*' \
         'mkdir "$1/old"; echo 0.0.1 >"$1/old/version"'
@@ -477,7 +485,7 @@ packages_complain() {
 
 keep_scripts() { # NAME...
     for script in tree/examples/packages/*.sh; do
-        name=$(basename $script .sh)
+        name=$(basename "$script" .sh)
         case " $* " in
         *" $name "*) ;;
         *) rm $script ;;
