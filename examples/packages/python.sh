@@ -2,7 +2,7 @@
 # python.sh FOLDER - makes the Python package there: an sdist, and from it a
 # wheel, which shows that the sdist has all it needs.
 python=$(sh tests/torch/python.sh build setuptools wheel 2>/dev/null) || {
-    echo 'skip python: build, setuptools or wheel is not installed'
+    echo 'skip python: install build, setuptools and wheel for a python3'
     exit 0
 }
 work=$(mktemp -d) || exit 1

@@ -59,7 +59,7 @@ contents() { # PYTHON
     PYTHON=$1 quietly sh examples/packages/python.sh packages
     quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/torch
     ls -AR examples/torch | diff before -
-    version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
+    version=$(. ./examples/packages/common.sh && read_version <statesampler.h)
     wheel=$(cd wheel && echo statesampler-$version-py3-none-*_*.whl)
     ls packages/statesampler-$version.tar.gz packages/$wheel wheel/$wheel
     for made in packages wheel; do
