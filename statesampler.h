@@ -426,7 +426,7 @@ CHANGES
           saves to a folder it can't read  to be allowed to read it
           keeps states of mixes, mixtures  none: they are format 2 now, and
                                            format 1 is refused (EVERSION)
-          knows the size of mixes' states  mix_state_bytes
+          hard-codes a mix state's size    mix_state_bytes
           asks a mix for turns before its  to ask before it loads: at, seek and
           mix_load                         locate reach back to the load
           reads sources[i].weight later    mix_describe: only mix_init reads it
@@ -723,9 +723,9 @@ typedef struct statesampler_perm {
 } statesampler_perm;
 
 /* Sets up the permutation of [0, n) for these numbers; another seed, epoch or
-   stream, or two of them swapped, give one that has nothing to do with it. It
-   is the order of the SHUFFLE sampler (INTERLEAVED) with the same
-   num_samples, seed, epoch and stream.
+   stream, or two of them swapped, give one that has nothing to do with it, but
+   by a chance of 2^-64 or if somebody searches for such a pair. It is the order
+   of the SHUFFLE sampler (INTERLEAVED) with the same numbers.
    n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL. It may be 0. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
@@ -747,7 +747,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t *out, size_t count);
 
 /* Replaces each of count values, all below n, by the index at that position.
-   The same as count calls of perm_at, faster. A value outside spoils others. */
+   As count calls of perm_at, but faster. A value >= n makes others wrong. */
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
                                             uint64_t *values, size_t count);
 
@@ -906,7 +906,7 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
 
 /* A stream for a dataset, from the names, sizes or lengths that identify it:
    hash is 0 at first, then what the last call returned. Hash a name with its
-   final 0, and a number as bytes of one order. */
+   final 0, and numbers in a fixed byte order. */
 STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
                                             size_t size);
 
@@ -1020,7 +1020,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
    Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
    source with CARRY is more than 2^62 positions past the base. *count is then
    0, and *source unchanged. With ALL, at and seek do up to 126 * D times the
-   work of next: 2 ms with 1,000 sources, 2 s with 100,000, 30 s with 10^6. */
+   work of next (make scale: 1 ms with 1,000 sources, 0.3 s with 100,000). */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
@@ -1033,10 +1033,10 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
    on counting, the sequence begins again, and the present is the base. Weights
    as they are change nothing, so a loop may call this at every turn; the time
-   grows with the sources (other weights: 0.1 ms with 1,000, 1 s with 10^6; the
-   same ones: a tenth of that). Shares are exact per period, so make a stage
-   several periods long. With FIRST, an epoch that had ended goes on until the
-   turn of a source with nothing left. EINVAL as mix_init. */
+   grows with the sources (make scale, other weights: 0.2 ms with 1,000, 30 ms
+   with 100,000; the same ones: a twentieth). Shares are exact per period, so
+   make a stage several periods long. With FIRST, an epoch that had ended goes
+   on until the turn of a source with nothing left. EINVAL as mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
@@ -1159,15 +1159,16 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    number of writers: one of them is the last. Each writes a temporary file of
    its own in the same folder, flushes it to disk, renames it over path and
    flushes the folder, which must be readable.
-   A crash may leave .statesampler-NAME-PROCESS-NUMBER.tmp behind; NAME is a
-   hash of path's last part. The next save to path removes it; if a new process
-   has the same PROCESS number, the first save after an hour does. To find it, a
-   save looks at 10,000 names of the folder at most (5 ms), Windows at all.
+   A crash may leave .statesampler-NAME-NUMBER.tmp behind; NAME is a hash of
+   path's last part. The next save to path removes it, as no process holds its
+   lock (flock) any more. To find it, a save looks at 10,000 names of the folder
+   at most; in a larger folder it may stay. Windows looks at all.
    The file gets a new file's mode; a link is replaced. Windows: path is UTF-8,
    and while another program has the file open, a save tries for a second.
    EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why
-   (EISDIR, EINVAL: path is a folder, or no regular file), and the old file is
-   there, or the new one if only the flush of the folder failed. */
+   (EISDIR, on Windows EACCES: path is a folder; EINVAL: it is no regular file),
+   and the old file is there, or the new one if only the flush of the folder
+   failed. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
@@ -1175,9 +1176,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
 /* Reads a whole file. With size NULL it must have capacity bytes exactly:
    ECORRUPT if it has not. Otherwise *size is set to its length, and
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
-   length. With both errors, bytes have as much of the file as fits.
-   EINVAL: path is empty. ENOFILE: there is no such file. EIO: errno says why;
-   EISDIR if path is a folder, EINVAL if it is not a regular file of a known
+   length. On ECORRUPT or ECAPACITY the buffer holds what fits. EINVAL: path is
+   empty. ENOFILE: there is no such file. EIO: errno says why; EISDIR (Windows:
+   EACCES) if path is a folder, EINVAL if it is not a regular file of a known
    size (a device, a named pipe, a file of /proc, one that grows meanwhile),
    EFBIG if its length is more than a size_t holds. *size is then unchanged, and
    bytes may hold a part. */
@@ -1262,10 +1263,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
 
 /* Goes on where a state was saved, on a started mixture with the same stop
    rule, in any shape. Datasets are matched by name. If all are the same, in the
-   same order, this is mix_load. If some were added, removed or moved, turns go
-   on counting, and the sequence begins again with this mixture's weights. A
-   CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the dataset goes
-   to the start of the epoch that it was in.
+   same order, this is mix_load. If some were added, removed, moved or CHANGED,
+   turns go on counting, and the sequence begins again with this mixture's
+   weights. A CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the
+   dataset goes to the start of the epoch that it was in.
    mixture.changes then lists every dataset here and, after these, every one
    that is REMOVED; also after EMISMATCH. After other errors it is empty.
    ECORRUPT, EVERSION, EMISMATCH, EINVAL as mix_load: no dataset has moved. */
@@ -4236,7 +4237,8 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     const char *sentence = SSMP_ALL_SENTENCES;
     const short *known = codes;
 #ifdef __AVR__
-    code = STATESAMPLER_KIND(code);
+    if (code <= STATESAMPLER_EINVAL)
+        code = STATESAMPLER_KIND(code);
 #endif
     for (; *known != code; known++) { /* ends with OK */
         if (*known == STATESAMPLER_OK)
@@ -4249,15 +4251,14 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 
 /* --- hosted --------------------------------------------------------------
    A save creates a temporary file with O_EXCL, writes it and renames it over
-   path. No two saves write to one file, so none has to lock another out.
-   Removing a temporary file early is harmless: its writer's rename fails with
-   ENOENT, and the save begins again under another name. */
+   path. No two saves write to one file, so none has to lock another out: a lock
+   only says that the writer lives. Removing a temporary file early is harmless:
+   its writer's rename fails with ENOENT, and the save begins again. */
 
 #ifdef STATESAMPLER_HOSTED
 
-#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) &&   \
-    !defined(__APPLE__) && !defined(_AIX) && !defined(__HAIKU__) && \
-    !defined(__QNX__)
+#if !defined(_WIN32) && !defined(__unix__) && !defined(__unix) && \
+    !defined(__APPLE__) && !defined(__HAIKU__) && !defined(__QNX__)
 #error "STATESAMPLER_HOSTED needs POSIX or Windows: leave it undefined here"
 #endif
 
@@ -4322,10 +4323,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     return code;
 }
 
-/* A temporary file's name has a hash of the path's last part, the process and a
-   number. Sizes include the 0 at the end. */
-#define SSMP_NAME ".statesampler-%08x-%08x-%08x.tmp"
-#define SSMP_NAME_SIZE 45
+/* A temporary file's name has a hash of the path's last part, and a number that
+   nobody else has. Sizes include the 0 at the end. */
+#define SSMP_NAME ".statesampler-%08x-%08x.tmp"
+#define SSMP_NAME_SIZE 36
 #define SSMP_PATH 4096
 
 /* Sets error to 0 or an errno. Repeats a call that a signal interrupts. Windows
@@ -4350,6 +4351,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
 #define SSMP_OPEN ssmp_file_open
 #define SSMP_REMOVE ssmp_file_remove
+#define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
 #define SSMP_FLUSH _commit
 #define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
 #define SSMP_SEPARATORS "/\\:"
@@ -4407,7 +4409,7 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
 }
 
 /* Removes the temporary files for a name, in the folder that `path` begins
-   with. Windows does not remove a file that its writer has open. */
+   with, but those that are open. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     wchar_t utf16[SSMP_UTF16];
@@ -4426,7 +4428,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 }
 #else
 #include <dirent.h>
-#include <sys/resource.h>
+#include <sys/file.h>
 #include <unistd.h>
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 /* -std=c99 hides it unless POSIX was asked for before the first include. */
@@ -4450,6 +4452,9 @@ extern int fsync(int file);
 #define SSMP_OPEN(path, create) \
     open(path, (create) ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY, 0666)
 #define SSMP_REMOVE unlink
+/* Locks a file until it is closed or its process ends. 1: another one has. */
+#define SSMP_LOCKED(file) \
+    (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 
 /* Renames, and flushes the folder if its file system can do that. The folder is
    opened first: if that fails, the old file is still there. */
@@ -4476,27 +4481,24 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
 }
 
 /* Removes the temporary files for a name, in the folder that `path` begins
-   with: those whose process is gone, or that were not written to for an hour.
-   Processes of other hosts and containers cannot be seen. */
+   with, but those whose writer lives. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
-    struct stat info;
-    unsigned of, process, number, count = 0;
+    unsigned of, number, count = 0;
     DIR *entries = opendir(folder ? path : ".");
     if (!entries)
         return;
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
-        if (sscanf(entry->d_name, SSMP_NAME, &of, &process, &number) != 3)
+        int file;
+        if (sscanf(entry->d_name, SSMP_NAME, &of, &number) != 2)
             continue;
-        (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, process,
-                       number);
-        errno = 0; /* any process may ask for any other's priority */
-        (void)getpriority(PRIO_PROCESS, (id_t)process);
-        if (strcmp(path + folder, entry->d_name) == 0 &&
-            (errno == ESRCH ||
-             (stat(path, &info) == 0 && info.st_mtime < time(NULL) - 3600)))
+        (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
+        file = open(path, O_WRONLY | O_NONBLOCK);
+        if (file >= 0 && !SSMP_LOCKED(file))
             (void)SSMP_REMOVE(path);
+        if (file >= 0)
+            (void)close(file);
     }
     (void)closedir(entries);
 }
@@ -4530,6 +4532,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
     SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
     if (error != 0)
         return error;
+    (void)SSMP_LOCKED(file);
     error = ssmp_file_transfer(file, NULL, from, size);
     if (error == 0)
         SSMP_TRY(error, SSMP_FLUSH(file));
@@ -4547,10 +4550,11 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    size_t size)
 {
     char temporary[SSMP_PATH + SSMP_NAME_SIZE];
-    uint64_t name = 0, number = (uint64_t)time(NULL);
+    uint64_t name = 0, number = (uint64_t)SSMP_OS(getpid)();
     size_t folder;
     int error, attempt = 0;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
+    number = ssmp_derive(number, (uint64_t)time(NULL));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
         return SSMP_EINVAL_PATH;
@@ -4564,8 +4568,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
            number, in containers, differ in that or in the time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
-                       (unsigned)name, (unsigned)SSMP_OS(getpid)(),
-                       (unsigned)number);
+                       (unsigned)name, (unsigned)number);
         error = ssmp_file_replace(path, temporary, folder, (const char *)bytes,
                                   size);
     } while (SSMP_MOVED(error) && ++attempt < 100);
@@ -4639,12 +4642,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #ifdef STATESAMPLER_STB_DS
 
-/* The final 0 is hashed, too, so that no hashed text begins another. */
-static inline uint64_t ssmp_name_hash(const char *name)
-{
-    return statesampler_hash(0, name, strlen(name) + 1);
-}
-
 /* Splits a hash so that no byte has its highest bit set: stb_ds shifts the
    bytes of a key as int, which is undefined from 128 on. */
 static inline void ssmp_dataset_set(statesampler_dataset *dataset,
@@ -4682,7 +4679,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0)
         return SSMP_EINVAL_NAME_EMPTY;
-    ssmp_dataset_set(&dataset, ssmp_name_hash(name));
+    ssmp_dataset_set(&dataset, statesampler_hash(0, name, strlen(name) + 1));
     if (ssmp_mixture_number(mixture, dataset.value) != SSMP_NOBODY)
         return SSMP_EINVAL_NAME_TAKEN;
     code = statesampler_init(&source.sampler, desc);
@@ -4713,7 +4710,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
 {
     uint32_t i;
     STATESAMPLER_ASSERT(mixture && name && source);
-    i = ssmp_mixture_number(mixture, ssmp_name_hash(name));
+    i = ssmp_mixture_number(mixture,
+                            statesampler_hash(0, name, strlen(name) + 1));
     if (i == SSMP_NOBODY)
         return SSMP_ERANGE_NAME;
     *source = i;

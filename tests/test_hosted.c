@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,7 +34,7 @@
    call of this kind ends with. */
 static struct {
     int write, read, fsync, flush_folder, rename, create, open, open_folder,
-        close, getpriority;
+        close, flock;
 } failing;
 
 /* What the header asked, a letter each: w writes, f flushes a file, d flushes
@@ -47,7 +48,6 @@ static void (*at_write)(void), (*at_read)(void);
 static unsigned names_taken;     /* of so many names a file is there already */
 static int interrupting;         /* every other call is interrupted */
 static int full_without_error;   /* what errno is where nothing is written */
-static long same_process;        /* every process has this number; 0: its own */
 static unsigned stale;           /* so many opens find a file replaced */
 static int leased;               /* whoever will not wait opens no file */
 
@@ -162,19 +162,12 @@ static int watched_rename(const char *from, const char *to)
     return rename(from, to);
 }
 
-static int watched_getpriority(int which, id_t who)
+static int watched_flock(int file, int what)
 {
-    if (failing.getpriority != 0) {
-        errno = failing.getpriority > 0 ? failing.getpriority : errno;
-        return -1;
-    }
-    (void)which;
-    return getpriority(PRIO_PROCESS, who);
-}
-
-static pid_t watched_getpid(void)
-{
-    return same_process != 0 ? (pid_t)same_process : getpid();
+    if (failing.flock == 0)
+        return flock(file, what);
+    errno = failing.flock;
+    return -1;
 }
 
 #define open watched_open
@@ -183,8 +176,7 @@ static pid_t watched_getpid(void)
 #define fsync watched_fsync
 #define close watched_close
 #define rename watched_rename
-#define getpriority watched_getpriority
-#define getpid watched_getpid
+#define flock(file, what) watched_flock(file, what)
 #endif
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -196,15 +188,14 @@ static pid_t watched_getpid(void)
 #undef fsync
 #undef close
 #undef rename
-#undef getpriority
-#undef getpid
+#undef flock
 
 #define MEGABYTE 1000000u
 
 /* The name of a temporary file for `state`, or for another. */
 static const char *name_of(const char *state, unsigned number)
 {
-    static char name[45];
+    static char name[36];
     size_t k = strlen(state);
     uint64_t hash = 0;
     while (k > 0) { /* SplitMix64 */
@@ -213,7 +204,7 @@ static const char *name_of(const char *state, unsigned number)
         hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
         hash ^= hash >> 31;
     }
-    sprintf(name, ".statesampler-%08x-7fffffff-%08x.tmp",
+    sprintf(name, ".statesampler-%08x-%08x.tmp",
             (unsigned)(hash & 0xffffffffu), number);
     return name;
 }
@@ -230,15 +221,15 @@ static const char *similar(unsigned k, char name[80])
         return strcpy(name, others[k]);
     strcpy(name, name_of(k == 3 ? "other" : "state", 1));
     if (k == 4)
-        strcpy(name + 40, "1.tmp"); /* too long */
+        strcpy(name + 31, "1.tmp"); /* too long */
     if (k == 5)
-        name[41] = '_';
+        name[33] = '_';
     if (k == 6)
         name[0] = '_';
     if (k == 7)
         strcat(name, "x");
     if (k == 8)
-        strcpy(name + 39, ".tmp"); /* too short, which Windows does not ask */
+        strcpy(name + 30, ".tmp"); /* too short, which Windows does not ask */
     return name;
 }
 
@@ -628,27 +619,6 @@ static unsigned count_files(void)
                  strcmp(entry->d_name, "..") != 0;
     closedir(entries);
     return files;
-}
-
-/* The name of the only file that is not this one. */
-static const char *other_file(const char *than)
-{
-    static char name[256];
-    DIR *entries = opendir(".");
-    struct dirent *entry;
-    unsigned found = 0;
-    CHECK(entries != NULL);
-    while ((entry = readdir(entries)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0 &&
-            strcmp(entry->d_name, than) != 0) {
-            found++;
-            CHECK(strlen(entry->d_name) < sizeof name);
-            strcpy(name, entry->d_name);
-        }
-    closedir(entries);
-    CHECK(found == 1);
-    return name;
 }
 
 static void empty_folder(void)
@@ -1187,14 +1157,6 @@ static void kill_paused(struct paused p)
     close(p.told);
 }
 
-static void make_old(const char *path, long seconds)
-{
-    struct timeval times[2];
-    times[0].tv_sec = times[1].tv_sec = time(NULL) - seconds;
-    times[0].tv_usec = times[1].tv_usec = 0;
-    CHECK(utimes(path, times) == 0);
-}
-
 static void save_within(void)
 {
     CHECK(save_number("state", 2000, 12) == STATESAMPLER_OK);
@@ -1227,22 +1189,18 @@ static void check_interleaved(void)
     CHECK(save_number("state", 3000, 13) == STATESAMPLER_OK);
     CHECK(load_number("state") == 13 && count_files() == 1);
 
-    /* Processes, also if all have one number. */
-    for (same_process = 0; same_process <= (long)parent;
-         same_process += (long)parent) {
-        first = pause_in_save("state", 21);
-        second = pause_in_save("state", 22);
-        CHECK(load_number("state") != 0);
-        CHECK(save_number("state", 3000, 23) == STATESAMPLER_OK);
-        CHECK(load_number("state") == 23 && count_files() == 3);
-        release(second);
-        CHECK(load_number("state") == 22 && count_files() == 2);
-        release(first);
-        CHECK(load_number("state") == 21 && count_files() == 1);
-    }
-    same_process = 0;
+    /* Processes. */
+    first = pause_in_save("state", 21);
+    second = pause_in_save("state", 22);
+    CHECK(load_number("state") != 0);
+    CHECK(save_number("state", 3000, 23) == STATESAMPLER_OK);
+    CHECK(load_number("state") == 23 && count_files() == 3);
+    release(second);
+    CHECK(load_number("state") == 22 && count_files() == 2);
+    release(first);
+    CHECK(load_number("state") == 21 && count_files() == 1);
 
-    /* Names that are taken are left alone. */
+    /* A file that somebody makes just now is not written to. */
     names_taken = 3;
     CHECK(save_number("state", 3000, 31) == STATESAMPLER_OK);
     CHECK(load_number("state") == 31 && count_files() == 4);
@@ -1250,27 +1208,17 @@ static void check_interleaved(void)
     CHECK(save_number("state", 3000, 32) == STATESAMPLER_EIO);
     CHECK(errno == EEXIST && names_taken < 1000);
     CHECK(load_number("state") == 31);
-    CHECK(count_files() == 4 + 1000 - names_taken);
+    CHECK(count_files() == 1 + 1000 - names_taken);
     names_taken = 0;
     empty_folder();
 }
 
 /* ---- what crashes leave behind ---- */
 
-/* A file of a save that was killed, which had this number or, 0, its own. */
-static void leave_one(long process)
-{
-    same_process = process;
-    kill_paused(pause_in_save("state", 1));
-    same_process = 0;
-    CHECK(count_files() == 1);
-}
-
 static void put_file(const char *path)
 {
     FILE *f = fopen(path, "wb");
     CHECK(f != NULL && fclose(f) == 0);
-    make_old(path, 1000000);
 }
 
 /* The next save leaves so many files beside `state`. */
@@ -1290,38 +1238,35 @@ static void check_leftovers(void)
     struct paused p;
 
     /* Of a process that is gone: at the next save to this path, no other. */
-    leave_one(0);
+    kill_paused(pause_in_save("state", 1));
     CHECK(save_number("other", 100, 2) == STATESAMPLER_OK);
     CHECK(count_files() == 2 && remove("other") == 0);
     check_left(0);
 
-    /* Of one that is not gone. */
+    /* Of one that is not gone, though another was killed after it. */
     p = pause_in_save("state", 3);
+    kill_paused(pause_in_save("state", 4));
+    CHECK(count_files() == 3);
     check_left(1);
     release(p);
     CHECK(count_files() == 1 && load_number("state") == 3);
     empty_folder();
 
-    /* Of a process whose number is another's by now: after an hour. */
-    leave_one((long)parent);
-    make_old(other_file("state"), 3500);
-    check_left(1);
-    make_old(other_file("state"), 3700);
-    check_left(0);
-    empty_folder();
-
-    /* Who takes a living process for a dead one does no harm. */
+    /* Where files have no locks, a living writer is taken for a dead one, which
+       does no harm. */
     p = pause_in_save("state", 11);
-    failing.getpriority = EPERM;
-    check_left(1);
-    failing.getpriority = -1; /* a priority */
-    errno = ESRCH;
-    check_left(1);
-    failing.getpriority = ESRCH;
+    failing.flock = ENOLCK;
     check_left(0);
-    failing.getpriority = 0;
+    failing.flock = 0;
     release(p);
     CHECK(count_files() == 1 && load_number("state") == 11);
+    empty_folder();
+
+    /* A folder or a pipe of such a name: others are left. */
+    CHECK(mkdir(name_of("state", 0), 0700) == 0);
+    CHECK(mkfifo(name_of("state", 1), 0600) == 0);
+    check_left(2);
+    CHECK(rmdir(name_of("state", 0)) == 0);
     empty_folder();
 
     /* In the file's folder, and in no other. */
@@ -1510,11 +1455,8 @@ static void check_storm(const char *name, unsigned kills, int two_users)
     CHECK(torn == 0 && reads > 0 && saves > 0 && in_save > 0);
     CHECK(load_number("state") != 0);
     /* What was killed has left nothing for long. */
-    failing.getpriority = ESRCH;
-    same_process = 0;
     CHECK(save_number("state", 100, 7) == STATESAMPLER_OK);
     CHECK(load_number("state") == 7);
-    failing.getpriority = 0;
     CHECK(munmap((void *)storm, sizeof *storm) == 0);
 }
 
@@ -1526,12 +1468,10 @@ static void check_storms(void)
     check_alone(kills);
     check_storm("as it is", kills, 0);
     CHECK(count_files() == 1);
-    failing.getpriority = ESRCH;
+    failing.flock = ENOLCK;
     check_storm("each takes the others for dead", kills, 0);
     CHECK(count_files() == 1);
-    same_process = (long)parent;
-    check_storm("all with one number", kills, 0);
-    CHECK(count_files() == 1);
+    failing.flock = 0;
     if (is_root()) {
         check_storm("two users", kills, 1);
         CHECK(count_files() == 1);

@@ -277,6 +277,46 @@ static void ask_mix(void)
     free(sources);
 }
 
+/* The calls whose time grows with the number of sources: mix_at and seek with
+   ALL, whose shares grow as sources end, and mix_weigh. */
+static void time_changes(uint32_t sources_there)
+{
+    statesampler_source *sources = malloc(sources_there * sizeof *sources);
+    uint32_t *weights = malloc(sources_there * sizeof *weights), i, source;
+    double at, others, same;
+    statesampler_mix mix;
+    uint64_t turn, out[BATCH];
+    size_t count;
+    int good = sources && weights;
+    for (i = 0; good && i < sources_there; i++) {
+        statesampler_desc desc = describe(64 + i % 64, 0, 1);
+        desc.stream = i;
+        desc.batch_size = 4;
+        good = statesampler_init(&sources[i].sampler, &desc) == 0;
+        sources[i].weight = 1 + i % 1000;
+        weights[i] = 1000 - i % 1000;
+    }
+    good = good && statesampler_mix_init(&mix, sources, sources_there,
+                                         STATESAMPLER_STOP_ALL) == 0;
+    turn = good ? statesampler_mix_num_turns(&mix) - 1 : 0;
+    at = seconds();
+    good = good &&
+           statesampler_mix_at(&mix, turn, out, &count, &source) == 1;
+    at = seconds() - at;
+    others = seconds();
+    good = good && statesampler_mix_weigh(&mix, weights) == 0;
+    others = seconds() - others;
+    same = seconds();
+    good = good && statesampler_mix_weigh(&mix, weights) == 0;
+    same = seconds() - same;
+    printf("a mix of %u datasets, ALL: mix_at %.2g ms, mix_weigh %.2g ms, with "
+           "the same weights %.2g ms\n", (unsigned)sources_there, 1e3 * at,
+           1e3 * others, 1e3 * same);
+    must(good, "the last turn of a mix with ALL, and other weights");
+    free(sources);
+    free(weights);
+}
+
 static void ask_ends(void)
 {
     static const uint64_t ends[] = {0, 1, UINT64_C(1) << 63,
@@ -319,6 +359,8 @@ int main(void)
     ask_ends();
     ask_time();
     ask_mix();
+    time_changes(1000);
+    time_changes(SOURCES);
     ask_all_ranks();
     ask_some_ranks();
     printf("%d passed, %d failed\n", passed, failed);
