@@ -59,6 +59,15 @@ static uint64_t broken_perm_at(const statesampler_perm *perm,
     return statesampler_perm_at(perm, position == 3 ? 0 : position);
 }
 
+static void broken_perm_fill(const statesampler_perm *perm, uint64_t first,
+                             uint64_t stride, uint64_t *out, size_t count)
+{
+    statesampler_perm_fill(perm, first, stride, out, count);
+    if (count > 1) {
+        out[1] = out[0];
+    }
+}
+
 #ifdef STATESAMPLER_STB_DS
 static int broken_mixture_load(statesampler_mixture *m, const void *state,
                                size_t size, int changed)
@@ -75,4 +84,5 @@ static int broken_mixture_load(statesampler_mixture *m, const void *state,
 #define statesampler_at broken_at
 #define statesampler_load broken_load
 #define statesampler_perm_at broken_perm_at
+#define statesampler_perm_fill broken_perm_fill
 #define statesampler_mix_next broken_mix_next

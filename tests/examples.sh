@@ -638,6 +638,40 @@ edit() {
     awk '/: ok,/ { print 1150, $11, $5 + $20 }' lines | same - sums
 }
 
+# Killed in an addition, twice, in a walk back, in a removal and at the end of a
+# bag: the same items come, with the same states, as without a kill.
+bag() {
+    status 0 bag
+    grep '^step' out >whole
+    lines 400 whole
+    rm -f checkpoint lines
+    for steps in 8 1 6 6 9 123; do
+        is_killed $steps bag checkpoint
+    done
+    cp checkpoint kept
+    status 0 bag checkpoint </dev/null
+    finds '^bag: ok, 15 bags' out
+    cat out >>lines
+    grep '^step' lines >steps
+    goes_on 6 steps
+    uniq steps | same - whole
+    # Other items, and another state.
+    for byte in 3 9 16 40; do
+        cp kept checkpoint
+        printf '\377' | dd of=checkpoint bs=1 seek=$byte conv=notrunc 2>err
+        cp checkpoint before
+        status 1 bag checkpoint </dev/null
+        finds '^bag: this state was not saved with these items' err
+        empty out
+        same checkpoint before
+    done
+    printf X >checkpoint
+    status 1 bag checkpoint </dev/null
+    finds 'size of the state or file is wrong' err
+    status 1 bag nowhere/checkpoint </dev/null
+    finds '^bag: .*No such file' err
+}
+
 # The same tokens in fewer steps, with little padding and waiting.
 buckets() {
     status 0 buckets
@@ -776,8 +810,9 @@ if command -v mkfifo >/dev/null; then
         recipe_large
     check "edit.c: ids added and removed, killed on 4, 7, 1 and 2 ranks" edit
     check "shards.c: shards from disk, killed on 4, 6 and 1 ranks" shards
+    check "bag.c: killed in draws, walks and changes, the same items" bag
 else
-    skip "blend.c, edit.c, recipe_large.c, shards.c: mkfifo is not here"
+    skip "bag.c, blend.c, edit.c, recipe_large.c, shards.c: mkfifo is not here"
 fi
 if [ -x "$bin/grow" ]; then
     check "grow.c: datasets come and go, the others go on" grow
