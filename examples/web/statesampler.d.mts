@@ -126,6 +126,27 @@ export const Perm: {
         Perm<T>;
 };
 
+/** A shuffle bag, as examples/bag.h has it: loot, a deck, a playlist. Items are
+    whole numbers of yours below 2^32, and one may be there several times. */
+export class Bag {
+    constructor(items: Iterable<Whole>, options?: { seed?: Whole });
+    /** How many this bag still holds. After 0, a draw begins the next bag. */
+    readonly left: number;
+    /** A copy. Save it with the state if you ever call add or remove. */
+    readonly items: ReturnType<typeof Uint32Array.of>;
+    /** A new item; null if there are no items. */
+    draw(): number | null;
+    /** Goes back (-1) or forward (1) among what was drawn from this bag, 255
+        steps at most; null where there is no such item. */
+    walk(steps: Whole): number | null;
+    /** To a random place of the rest of this bag. */
+    add(item: Whole): void;
+    remove(item: Whole): void;
+    /** 16 bytes. */
+    save(): Bytes;
+    load(state: Uint8Array): void;
+}
+
 /** One rank's batches. `for (const batch of sampler)` yields the remaining ones
     of the epoch. If you pass an array to write to, it must have room for the
     step; batchSize is always enough. The result is that array or, if it is

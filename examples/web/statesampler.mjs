@@ -399,6 +399,141 @@ export class Perm {
     }
 }
 
+/* --- bag ------------------------------------------------------------------ */
+
+/* The 16 bytes of examples/bag.h, which explains them. */
+function bagState(items, { seed, number, back, drawn, base }) {
+    const two = [BigInt(seed) | BigInt(number) << 32n | BigInt(back) << 56n,
+                 BigInt(drawn) | BigInt(base) << 24n];
+    let check = BigInt(items.length);
+    for (const one of [...two, ...items]) {
+        check = BigInt.asUintN(64, (check ^ BigInt(one)) * 0x9e3779b97f4a7c15n);
+        check ^= check >> 32n;
+    }
+    two[1] |= check >> 48n << 48n;
+    return new Uint8Array(BigUint64Array.from(two).buffer);
+}
+
+/* Draws each item once before any comes again. */
+export class Bag {
+    #items;
+    #order;
+    #place;
+
+    constructor(items, options = {}) {
+        const { seed } = known(options, { seed: 0 });
+        this.#items = Array.from(items, (item) => half("an item", item));
+        this.#fits(this.#items.length);
+        this.#place = { seed: half("seed", seed), number: 0, back: 0, drawn: 0,
+                        base: 0 };
+        this.#fill();
+    }
+
+    #fits(count) {
+        if (count >= 2 ** 24)
+            throw new RangeError("a bag holds fewer than 2^24 items");
+    }
+
+    #fill() {
+        const { seed, number: epoch, base: stream } = this.#place;
+        const rest = this.#items.length - stream;
+        this.#order = new Perm(rest, { seed, epoch, stream }).fill(0, rest);
+    }
+
+    #at(position) {
+        const { base } = this.#place;
+        return position < base ? position : base + this.#order[position - base];
+    }
+
+    /* null if there are no items. */
+    draw() {
+        const place = this.#place, count = this.#items.length;
+        if (count === 0)
+            return null;
+        if (place.drawn === count) {
+            const last = this.#at(count - 1);
+            let tries = 64;
+            place.drawn = place.base = 0;
+            do {
+                place.number = (place.number + 1) % 2 ** 24;
+                this.#fill();
+            } while (this.#at(0) === last && count > 1 && --tries > 0);
+        }
+        place.back = 0;
+        return this.#items[this.#at(place.drawn++)];
+    }
+
+    /* Back (-1) or forward (1); null where there is no such item. */
+    walk(steps) {
+        const by = typeof steps === "bigint" ? Number(steps) : steps;
+        if (!Number.isInteger(by))
+            throw new RangeError("steps must be a whole number, not " +
+                                 shown(steps));
+        const place = this.#place, back = place.back - by;
+        if (back < 0 || back > 255 || back >= place.drawn)
+            return null;
+        place.back = back;
+        return this.#items[this.#at(place.drawn - 1 - back)];
+    }
+
+    #settle() {
+        this.#items = this.#items.map((_, i, all) => all[this.#at(i)]);
+        this.#place.base = this.#place.drawn;
+    }
+
+    add(item) {
+        const number = half("an item", item);
+        this.#fits(this.#items.length + 1);
+        this.#settle();
+        this.#items.push(number);
+        this.#fill();
+    }
+
+    remove(item) {
+        const place = this.#place, number = half("an item", item);
+        let at = this.#items.length;
+        while (at > 0 && this.#items[this.#at(at - 1)] !== number)
+            at--;
+        if (at === 0)
+            throw new RangeError(`${number} is not in the bag`);
+        this.#settle();
+        if (at <= place.drawn) {
+            place.back -= Number(at > place.drawn - place.back);
+            place.base = --place.drawn;
+        }
+        this.#items.splice(at - 1, 1);
+        this.#fill();
+    }
+
+    get left() {
+        return this.#items.length - this.#place.drawn;
+    }
+
+    get items() {
+        return Uint32Array.from(this.#items);
+    }
+
+    save() {
+        return bagState(this.#items, this.#place);
+    }
+
+    /* With the items of then. */
+    load(state) {
+        const view = stateIn(state), count = this.#items.length;
+        const word = new Uint32Array(view.slice().buffer, 0, view.length >> 2);
+        const place = { seed: word[0], number: word[1] & 0xffffff,
+                        back: word[1] >>> 24, drawn: word[2] & 0xffffff,
+                        base: word[2] >>> 24 | (word[3] & 0xffff) << 8 };
+        if (view.length !== 16 || place.drawn > count ||
+            place.base > place.drawn || place.back > place.drawn ||
+            String(bagState(this.#items, place)) !== String(view))
+            throw new RangeError("this state was not saved with these items, " +
+                                 "or is damaged");
+        this.#place = place;
+        this.#fill();
+    }
+}
+
 /* --- sampler -------------------------------------------------------------- */
 
 export class Sampler {

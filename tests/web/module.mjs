@@ -24,7 +24,7 @@ WebAssembly.instantiate = async (...args) => {
 const library = await import(process.cwd() + "/build/web/" +
                              (variant === "inlined" ? "package/" : "") +
                              "statesampler.mjs");
-const { Audit, Mix, Perm, Sampler, StatesamplerError, describeState,
+const { Audit, Bag, Mix, Perm, Sampler, StatesamplerError, describeState,
         ORDERS, PARTITIONS, STOPS, TAILS } = library;
 assert.equal(library.simd, variant !== "plain");
 
@@ -222,6 +222,99 @@ function exchange() {
          last);
     same(describeState(state).order, "window");
     fs.rmSync(folder, { recursive: true });
+}
+
+/* --- bags ----------------------------------------------------------------- */
+
+/* The 16 bytes, as build/bag prints them. */
+const words = (bag) => hex(bag.save().reverse());
+
+/* What build/bag does, step by step, each in a bag of its own. */
+function bags() {
+    const { stdout } = spawnSync("build/bag", { encoding: "utf8" });
+    let bag = new Bag(Array(20).keys(), { seed: 7 });
+    const actions = {
+        draws: () => bag.draw(),
+        adds: (item) => bag.add(item),
+        removes: (item) => bag.remove(item),
+        back: () => bag.walk(-1) ?? -1,
+        forward: () => bag.walk(1n) ?? -1
+    };
+    const line = /^step \d+ (\w+)(?: to)? (-?\d+), (\d+) of (\d+).* (\w+)$/gm;
+    for (const [, action, item, left, count, state] of stdout.matchAll(line)) {
+        same(actions[action](Number(item)) ?? Number(item), Number(item));
+        same([bag.left, bag.items.length], [Number(left), Number(count)]);
+        same(words(bag), state);
+        const next = new Bag(bag.items);
+        next.load(bag.save());
+        bag = next;
+    }
+    assert.ok(checks === 1200);
+    bag_errors(bag);
+    /* No items, one, and several that are the same. */
+    bag = new Bag([]);
+    same([bag.draw(), bag.walk(-1), bag.left], [null, null, 0]);
+    bag.add(2 ** 32 - 1);
+    same([bag.draw(), bag.draw()], [2 ** 32 - 1, 2 ** 32 - 1]);
+    bag.remove(2 ** 32 - 1);
+    same(bag.draw(), null);
+    bag = new Bag([7]);
+    same([bag.draw(), bag.draw(), bag.draw(), bag.save()[4]], [7, 7, 7, 2]);
+    bag = new Bag([0, 1]);
+    for (let i = 0, last; i < 200; i += 2, last = bag.draw())
+        assert.notEqual(bag.draw(), last);
+    bag = new Bag(Array(300).keys());
+    const came = Array.from({ length: 300 }, () => bag.draw());
+    same(bag.walk(-255), came[44]);
+    same([bag.walk(-1), bag.walk(254), bag.walk(2)], [null, came[298], null]);
+    bag.remove(came[299]); /* what is after the player, then before */
+    bag.remove(came[0]);
+    same([bag.walk(1), bag.walk(-1), bag.left], [null, came[297], 0]);
+    bag = new Bag([5, 5, 6n]);
+    same([bag.draw(), bag.draw(), bag.draw()].sort(), [5, 5, 6]);
+    bag.remove(5);
+    same([...bag.items].sort(), [5, 6]);
+}
+
+function bag_errors(bag) {
+    const refused = (call, error) => {
+        const items = [...bag.items];
+        refuses(bag, call, error);
+        same([...bag.items], items);
+    };
+    for (const item of [-1, 2 ** 32, 0.5, "7", null, undefined, NaN]) {
+        refused(() => bag.add(item), /^RangeError: an item/);
+        refused(() => bag.remove(item), /^RangeError: an item/);
+        refused(() => new Bag([1, item]), /^RangeError: an item/);
+    }
+    for (const steps of [0.5, "1", null, undefined, NaN, Infinity])
+        refused(() => bag.walk(steps), /^RangeError: steps/);
+    refused(() => bag.remove(63), /^RangeError: 63 is not in the bag/);
+    refused(() => new Bag([], { seed: 2 ** 32 }), /^RangeError: seed/);
+    refused(() => new Bag([], { sed: 1 }), /^TypeError: a field/);
+    refused(() => new Bag({ length: 2 ** 24 + 1 }), RangeError);
+    /* Damaged, of other items, of another size, and forged. */
+    const wrong = /^RangeError: this state was not saved with these items/;
+    const state = bag.save();
+    for (let bit = 0; bit < 128; bit++) {
+        const damaged = state.slice();
+        damaged[bit >> 3] ^= 1 << (bit & 7);
+        refused(() => bag.load(damaged), wrong);
+    }
+    refused(() => bag.load(new Bag([1, 2]).save()), wrong);
+    refused(() => new Bag([...bag.items, 1]).load(state), wrong);
+    for (const size of [0, 3, 15, 17, 112])
+        refused(() => bag.load(new Uint8Array(size)), wrong);
+    for (const other of [null, "state", [...state], new Uint32Array(4)])
+        refused(() => bag.load(other), TypeError);
+    /* Drawn 2 with a base of 3, 3 of 2, and 3 steps back of 2, with every check
+       word. */
+    for (const forged of ["0000000000000000020000030000",
+                          "0000000000000000030000020000",
+                          "0000000000000003020000020000"].map(unhex))
+        for (let check = 0; check < 65536; check++)
+            assert.throws(() => new Bag([1, 2]).load(Uint8Array.of(
+                ...forged, check & 255, check >> 8)), wrong);
 }
 
 /* --- numbers and arrays --------------------------------------------------- */
@@ -770,6 +863,6 @@ function declared() {
     same(library.version, header.match(/ - v([\d.]+) - /)[1]);
 }
 
-await { vectors, elastic, exchange, kinds, rooms, mixes, errors, memory_stays,
-        classes, used, declared }[question]();
+await { vectors, elastic, exchange, bags, kinds, rooms, mixes, errors,
+        memory_stays, classes, used, declared }[question]();
 console.log(`note: ${checks} checks`);

@@ -1,7 +1,7 @@
 /* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
    It is compiled, not run. The lines that must be refused are marked. */
-import { Audit, Mix, ORDERS, Perm, Sampler, StatesamplerError, describeState,
-         simd, version } from "../../build/web/statesampler.mjs";
+import { Audit, Bag, Mix, ORDERS, Perm, Sampler, StatesamplerError,
+         describeState, simd, version } from "../../build/web/statesampler.mjs";
 
 const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
                               rank: 1, worldSize: 2, tail: "uneven" });
@@ -25,6 +25,13 @@ const mix = new Mix([{ numSamples: 10, weight: "off" }, { numSamples: 5 }],
 for (const { source, indices } of mix)
     sum += source + indices[0];
 mix.weigh([1, "off"]);
+
+const bag = new Bag([1, 2n, 2].keys(), { seed: 1n });
+const card: number | null = bag.draw() ?? bag.walk(-1);
+bag.add(7n);
+bag.remove(7);
+bag.load(bag.save());
+sum += bag.left + bag.items[0] + (card ?? 0);
 
 /* Every number that goes in may be a bigint. */
 new Sampler({ numSamples: 9n, rank: 0n, worldSize: 2n, batchSize: 4n })
@@ -93,6 +100,8 @@ new Sampler({ numSamples: 100, tail: "even" });
 sampler.next(new Uint16Array(4));
 // @ts-expect-error
 const number: number = wide.step;
+// @ts-expect-error
+new Bag(["a song"]);
 // @ts-expect-error
 sampler.load("state");
 // @ts-expect-error
