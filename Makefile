@@ -356,6 +356,21 @@ build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
 	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ $< \
 	    -lm -pthread && mv $@.$$$$ $@
 
+# Words of six languages, 65,536 of each, from Debian's packages wamerican,
+# wdutch, wfrench, witalian, wngerman and wspanish.
+WORDS = american-english dutch french italian ngerman spanish
+examples/windows.svg: build/windows examples/windows.gp
+	@mkdir -p build/words
+	@for name in $(WORDS); do words=/usr/share/dict/$$name; \
+	    [ -e $$words ] || { echo "$$words is not here: see the Makefile for" \
+	        "Debian's packages"; exit 1; }; \
+	    awk -v n=$$(wc -l <$$words) 'int(NR * 65536 / n) > \
+	        int((NR - 1) * 65536 / n)' $$words >build/words/$$name; \
+	done
+	cd build/words && ../windows $(WORDS) >../windows.table
+	@cat build/windows.table
+	gnuplot -e "table='build/windows.table'" examples/windows.gp >$@
+
 # For this machine's GPU; without one, for any since Turing.
 GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
     -Xcompiler=-fopenmp

@@ -145,6 +145,7 @@ run() { # PROGRAM
     *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;
     *recipe_large) rm -f large large.?; $limit "$1" large ;;
+    *windows) numbers 3001 6000 >more; $limit "$1" text more ;;
     *) $limit "$1" ;;
     esac
 }
@@ -358,6 +359,43 @@ window() {
     status 0 window
     equal "$(awk '$1 == "WINDOW" { print $2, $3 }' out)" "101 4"
     equal "$(awk '$1 == "SHUFFLE" { print ($2 > 5000), $3 }' out)" "1 101"
+}
+
+# Lines of this repository in three languages. Batches of larger windows are
+# better mixed, and windows learn more than buffers in the order of the files.
+windows() {
+    cat "$root"/*.h "$root"/examples/*.c >c
+    cat "$root"/tests/*.sh "$root"/tests/questions/*.sh >shell
+    cat "$root"/examples/web/*.mjs "$root"/tests/web/*.mjs >js
+    status 0 windows c shell js
+    awk '/ bits / {
+            rows++
+            sub(/ of chunks/, "-of-chunks")
+            bits[$1, $2] = $3
+            error[$1, $2] = $5
+            if ($1 == "whole" || $1 == "as") { bits[$1] = $4; error[$1] = $6 }
+        }
+        END {
+            if (rows != 29 || bits["as"] > 0.1 || error["as"] < 40) exit 1
+            for (w = 1; w <= 256; w *= 2) {
+                if (bits["WINDOW", w] < bits["WINDOW", w / 2] - 0.02)
+                    exit 1
+                if (w < 64 && error["WINDOW", w] > error["buffer", w]) exit 1
+            }
+            exit bits["WINDOW", 64] < 0.95 * bits["whole"] ||
+                bits["buffer-of-chunks", 64] < 0.95 * bits["whole"] ||
+                error["WINDOW", 256] > error["whole"] + 2
+        }' out || {
+        cat out
+        return 1
+    }
+    status 2 windows c
+    finds 'two FILEs and 1,171 lines' err
+    head -n 300 c >few
+    status 2 windows few few
+    status 1 windows c nowhere/file
+    finds '^windows: nowhere/file: No such file' err
+    empty out
 }
 
 locate() {
@@ -792,6 +830,7 @@ check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
 check "workers.c: threads without a lock, the same model" workers
 check "evaluate.c: UNEVEN and PAD without padding are exact" evaluate
 check "window.c: each chunk once, 4 open" window
+check "windows.c: a larger window mixes better, and beats a buffer" windows
 check "locate.c finds the broken sample, and any other" locate
 check "round_robin.c: two datasets, three ranks, killed" round_robin
 check "turns.c draws the picture in the README" turns
