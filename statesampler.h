@@ -1675,7 +1675,12 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
     uint32_t turns = ssmp_perm_outside(perm);
     do {
+#ifdef SSMP_REGISTERS64 /* gcc -O3 would mix both */
+        perm->wide ? ssmp_perm_network(&l, &r, perm, 1, 1)
+                   : ssmp_perm_network(&l, &r, perm, 1, 0);
+#else
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
+#endif
         position = (uint64_t)l * perm->right + r;
     } while (position - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
     return position;
@@ -4480,8 +4485,7 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
     return error;
 }
 
-/* Removes the temporary files for a name, in the folder that `path` begins
-   with, but those whose writer lives. */
+/* As above, but those whose writer lives. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
@@ -4497,8 +4501,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
         file = open(path, O_WRONLY | O_NONBLOCK);
         if (file >= 0 && !SSMP_LOCKED(file))
             (void)SSMP_REMOVE(path);
-        if (file >= 0)
-            (void)close(file);
+        (void)close(file);
     }
     (void)closedir(entries);
 }
@@ -4564,8 +4567,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Two threads have stacks in different places. Two processes of one
-           number, in containers, differ in that or in the time. */
+        /* Threads, and processes of one number, differ in place or time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
                        (unsigned)name, (unsigned)number);
