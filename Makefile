@@ -371,6 +371,10 @@ examples/windows.svg: build/windows examples/windows.gp
 	@cat build/windows.table
 	gnuplot -e "table='build/windows.table'" examples/windows.gp >$@
 
+# A picture of examples/README.md, from what its program prints.
+examples/%.svg: build/% examples/%.gp
+	$< >$<.table && gnuplot -e "table='$<.table'" examples/$*.gp >$@
+
 # For this machine's GPU; without one, for any since Turing.
 GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
     -Xcompiler=-fopenmp

@@ -53,6 +53,8 @@ clang-fast old
 fast mix
 fast mixture
 O2 changes
+fast ledger
+fast groups
 fast memory
 - sizes
 - quality

@@ -824,6 +824,39 @@ train_text() {
     finds -x '[0-9][0-9]*' out
 }
 
+# The ledger has no repeats, nothing lost and no bias; the other two have.
+ledger() {
+    status 0 ledger
+    awk '$NF == "%" {
+            bias = $(NF - 1); lost = $(NF - 3); again = $(NF - 4)
+            if ($2 == "ledger" && (lost || again || bias != "+0.0")) exit 1
+            if ($2 == "skip" && !(lost > 100 && bias < -1)) exit 1
+            if ($2 == "low-water" && !(again > 1000 && bias < -1)) exit 1
+            rows++
+        }
+        END { exit rows != 18 }' out
+}
+
+groups() {
+    for numbers in '' '1003 16 9 1' '48 1 48 3' '97 48 1 1' '50 16 3 5' \
+        '700 3 16 7' '1000 144 1 1' '999 12 4 3'; do
+        status 0 groups $numbers
+    done
+    status 2 groups 10 8 24 2
+    finds '10 prompts do not make a generation batch of 24' err
+    status 2 groups 100 7 3 1
+    finds 'must be a multiple of 48' err
+    for wrong in '5 5 5' '0 1 1 1' '1 -1 1 1' '1 1 x 1' '1 1 1'; do
+        status 2 groups $wrong
+        empty out
+    done
+    for huge in '18446744073709551615 8 6 99' '48 1 48 18446744073709551615' \
+        '1e9 1 48 1' '1000000000 1 48 1' '48 18446744073709551615 48 2'; do
+        status 2 groups $huge
+        empty out
+    done
+}
+
 check "quickstart.c is killed and loses nothing" quickstart
 check "resume.c is killed and loses nothing" resume
 check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
@@ -842,6 +875,9 @@ check "recipes.c: each recipe of examples/README.md is there and works" recipes
 check "factors.c: 64 epochs have 64 times the factor" factors
 check "split.c: sets of exact size, of 10^12 ids too" split
 check "buckets.c: 3 times the tokens per step, each sequence once" buckets
+check "ledger.c: killed 604 times, the ledger has no bias" ledger
+check "groups.c: groups of copies by TRL's rule, killed, on 4, 3, 1, 6 ranks" \
+    groups
 check "ramp.c: batches grow, ranks die, each sample comes once" ramp
 if command -v mkfifo >/dev/null; then
     check "blend.c: killed on 4, 7 and 2 ranks, the model of one rank" blend

@@ -1,0 +1,148 @@
+/* ledger.h - tickets that are issued in order and taken back in any order, each
+   done exactly once through kills. Used by ledger.c; copy it if you like.
+
+   Tickets are positions, 0, 1, 2, ...: a ticket's sample is that of
+   statesampler_perm_at, or the batch of that step by statesampler_at. One
+   coordinator issues them; if a worker dies, another gets its ticket. Save the
+   ledger in one file with all that finished work has changed: what was not
+   saved is then in neither, and is done again after a kill. */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <string.h>
+
+/* A state is words, in the machine's byte order: "SSL1" and the window in one,
+   the frontier, the bits as below, and the check word of statesampler.h. */
+#define LEDGER_WORDS(window) (3 + (size_t)(window) / 64)
+#define LEDGER_HEAD(window) ((uint64_t)(window) << 32 | 0x314c5353u)
+
+/* Errors, beside those of statesampler.h. */
+#define LEDGER_EDONE (-1001)
+#define LEDGER_EISSUED (-1002)
+#define LEDGER_EAHEAD (-1003)
+
+typedef struct ledger {
+    uint64_t frontier;    /* not done; all tickets before it are */
+    uint64_t next;        /* those before it are issued or done */
+    uint64_t window, end; /* the last ticket is end - 1 */
+    uint64_t *done;       /* ticket t: bit t % 64 of word t % window / 64 */
+} ledger;
+
+static inline const char *ledger_error(int code)
+{
+    return code == LEDGER_EDONE     ? "this ticket is done already"
+           : code == LEDGER_EISSUED ? "this ticket was not issued"
+           : code == LEDGER_EAHEAD  ? "tickets are done beyond the window"
+                                    : statesampler_error(code);
+}
+
+/* How many tickets from this one on are done: 0, 1, or all 64 of a word. */
+static inline uint64_t ledger_run(const uint64_t *done, uint64_t window,
+                                  uint64_t ticket)
+{
+    uint64_t word = done[ticket % window / 64] >> ticket % 64;
+
+    return ~word == 0 ? 64 : word & 1;
+}
+
+/* Begins at ticket 0. `done` has window / 64 words, the ledger's from now on.
+   EINVAL: window is not 64, 128, ... below 2^32. */
+static inline int ledger_init(ledger *l, uint64_t *done, uint64_t window,
+                              uint64_t end)
+{
+    if (window == 0 || window % 64 > 0 || window >> 32 > 0)
+        return STATESAMPLER_EINVAL;
+    l->frontier = l->next = 0;
+    l->window = window;
+    l->end = end;
+    l->done = (uint64_t *)memset(done, 0, (size_t)(window / 8));
+    return STATESAMPLER_OK;
+}
+
+/* Sets *ticket to the next one and returns 1; after a load to the holes first.
+   Returns 0 if there is none now: wait for a `done`; at frontier == end, stop.
+   The search ends a window after the frontier, whose bit is 0. */
+static inline int ledger_issue(ledger *l, uint64_t *ticket)
+{
+    uint64_t run;
+
+    while ((run = ledger_run(l->done, l->window, l->next)) > 0)
+        l->next += run;
+    if (l->next - l->frontier == l->window || l->next >= l->end)
+        return 0;
+    *ticket = l->next++;
+    return 1;
+}
+
+/* Takes a ticket back. EDONE, EISSUED: nothing has changed; drop its result. */
+static inline int ledger_done(ledger *l, uint64_t ticket)
+{
+    uint64_t run = ledger_run(l->done, l->window, ticket);
+
+    if (ticket < l->frontier || (ticket - l->frontier < l->window && run > 0))
+        return LEDGER_EDONE;
+    if (ticket >= l->next)
+        return LEDGER_EISSUED;
+    l->done[ticket % l->window / 64] |= (uint64_t)1 << ticket % 64;
+    /* Behind the frontier the bits are those of tickets a window later. */
+    while ((run = ledger_run(l->done, l->window, l->frontier)) > 0) {
+        l->done[l->frontier % l->window / 64] &=
+            run == 64 ? 0 : ~((uint64_t)1 << l->frontier % 64);
+        l->frontier += run;
+    }
+    l->next = l->next < l->frontier ? l->frontier : l->next;
+    return STATESAMPLER_OK;
+}
+
+/* The check word of these words; 0 if the last of them is the check word. */
+static inline uint64_t ledger_check(const uint64_t *state, size_t words)
+{
+    uint64_t h = 0;
+
+    for (; words > 0; words--, state++) {
+        h = (h ^ *state) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/* Writes the state. ECAPACITY: `words` is not LEDGER_WORDS(window). */
+static inline int ledger_save(const ledger *l, uint64_t *state, size_t words)
+{
+    if (words != LEDGER_WORDS(l->window))
+        return STATESAMPLER_ECAPACITY;
+    state[0] = LEDGER_HEAD(l->window);
+    state[1] = l->frontier;
+    memcpy(state + 2, l->done, (size_t)(l->window / 8));
+    state[words - 1] = ledger_check(state, words - 1);
+    return STATESAMPLER_OK;
+}
+
+/* Goes on where a state was saved, in this ledger's window and to its end.
+   ECORRUPT: it is damaged. EMISMATCH, EAHEAD: tickets are done past the end, or
+   past the window. Nothing has then changed. */
+static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
+{
+    uint64_t window = 64 * ((uint64_t)words - 3), ahead = window, i;
+
+    if (words < 4 || state[0] != LEDGER_HEAD(window))
+        return STATESAMPLER_ECORRUPT - 2;
+    if ((ledger_check(state, words) |
+         ledger_run(state + 2, window, state[1])) != 0)
+        return STATESAMPLER_ECORRUPT - 3;
+    while (ahead > 0 &&
+           ledger_run(state + 2, window, state[1] + ahead - 1) == 0)
+        ahead--;
+    if (state[1] > l->end || ahead > l->end - state[1])
+        return STATESAMPLER_EMISMATCH;
+    if (ahead > l->window)
+        return LEDGER_EAHEAD;
+    ledger_init(l, l->done, l->window, l->end);
+    l->frontier = l->next = state[1];
+    for (i = state[1]; i < state[1] + ahead; i++)
+        l->done[i % l->window / 64] |=
+            (uint64_t)(ledger_run(state + 2, window, i) > 0) << i % 64;
+    return STATESAMPLER_OK;
+}
+
+#endif
