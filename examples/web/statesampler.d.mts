@@ -147,6 +147,39 @@ export class Bag {
     load(state: Uint8Array): void;
 }
 
+/** An error of a ledger. Its kind:
+    EDONE      the ticket is done already: drop its result
+    EISSUED    it was not issued, or not since the load: drop its result
+    EAHEAD     a state has done tickets beyond the window: take a larger one
+    EMISMATCH  a state has tickets past the end: it is another run's
+    ECORRUPT   a state is damaged */
+export class LedgerError extends Error {
+    constructor(kind: LedgerError["kind"], message: string);
+    readonly kind: "EDONE" | "EISSUED" | "EAHEAD" | "EMISMATCH" | "ECORRUPT";
+}
+
+/** Tickets 0, 1, 2, ... that are issued in order and taken back in any order,
+    each done exactly once through kills, as examples/ledger.h has it. */
+export class Ledger {
+    /** window: how many tickets may be issued from the oldest one on that is
+        not done: 64, 128, ... below 2^32. end: the number of tickets; without
+        it there is no end. */
+    constructor(options: { window: Whole; end?: Whole });
+    readonly window: number;
+    readonly end: number;
+    /** All tickets before it are done. */
+    readonly frontier: number;
+    /** The next ticket; after a load first those that were not done. null if
+        there is none now: wait for one to be done. */
+    issue(): number | null;
+    /** A result counts if this takes its ticket back. */
+    done(ticket: Whole): void;
+    /** 24 bytes and a bit for each ticket of the window. Save it together with
+        all that finished work has changed. */
+    save(): Bytes;
+    load(state: Uint8Array): void;
+}
+
 /** One rank's batches. `for (const batch of sampler)` yields the remaining ones
     of the epoch. If you pass an array to write to, it must have room for the
     step; batchSize is always enough. The result is that array or, if it is

@@ -21,8 +21,8 @@
    them beside the bundle yourself.
 
    Errors change nothing. They are a StatesamplerError with the header's code,
-   the name of its kind and the message, or a TypeError or RangeError for
-   arguments that do not reach the header. */
+   the name of its kind and the message, a ledger's LedgerError with a kind, or
+   a TypeError or RangeError for arguments that do not reach the header. */
 
 /* The header's. */
 export const version = "@VERSION@";
@@ -531,6 +531,123 @@ export class Bag {
                                  "or is damaged");
         this.#place = place;
         this.#fill();
+    }
+}
+
+/* --- ledger --------------------------------------------------------------- */
+
+export class LedgerError extends Error {
+    constructor(kind, message) {
+        super(message);
+        this.name = "LedgerError";
+        this.kind = kind;
+    }
+}
+
+/* "SSL1" and the window: the first word of a state. */
+const ledgerHead = (window) => BigInt(window) << 32n | 0x314c5353n;
+
+/* The check word of these words; 0 if the last of them is the check word. */
+const ledgerCheck = (all) => all.reduce((sum, one) => {
+    const h = BigInt.asUintN(64, (sum ^ one) * 0x9e3779b97f4a7c15n);
+    return h ^ h >> 32n;
+}, 0n);
+
+/* The frontier of a state, and the tickets done after it, in order. */
+function ledgerState(state) {
+    const view = stateIn(state), window = view.length * 8 - 192;
+    const all = new BigUint64Array(Math.ceil(view.length / 8));
+    new Uint8Array(all.buffer).set(view);
+    if (window < 64 || window % 64 || all[0] !== ledgerHead(window))
+        throw new LedgerError("ECORRUPT", "this is not a ledger's state");
+    const frontier = Number(all[1]), done = [];
+    const bit = (ticket) =>
+        all[2 + Math.floor(ticket % window / 64)] >> BigInt(ticket % 64) & 1n;
+    if (ledgerCheck(all) || bit(frontier))
+        throw new LedgerError("ECORRUPT", "the state's bytes have changed");
+    for (let i = 0; i < window; i++)
+        if (bit(frontier + i))
+            done.push(frontier + i);
+    return { frontier, done, last: done.at(-1) ?? frontier - 1 };
+}
+
+/* Tickets that are issued in order and taken back in any order, each done
+   exactly once through kills: examples/ledger.h, with the same states. */
+export class Ledger {
+    #frontier = 0;
+    #next = 0;         /* tickets before it are issued or done */
+    #done = new Set(); /* those after the frontier */
+    #window;
+    #end;
+
+    constructor(options) {
+        const { window, end } = known(options, { window: undefined,
+                                                 end: Infinity });
+        this.#window = half("window", window);
+        if (this.#window < 64 || this.#window % 64)
+            throw new RangeError("window must be 64, 128, ..., not " +
+                                 this.#window);
+        this.#end = end === Infinity ? end : give({}, big("end", end), "end");
+    }
+
+    get window() {
+        return this.#window;
+    }
+
+    get end() {
+        return this.#end;
+    }
+
+    /* All tickets before it are done. */
+    get frontier() {
+        return this.#frontier;
+    }
+
+    /* The next ticket; after a load the holes come first. null if there is none
+       now: wait for one to be done. */
+    issue() {
+        while (this.#done.has(this.#next))
+            this.#next++;
+        if (this.#next >= Math.min(this.#end, this.#frontier + this.#window))
+            return null;
+        return this.#next++;
+    }
+
+    /* Takes a ticket back, in any order. */
+    done(ticket) {
+        const number = give({}, big("ticket", ticket), "ticket");
+        if (number < this.#frontier || this.#done.has(number))
+            throw new LedgerError("EDONE", `ticket ${number} is done already`);
+        if (number >= this.#next)
+            throw new LedgerError("EISSUED", `ticket ${number} was not issued`);
+        this.#done.add(number);
+        while (this.#done.delete(this.#frontier))
+            this.#frontier++;
+        this.#next = Math.max(this.#next, this.#frontier);
+    }
+
+    save() {
+        const all = new BigUint64Array(3 + this.#window / 64);
+        all[0] = ledgerHead(this.#window);
+        all[1] = BigInt(this.#frontier);
+        for (const ticket of this.#done)
+            all[2 + Math.floor(ticket % this.#window / 64)] |=
+                1n << BigInt(ticket % 64);
+        all[all.length - 1] = ledgerCheck(all.subarray(0, -1));
+        return new Uint8Array(all.buffer);
+    }
+
+    load(state) {
+        const { frontier, done, last } = ledgerState(state);
+        if (last >= Math.min(this.#end, Number.MAX_SAFE_INTEGER))
+            throw new LedgerError("EMISMATCH", "the state has ticket " +
+                                  `${last}, but end is ${this.#end}`);
+        if (last >= frontier + this.#window)
+            throw new LedgerError("EAHEAD", "tickets are done beyond the " +
+                                  `window, up to ${last - frontier} after ` +
+                                  "the frontier");
+        this.#frontier = this.#next = frontier;
+        this.#done = new Set(done);
     }
 }
 

@@ -15,6 +15,15 @@ quietly_web() {
     }
 }
 
+# The ledger of a module, against a program in C.
+web_ledger() { # MODULE
+    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -DSTATESAMPLER_IMPLEMENTATION \
+        -o ledger tests/ledger_text.c
+    program=$PWD/ledger
+    (cd "$root" && quietly_web &&
+        timeout -k 10 250 node tests/web/ledger.mjs "$1" "$program")
+}
+
 drawn_inputs() {
     (cd "$root" && quietly_web &&
         timeout -k 5 120 \
@@ -98,6 +107,10 @@ questions() {
     done
     for question in vectors errors; do
         ask "JavaScript, inlined: $question" module $question inlined
+    done
+    for file in build/web build/web/package; do
+        ask "JavaScript, $file: a ledger does what it does in C" \
+            web_ledger $file/statesampler.mjs
     done
     ask 'JavaScript: memory stays' module memory_stays simd
     ask 'JavaScript: all there is is declared' module declared simd

@@ -1,7 +1,8 @@
 /* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
    It is compiled, not run. The lines that must be refused are marked. */
-import { Audit, Bag, Mix, ORDERS, Perm, Sampler, StatesamplerError,
-         describeState, simd, version } from "../../build/web/statesampler.mjs";
+import { Audit, Bag, Ledger, LedgerError, Mix, ORDERS, Perm, Sampler,
+         StatesamplerError, describeState, simd, version } from
+    "../../build/web/statesampler.mjs";
 
 const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
                               rank: 1, worldSize: 2, tail: "uneven" });
@@ -49,6 +50,17 @@ const good: boolean = audit.check(1000) && simd && ORDERS.includes(order);
 const code: number = new StatesamplerError(-101).code;
 const kind: "EINVAL" | "ERANGE" | "ECORRUPT" | "EVERSION" | "EMISMATCH" =
     new StatesamplerError(-101).kind;
+
+const ledger = new Ledger({ window: 64n, end: sampler.numSteps });
+for (let ticket: number | null; (ticket = ledger.issue()) !== null;)
+    ledger.done(ticket);
+ledger.load(ledger.save());
+const late: "EDONE" | "EISSUED" | "EAHEAD" | "EMISMATCH" | "ECORRUPT" =
+    new LedgerError("EDONE", "done").kind;
+// @ts-expect-error
+new Ledger({ end: 5 });
+// @ts-expect-error
+ledger.done(ledger.issue());
 
 /* What is returned has memory of its own, which can be handed over: it is as
    good as an array that has just been made. */
@@ -107,5 +119,5 @@ sampler.load("state");
 // @ts-expect-error
 sampler.next()[0];
 
-export { either, into, part, step, far, seed, good, code, kind, own, indices,
-         version, sum, total, number };
+export { late, either, into, part, step, far, seed, good, code, kind, own,
+         indices, version, sum, total, number };
