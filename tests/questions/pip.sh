@@ -68,8 +68,8 @@ contents() { # PYTHON
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
     printf '%s\n' __init__.py __init__.pyi _arguments.py _cursors.py \
-        _library.py _loops.py frameworks.py libstatesampler.so py.typed \
-        samplers.py torch_samplers.py >files
+        _library.py _loops.py frameworks.py ledger.py libstatesampler.so \
+        py.typed repeat.py samplers.py torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
@@ -189,8 +189,8 @@ types() { # PYTHON
     site=$(echo venv/lib/*/site-packages)
     quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
     cat >right.py <<'END'
-from statesampler import (Mix, RoundRobinBatchSampler, Sampler,
-                          StatefulDistributedSampler)
+from statesampler import (Ledger, Mix, RepeatSampler, RoundRobinBatchSampler,
+                          Sampler, StatefulDistributedSampler)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
 state: bytes = Mix([3, 4], weights=[1, 2], stop="all").save()
@@ -200,20 +200,30 @@ sampler.epoch = sampler.epoch + 1
 first: int = next(iter(sampler))
 turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
 sizes: list[int] = [len(batch) for batch in turns]
+groups = RepeatSampler(range(9), 2, 4, seed=None)
+copies: list[int] = list(groups)
+tickets: list[tuple[int, int]] = list(Ledger(9, 64, seed=1, epochs=2))
+ledger = Ledger(Sampler(9), 64)
+for ticket, batch in ledger:
+    batch.append(ticket)
+    ledger.done(ticket)
+ledger.load_state_dict(ledger.state_dict())
 END
     cat >wrong.py <<'END'
-from statesampler import Mix, Sampler, StatefulDistributedSampler
+from statesampler import Ledger, Mix, Sampler, StatefulDistributedSampler
 Sampler("9")
 Sampler(9, tail="none")
 Mix([9], stream=1)
 Sampler(9).load("state")
 StatefulDistributedSampler(9)
+Ledger(Sampler(9), 64, seed=1)
+Ledger("9", 64)
 END
     check='mypy --strict --python-executable venv/bin/python'
     quietly $check right.py
     ! $check wrong.py >said
     sed -n 's/^wrong.py:\([0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
-        grep -qx '2 3 4 5 6 '
+        grep -qx '2 3 4 5 6 7 8 '
     cat >internal <<'END'
 statesampler\.libstatesampler
 statesampler\.[a-z_]*\..*

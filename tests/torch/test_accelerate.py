@@ -451,7 +451,8 @@ class Trainer(unittest.TestCase):
                  "itertools": itertools, "torch": torch,
                  "transformers": self.transformers()}
         with open(RECIPES) as file:
-            recipes = blocks(file.read())
+            recipes = [each for each in blocks(file.read())
+                       if "(transformers.Trainer)" in each]
         self.assertEqual(len(recipes), 2)
         data = ConcatDataset([range(24), range(24, 36)])
         for recipe, processes in itertools.product(recipes, self.worlds):

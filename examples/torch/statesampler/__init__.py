@@ -20,7 +20,9 @@ and add the sampler's state to the checkpoints:
 
 A run that loads such a checkpoint continues with the next batch, on any number
 of ranks. After the same batch all ranks have the same state, so saving rank
-0's is enough. RoundRobinBatchSampler does the same for several datasets.
+0's is enough. RoundRobinBatchSampler does the same for several datasets, and
+RepeatSampler for groups of copies, as in GRPO. Ledger is for work that ends
+out of order.
 
 Counting. The order of an epoch is computed, so a place in it is just a number.
 iter() starts the current epoch at its beginning, or at the loaded place. The
@@ -71,8 +73,8 @@ pass read_ahead=, or states will be that many batches too late.
   with forked processes, so make the sampler in the process that trains with
   it.
 
-Sampler and Mix do not need torch. They return batches of indices as
-memoryviews, which numpy.asarray takes without a copy:
+Sampler, Mix and Ledger do not need torch. The first two return batches of
+indices as memoryviews, which numpy.asarray takes without a copy:
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -87,24 +89,28 @@ import importlib.util
 from ._library import VERSION as __version__
 from .samplers import Mix, Sampler
 
-# Their modules, which import torch: that takes a second.
+# The modules of what is imported when it is used. Those with torch take a
+# second.
+_LATER = {"Ledger": ".ledger"}
 _WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
-               "RoundRobinBatchSampler": ".torch_samplers"}
+               "RoundRobinBatchSampler": ".torch_samplers",
+               "RepeatSampler": ".repeat"}
 
-__all__ = ["Sampler", "Mix"]
+__all__ = ["Sampler", "Mix", *_LATER]
 if importlib.util.find_spec("torch"):
     __all__ += _WITH_TORCH
 
 
 def __getattr__(name):
-    if name not in _WITH_TORCH:
+    path = _LATER.get(name) or _WITH_TORCH.get(name)
+    if path is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = importlib.import_module(_WITH_TORCH[name], __name__)
+        module = importlib.import_module(path, __name__)
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs torch; Sampler and Mix do not"
+        raise ImportError(f"{name} needs torch; Sampler, Mix and Ledger do not"
                           ) from None
     return getattr(module, name)
 

@@ -2,19 +2,20 @@
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sized
-from typing import Any, Literal, SupportsIndex, TypeVar
+from typing import Any, Generic, Literal, SupportsIndex, TypeVar, overload
 
 from _typeshed import ReadableBuffer
 from torch import Tensor
 from torch.utils.data import Sampler as _TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
-__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler", "Sampler",
-           "Mix"]
+__all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
+           "RepeatSampler", "Sampler", "Mix", "Ledger"]
 
 __version__: str
 
 _Self = TypeVar("_Self")
+_Index = TypeVar("_Index")
 _Partition = Literal["interleaved", "blocked"]
 _Tail = Literal["pad", "drop", "uneven", "carry"]
 _Stop = Literal["first", "all", "restart", "never"]
@@ -70,6 +71,29 @@ class Mix(_Iterator):
         partition: _Partition = "interleaved", tail: _Tail = "pad",
         drop_last: bool = False) -> None: ...
 
+class Ledger(Generic[_Index]):
+    @overload
+    def __init__(
+        self: Ledger[int], sampler_or_length: SupportsIndex,
+        window: SupportsIndex, *, epochs: SupportsIndex | None = 1,
+        seed: SupportsIndex = 0, stream: SupportsIndex = 0,
+        epoch: SupportsIndex = 0, shuffle: bool = True) -> None: ...
+    @overload
+    def __init__(
+        self: Ledger[list[int]], sampler_or_length: Sampler | Mix,
+        window: SupportsIndex, *,
+        epochs: SupportsIndex | None = 1) -> None: ...
+    @property
+    def frontier(self) -> int: ...
+    @property
+    def end(self) -> int | float: ...
+    def __iter__(self: _Self) -> _Self: ...
+    def __next__(self) -> tuple[int, _Index]: ...
+    def issue(self) -> tuple[int, _Index] | None: ...
+    def done(self, ticket: SupportsIndex) -> None: ...
+    def state_dict(self) -> dict[str, str]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+
 class _Resumable:
     num_replicas: int
     rank: int
@@ -124,3 +148,16 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
         window: SupportsIndex | None = None,
         read_ahead: SupportsIndex | None = None) -> None: ...
     def __iter__(self) -> Iterator[list[int]]: ...
+
+class RepeatSampler(_Resumable, _TorchSampler[int]):
+    data_source: Sized
+    mini_repeat_count: int
+    batch_size: int
+    repeat_count: int
+    num_samples: int
+    def __init__(
+        self, data_source: Sized, mini_repeat_count: SupportsIndex,
+        batch_size: SupportsIndex = 1, repeat_count: SupportsIndex = 1,
+        shuffle: bool = True, seed: SupportsIndex | None = None, *,
+        read_ahead: SupportsIndex | None = None) -> None: ...
+    def __iter__(self) -> Iterator[int]: ...

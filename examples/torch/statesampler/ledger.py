@@ -1,0 +1,202 @@
+"""Work that ends out of order, each sample exactly once: examples/ledger.h in
+Python, with the same states."""
+
+import copy
+import math
+import struct
+import threading
+
+from ._arguments import whole
+from .samplers import Sampler, _Iterator, as_bytes
+
+
+def _check_word(state):
+    """The header's. 0 if the state ends with its check word."""
+    h = 0
+    for word, in struct.iter_unpack("<Q", state):
+        h = (h ^ word) * 0x9e3779b97f4a7c15 % 2**64
+        h ^= h >> 32
+    return h
+
+
+def _encode(window, frontier, done):
+    """A state: "SSL1", the window, the frontier, a bit for each ticket of the
+    window, a check word."""
+    bits = bytearray(window // 8)
+    for ticket in done:
+        bits[ticket % window // 8] |= 1 << ticket % 8
+    state = struct.pack("<4sIQ", b"SSL1", window, frontier) + bits
+    return state + struct.pack("<Q", _check_word(state))
+
+
+def _decode(state):
+    """The frontier, and the tickets that are done after it."""
+    window, bits = 8 * (len(state) - 24), state[16:-8]
+    if window < 64 or window % 64 or (
+            state[:8] != struct.pack("<4sI", b"SSL1", window)):
+        raise ValueError("this is not a ledger's state")
+    frontier, = struct.unpack_from("<Q", state, 8)
+    done = {frontier + (place - frontier) % window for place in range(window)
+            if bits[place // 8] >> place % 8 & 1}
+    if _check_word(state) or frontier in done:
+        raise ValueError("the state is damaged")
+    return frontier, done
+
+
+def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True):
+    return Sampler(whole("length", length, 0, 2**62 + 1), 0, 1, seed=seed,
+                   stream=stream, epoch=epoch, shuffle=shuffle)
+
+
+class Ledger:
+    """Issues tickets in order and takes them back in any order, each done
+    exactly once through kills. In each of any number of threads:
+
+        for ticket, index in ledger:
+            result = roll_out(dataset[index])
+            with lock:
+                ledger.done(ticket)
+                learn(result)
+
+    And in one of them, or in another, now and then:
+
+        with lock:
+            save({"model": model, "ledger": ledger.state_dict()})
+
+    A result counts when done() takes its ticket back. Ledger and model are
+    saved together; what was not saved is in neither, and is done again after a
+    kill, by any number of threads.
+
+    sampler_or_length: the length of a dataset; seed, stream, epoch and shuffle
+        are as in Sampler, and `index` is a number. Or a Sampler or a Mix: a
+        ticket is a step of it, from the beginning of its present epoch on, and
+        `index` the list of that batch.
+    window: how many tickets may be issued from the oldest one on that is not
+        done: 64, 128, ... below 2^32. The loop waits while there is none.
+    epochs: tickets go on through so many epochs; None: without end.
+    """
+
+    def __init__(self, sampler_or_length, window, *, epochs=1, **options):
+        if isinstance(sampler_or_length, _Iterator):
+            if options:
+                raise TypeError("unexpected arguments, as the sampler has its "
+                                "own: " + ", ".join(options))
+            self._order = copy.copy(sampler_or_length)
+            self._numbers = False
+        else:
+            self._order = _shuffled(sampler_or_length, **options)
+            self._numbers = True
+        self._window = whole("window", window, 64, 2**32)
+        if self._window % 64:
+            raise ValueError("window should be a multiple of 64, but got "
+                             f"window={window}")
+        self._order.begin(self._order.epoch)
+        self._first, self._steps = self._order.epoch, self._order.num_steps
+        self._sampler = self._order.save()
+        self._end = math.inf
+        if epochs is not None and self._steps is not None:
+            self._end = self._steps * whole("epochs", epochs, 0, 2**63)
+        self._frontier = self._next = 0
+        self._done = set()      # After the frontier.
+        self._changed = threading.Condition()
+
+    @property
+    def frontier(self):
+        """All tickets before it are done."""
+        return self._frontier
+
+    @property
+    def end(self):
+        """The number of tickets; math.inf if there is no end."""
+        return self._end
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        """Waits while the window is full."""
+        with self._changed:
+            while True:
+                issued = self.issue()
+                if issued is not None:
+                    return issued
+                if self._next >= self._end:
+                    raise StopIteration
+                self._changed.wait()
+
+    def issue(self):
+        """The next ticket and its index, after a load first those that were
+        not done; None if there is none now."""
+        with self._changed:
+            while self._next in self._done:
+                self._next += 1
+            if self._next >= min(self._end, self._frontier + self._window):
+                return None
+            self._next += 1
+            return self._next - 1, self._index(self._next - 1)
+
+    def _index(self, ticket):
+        epoch, step = divmod(ticket, self._steps or 2**64)
+        epoch = (self._first + epoch) % 2**64
+        if self._order.epoch != epoch and self._steps is not None:
+            self._order.begin(epoch)
+        self._order.seek(step)
+        batch = next(self._order).tolist()
+        return batch[0] if self._numbers else batch
+
+    def done(self, ticket):
+        """Takes a ticket back. One that is done already, or was not issued
+        since the load, raises ValueError and changes nothing: drop its
+        result."""
+        with self._changed:
+            ticket = whole("ticket", ticket, 0, 2**64)
+            if ticket < self._frontier or ticket in self._done:
+                raise ValueError(f"ticket {ticket} is done already")
+            if ticket >= self._next:
+                raise ValueError(f"ticket {ticket} was not issued")
+            self._done.add(ticket)
+            while self._frontier in self._done:
+                self._done.remove(self._frontier)
+                self._frontier += 1
+            self._next = max(self._next, self._frontier)
+            self._changed.notify_all()
+
+    def state_dict(self):
+        """Text, in 24 bytes and a bit for each ticket of the window; and the
+        sampler, so that another one's state is refused."""
+        with self._changed:
+            return {"state": _encode(self._window, self._frontier,
+                                     self._done).hex(),
+                    "sampler": self._sampler.hex()}
+
+    def load_state_dict(self, state_dict):
+        """Continues where a state was saved, in this ledger's window. A state
+        that is damaged, or of another sampler, or has tickets done that are
+        beyond the window or the end, raises ValueError and changes nothing."""
+        try:
+            state, sampler = (
+                bytes.fromhex(text) if isinstance(text, str) else
+                as_bytes(text)
+                for text in (state_dict["state"], state_dict["sampler"]))
+        except (LookupError, TypeError, ValueError):
+            raise ValueError("this is not a state_dict of Ledger") from None
+        frontier, done = _decode(state)
+        self._compare(sampler)
+        last = max(done, default=frontier - 1)
+        if last >= self._end:
+            raise ValueError(f"the state has ticket {last} done, but there "
+                             f"are only {self._end}")
+        if last >= frontier + self._window:
+            raise ValueError(
+                f"the state has tickets done beyond a window of {self._window}"
+                f": it should be at least {(last - frontier) // 64 * 64 + 64}")
+        with self._changed:
+            self._frontier = self._next = frontier
+            self._done = done
+            self._changed.notify_all()
+
+    def _compare(self, sampler):
+        if sampler != self._sampler:
+            copy.copy(self._order).load(sampler)    # Says what differs.
+            raise ValueError("the state is of a sampler with another first "
+                             "epoch, batch_size or number of ranks")

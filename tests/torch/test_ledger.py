@@ -1,0 +1,363 @@
+"""Ledger: the answers and states of the one in C, threads that are killed, and
+what it refuses."""
+
+import collections
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+
+from common import ROOT, cases, main
+from statesampler import Ledger, Mix, Sampler
+
+# What a message says, and the name of this error in C.
+KINDS = {"is done already": "EDONE", "was not issued": "EISSUED",
+         "beyond a window": "EAHEAD", "there are only": "EMISMATCH",
+         "not a ledger's state": "ECORRUPT", "is damaged": "ECORRUPT",
+         "window should be": "EINVAL"}
+
+
+def started(work, *arguments):
+    """A thread. It does not keep a test that failed from ending."""
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def answer(call):
+    try:
+        said = call()
+    except ValueError as error:
+        return next(KINDS[part] for part in KINDS if part in str(error))
+    return "OK" if said is None else str(said)
+
+
+class Program:
+    """Random commands, and what a ledger here answers."""
+
+    def __init__(self, chance):
+        self.chance, self.commands, self.answers = chance, [], []
+        self.saved = "00"
+        self.begin(64, 3000)
+
+    def ask(self, command, call):
+        self.commands.append(command)
+        self.answers.append(answer(call))
+
+    def begin(self, window, end):
+        def begin():
+            self.ledger = Ledger(end, window, shuffle=False)
+        self.ask(f"begin {window} {end}", begin)
+
+    def issue(self):
+        issued = self.ledger.issue()
+        assert issued is None or issued[0] == issued[1]
+        return issued[0] if issued else "none"
+
+    def save(self):
+        self.saved = self.ledger.state_dict()["state"]
+        return self.saved
+
+    def load(self, text):
+        self.ask(f"load {text}", lambda: self.ledger.load_state_dict(
+            {**self.ledger.state_dict(), "state": text}))
+
+    def step(self):
+        chance, kind = self.chance, self.chance.randrange(200)
+        if kind == 0:
+            self.begin(chance.choice([64, 128, 192, 320, 4096,
+                                      chance.randrange(100)]),
+                       chance.randrange(chance.choice([100, 3000])))
+        elif kind < 4:
+            self.ask("save", self.save)
+        elif kind < 6:
+            at = 2 * chance.randrange(len(self.saved) // 2)
+            self.load(chance.choice([
+                self.saved, self.saved, self.saved[:at],
+                self.saved[:at] + "a5" + self.saved[at + 2:]]))
+        elif kind < 110:
+            self.ask("issue", self.issue)
+        else:
+            ticket = self.ledger.frontier + chance.randrange(90)
+            if chance.randrange(20) == 0:
+                ticket = chance.randrange(3000)
+            self.ask(f"done {ticket}", lambda: self.ledger.done(ticket))
+
+
+class InC(unittest.TestCase):
+    def test_answers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "ledger")
+            subprocess.run(
+                shlex.split(os.environ.get("CC", "cc")) +
+                ["-std=c99", "-I", ROOT, "-DSTATESAMPLER_IMPLEMENTATION", "-o",
+                 program, os.path.join(ROOT, "tests", "ledger_text.c")],
+                check=True)
+            seen = set()
+            for chance in cases(4, "ledger"):
+                here = Program(chance)
+                for _ in range(20000):
+                    here.step()
+                there = subprocess.run(
+                    program, input="\n".join(here.commands) + "\n",
+                    stdout=subprocess.PIPE, text=True, check=True)
+                for wanted, got, command in zip(
+                        there.stdout.split("\n"), here.answers, here.commands):
+                    self.assertEqual(got, wanted, command)
+                seen.update(here.answers)
+            self.assertLess({"OK", "none", *KINDS.values()}, seen)
+
+
+# --- Killed ------------------------------------------------------------------
+
+N, EPOCHS = 300, 2
+
+
+def run(path, threads, window):
+    """Works in so many threads until all is done, or the process is killed.
+    The checkpoint has, for a model, how often each sample came."""
+    ledger, lock = Ledger(N, window, seed=5, epochs=EPOCHS), threading.Lock()
+    model = [[0] * N for _ in range(EPOCHS)]
+    if os.path.exists(path):
+        with open(path) as file:
+            saved = json.load(file)
+        model = saved["model"]
+        try:
+            ledger.load_state_dict(saved["ledger"])
+        except ValueError:      # The window is too small.
+            ledger = Ledger(N, 512, seed=5, epochs=EPOCHS)
+            ledger.load_state_dict(saved["ledger"])
+
+    def save():
+        with open(path + ".new", "w") as file:
+            json.dump({"model": model, "ledger": ledger.state_dict()}, file)
+        os.replace(path + ".new", path)
+
+    def work():
+        for ticket, index in ledger:
+            time.sleep(.15 / (1 + index % 11) ** 2)
+            with lock:
+                ledger.done(ticket)
+                model[ticket // N][index] += 1
+                if ticket % 8 == 0:
+                    save()
+
+    for each in [started(work) for _ in range(threads)]:
+        each.join()
+    assert ledger.frontier == ledger.end == N * EPOCHS
+    save()
+
+
+class Killed(unittest.TestCase):
+    def test_threads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "checkpoint")
+            for number, chance in enumerate(cases(26, "ledger's threads")):
+                threads, window = chance.randint(1, 12), chance.choice(
+                    [64, 128, 512])
+                pid = os.fork()
+                if pid == 0:
+                    status = 1
+                    try:
+                        run(path, threads, window)
+                        status = 0
+                    finally:
+                        os._exit(status)
+                if number < 25:
+                    time.sleep(chance.random() * .1)
+                    os.kill(pid, signal.SIGKILL)
+                _, status = os.waitpid(pid, 0)
+                # It would end by itself in none of the first 25 runs.
+                self.assertEqual(status, signal.SIGKILL if number < 25 else 0)
+            with open(path) as file:
+                self.assertEqual(json.load(file)["model"],
+                                 [[1] * N for _ in range(EPOCHS)])
+
+
+class Docstring(unittest.TestCase):
+    def test_it_runs(self):
+        """Its two programs: threads that work, and one that saves."""
+        work, save = (textwrap.dedent(each) for each in re.findall(
+            "\n\n((?:        .*\n)+)", Ledger.__doc__))
+        seen, saved = collections.Counter(), []
+        names = {"ledger": Ledger(500, 64), "dataset": range(1000, 1500),
+                 "lock": threading.Lock(), "roll_out": lambda item: [item],
+                 "learn": seen.update, "save": saved.append, "model": seen}
+        threads = [started(exec, work, dict(names)) for _ in range(4)]
+        exec(save, names)
+        for each in threads:
+            each.join(60)
+        self.assertEqual(seen, collections.Counter(range(1000, 1500)))
+        Ledger(500, 64).load_state_dict(saved[0]["ledger"])
+
+
+# --- Sources, waiting, errors ------------------------------------------------
+
+
+class Sources(unittest.TestCase):
+    def served(self, source, **options):
+        """All tickets, done in a random order, with a resume in between."""
+        def all_of(ledger, most):
+            here = []
+            while ledger.frontier < min(ledger.end, most):
+                while (issued := ledger.issue()) is not None:
+                    here.append(issued)
+                chance.shuffle(here)
+                ticket, index = here.pop()
+                ledger.done(ticket)
+                self.assertNotIn(ticket, found)
+                found[ticket] = index
+        chance, found = random.Random(1), {}
+        first = Ledger(source, 64, **options)
+        all_of(first, 20)
+        second = Ledger(source, 192, **options)
+        second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+        self.assertEqual(second.state_dict()["sampler"],
+                         first.state_dict()["sampler"])
+        all_of(second, 300)
+        return [found[ticket] for ticket in range(len(found))]
+
+    def test_lengths(self):
+        for shuffle in True, False:
+            wanted = Sampler(70, 0, 1, seed=9, shuffle=shuffle)
+            self.assertEqual(
+                self.served(70, seed=9, shuffle=shuffle, epochs=3),
+                [batch[0] for _ in range(3) for batch in wanted])
+        self.assertEqual(self.served(0), [])
+        self.assertEqual(list(Ledger(5, 64, epochs=0)), [])
+
+    def test_samplers(self):
+        def make():
+            return [Sampler(101, 0, 1, 4, seed=3),
+                    Sampler(101, 1, 3, 4, seed=3, epoch=2**64 - 1),
+                    Mix([60, 30], 0, 1, 7, weights=[2, 1], stop="all")]
+        for source, wanted in zip(make(), make()):
+            next(source)    # Where it stands does not matter.
+            self.assertEqual(
+                self.served(source, epochs=3),
+                [batch.tolist() for _ in range(3) for batch in wanted])
+            self.assertEqual(source.step, 1, "it has been moved")
+
+    def test_without_end(self):
+        for options in {}, {"epochs": None}, {"epochs": 7}:
+            endless = Sampler(10, 0, 1, 3, tail="carry")
+            ledger = Ledger(endless, 64, **options)
+            got = [next(ledger) for _ in range(64)]
+            self.assertEqual(
+                got, [(i, next(endless).tolist()) for i in range(64)])
+            self.assertIsNone(ledger.issue())
+        ledger = Ledger(10, 64, epochs=None)
+        indices = [next(ledger)[1] for _ in range(60)]
+        for epoch in range(6):
+            self.assertEqual(sorted(indices[10 * epoch:][:10]),
+                             list(range(10)))
+
+
+class Waiting(unittest.TestCase):
+    def test_the_window(self):
+        """A thread waits while the window is full, and no longer."""
+        ledger, got = Ledger(70, 64), []
+        for _ in range(64):
+            next(ledger)
+        thread = started(got.extend, ledger)
+        for ticket in range(1, 40):
+            ledger.done(ticket)
+        time.sleep(.05)
+        self.assertEqual(got, [])
+        ledger.done(0)
+        thread.join(60)
+        self.assertEqual([ticket for ticket, _ in got], list(range(64, 70)))
+
+    def test_a_load(self):
+        """One that waits goes on with what is loaded."""
+        ledger, got = Ledger(100, 64), []
+        state = ledger.state_dict()
+        for _ in range(64):
+            next(ledger)
+        thread = started(lambda: got.append(next(ledger)))
+        time.sleep(.02)
+        ledger.load_state_dict(state)
+        thread.join(60)
+        self.assertEqual(got[0][0], 0)
+
+    def test_threads(self):
+        """Each ticket goes to one thread."""
+        ledger, seen = Ledger(3000, 64), collections.Counter()
+
+        def work():
+            for ticket, index in ledger:
+                seen[index] += 1
+                ledger.done(ticket)
+        for each in [started(work) for _ in range(8)]:
+            each.join(60)
+        self.assertEqual(seen, collections.Counter(range(3000)))
+        self.assertEqual(ledger.frontier, 3000)
+
+
+class Errors(unittest.TestCase):
+    def refuses(self, kind, message, call, *arguments, **options):
+        with self.assertRaisesRegex(kind, message):
+            call(*arguments, **options)
+
+    def test_arguments(self):
+        for window in 0, 63, 100, 2**32, -64, "64", 64.0, None, True:
+            self.refuses(ValueError, "window should", Ledger, 9, window)
+        for length in -1, 2**62 + 1, "9", 9.0, None, [1, 2]:
+            self.refuses(ValueError, "length should", Ledger, length, 64)
+        for epochs in -1, 2**63, "1", 1.0:
+            self.refuses(ValueError, "epochs should", Ledger, 9, 64,
+                         epochs=epochs)
+        self.refuses(TypeError, "batch_size", Ledger, 9, 64, batch_size=2)
+        self.refuses(TypeError, "its own: seed", Ledger, Sampler(9, 0, 1), 64,
+                     seed=2)
+        ledger = Ledger(9, 64)
+        for ticket in -1, "0", 0.0, None, True:
+            self.refuses(ValueError, "ticket should", ledger.done, ticket)
+
+    def test_states(self):
+        ledger = Ledger(90, 128, seed=3)
+        for _ in range(80):
+            next(ledger)
+        for ticket in 0, 1, 5, 70:
+            ledger.done(ticket)
+        good = ledger.state_dict()
+        for bad in None, "state", {}, {"state": 3, "sampler": 4}, \
+                {**good, "state": "xyz"}, {"state": good["state"]}:
+            self.refuses(ValueError, "not a state_dict of Ledger",
+                         ledger.load_state_dict, bad)
+        for another, message in (
+                (Ledger(90, 128, seed=4), "another seed"),
+                (Ledger(91, 128, seed=3), "another num_samples"),
+                (Ledger(90, 128, seed=3, shuffle=False), "another order"),
+                (Ledger(90, 128, seed=3, epoch=1), "another first epoch"),
+                (Ledger(Sampler(90, 0, 1, 2, seed=3), 128), "batch_size"),
+                (Ledger(Sampler(90, 0, 2, seed=3), 128), "number of ranks"),
+                (Ledger(Mix([90], 0, 1, seed=3), 128), "statesampler: "),
+                (Ledger(90, 64, seed=3), "window of 64.* at least 128$"),
+                (Ledger(90, 128, seed=3, epochs=0), "only 0$")):
+            before = another.state_dict()
+            self.refuses(ValueError, message, another.load_state_dict, good)
+            self.assertEqual(another.state_dict(), before)
+        # As bytes, and with more epochs.
+        more = Ledger(90, 128, seed=3, epochs=2)
+        more.load_state_dict({name: bytes.fromhex(text)
+                              for name, text in good.items()})
+        self.assertEqual([ticket for ticket, _ in (more.issue(), more.issue(),
+                                                   more.issue(), more.issue())
+                          ], [2, 3, 4, 6])
+        self.assertEqual(more.state_dict(), good)
+        self.refuses(ValueError, "70 is done already", more.done, 70)
+        self.refuses(ValueError, "1 is done already", more.done, 1)
+        self.refuses(ValueError, "7 was not issued", more.done, 7)
+
+
+if __name__ == "__main__":
+    main()
