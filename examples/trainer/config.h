@@ -12,8 +12,8 @@
 
    The names are those of VISSL's configuration, in lower case. The struct has
    no pointers, so that process 0 can send its bytes to the others.
-   config_table.c has the table of all keys with defaults and ranges; --keys
-   prints it. Keys that the trainer does not implement are unknown keys. */
+   config_keys.c has the table of all keys with defaults, ranges and meanings;
+   --keys prints it. Keys that the trainer does not implement are unknown. */
 #ifndef TRAINER_CONFIG_H
 #define TRAINER_CONFIG_H
 
@@ -30,7 +30,8 @@ enum {
     CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
     CONFIG_SCHEDULES = 8,     /* parts of a composite schedule, at most */
     CONFIG_ERROR = 1536,      /* bytes of an error, including the 0 */
-    CONFIG_KEYS = 96          /* at least the number of keys of the table */
+    CONFIG_KEYS = 96,         /* at least the number of keys of the table */
+    CONFIG_PATH = 256         /* bytes of a path; longer ones are unknown */
 };
 
 /* The values of keys that take a word, in the order of the table's words. */
@@ -68,113 +69,104 @@ struct config_curves {
     struct config_curve items[CONFIG_SCHEDULES];
 };
 
+/* The meaning and range of each is in the table of config_keys.c. */
 struct trainer_config {
-    int64_t seed_value;             /* of the sampler and the weights, < 2^32 */
-    int64_t log_frequency;          /* steps between lines of the log, >= 1 */
-    bool test_model;                /* evaluate the held-out text */
-    int64_t test_every_num_epoch;   /* epochs, >= 1 */
-
+    int64_t seed_value;
+    int64_t log_frequency;
+    bool test_model;
+    int64_t test_every_num_epoch;
     struct {
-        double ddp_bucket_cap_mb;   /* of overlapped reduction, MiB, > 0 */
+        double ddp_bucket_cap_mb;
         struct {
             bool use_stateful_distributed_sampler;
-            bool use_debugging_sampler; /* no shuffle; overrides stateful */
+            bool use_debugging_sampler;
             bool drop_last;
-            int64_t batchsize_per_replica; /* sequences, 1 .. 2^20 */
-            int64_t data_limit;     /* per file; -1: all, else 1 .. 2^40 */
-            struct config_strings data_paths; /* none: the default texts */
+            int64_t batchsize_per_replica;
+            int64_t data_limit;
+            struct config_strings data_paths;
         } train;
         struct {
             bool use_stateful_distributed_sampler;
             int64_t data_limit;
-            struct config_strings data_paths; /* none: held-out sequences */
+            struct config_strings data_paths;
         } test;
     } data;
-
     struct {
         struct {
             bool use_amp;
-            int64_t opt_level;      /* enum config_amp; use config_opt_level */
-            double loss_scale;      /* 0: dynamic; else fixed, > 0 */
-            int64_t amp_type;       /* 0: apex, the only one */
+            int64_t opt_level;
+            double loss_scale; /* 0: dynamic */
+            int64_t amp_type;
         } amp_params;
         struct {
             bool use_activation_checkpointing;
-            int64_t num_activation_checkpointing_splits; /* 2 .. num_layers */
+            int64_t num_activation_checkpointing_splits;
         } activation_checkpointing;
         struct {
-            bool use_sdp;           /* ZeRO-2: shard the gradients too */
-            int64_t reduce_buffer_size; /* elements to reduce at a time;
-                                       -1: ddp_bucket_cap_mb */
+            bool use_sdp;
+            int64_t reduce_buffer_size;
         } sharded_ddp_setup;
         struct {
             bool use_grad_clip;
-            double norm_type;       /* >= 1; INFINITY: the largest element */
-            double max_norm;        /* > 0 */
+            double norm_type; /* INFINITY: the largest element */
+            double max_norm;
         } grad_clip;
         struct {
-            int64_t name;           /* 0: gpt, the only one */
-            int64_t num_layers;     /* blocks, 1 .. 256 */
-            int64_t num_heads;      /* 1 .. 256, divides hidden_dim */
-            int64_t hidden_dim;     /* 1 .. 65536 */
-            int64_t mlp_dim;        /* 1 .. 262144 */
-            int64_t context;        /* tokens of a sequence, 1 .. 65536 */
+            int64_t name;
+            int64_t num_layers;
+            int64_t num_heads;
+            int64_t hidden_dim;
+            int64_t mlp_dim;
+            int64_t context;
         } trunk;
     } model;
-
     struct {
-        int64_t name;               /* as given: sgd, adamw or zero */
-        int64_t algorithm;          /* CONFIG_SGD or CONFIG_ADAMW; valid after
-                                       config_check */
-        bool use_zero;              /* shard the state; after config_check */
-        bool use_larc;              /* sgd only */
+        int64_t name;
+        int64_t algorithm; /* CONFIG_SGD or CONFIG_ADAMW; after config_check */
+        bool use_zero;
+        bool use_larc;
         struct {
             bool clip;
-            double eps;               /* >= 0 */
-            double trust_coefficient; /* > 0 */
+            double eps;
+            double trust_coefficient;
         } larc_config;
-        double weight_decay;        /* >= 0 */
-        double momentum;            /* 0 .. below 1 */
-        bool nesterov;              /* with momentum only */
-        struct config_numbers betas; /* AdamW: two of 0 .. below 1 */
-        int64_t num_epochs;         /* 1 .. 1000000 */
-        bool regularize_bn;         /* weight decay for norm layers */
-        bool regularize_bias;       /* weight decay for biases */
-        struct config_strings non_regularized_parameters; /* parts of the
-                                       names of tensors without decay */
-        bool construct_single_param_group_only; /* decay for all tensors */
+        double weight_decay;
+        double momentum;
+        bool nesterov;
+        struct config_numbers betas;
+        int64_t num_epochs;
+        bool regularize_bn;
+        bool regularize_bias;
+        struct config_strings non_regularized_parameters;
+        bool construct_single_param_group_only;
         struct {
             struct {
                 bool auto_scale;
-                double base_value;          /* a rate, > 0 */
-                int64_t base_lr_batch_size; /* sequences, >= 1 */
-                int64_t scaling_type;       /* enum config_scaling */
+                double base_value;
+                int64_t base_lr_batch_size;
+                int64_t scaling_type;
             } auto_lr_scaling;
-            int64_t update_interval;        /* enum config_interval */
+            int64_t update_interval;
             struct config_curve curve;
-            /* For a composite schedule: as many items in each list. */
             struct config_curves schedulers;
-            struct config_numbers lengths;  /* shares of the run; sum 1 */
-            struct config_integers interval_scaling; /* enum config_parts */
+            struct config_numbers lengths;
+            struct config_integers interval_scaling;
         } lr;
     } optimizer;
-
     struct {
         char dir[CONFIG_STRING];
         bool auto_resume;
-        int64_t checkpoint_frequency;       /* epochs, >= 1 */
-        int64_t checkpoint_iter_frequency;  /* steps, >= 1; -1: none */
-        int64_t latest_checkpoint_resume_file_num; /* 1: the newest, ... */
+        int64_t checkpoint_frequency;
+        int64_t checkpoint_iter_frequency;
+        int64_t latest_checkpoint_resume_file_num;
     } checkpoint;
-
     struct {
-        int64_t num_nodes, num_proc_per_node; /* 1 .. 4096 each */
+        int64_t num_nodes, num_proc_per_node;
         bool manual_gradient_reduction;
     } distributed;
-
     struct {
-        struct config_weights weights; /* of the files, >= 1; none: all 1 */
-        int64_t stop;                  /* enum config_stop */
+        struct config_weights weights;
+        int64_t stop;
     } statesampler;
 };
 
@@ -210,18 +202,15 @@ bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes);
 
 /* Prints YAML that config_read reads back to the same: all keys except those
-   that the kind of schedule does not use. */
+   that the kind of schedule does not use; or the value of one key; or KEYS.md,
+   every key with default, range and meaning. */
 void config_print(const struct trainer_config *config, FILE *to);
+void config_print_key(const struct trainer_config *config, const char *path,
+                      FILE *to);
+void config_keys(FILE *to);
 
 /* The path of key i of the table, or NULL after the last. */
 const char *config_key_path(uint32_t i);
-
-/* Prints the value of one key as YAML. */
-void config_print_key(const struct trainer_config *config, const char *path,
-                      FILE *to);
-
-/* Prints KEYS.md: every key with default, range and meaning. */
-void config_keys(FILE *to);
 
 /* Values derived from several keys; call them after config_check. */
 int64_t config_world_size(const struct trainer_config *config);
@@ -229,5 +218,71 @@ int64_t config_global_batch(const struct trainer_config *config);
 int config_zero_stage(const struct trainer_config *config);  /* 0, 1 or 2 */
 int config_opt_level(const struct trainer_config *config);   /* O0 if no AMP */
 int64_t config_splits(const struct trainer_config *config);  /* 1: not split */
+
+/* ---- The table, for config*.c and their tests ---- */
+
+enum config_type {
+    TYPE_BOOL,          /* bool */
+    TYPE_INTEGER,       /* int64_t, from low to high */
+    TYPE_REAL,          /* double, from low to high, or the word of `words` */
+    TYPE_WORD,          /* int64_t, the index of one of `words` */
+    TYPE_TEXT,          /* char[CONFIG_STRING], not empty */
+    TYPE_CURVES         /* the parts of a composite schedule */
+};
+
+enum {
+    KEY_ABOVE_LOW = 1,  /* low itself is not allowed */
+    KEY_BELOW_HIGH = 2, /* high itself is not allowed */
+    KEY_MINUS_ONE = 4   /* -1 is also allowed */
+};
+
+struct config_key {
+    const char *path;
+    enum config_type type;
+    size_t offset;      /* of the field in its struct */
+    int flags;
+    double low, high;
+    uint32_t least, most;   /* items of a list; most is 0 if it is not one */
+    const char *words;      /* such as sgd|adamw|zero */
+    const char *standard;   /* the default, as YAML */
+    const char *meaning;
+};
+
+extern const struct config_key config_key_table[];
+extern const uint32_t config_key_count;
+
+/* The keys of one part of a composite schedule, in a struct config_curve. */
+extern const struct config_key config_curve_table[];
+extern const uint32_t config_curve_count;
+
+/* The row with this path, or NULL; its index in the main table, or
+   config_key_count. */
+const struct config_key *config_find_key(const struct config_key *table,
+                                         uint32_t count, const char *path);
+uint32_t config_key_number(const char *path);
+
+/* Whether a schedule of this kind uses a key of the curve table; whether a run
+   with it uses a key of the main table. */
+bool config_curve_needs(int64_t form, const char *key);
+bool config_is_used(const struct config_key *key, int64_t form);
+
+/* The allowed values, such as `a number in (0, 1]`. */
+void config_describe(const struct config_key *key, char *out, size_t size);
+
+/* Stores a scalar in a field, or in an item of a list. Returns whether it is
+   allowed for the key; otherwise the field is undefined. plain: not quoted. */
+bool config_take_scalar(const struct config_key *key, const char *text,
+                        size_t length, bool plain, char *out);
+
+/* The number that a word of a TYPE_REAL means. */
+double config_word_value(const char *word);
+
+/* The offset of an item in a list, in bytes. */
+size_t config_item_at(const struct config_key *key, uint32_t item);
+
+/* Sets the error. Returns false. */
+bool config_fail(struct config_source *source, const char *name,
+                 struct config_place at, const char *path,
+                 const char *sentence);
 
 #endif

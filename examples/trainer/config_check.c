@@ -1,11 +1,135 @@
-/* config_check.c - rules about several keys. Each rule is a function; the list
-   of them is in config_check. */
+/* config_check.c - what is allowed: the values of each key, by its row of the
+   table; and rules about several keys, each a function in a list. */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "config_table.h"
+/* ---- Values ---- */
+
+/* The index of a word among those of a key, or -1. */
+static int64_t find_word(const char *words, const char *text)
+{
+    int64_t number = 0;
+
+    for (;; number++) { /* ends: a word less */
+        size_t length = strcspn(words, "|");
+
+        if (strlen(text) == length && memcmp(words, text, length) == 0)
+            return number;
+        if (words[length] == 0)
+            return -1;
+        words += length + 1;
+    }
+}
+
+/* Parses a number that YAML and C agree on: decimal, not 010 (which some
+   parsers read as 8), with a dot or exponent only if real, within a double's
+   range. */
+static bool to_number(const char *text, bool real, double *out)
+{
+    const char *digits = text + (*text == '+' || *text == '-');
+    char *end;
+
+    if (text[strspn(text, real ? "+-.eE0123456789" : "+-0123456789")] != 0 ||
+        (digits[0] == '0' && isdigit((unsigned char)digits[1])))
+        return false;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == 0 && errno == 0;
+}
+
+/* Control characters and U+0080 to U+009F; U+2028, U+2029; U+FEFF; U+FFFE,
+   U+FFFF: not to be printed. The text is valid UTF-8. */
+static bool is_hidden(const unsigned char *c)
+{
+    switch (c[0]) {
+    case 0xc2: return c[1] < 0xa0;
+    case 0xe2: return c[1] == 0x80 && (c[2] | 1) == 0xa9;
+    case 0xef: return c[1] == 0xbb ? c[2] == 0xbf
+                                   : c[1] == 0xbf && c[2] >= 0xbe;
+    default: return c[0] < 32 || c[0] == 127;
+    }
+}
+
+/* Whether text is not empty, fits, can be printed and, if plain, is not read as
+   something else by YAML parsers. */
+static bool is_text(const char *text, bool plain)
+{
+    const char *c;
+    char small[8] = "";
+    double number;
+    size_t i;
+
+    for (c = text; *c != 0; c++)
+        if (is_hidden((const unsigned char *)c))
+            return false;
+    for (i = 0; i < sizeof small - 1 && text[i] != 0; i++)
+        small[i] = (char)tolower((unsigned char)text[i]);
+    return c != text && c < text + CONFIG_STRING &&
+           !(plain &&
+             (to_number(text, true, &number) ||
+              find_word("~|null|true|false|yes|no|on|off", small) >= 0));
+}
+
+static bool in_range(const struct config_key *key, double value)
+{
+    if ((key->flags & KEY_MINUS_ONE) != 0 && value == -1)
+        return true;
+    return ((key->flags & KEY_ABOVE_LOW) != 0 ? value > key->low
+                                              : value >= key->low) &&
+           ((key->flags & KEY_BELOW_HIGH) != 0 ? value < key->high
+                                               : value <= key->high);
+}
+
+static bool take_number(const struct config_key *key, const char *text,
+                        bool plain, char *out)
+{
+    const bool real = key->type == TYPE_REAL;
+    double value;
+    int64_t integer;
+
+    if (real && key->words != NULL && find_word(key->words, text) == 0)
+        value = config_word_value(key->words);
+    else if (!plain || !to_number(text, real, &value) || !in_range(key, value))
+        return false;
+    value += 0.0; /* -0 becomes 0 */
+    integer = real ? 0 : (int64_t)value; /* exact: all are within 2^53 */
+    memcpy(out, real ? (void *)&value : (void *)&integer, 8);
+    return true;
+}
+
+/* Stores a scalar in a field, or in an item of a list. */
+bool config_take_scalar(const struct config_key *key, const char *text,
+                        size_t length, bool plain, char *out)
+{
+    int64_t word;
+
+    if (strlen(text) != length)
+        return false; /* a zero byte */
+    switch (key->type) {
+    case TYPE_BOOL:
+        word = find_word("True|true|TRUE|False|false|FALSE", text);
+        out[0] = word < 3;
+        return plain && word >= 0;
+    case TYPE_TEXT:
+        memset(out, 0, CONFIG_STRING);
+        snprintf(out, CONFIG_STRING, "%s", text);
+        return is_text(text, plain);
+    case TYPE_WORD:
+        word = find_word(key->words, text);
+        memcpy(out, &word, sizeof word);
+        return word >= 0;
+    default:
+        return take_number(key, text, plain, out);
+    }
+}
+
+/* ---- Rules ---- */
 
 struct check {
     struct trainer_config *config;
@@ -26,30 +150,24 @@ static const struct config_place *place_of(const struct check *c,
     return &c->source->places[config_key_number(path)];
 }
 
-/* Sets the error, with the key and where it was given, if it was. Returns
-   false. */
+/* Sets the error, with the key and where it was given, if it was. */
 static bool fail(struct check *c, const char *path, const char *format, ...)
 {
     const struct config_place *place = place_of(c, path);
-    const char *file = c->source->file;
-    char sentence[512], where[64] = "", written[256];
+    char sentence[512];
     va_list list;
 
     va_start(list, format);
     vsnprintf(sentence, sizeof sentence, format, list);
     va_end(list);
-    if (place->argument != 0 || file[0] == 0)
-        file = "command line";
-    if (place->line != 0)
-        snprintf(where, sizeof where, ":%d:%d", place->line, place->column);
-    config_written_path(&config_key_table[config_key_number(path)],
-                        place->nested != 0, written, sizeof written);
-    snprintf(c->source->error, sizeof c->source->error, "%s%s: %s: %s", file,
-             where, written, sentence);
-    return false;
+    return config_fail(c->source,
+                       place->argument != 0 || c->source->file[0] == 0
+                           ? "command line"
+                           : c->source->file,
+                       *place, path, sentence);
 }
 
-/* --- The optimizer -------------------------------------------------------- */
+/* ---- The optimizer ---- */
 
 static bool check_nesting(struct check *c)
 {
@@ -102,7 +220,7 @@ static bool check_sgd(struct check *c)
     return true;
 }
 
-/* --- The schedule --------------------------------------------------------- */
+/* ---- The schedule ---- */
 
 static bool begins_with_zero(const struct config_curve *curve)
 {
@@ -121,7 +239,6 @@ static bool check_curve(struct check *c, const char *path,
                         const struct config_curve *curve)
 {
     const struct config_integers *milestones = &curve->milestones;
-    const bool given = place_of(c, path)->line != 0;
     uint32_t i;
 
     if (c->config->optimizer.lr.auto_lr_scaling.auto_scale &&
@@ -141,11 +258,9 @@ static bool check_curve(struct check *c, const char *path,
             return fail(c, path, "milestone %" PRId64 " must be above %" PRId64,
                         at[0], at[-1]);
         if (at[0] >= c->config->optimizer.num_epochs)
-            return fail(c, path, "milestone %" PRId64 "%s is never reached in %"
-                        PRId64 " epochs%s", at[0], given ? "" : " (a default)",
-                        c->config->optimizer.num_epochs,
-                        given ? "" : ": set values and milestones, or choose "
-                                     "another schedule");
+            return fail(c, path, "milestone %" PRId64 " is never reached in %"
+                        PRId64 " epochs: set values and milestones, or "
+                        "choose another schedule", at[0], c->config->optimizer.num_epochs);
     }
     return true;
 }
@@ -219,7 +334,7 @@ static bool check_schedule(struct check *c)
     return check_curve(c, LR "milestones", &c->config->optimizer.lr.curve);
 }
 
-/* --- The rest ------------------------------------------------------------- */
+/* ---- The rest ---- */
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -310,7 +425,7 @@ bool config_check(struct trainer_config *config, struct config_source *source,
     return true;
 }
 
-/* --- Derived values ------------------------------------------------------- */
+/* ---- Derived values ---- */
 
 int64_t config_world_size(const struct trainer_config *config)
 {

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "../trainer/config_texts.h"
-#include "../../examples/trainer/config_table.h"
+#include "../../examples/trainer/config.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -259,6 +259,19 @@ static void put_schedule(void)
 
 /* --- Texts ---------------------------------------------------------------- */
 
+/* The path as it may be written where OPTIMIZER.name is zero. */
+static void write_path(const struct config_key *key, char path[CONFIG_PATH])
+{
+    const uint32_t number = (uint32_t)(key - config_key_table);
+
+    if (made.nested && number >= config_key_number("OPTIMIZER.use_larc") &&
+        number <= config_key_number("OPTIMIZER.betas"))
+        snprintf(path, CONFIG_PATH, "OPTIMIZER.base_optimizer.%s",
+                 key->path + strlen("OPTIMIZER."));
+    else
+        snprintf(path, CONFIG_PATH, "%s", key->path);
+}
+
 /* The path that a key is written under, without what it shares with the one
    before; the sections between. */
 static void put_key(const char *path, const char *before, int indent)
@@ -309,7 +322,7 @@ static void put_keys(int indent)
                         : base || skip-- > 0)
             continue;
         skip = check_random(16);
-        config_written_path(key, made.nested, path, sizeof path);
+        write_path(key, path);
         put_key(path, before, indent);
         memcpy(before, path, sizeof before);
         if (name)
@@ -532,7 +545,7 @@ static int override(void)
         &config_key_table[check_random(config_key_count)];
     char path[CONFIG_PATH];
 
-    config_written_path(key, made.nested, path, sizeof path);
+    write_path(key, path);
     memset(&made, 0, sizeof made);
     if (check_random(4) == 1) {
         put(LR "=");

@@ -166,7 +166,7 @@ starts_nothing() { # SENTENCE ARGUMENT...
 errors() {
     dir=$folder/errors.d
     says 2 9 '9 processes, but only 8 sequences'
-    says 2 3 'did you mean OPTIMIZER.use_larc?' OPTIMIZER.use_lark=True
+    says 2 3 'OPTIMIZER.use_lark: unknown key' OPTIMIZER.use_lark=True
     says 2 2 '^--none: unknown option' --none
     says 2 2 'plain.yaml: at most one file is allowed' examples/trainer/plain.yaml
     "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
