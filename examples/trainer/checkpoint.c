@@ -1,5 +1,5 @@
 /* checkpoint.c - see checkpoint.h. */
-#define _POSIX_C_SOURCE 200809L /* fsync */
+#define _XOPEN_SOURCE 700 /* fsync, nftw */
 
 #include "checkpoint.h"
 #include "agree.h"
@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -19,7 +20,6 @@
 
 enum { PATH_BYTES = CONFIG_STRING + 96, NAME = 17 /* "step-" and 12 digits */ };
 
-/* An error message with errno's text. */
 static const char *cannot(const char *what, const char *path)
 {
     return complain("cannot %s %s: %s", what, path, strerror(errno));
@@ -42,62 +42,31 @@ const char *checkpoint_flush(const char *path)
 
 static const char *write_end(FILE *file, const char *path)
 {
-    int good = !ferror(file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    const int good =
+        !ferror(file) && fflush(file) == 0 && fsync(fileno(file)) == 0;
 
-    good = fclose(file) == 0 && good;
-    return good ? "" : cannot("write", path);
+    return fclose(file) == 0 && good ? "" : cannot("write", path);
 }
 
-/* Removes the files of a folder, but not its subfolders. Returns 0 or the first
-   error. */
-static int empty_folder(const char *path)
+static int remove_one(const char *path, const struct stat *about, int type,
+                      struct FTW *place)
 {
-    const int inside = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    DIR *folder = inside >= 0 ? fdopendir(inside) : NULL;
-    int error = folder ? 0 : errno;
-    const struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.' &&
-            unlinkat(inside, entry->d_name, 0) != 0 && errno != EISDIR &&
-            error == 0)
-            error = errno;
-    if (folder)
-        closedir(folder);
-    else if (inside >= 0)
-        close(inside);
-    return error;
+    (void)about;
+    (void)place;
+    return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
 /* Removes a checkpoint's folder, or whatever has its name; does not follow
    links. Returns whether it is gone; otherwise sets errno. */
 static int remove_folder(const char *path)
 {
-    struct stat about;
-    int error;
-
-    if (lstat(path, &about) != 0)
-        return errno == ENOENT;
-    if (!S_ISDIR(about.st_mode))
-        return unlink(path) == 0;
-    error = empty_folder(path);
-    if (rmdir(path) == 0)
-        return 1;
-    errno = error != 0 ? error : errno; /* the first error */
-    return 0;
-}
-
-/* Whether an error means that there is no such file. After any other error,
-   which may be temporary, the file may exist, so that falling back to an older
-   checkpoint would be wrong. */
-static int is_missing(int error)
-{
-    return error == ENOENT || error == ENOTDIR;
+    return nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 ||
+           errno == ENOENT;
 }
 
 /* Reads a whole file and adds a 0. Returns NULL if it is missing, not a regular
-   file, or longer than `most` bytes. If it may exist but cannot be read,
-   *refused says why. */
+   file, or longer than `most` bytes. If it may exist but cannot be read now,
+   *refused says why, as falling back to an older checkpoint would be wrong. */
 static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
                                 const char **refused)
 {
@@ -116,12 +85,41 @@ static unsigned char *read_file(const char *path, uint64_t most, uint64_t *size,
             return bytes;
         }
     }
-    if (file ? ferror(file) : !is_missing(errno))
+    if (file ? ferror(file) : errno != ENOENT && errno != ENOTDIR)
         *refused = cannot("read", path);
     if (file)
         fclose(file);
     free(bytes);
     return NULL;
+}
+
+/* ---- Finding ---- */
+
+/* Sets name to that of the newest checkpoint older than one, or to "". */
+static const char *find_before(const char *dir, const char *than, char *name)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+    const char *wrong;
+    char before[64];
+
+    if (!folder)
+        return cannot("read the folder", dir);
+    snprintf(before, sizeof before, "%s", than);
+    name[0] = 0;
+    /* errno distinguishes an error from the end. */
+    while ((errno = 0, entry = readdir(folder))) {
+        const char *found = entry->d_name;
+
+        if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
+            strspn(found + 5, "0123456789") == NAME - 5 &&
+            strcmp(found, name) > 0 &&
+            (!before[0] || strcmp(found, before) < 0))
+            memcpy(name, found, NAME + 1);
+    }
+    wrong = errno != 0 ? cannot("read the folder", dir) : "";
+    closedir(folder);
+    return wrong;
 }
 
 /* ---- Saving ---- */
@@ -153,22 +151,33 @@ static const char *write_part(const run *r, const char *path,
     return write_end(file, path);
 }
 
-static const char *write_manifest(const run *r, const char *folder,
-                                  manifest_part *parts, unsigned char *state)
+/* Process 0 adds the manifest and a copy of the log, so that a checkpoint does
+   not depend on any other file. */
+static const char *write_rest(const run *r, const char *folder,
+                              const manifest_part *parts,
+                              const unsigned char *state)
 {
+    const char *changed, *wrong;
     char path[PATH_BYTES];
-    const char *wrong;
     manifest m;
     FILE *file;
 
+    snprintf(path, sizeof path, "%s/log.txt", folder);
+    file = fopen(path, "wb");
+    if (!file)
+        return cannot("create", path);
+    changed = log_copy(r, file);
+    wrong = write_end(file, path);
+    if (*changed || *wrong)
+        return *changed ? changed : wrong;
     snprintf(path, sizeof path, "%s/manifest", folder);
     file = fopen(path, "wb");
     if (!file)
         return cannot("create", path);
-    wrong = manifest_make(&m, r, parts, state);
+    manifest_make(&m, r, parts, state);
     fwrite(m.text, 1, m.size, file);
     manifest_free(&m);
-    return *wrong ? (fclose(file), wrong) : write_end(file, path);
+    return write_end(file, path);
 }
 
 /* Renames the folder, from which moment on the checkpoint exists. */
@@ -182,6 +191,22 @@ static const char *commit(const run *r, const char *folder, const char *name)
     if (!*wrong && rename(folder, name) != 0)
         wrong = cannot("rename", folder);
     return *wrong ? wrong : checkpoint_flush(r->config.checkpoint.dir);
+}
+
+/* Removes all but the newest KEEP checkpoints. What cannot be removed now is
+   tried again after the next save. */
+static void prune(const run *r)
+{
+    const char *dir = r->config.checkpoint.dir;
+    const int64_t keep = r->config.checkpoint.keep;
+    char name[64] = "", path[PATH_BYTES];
+    int64_t found = 0;
+
+    while (keep > 0 && !*find_before(dir, name, name) && name[0])
+        if (++found > keep) { /* ends: each name is smaller than before */
+            snprintf(path, sizeof path, "%s/%s", dir, name);
+            remove_folder(path);
+        }
 }
 
 const char *checkpoint_save(run *r)
@@ -213,8 +238,10 @@ const char *checkpoint_save(run *r)
         MPI_Gather(&mine, sizeof mine, MPI_BYTE, parts, sizeof mine, MPI_BYTE,
                    0, MPI_COMM_WORLD);
         if (r->rank == 0) {
-            wrong = write_manifest(r, folder, parts, state);
+            wrong = write_rest(r, folder, parts, state);
             wrong = *wrong ? wrong : commit(r, folder, name);
+            if (!*wrong)
+                prune(r);
         }
         wrong = agree_on(wrong);
     }
@@ -225,37 +252,12 @@ const char *checkpoint_save(run *r)
     return wrong;
 }
 
-/* ---- Finding ---- */
-
-/* Sets name to that of the newest checkpoint before `before`, or to "". */
-static const char *find_before(const char *dir, const char *before, char *name)
-{
-    DIR *folder = opendir(dir);
-    const struct dirent *entry;
-    const char *wrong;
-
-    if (!folder)
-        return cannot("read the folder", dir);
-    name[0] = 0;
-    /* errno distinguishes an error from the end. */
-    while ((errno = 0, entry = readdir(folder))) {
-        const char *found = entry->d_name;
-
-        if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
-            strspn(found + 5, "0123456789") == NAME - 5 &&
-            strcmp(found, name) > 0 &&
-            (!before[0] || strcmp(found, before) < 0))
-            memcpy(name, found, NAME + 1);
-    }
-    wrong = errno != 0 ? cannot("read the folder", dir) : "";
-    closedir(folder);
-    return wrong;
-}
+/* ---- Loading ---- */
 
 /* Process 0 reads the manifest and sends it to all. Returns "" or why it cannot
    be used; *other is set if it cannot be read. */
-static const char *manifest_share(const run *r, const char *name, manifest *m,
-                                  int *other)
+static const char *manifest_share(const run *r, const char *folder,
+                                  manifest *m, int *other)
 {
     const char *refused = "";
     char path[PATH_BYTES];
@@ -263,8 +265,7 @@ static const char *manifest_share(const run *r, const char *name, manifest *m,
 
     memset(m, 0, sizeof *m);
     if (r->rank == 0) {
-        snprintf(path, sizeof path, "%s/%s/manifest", r->config.checkpoint.dir,
-                 name);
+        snprintf(path, sizeof path, "%s/manifest", folder);
         m->text = (char *)read_file(path, INT_MAX - 1, &size, &refused);
         m->size = (size_t)size;
         size = m->text && manifest_whole(m) ? size : 0;
@@ -285,11 +286,10 @@ static const char *manifest_share(const run *r, const char *name, manifest *m,
     return "";
 }
 
-/* ---- Loading ---- */
-
-/* Copies this process's tensors from a part. owner: the part of each tensor. */
+/* Copies this process's tensors from a part. owner: the part of each tensor;
+   states: the arrays of a tensor beside its weights; want: those to copy. */
 static void take_part(run *r, const unsigned char *bytes, const int *owner,
-                      int part)
+                      int part, int states, int want)
 {
     size_t t;
     int i;
@@ -297,144 +297,145 @@ static void take_part(run *r, const unsigned char *bytes, const int *owner,
     for (t = 0; t < r->model.num_tensors; t++) {
         const size_t size = r->model.tensors[t].size * sizeof(float);
 
-        for (i = 0; i <= r->optimizer.states && owner[t] == part; i++) {
-            if (r->owner[t] == r->rank)
+        for (i = 0; i <= states && owner[t] == part; i++) {
+            if (r->owner[t] == r->rank && i <= want)
                 memcpy(optimizer_array(&r->optimizer, t, i), bytes, size);
             bytes += size;
         }
     }
 }
 
-/* Whether this process needs anything from a part; *size is the part's expected
-   size. */
-static int needs(const run *r, const int *owner, int part, uint64_t *size)
+/* Whether this process needs a part; *weights is their number there. */
+static int needs(const run *r, const int *owner, int part, uint64_t *weights)
 {
     size_t t;
     int any = 0;
 
-    for (t = 0, *size = 0; t < r->model.num_tensors; t++) {
-        if (owner[t] != part)
-            continue;
-        any = any || r->owner[t] == r->rank;
-        *size += r->model.tensors[t].size * sizeof(float) *
-                 (uint64_t)(1 + r->optimizer.states);
-    }
+    for (t = 0, *weights = 0; t < r->model.num_tensors; t++)
+        if (owner[t] == part) {
+            any = any || r->owner[t] == r->rank;
+            *weights += r->model.tensors[t].size;
+        }
     return any;
 }
 
-/* Reads the parts with this process's tensors and checks them; copies the
-   tensors if `take`. *other is set if a part cannot be read. */
-static const char *read_parts(run *r, const char *name, const manifest *m,
+/* Reads and checks a file of a checkpoint. Returns NULL with *wrong set if it
+   is damaged, or cannot be read: then *other is set, too. */
+static unsigned char *read_whole(const char *folder, const char *name,
+                                 const manifest_part *is, const char **wrong,
+                                 int *other)
+{
+    char path[PATH_BYTES];
+    uint64_t found;
+    unsigned char *bytes;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    bytes = read_file(path, is->size, &found, wrong);
+    *other = **wrong != 0;
+    if (bytes && found == is->size &&
+        text_hash(TEXT_HASH, bytes, (size_t)found) == is->hash)
+        return bytes;
+    if (!*other)
+        *wrong = complain("%s is missing, truncated or changed", name);
+    free(bytes);
+    return NULL;
+}
+
+/* Takes this process's tensors from the parts that have them. */
+static const char *read_parts(run *r, const char *folder, const manifest *m,
                               int take, int *other)
 {
-    const int parts = manifest_parts(m);
+    const uint64_t parts = manifest_number(m, "parts");
     int *owner = memory_borrow(r->model.num_tensors, sizeof *owner), part;
-    const char *wrong = "";
+    const char *wrong = parts < 1 || parts > CONFIG_BATCH
+                            ? "its manifest has an impossible number of parts"
+                            : "";
 
-    reduce_owners(owner, &r->model, parts);
-    for (part = 0; part < parts && !*wrong; part++) {
-        char path[PATH_BYTES];
-        manifest_part is;
-        uint64_t size, found;
+    reduce_owners(owner, &r->model, *wrong ? 1 : (int)parts);
+    for (part = 0; !*wrong && part < (int)parts; part++) {
+        char name[32];
+        manifest_part is = {0, 0};
+        uint64_t weights;
         unsigned char *bytes;
+        int states;
 
-        if (!needs(r, owner, part, &size))
+        if (!needs(r, owner, part, &weights))
             continue;
-        snprintf(path, sizeof path, "%s/%s/part%d", r->config.checkpoint.dir,
-                 name, part);
-        bytes = read_file(path, size, &found, &wrong);
-        *other = *wrong != 0;
-        if (!bytes || found != size || !manifest_part_at(m, part, &is) ||
-            is.size != size ||
-            text_hash(TEXT_HASH, bytes, (size_t)size) != is.hash)
-            wrong = *other ? wrong
-                           : complain("part%d is missing, truncated or changed",
-                                      part);
-        else if (take)
-            take_part(r, bytes, owner, part);
+        snprintf(name, sizeof name, "part%d", part);
+        manifest_part_at(m, part, &is);
+        states = (int)(is.size / (weights * sizeof(float))) - 1;
+        if (states < 0 || states > OPTIMIZER_STATES ||
+            is.size != weights * sizeof(float) * (uint64_t)(1 + states) ||
+            (take != MANIFEST_WEIGHTS && states != r->optimizer.states)) {
+            wrong = complain("%s has another size", name);
+            break;
+        }
+        bytes = read_whole(folder, name, &is, &wrong, other);
+        if (bytes)
+            take_part(r, bytes, owner, part, states,
+                      take == MANIFEST_WEIGHTS ? 0 : states);
         free(bytes);
     }
     free(owner);
     return wrong;
 }
 
-/* Returns "" or why this checkpoint cannot be used. One of another run, or one
-   that cannot be read, ends the search: *other is set. */
-static const char *load_one(run *r, const char *name, int *other)
+/* Replaces the log by that of the checkpoint. Write errors are found by
+   log_cut, which is called next. */
+static const char *restore_log(run *r, const char *folder, int *other)
 {
-    const char *wrong, *blas;
+    const manifest_part is = {r->log_bytes, r->log_hash};
+    const char *wrong = "";
+    unsigned char *bytes;
+
+    if (r->rank != 0)
+        return "";
+    bytes = read_whole(folder, "log.txt", &is, &wrong, other);
+    if (bytes) {
+        rewind(r->log);
+        fwrite(bytes, 1, (size_t)is.size, r->log);
+    }
+    free(bytes);
+    return wrong;
+}
+
+/* Returns "" or why this checkpoint cannot be used; the run may then have been
+   changed in part. One of another run, or one that cannot be read, ends the
+   search: *other is set. */
+static const char *load_one(run *r, const char *folder, int take, int *other)
+{
+    const char *name = strrchr(folder, '/'), *wrong;
     manifest m;
 
-    wrong = manifest_share(r, name, &m, other);
+    *other = 0;
+    wrong = manifest_share(r, folder, &m, other);
     if (*wrong)
         return wrong;
-    wrong = manifest_match(&m, r);
+    wrong = manifest_match(&m, r, take);
     *other = *wrong != 0;
     if (!*wrong)
-        wrong = manifest_check(&m, r, name);
-    if (!*wrong)
-        wrong = agree_on(read_parts(r, name, &m, 0, other));
+        wrong = agree_on(read_parts(r, folder, &m, take, other));
+    if (!*wrong && take != MANIFEST_WEIGHTS)
+        wrong = agree_on(manifest_restore(&m, r, name ? name + 1 : folder));
+    if (!*wrong && take == MANIFEST_RESUME)
+        wrong = agree_on(restore_log(r, folder, other));
     MPI_Allreduce(MPI_IN_PLACE, other, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (!*wrong)
-        wrong = manifest_restore(&m, r);
-    if (!*wrong) { /* all is intact: from here on the run is changed */
-        wrong = agree_on(read_parts(r, name, &m, 1, other));
-        *other = *wrong != 0;
-    }
     if (!*wrong) { /* each owner has read its tensors */
-        optimizer_share(&r->optimizer, !r->optimizer.sharded);
+        optimizer_share(&r->optimizer, take != MANIFEST_WEIGHTS &&
+                                           !r->optimizer.sharded);
         model_changed(&r->model);
     }
-    blas = *wrong ? NULL : manifest_find(&m, "blas");
-    if (r->rank == 0 && blas &&
-        (strlen(r->blas) != strcspn(blas, "\n") ||
-         strncmp(blas, r->blas, strlen(r->blas)) != 0))
-        fprintf(stderr, "trainer: %s\n",
-                complain("%s was saved with another OpenBLAS kernel (%.*s, "
-                         "now %s): from here on the bits may differ", name,
-                         (int)strcspn(blas, "\n"), blas, r->blas));
     manifest_free(&m);
     return wrong;
 }
 
-/* The run that renamed the checkpoint may have been killed before it could
-   flush DIR. */
-static const char *flush_names(const run *r)
+/* What to say after so many checkpoints, of which none was intact. */
+static const char *found_none(const run *r, int64_t found)
 {
-    return agree_on(
-        r->rank == 0 ? checkpoint_flush(r->config.checkpoint.dir) : "");
-}
-
-const char *checkpoint_load(run *r, char name[64])
-{
+    const char *dir = r->config.checkpoint.dir;
     const int64_t asked =
         r->config.checkpoint.latest_checkpoint_resume_file_num;
-    const char *wrong, *dir = r->config.checkpoint.dir;
-    int64_t found = 0;
-    char before[64] = "";
-    int other = 0;
 
-    for (;;) { /* ends: each name is smaller than the one before */
-        wrong = agree_on(r->rank == 0 ? find_before(dir, before, name) : "");
-        if (*wrong)
-            return wrong;
-        MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
-        memcpy(before, name, 64);
-        if (!name[0])
-            break;
-        if (!r->config.checkpoint.auto_resume)
-            return complain("%s has %s of an earlier run: with CHECKPOINT."
-                            "AUTO_RESUME=False choose another DIR", dir, name);
-        if (++found < asked)
-            continue;
-        wrong = load_one(r, name, &other);
-        if (!*wrong)
-            return flush_names(r);
-        if (other)
-            return complain("cannot resume from %s/%s: %s", dir, name, wrong);
-        if (r->rank == 0)
-            fprintf(stderr, "trainer: skipping %s/%s: %s\n", dir, name, wrong);
-    }
     if (found == 0 && (asked == 1 || !r->config.checkpoint.auto_resume))
         return "";
     if (found < asked)
@@ -443,4 +444,51 @@ const char *checkpoint_load(run *r, char name[64])
                         asked);
     return complain("no intact checkpoint in %s%s", dir,
                     asked > 1 ? " among those asked for" : "");
+}
+
+const char *checkpoint_load(run *r, char name[64])
+{
+    const int64_t asked =
+        r->config.checkpoint.latest_checkpoint_resume_file_num;
+    const char *wrong, *dir = r->config.checkpoint.dir;
+    char folder[PATH_BYTES];
+    int64_t found = 0;
+    int other = 0;
+
+    for (name[0] = 0;;) { /* ends: each name is smaller than the one before */
+        wrong = agree_on(r->rank == 0 ? find_before(dir, name, name) : "");
+        if (*wrong)
+            return wrong;
+        MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+        if (!name[0])
+            break;
+        if (!r->config.checkpoint.auto_resume)
+            return complain("%s has %s of an earlier run: with CHECKPOINT."
+                            "AUTO_RESUME=False choose another DIR", dir, name);
+        if (++found < asked)
+            continue;
+        snprintf(folder, sizeof folder, "%s/%s", dir, name);
+        wrong = load_one(r, folder, MANIFEST_RESUME, &other);
+        if (!*wrong) /* who renamed it may have been killed before flushing */
+            return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
+        if (other)
+            return complain("cannot resume from %s: %s", folder, wrong);
+        if (r->rank == 0)
+            fprintf(stderr, "trainer: skipping %s: %s\n", folder, wrong);
+    }
+    return found_none(r, found);
+}
+
+const char *checkpoint_begin(run *r, const char *folder, int extend)
+{
+    const int take = extend ? MANIFEST_EXTEND : MANIFEST_WEIGHTS;
+    int other;
+    const char *wrong = load_one(r, folder, take, &other);
+
+    r->log_bytes = 0; /* a new run has a log of its own */
+    r->log_hash = TEXT_HASH;
+    return *wrong ? complain("cannot %s %s: %s",
+                             extend ? "extend" : "begin with the weights of",
+                             folder, wrong)
+                  : "";
 }

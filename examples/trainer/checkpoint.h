@@ -18,11 +18,15 @@ const char *checkpoint_save(run *r);
    there is none. Damaged checkpoints are skipped and named on stderr. The log,
    which must be open, is restored. Flushes DIR, as the run that saved the
    checkpoint may have been killed before it could.
-   Returns "" or an error: a checkpoint of another run or one that cannot be
-   read; none that is intact; or, without AUTO_RESUME, any checkpoint, as a
-   later resume could not distinguish it from those of this run. After an error
-   nothing is changed. */
+   Returns "" or an error, with which the run ends: a checkpoint of another run
+   or one that cannot be read; none that is intact; or, without AUTO_RESUME, any
+   checkpoint, as a later resume could not distinguish it from those of this
+   run. */
 const char *checkpoint_load(run *r, char name[64]);
+
+/* Begins a new run with the weights of a checkpoint, or with everything but its
+   log, to train for more epochs. Returns "" or an error. */
+const char *checkpoint_begin(run *r, const char *folder, int extend);
 
 /* Any process may call this. Flushes the changes of a folder's entries to disk;
    file systems that cannot do this are no error. Returns "" or an error. */

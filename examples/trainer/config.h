@@ -119,6 +119,7 @@ struct trainer_config {
             int64_t mlp_dim;
             int64_t context;
         } trunk;
+        struct { char params_file[CONFIG_STRING]; } weights_init;
     } model;
     struct {
         int64_t name;
@@ -159,6 +160,8 @@ struct trainer_config {
         int64_t checkpoint_frequency;
         int64_t checkpoint_iter_frequency;
         int64_t latest_checkpoint_resume_file_num;
+        int64_t keep;
+        char extend[CONFIG_STRING];
     } checkpoint;
     struct {
         int64_t num_nodes, num_proc_per_node;
@@ -233,7 +236,8 @@ enum config_type {
 enum {
     KEY_ABOVE_LOW = 1,  /* low itself is not allowed */
     KEY_BELOW_HIGH = 2, /* high itself is not allowed */
-    KEY_MINUS_ONE = 4   /* -1 is also allowed */
+    KEY_MINUS_ONE = 4,  /* -1 is also allowed */
+    KEY_EMPTY = 8       /* empty text is also allowed */
 };
 
 struct config_key {

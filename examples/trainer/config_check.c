@@ -119,7 +119,8 @@ bool config_take_scalar(const struct config_key *key, const char *text,
     case TYPE_TEXT:
         memset(out, 0, CONFIG_STRING);
         snprintf(out, CONFIG_STRING, "%s", text);
-        return is_text(text, plain);
+        return is_text(text, plain) ||
+               (length == 0 && !plain && (key->flags & KEY_EMPTY) != 0);
     case TYPE_WORD:
         word = find_word(key->words, text);
         memcpy(out, &word, sizeof word);
@@ -222,6 +223,31 @@ static bool check_sgd(struct check *c)
 
 /* ---- The schedule ---- */
 
+bool config_curve_needs(int64_t form, const char *key)
+{
+    static const char *const needs[] = {
+        [CONFIG_CONSTANT] = " name value ",
+        [CONFIG_COSINE] = " name start_value end_value ",
+        [CONFIG_LINEAR] = " name start_value end_value ",
+        [CONFIG_MULTISTEP] = " name values milestones ",
+        [CONFIG_STEPS] = " name values ",
+        [CONFIG_COMPOSITE] = " name "
+    };
+    char word[32];
+
+    snprintf(word, sizeof word, " %s ", key);
+    return strstr(needs[form], word) != NULL;
+}
+
+bool config_is_used(const struct config_key *key, int64_t form)
+{
+    const char *name = key->path + sizeof LR - 1;
+
+    return strncmp(key->path, LR, sizeof LR - 1) != 0 ||
+           !config_find_key(config_curve_table, config_curve_count, name) ||
+           config_curve_needs(form, name);
+}
+
 static bool begins_with_zero(const struct config_curve *curve)
 {
     switch (curve->name) {
@@ -260,7 +286,8 @@ static bool check_curve(struct check *c, const char *path,
         if (at[0] >= c->config->optimizer.num_epochs)
             return fail(c, path, "milestone %" PRId64 " is never reached in %"
                         PRId64 " epochs: set values and milestones, or "
-                        "choose another schedule", at[0], c->config->optimizer.num_epochs);
+                        "choose another schedule", at[0],
+                        c->config->optimizer.num_epochs);
     }
     return true;
 }
@@ -407,12 +434,20 @@ static bool check_dir(struct check *c)
                 "path");
 }
 
+static bool check_begin(struct check *c)
+{
+    return c->config->checkpoint.extend[0] == 0 ||
+           c->config->model.weights_init.params_file[0] == 0 ||
+           fail(c, "CHECKPOINT.EXTEND", "not together with "
+                "MODEL.WEIGHTS_INIT.PARAMS_FILE");
+}
+
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes)
 {
     static bool (*const rules[])(struct check *) = {
         check_nesting, check_zero, check_sgd, check_schedule, check_model,
-        check_weights, check_processes, check_dir
+        check_weights, check_processes, check_dir, check_begin
     };
     struct trainer_config copy = *config;
     struct check c = {&copy, source, processes};

@@ -131,6 +131,10 @@ const struct config_key config_key_table[] = {
       1024, "2", "power of the norm; inf: the largest element"),
     REAL("MODEL.GRAD_CLIP.MAX_NORM", model.grad_clip.max_norm, KEY_ABOVE_LOW, 0,
       1e9, "1", "maximum norm of all gradients together"),
+    {"MODEL.WEIGHTS_INIT.PARAMS_FILE", TYPE_TEXT,
+     AT(model.weights_init.params_file), KEY_EMPTY, 0, 0, 0, 0, NULL, "\"\"",
+     "a checkpoint, such as DIR/step-000000000120: a new run begins with its "
+     "weights"},
     WORD("MODEL.TRUNK.NAME", model.trunk.name, "gpt", "gpt",
       "the model: a GPT-2 on bytes"),
     INTEGER(GPT "NUM_LAYERS", model.trunk.num_layers, 0, 1, 256, "4", "blocks"),
@@ -216,6 +220,12 @@ const struct config_key config_key_table[] = {
     INTEGER("CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM",
       checkpoint.latest_checkpoint_resume_file_num, 0, 1, 1e6, "1",
       "1: resume from the newest checkpoint, 2: from the one before, ..."),
+    INTEGER("CHECKPOINT.KEEP", checkpoint.keep, KEY_MINUS_ONE, 1, 1e6, "3",
+      "the newest checkpoints to keep; -1: all"),
+    {"CHECKPOINT.EXTEND", TYPE_TEXT, AT(checkpoint.extend), KEY_EMPTY, 0, 0, 0,
+     0, NULL, "\"\"",
+     "a checkpoint: a new run goes on from it, in another DIR, with other "
+     "OPTIMIZER.num_epochs and rates"},
     INTEGER("DISTRIBUTED.NUM_NODES", distributed.num_nodes, 0, 1, 4096, "1",
       "machines of the run"),
     INTEGER("DISTRIBUTED.NUM_PROC_PER_NODE", distributed.num_proc_per_node, 0,
@@ -270,31 +280,6 @@ uint32_t config_key_number(const char *path)
 
     return key != NULL ? (uint32_t)(key - config_key_table)
                        : config_key_count;
-}
-
-bool config_curve_needs(int64_t form, const char *key)
-{
-    static const char *const needs[] = {
-        [CONFIG_CONSTANT] = " name value ",
-        [CONFIG_COSINE] = " name start_value end_value ",
-        [CONFIG_LINEAR] = " name start_value end_value ",
-        [CONFIG_MULTISTEP] = " name values milestones ",
-        [CONFIG_STEPS] = " name values ",
-        [CONFIG_COMPOSITE] = " name "
-    };
-    char word[32];
-
-    snprintf(word, sizeof word, " %s ", key);
-    return strstr(needs[form], word) != NULL;
-}
-
-bool config_is_used(const struct config_key *key, int64_t form)
-{
-    const char *name = key->path + sizeof LR - 1;
-
-    return strncmp(key->path, LR, sizeof LR - 1) != 0 ||
-           !config_find_key(config_curve_table, config_curve_count, name) ||
-           config_curve_needs(form, name);
 }
 
 double config_word_value(const char *word)

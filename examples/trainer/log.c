@@ -15,63 +15,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Flushes the parent of a folder if it is on this device. Parents that we may
-   not read or write are none of our business. */
-static const char *flush_above(const char *path, dev_t device)
-{
-    char part[CONFIG_STRING];
-    const char *above, *wrong;
-    struct stat about;
-
-    snprintf(part, sizeof part, "%s", path);
-    above = dirname(part);
-    if (stat(above, &about) == 0 && about.st_dev != device)
-        return "";
-    wrong = checkpoint_flush(above);
-    return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
-}
-
-/* Extends part, a prefix of path, by one folder. Returns whether there was
-   one. */
-static int next_folder(char *part, const char *path)
-{
-    size_t size = strlen(part);
-
-    if (!path[size])
-        return 0;
-    do {
-        part[size] = path[size];
-        size++;
-    } while (path[size] && path[size] != '/');
-    part[size] = 0;
-    return 1;
-}
-
-/* Creates a folder with its parents and flushes each parent, so that a power
-   cut cannot remove it with all checkpoints. Existing folders are flushed too,
-   as the run that created them may have been killed before it could; but only
-   on this device, as a new folder is on the device of its parent. */
+/* Creates a folder with its parents, and flushes the parents, so that a power
+   cut cannot remove it with all checkpoints; also where it exists, as the run
+   that created it may have been killed before it could. Parents that cannot be
+   flushed are none of our business, except the folder's own. */
 static const char *make_folders(const char *path)
 {
-    char part[CONFIG_STRING] = "";
+    char part[CONFIG_STRING], above[CONFIG_STRING];
     const char *wrong = "";
-    struct stat about;
-    int error = 0;
+    size_t i;
 
-    while (next_folder(part, path)) {
-        if (mkdir(part, 0777) == 0 || errno == EEXIST)
-            error = 0;
-        else if (error == 0)
-            error = errno;
-    }
-    if (error != 0)
-        return complain("cannot create the folder %s: %s", path,
-                        strerror(error));
-    if (stat(path, &about) != 0)
-        return complain("cannot read the folder %s: %s", path, strerror(errno));
-    for (part[0] = 0; !*wrong && next_folder(part, path);)
-        wrong = flush_above(part, about.st_dev);
-    return wrong;
+    for (i = 1; i <= strlen(path); i++)
+        if (path[i] == '/' || path[i] == 0) {
+            snprintf(part, sizeof part, "%.*s", (int)i, path);
+            if (mkdir(part, 0777) != 0 && errno != EEXIST && path[i] == 0)
+                return complain("cannot create the folder %s: %s", path,
+                                strerror(errno));
+        }
+    for (i = 1; i <= strlen(path); i++)
+        if (path[i] == '/' || path[i] == 0) {
+            snprintf(above, sizeof above, "%.*s", (int)i, path);
+            wrong = checkpoint_flush(dirname(above));
+        }
+    return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
 }
 
 /* The first line of every log, by which it is recognized. */
@@ -133,6 +99,41 @@ const char *log_open(run *r)
     return "";
 }
 
+/* Whether DIR/log.txt is still the file that this run has open, with the size
+   that it has written. */
+static int log_is_whole(const run *r)
+{
+    char path[CONFIG_STRING + 16];
+    struct stat held, there;
+
+    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    return fstat(fileno(r->log), &held) == 0 && stat(path, &there) == 0 &&
+           held.st_dev == there.st_dev && held.st_ino == there.st_ino &&
+           (uint64_t)held.st_size == r->log_bytes;
+}
+
+const char *log_copy(const run *r, FILE *to)
+{
+    uint64_t left = r->log_bytes, hash = TEXT_HASH;
+    int got;
+
+    rewind(r->log);
+    for (; left > 0 && (got = getc(r->log)) != EOF; left--) {
+        const char byte = (char)got;
+
+        hash = text_hash(hash, &byte, 1);
+        putc(got, to);
+    }
+    if (ferror(r->log))
+        return complain("cannot read %s/log.txt: %s", r->config.checkpoint.dir,
+                        strerror(errno));
+    if (left != 0 || hash != r->log_hash || !log_is_whole(r) ||
+        fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
+        return complain("%s/log.txt was changed during the run",
+                        r->config.checkpoint.dir);
+    return "";
+}
+
 const char *log_cut(run *r)
 {
     if (r->rank == 0 &&
@@ -143,17 +144,6 @@ const char *log_cut(run *r)
     if (r->log_bytes == 0)
         log_line(r, log_begin);
     return log_flush(r);
-}
-
-int log_is_whole(const run *r)
-{
-    char path[CONFIG_STRING + 16];
-    struct stat held, there;
-
-    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    return fstat(fileno(r->log), &held) == 0 && stat(path, &there) == 0 &&
-           held.st_dev == there.st_dev && held.st_ino == there.st_ino &&
-           (uint64_t)held.st_size == r->log_bytes;
 }
 
 void log_line(run *r, const char *line)

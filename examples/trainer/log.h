@@ -16,9 +16,9 @@ const char *log_cut(run *r);
 /* Adds a line to the log and its hash. */
 void log_line(run *r, const char *line);
 
-/* Whether DIR/log.txt is still the file that this run has open, with the size
-   that it has written. */
-int log_is_whole(const run *r);
+/* Copies the log so far. Returns "" or that log.txt is not as this run has
+   written it. */
+const char *log_copy(const run *r, FILE *to);
 
 /* Flushes the log to disk. Returns "" or the first error of any write. */
 const char *log_flush(run *r);

@@ -283,14 +283,26 @@ static void warn(const run *r)
 /* Resumes from a checkpoint, if there is one. */
 static void resume(run *r)
 {
+    const struct trainer_config *c = &r->config;
+    const char *from = *c->checkpoint.extend
+                           ? c->checkpoint.extend
+                           : c->model.weights_init.params_file;
     char name[64] = "";
     uint64_t again;
 
     agree(log_open(r), 1);
     agree(checkpoint_load(r, name), 1);
-    agree(log_cut(r), 1);
     if (!name[0])
+        agree(*from ? checkpoint_begin(r, from, *c->checkpoint.extend) : "",
+              1);
+    agree(log_cut(r), 1);
+    if (!name[0]) {
+        if (*from)
+            tell(r, 1, "a new run, which %s %s",
+                 *c->checkpoint.extend ? "extends" : "has the weights of",
+                 from);
         return;
+    }
     if (r->rank == 0)
         fprintf(stderr, "trainer: resuming from %s\n", name);
     if (feed_step(&r->feed) == 0 ||

@@ -15,34 +15,33 @@ typedef struct manifest_part {
     uint64_t size, hash;
 } manifest_part;
 
-/* Makes the current manifest, including the log. state is the feed's. Returns
-   "" or what is wrong with log.txt. */
-const char *manifest_make(manifest *m, const run *r, manifest_part *parts,
-                          unsigned char *state);
+/* What a run takes from a checkpoint: RESUME everything; EXTEND everything but
+   the log, and with other epochs and rates; WEIGHTS only these. */
+enum { MANIFEST_RESUME, MANIFEST_EXTEND, MANIFEST_WEIGHTS };
+
+/* Makes the current manifest. state is the feed's. */
+void manifest_make(manifest *m, const run *r, const manifest_part *parts,
+                   const unsigned char *state);
 
 /* Whether the hash in the last line is right. */
 int manifest_whole(const manifest *m);
 
 /* Returns "", or how the checkpoint differs where it must not. */
-const char *manifest_match(const manifest *m, const run *r);
-
-/* Returns "", or why no run can have saved this under that name. Saving what is
-   restored from it gives the same bytes again. */
-const char *manifest_check(const manifest *m, const run *r, const char *name);
+const char *manifest_match(const manifest *m, const run *r, int take);
 
 /* The name of the checkpoint of a step. */
 void manifest_name(char name[64], uint64_t step);
 
-/* The value of a line, up to its end, or NULL. */
+/* The value of a line, up to its end, or NULL; the number in a line, or 0. */
 const char *manifest_find(const manifest *m, const char *name);
+uint64_t manifest_number(const manifest *m, const char *name);
 
-/* The number of parts; and one of them, if it is listed. */
-int manifest_parts(const manifest *m);
+/* A part, if it is listed. */
 int manifest_part_at(const manifest *m, int part, manifest_part *out);
 
-/* Restores everything except weights and optimizer state, and process 0's log.
-   Returns "" or an error, with nothing changed. */
-const char *manifest_restore(const manifest *m, run *r);
+/* Restores everything except weights, optimizer state and log. Returns "", or
+   why no run can have saved this under that name. */
+const char *manifest_restore(const manifest *m, run *r, const char *name);
 
 void manifest_free(manifest *m);
 

@@ -15,7 +15,7 @@ desc       -        400 2000
 state      -        300 2000
 mix        -        500 2000
 mixture    stb_ds.h 700 2000 -DFUZZ_STB_DS
-yaml       libyaml  900 500 $cast examples/trainer/config*.c -lyaml
+yaml       libyaml  900 2000 $cast examples/trainer/config*.c -lyaml
 checkpoint openblas 120 150 $cast -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
     $trainer $(pkg-config --cflags openblas 2>/dev/null) \
     -lyaml -lopenblas -pthread

@@ -159,7 +159,10 @@ static void put_scalar(const struct config_key *key)
         memcpy(value, &word, 8);
         break;
     case TYPE_TEXT:
-        put_text();
+        if ((key->flags & KEY_EMPTY) != 0) /* two that exclude each other */
+            put("\"\"");
+        else
+            put_text();
         return;
     default:
         put_number(key, value);
@@ -456,7 +459,8 @@ static void check_item(const struct config_key *key, const char *item)
         CHECK(item[0] == 0 || item[0] == 1);
         return;
     case TYPE_TEXT:
-        CHECK(item[0] != 0 && strlen(item) < CONFIG_STRING);
+        CHECK((item[0] != 0 || (key->flags & KEY_EMPTY) != 0) &&
+              strlen(item) < CONFIG_STRING);
         return;
     case TYPE_WORD:
         for (word = key->words; *word; word++)

@@ -234,12 +234,14 @@ unread() {
     cp $newest/manifest "$folder/manifest"
     ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
         tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
-    forge '1s/2$/9/'
+    forge '1s/3$/9/'
     refused "$newest: its format is 9, but this run's is "
     forge 's/^parts 2/parts 2000000000/'
-    passed_over 'its manifest is malformed'
-    forge 's/^log step 1 /log step 2 /'
-    passed_over 'its manifest is malformed'
+    passed_over 'its manifest has an impossible number of parts'
+    cp "$folder/manifest" $newest
+    sed 's/^step 1 /step 2 /' $dir/log.txt >$newest/log.txt
+    passed_over 'log.txt is missing, truncated or changed'
+    cp $dir/log.txt $newest
     forge 's/^step 32/step 33/'
     passed_over 'its manifest is that of step 33'
     forge 's/^skipped 0/skipped 33/'
