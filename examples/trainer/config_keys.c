@@ -123,8 +123,9 @@ const struct config_key config_key_table[] = {
     INTEGER("MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
       model.sharded_ddp_setup.reduce_buffer_size, KEY_MINUS_ONE, 0, COUNT_MAX,
       "-1",
-      "with USE_SDP: gradient elements to reduce at a time; 0: one tensor; "
-      "-1: DDP_BUCKET_CAP_MB"),
+      "with USE_SDP: -1: a process adds up its sequences and sends them once "
+      "per step; else it keeps no sums of others' tensors and sends each "
+      "sequence's, so many elements at a time; 0: one tensor"),
     BOOL("MODEL.GRAD_CLIP.USE_GRAD_CLIP", model.grad_clip.use_grad_clip,
       "False", "scale gradients down to MAX_NORM"),
     REAL_OR("MODEL.GRAD_CLIP.NORM_TYPE", model.grad_clip.norm_type, "inf", 0, 1,

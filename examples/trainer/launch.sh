@@ -46,10 +46,11 @@ if [ -t 1 ]; then
     TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
     export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
 fi
-# Forward signals to mpirun, which ends its processes. Slurm sends the last
-# four; SIGPIPE means that nobody reads our output.
+# A signal stops the run: mpirun passes SIGUSR1 on to its processes, which save
+# and end; a second signal ends them at once. Slurm sends the last four; SIGPIPE
+# means that nobody reads our output.
 stopped=
-trap 'stopped=1; kill -TERM $! 2>/dev/null' \
+trap 'kill -${stopped:-USR1} $! 2>/dev/null; stopped=TERM' \
     TERM INT HUP QUIT PIPE ALRM USR1 USR2 XCPU
 
 # When mpirun is killed, it leaves a folder, and each of its processes leaves a
@@ -66,31 +67,26 @@ trap 'rm -rf "$TMPDIR" "$memory"' EXIT
 begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
 exec "$@"'
 
-# A restart must read the same configuration as the first start, so keep a copy.
-# A pipe can be read only once, and the processes do not have this script's open
-# files: they read the copy from standard input. In all other cases standard
-# input is /dev/null.
-input=/dev/null copy=$TMPDIR/copy.yaml
+# A restart must read the same configuration as the first start: keep a copy.
+copy=$TMPDIR/copy.yaml file=
 for word; do
-    shift
-    case $word in
-    -* | *=*) ;;
-    /dev/stdin | /dev/fd/* | /proc/*/fd/*) input=$copy ;;
-    *) [ ! -p "$word" ] || input=$copy ;;
-    esac
-    if [ "$input" = "$copy" ] && [ ! -e "$copy" ]; then
-        # No configuration is longer, and a device may have no end.
-        head -c 9999999 "$word" >"$copy" || exit 2
-        word=/dev/stdin
-    fi
-    set -- "$@" "$word"
+    case $word in -*) ;; *) file=$word; break ;; esac
 done
-[ -e "$copy" ] || [ ! -f "$1" ] || cp "$1" "$copy" || exit 2
+case $file in
+/dev/* | /proc/*) pipe=1 ;;
+*) pipe= ;;
+esac
+if [ -n "$pipe" ] || [ -p "$file" ]; then
+    echo "launch.sh: $file: the configuration must be a file, as a restart" \
+        'reads it again' >&2
+    exit 2
+fi
+[ ! -f "$1" ] || cp "$1" "$copy" || exit 2
 
 on=
 while :; do
     mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" $on \
-        <"$input" &
+        </dev/null &
     [ -z "$stopped" ] || kill -TERM $! # a signal came just before
     wait $!
     status=$?

@@ -103,11 +103,20 @@ static int read_config(struct trainer_config *c, int world, int argc,
     return 0;
 }
 
+/* Reads the configuration on process 0 and sends it to all. Without mpirun an
+   error or what is printed needs no MPI, which takes a second to start. */
 static void configure(run *r, int argc, char **argv)
 {
-    int answer[2] = {0, 0}; /* whether to run, the exit status */
+    const int alone = !getenv("OMPI_COMM_WORLD_RANK") && !getenv("PMI_RANK") &&
+                      !getenv("PMIX_RANK");
+    int answer[2] = {1, 0}; /* whether to run, the exit status */
 
-    if (r->rank == 0)
+    if (alone && !read_config(&r->config, 1, argc, argv, &answer[1]))
+        exit(answer[1]);
+    agree_begin(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->world);
+    if (!alone && r->rank == 0)
         answer[0] = read_config(&r->config, r->world, argc, argv, &answer[1]);
     MPI_Bcast(answer, 2, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Bcast(&r->config, sizeof r->config, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -255,22 +264,33 @@ static int is_due(const run *r, int epoch_ended)
             feed_epoch(&r->feed) == (uint64_t)r->config.optimizer.num_epochs);
 }
 
-static void train(run *r)
+/* Returns whether the run was stopped by a signal, and is saved. */
+static int train(run *r)
 {
     const uint64_t epochs = (uint64_t)r->config.optimizer.num_epochs;
     const uint64_t first = r->step;
     const double started = seconds();
-    int ended;
+    int ended, stopped = 0;
 
-    while (feed_epoch(&r->feed) < epochs) { /* a step or an epoch's end each */
+    while (!stopped && feed_epoch(&r->feed) < epochs) {
+        /* a step or an epoch's end each */
         ended = feed_step(&r->feed) == feed_steps(&r->feed);
         if (ended)
             end_epoch(r);
         else
             take_step(r, started, first);
-        if (is_due(r, ended))
+        stopped = r->reduce.totals[REDUCE_STOPS] != 0 &&
+                  feed_step(&r->feed) < feed_steps(&r->feed);
+        if (stopped || is_due(r, ended))
             require(checkpoint_save(r));
     }
+    return stopped && feed_epoch(&r->feed) < epochs;
+}
+
+static void stop(int number)
+{
+    (void)number;
+    run_stop = 1;
 }
 
 static void warn(const run *r)
@@ -352,15 +372,20 @@ int main(int argc, char **argv)
     static run r;
     int status;
 
-    agree_begin(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &r.world);
     configure(&r, argc, argv);
     run_init(&r);
     warn(&r);
     resume(&r);
-    train(&r);
-    status = report(&r);
+    signal(SIGTERM, stop);
+    signal(SIGUSR1, stop);
+    if (train(&r)) {
+        if (r.rank == 0)
+            printf("\nstopped by a signal after step %" PRIu64 ", saved\n",
+                   r.step);
+        status = end_print() ? 1 : 128 + SIGTERM;
+    } else {
+        status = report(&r);
+    }
     if (r.log)
         fclose(r.log);
     MPI_Finalize();

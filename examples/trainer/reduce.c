@@ -60,11 +60,11 @@ static void take_sums(reduce *r)
 
     r->sum = memory_take(MEMORY_WORK, r->m->num_tensors, sizeof *r->sum);
     for (t = 0; t < r->m->num_tensors; t++)
-        if (r->stage < 2 || r->owner[t] == r->rank)
+        if (!r->pieces_only || r->owner[t] == r->rank)
             size += r->m->tensors[t].size;
     r->sums = memory_take(MEMORY_GRADIENTS, size, 8);
     for (t = 0, size = 0; t < r->m->num_tensors; t++)
-        if (r->stage < 2 || r->owner[t] == r->rank) {
+        if (!r->pieces_only || r->owner[t] == r->rank) {
             r->sum[t] = r->sums + size;
             size += r->m->tensors[t].size;
         }
@@ -89,30 +89,33 @@ static void make_buckets(reduce *r, double bytes)
     }
 }
 
-void reduce_init(reduce *r, const model *m, const int *owner, int stage,
-                 double bucket_bytes, int manual)
+void reduce_init(reduce *r, const model *m, const int *owner,
+                 const struct trainer_config *config)
 {
+    const int64_t elements = config->model.sharded_ddp_setup.reduce_buffer_size;
     int i;
 
     memset(r, 0, sizeof *r);
     r->m = m;
     r->owner = owner;
-    r->stage = stage;
-    r->manual = manual;
+    r->stage = config_zero_stage(config);
+    r->manual = config->distributed.manual_gradient_reduction;
+    r->pieces_only = r->stage == 2 && elements >= 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     take_sums(r);
-    if (stage < 2) {
-        make_buckets(r, bucket_bytes);
+    /* In stage 2 each tensor has an owner of its own. */
+    make_buckets(r, r->stage == 2 ? 0
+                                  : config->data.ddp_bucket_cap_mb * 1048576);
+    if (!r->pieces_only)
         return;
-    }
-    r->capacity = m->largest;
-    if (bucket_bytes / 16 < (double)m->largest)
-        r->capacity = bucket_bytes < 16 ? 1 : (size_t)(bucket_bytes / 16);
+    r->capacity = m->largest; /* 0 elements: whole tensors */
+    if (elements > 0 && (size_t)elements < 2 * m->largest)
+        r->capacity = elements > 1 ? (size_t)elements / 2 : 1;
     for (i = 0; i < 2; i++)
         r->pieces[i].values = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
 }
 
-/* ---- Stages 0 and 1: every process has every sum ---- */
+/* ---- Once per step: every process adds up its leaves first ---- */
 
 static void bucket_begin(reduce *r)
 {
@@ -120,16 +123,18 @@ static void bucket_begin(reduce *r)
     const model_tensor *last = r->m->tensors + b->last;
     const size_t count =
         last->offset + last->size - r->m->tensors[b->first].offset;
+    const int owner = r->owner[b->first], mine = owner == r->rank;
+    int64_t *sum = r->sum[b->first];
+    MPI_Request *request = &r->requests[r->begun];
 
-    if (r->manual) {
-        r->requests[r->begun] = MPI_REQUEST_NULL; /* one at a time */
-        MPI_Allreduce(MPI_IN_PLACE, r->sum[b->first], (int)count, MPI_INT64_T,
-                      MPI_SUM, MPI_COMM_WORLD);
-    } else {
-        MPI_Iallreduce(MPI_IN_PLACE, r->sum[b->first], (int)count,
-                       MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD,
-                       &r->requests[r->begun]);
-    }
+    if (r->stage == 2)
+        MPI_Ireduce(mine ? MPI_IN_PLACE : sum, mine ? sum : NULL, (int)count,
+                    MPI_INT64_T, MPI_SUM, owner, MPI_COMM_WORLD, request);
+    else
+        MPI_Iallreduce(MPI_IN_PLACE, sum, (int)count, MPI_INT64_T, MPI_SUM,
+                       MPI_COMM_WORLD, request);
+    if (r->manual)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
     r->begun++;
 }
 
@@ -147,7 +152,7 @@ static void add_here(reduce *r, size_t tensor, const real *gradient)
         bucket_begin(r);
 }
 
-/* ---- Stage 2: only the owner has the sum ---- */
+/* ---- By pieces, after each leaf: only the owner has the sum ---- */
 
 static void piece_end(reduce *r, reduce_piece *p)
 {
@@ -220,10 +225,10 @@ void reduce_sink(void *context, size_t tensor, const real *gradient)
 {
     reduce *r = (reduce *)context;
 
-    if (r->stage < 2)
-        add_here(r, tensor, gradient);
-    else
+    if (r->pieces_only)
         send_pieces(r, tensor, gradient);
+    else
+        add_here(r, tensor, gradient);
 }
 
 void reduce_loss(reduce *r, double nats)
@@ -240,15 +245,15 @@ void reduce_no_leaf(reduce *r)
 {
     size_t t;
 
-    for (t = r->m->num_tensors; r->stage == 2 && t-- > 0;)
+    for (t = r->m->num_tensors; r->pieces_only && t-- > 0;)
         send_pieces(r, t, NULL);
 }
 
 void reduce_finish(reduce *r)
 {
-    while (r->stage < 2 && r->begun < arrlenu(r->buckets))
+    while (!r->pieces_only && r->begun < arrlenu(r->buckets))
         bucket_begin(r);
-    if (r->stage < 2)
+    if (!r->pieces_only)
         MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);
     piece_end(r, &r->pieces[0]);
     piece_end(r, &r->pieces[1]);

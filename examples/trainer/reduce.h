@@ -7,6 +7,7 @@
 #ifndef TRAINER_REDUCE_H
 #define TRAINER_REDUCE_H
 
+#include "config.h"
 #include "model.h"
 
 #include <mpi.h>
@@ -16,14 +17,16 @@
 #define REDUCE_LIMIT 2048.0
 
 enum {
-    REDUCE_NATS, REDUCE_NO_LOSS, REDUCE_OVERFLOWS, REDUCE_COUNT, REDUCE_TOTALS
+    REDUCE_NATS, REDUCE_NO_LOSS, REDUCE_OVERFLOWS, REDUCE_COUNT,
+    REDUCE_STOPS, /* processes that were told to stop */
+    REDUCE_TOTALS
 };
 
 typedef struct reduce_bucket {
     size_t first, last; /* tensors, which are adjacent in memory */
 } reduce_bucket;
 
-/* Stage 2: a part of a tensor on its way to the tensor's owner. */
+/* Stage 2 by pieces: a part of a tensor on its way to the tensor's owner. */
 typedef struct reduce_piece {
     int64_t *values;
     size_t tensor, from, count;
@@ -34,7 +37,9 @@ typedef struct reduce_piece {
 typedef struct reduce {
     const model *m;
     const int *owner;     /* of each tensor */
-    int rank, stage;      /* ZeRO stage; 2 keeps sums of own tensors only */
+    int rank, stage;      /* ZeRO stage; 2: only owners have sums at the end */
+    int pieces_only;      /* stage 2 with reduce_buffer_size: sums of own
+                             tensors only, so every leaf's gradient is sent */
     int manual;           /* reduce after the backward pass, not during it */
     int64_t *sums, **sum; /* sum[t]: tensor t's, or NULL */
     double unscale;       /* 1 / loss scale */
@@ -50,12 +55,12 @@ typedef struct reduce {
     int turn;        /* the piece to use next */
 } reduce;
 
-void reduce_init(reduce *r, const model *m, const int *owner, int stage,
-                 double bucket_bytes, int manual);
+void reduce_init(reduce *r, const model *m, const int *owner,
+                 const struct trainer_config *config);
 
 /* A step: reduce_begin; for each leaf reduce_leaf, the sink and reduce_loss;
    reduce_no_leaf if this process has fewer leaves than another; reduce_finish.
-   In stage 2 all processes must make the same number of calls. */
+   By pieces all processes must make the same number of calls. */
 void reduce_begin(reduce *r);
 void reduce_leaf(reduce *r, double unscale, int is_last);
 void reduce_sink(void *context, size_t tensor, const real *gradient);

@@ -27,16 +27,6 @@ static void model_from(model *m, const struct trainer_config *c)
     model_fill(m, (uint64_t)c->seed_value);
 }
 
-/* Bytes per bucket, at 8 bytes per element. */
-static double bucket_bytes(const struct trainer_config *c)
-{
-    const int64_t elements = c->model.sharded_ddp_setup.reduce_buffer_size;
-
-    if (config_zero_stage(c) == 2 && elements >= 0) /* 0: whole tensors */
-        return elements > 0 ? (double)elements * 8 : INFINITY;
-    return c->data.ddp_bucket_cap_mb * 1048576;
-}
-
 /* Each node may have its own copy. */
 static const char *compare_texts(const text *t)
 {
@@ -92,8 +82,7 @@ void run_init(run *r)
     r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
                            sizeof *r->owner);
     reduce_owners(r->owner, &r->model, r->world);
-    reduce_init(&r->reduce, &r->model, r->owner, config_zero_stage(c),
-                bucket_bytes(c), c->distributed.manual_gradient_reduction);
+    reduce_init(&r->reduce, &r->model, r->owner, c);
     optimizer_init(&r->optimizer, c, &r->model, r->owner);
     scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
     r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
@@ -101,6 +90,8 @@ void run_init(run *r)
 }
 
 /* ---- A step ---- */
+
+volatile sig_atomic_t run_stop;
 
 /* Process i takes leaves first_leaf(i) .. first_leaf(i + 1) - 1 of the global
    batch. */
@@ -127,6 +118,7 @@ const char *run_step(run *r)
 
     r->rate = schedule_of_step(&r->config, done, steps);
     reduce_begin(&r->reduce);
+    r->reduce.totals[REDUCE_STOPS] = run_stop;
     for (i = 0; i < most; i++) {
         if (i < count) {
             reduce_leaf(&r->reduce, 1 / scale, i + 1 == count);

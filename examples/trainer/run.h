@@ -11,6 +11,11 @@
 #include "scaler.h"
 #include "text.h"
 
+#include <signal.h>
+
+/* Set by a signal: after the step all processes have it in their totals. */
+extern volatile sig_atomic_t run_stop;
+
 typedef struct run {
     struct trainer_config config;
     int rank, world; /* of the current processes */

@@ -210,7 +210,9 @@ run_questions() {
         trainer_runs kills
     ask 'trainer: after a death it goes on from the newest checkpoint' \
         trainer_runs again
-    ask 'trainer: SIGTERM to launch.sh ends all of it; what it refuses' \
+    ask 'trainer: a run extends another or begins with its weights; KEEP' \
+        trainer_runs begins
+    ask 'trainer: SIGTERM to launch.sh saves and ends; what it refuses' \
         trainer_runs stopped unlaunched
     what='trainer: processes on another machine'
     if unshare -rmu mount -t tmpfs none /dev/shm 2>/dev/null; then

@@ -14,12 +14,13 @@ echo
 # whether a bound from the totals of weights holds.
 for w in 2 4 8; do
     for way in plain OPTIMIZER.use_zero=True \
-        MODEL.SHARDED_DDP_SETUP.USE_SDP=True; do
+        'MODEL.SHARDED_DDP_SETUP.USE_SDP=True '`
+        `'MODEL.SHARDED_DDP_SETUP.reduce_buffer_size=1280'; do
         rm -rf "$folder/run"
         sh examples/trainer/launch.sh $w tests/trainer/small.yaml \
             CHECKPOINT.DIR="$folder/run" OPTIMIZER.num_epochs=1 \
             DATA.DDP_BUCKET_CAP_MB=0.01 $(echo $way | grep =) |
-            awk -v way=$way -v w=$w '$1 == "process" {
+            awk -v way="${way%% *}" -v w=$w '$1 == "process" {
                 if ($4 > optimizer) optimizer = $4
                 if ($5 > gradients) gradients = $5
             } END { print way, w, optimizer, gradients }'

@@ -1,8 +1,8 @@
 # met.sh - questions of runs.sh: what a person meets.
 
-# SIGTERM to launch.sh ends the processes as well, as do a SIGQUIT and those of
-# a batch system, here SIGUSR1: nobody trains on unseen, no folder stays, and
-# there is no other start.
+# SIGTERM to launch.sh ends the run after a save, as do a SIGQUIT and those of a
+# batch system, here SIGUSR1: nobody trains on unseen, no folder stays, and there
+# is no other start. A later start goes on from there.
 stopped() {
     mkdir "$folder/tmp"
     for signal in 15 3 10; do
@@ -10,7 +10,7 @@ stopped() {
         # What runs behind a script would not see a SIGQUIT.
         RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
             sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
-            OPTIMIZER.num_epochs=600 >"$folder/said" 2>"$folder/errors" &
+            OPTIMIZER.num_epochs=60 >"$folder/said" 2>"$folder/errors" &
         job=$!
         # Ends: the run writes its first step or ends.
         while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
@@ -32,7 +32,21 @@ stopped() {
         done
         [ -z "$(ls "$folder/tmp")" ] || fail 'a folder stays'
         ! grep -q 'restarting with' "$folder/errors" || fail 'it starts again'
+        grep -q '^stopped by a signal after step' "$folder/said" ||
+            fail 'it does not save'
     done
+    same "$(digest 1 OPTIMIZER.num_epochs=60)" "$(run 1 $dir \
+        OPTIMIZER.num_epochs=60 | sed -n 's/^digest //p')" 'after a stop'
+    # The second signal ends a run that does not come to an end of its step.
+    wrap "trap '' USR1; touch $folder/hangs; sleep 60"
+    TRAINER=$folder/wrapped sh examples/trainer/launch.sh 1 "$yaml" \
+        >"$folder/said" 2>"$folder/errors" &
+    job=$!
+    while [ ! -e "$folder/hangs" ]; do sleep 0.02; done
+    kill -TERM $job
+    sleep 0.2
+    kill -TERM $job
+    wait $job
     # A process dies, and nobody reads any longer that one does.
     wrap "touch $folder/began
         sleep 1
@@ -45,20 +59,13 @@ stopped() {
 
 # After a death launch.sh goes on from the newest checkpoint, also where the
 # first start was told not to, and with the configuration that this one read,
-# from a file that was changed since, its input or a pipe. The first start is
+# from a file that was changed since. The first start is
 # killed after step 10.
 again() {
     rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5' dir=$folder/again
     plain=$(digest 1 $rule)
     cp "$yaml" "$folder/again.yaml"
     goes_again "$folder/again.yaml"
-    cp "$yaml" "$folder/again.yaml"
-    rm -rf $dir "$folder/saved"
-    goes_again /dev/stdin <"$folder/again.yaml"
-    rm -rf $dir "$folder/saved"
-    mkfifo "$folder/once"
-    cat "$yaml" >"$folder/once" &
-    goes_again "$folder/once"
 }
 
 goes_again() { # FILE
@@ -329,19 +336,14 @@ input() {
         cat
     })
     [ "$left" = left ] || fail 'the standard input is gone'
-    sh examples/trainer/launch.sh 1 --print-config /dev/stdin \
-        <"$yaml" >"$folder/said" 2>"$folder/errors"
-    grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail 'it is not read'
     mkfifo "$folder/configuration"
-    cat "$yaml" >"$folder/configuration" &
-    for name in /dev/fd/0 /proc/self/fd/0 "$folder/configuration"; do
+    for name in /dev/stdin /dev/fd/0 "$folder/configuration"; do
         sh examples/trainer/launch.sh 1 "$name" --print-config \
             <"$yaml" >"$folder/said" 2>"$folder/errors"
-        grep -qx 'LOG_FREQUENCY: 1' "$folder/said" || fail "$name is not read"
+        [ $? = 2 ] || fail "$name is taken"
+        grep -q "^launch.sh: $name: the configuration must be a file" \
+            "$folder/errors" || fail "$name is not refused"
     done
-    sh examples/trainer/launch.sh 1 /dev/stdin --print-config \
-        <&- >"$folder/said" 2>"$folder/errors"
-    [ $? = 2 ] && [ ! -s "$folder/said" ] || fail 'a closed input is empty'
     # A file whose name is like a key; and what is printed must arrive.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     cp "$yaml" "$folder/lr=1.yaml"
