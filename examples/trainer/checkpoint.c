@@ -423,7 +423,6 @@ static const char *load_one(run *r, const char *folder, int take, int *other)
     if (!*wrong) { /* each owner has read its tensors */
         optimizer_share(&r->optimizer, take != MANIFEST_WEIGHTS &&
                                            !r->optimizer.sharded);
-        model_changed(&r->model);
     }
     manifest_free(&m);
     return wrong;

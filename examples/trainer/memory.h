@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum {
-    MEMORY_WEIGHTS,     /* the model, and its copy rounded to half */
+    MEMORY_WEIGHTS,     /* the model */
     MEMORY_OPTIMIZER,   /* momentum, moments */
     MEMORY_GRADIENTS,   /* integer sums, buckets */
     MEMORY_ACTIVATIONS, /* kept by a leaf for the backward pass */

@@ -146,9 +146,6 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     m->half = half;
     tensors_list(m);
     m->weights = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
-    m->used = m->weights;
-    if (half)
-        m->used = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
 
     m->first = memory_take(MEMORY_WORK, shape->layers + 2, sizeof *m->first);
     m->segments = model_segments(shape->layers, splits, m->first);
@@ -166,7 +163,7 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     m->d_branch = take(rows * shape->width);
     m->d_wide = take(rows * wide);
     m->d_shares = take(rows * rows);
-    m->gradient = take(m->largest + 2 * shape->width);
+    m->gradient = take(m->largest + wide);
 }
 
 /* ---- Weights ---- */
@@ -205,22 +202,22 @@ void model_fill(model *m, uint64_t seed)
                              normal(statesampler_sample_seed(&hash, 0, i)))
                     : (real)one;
     }
-    model_changed(m);
 }
 
-/* Under O1 linear layers and their biases are halves. */
-void model_changed(model *m)
+/* Under O1 linear layers and their biases are halves. They are rounded where
+   they are used, in the memory of the gradient, which no one needs then: a copy
+   of all of them would cost what O1 saves. */
+const real *model_weight(const model *m, size_t tensor)
 {
-    size_t t;
+    const model_tensor *t = m->tensors + tensor;
+    const real *weights = m->weights + t->offset;
+    real *rounded = m->gradient + (t->kind == MODEL_BIAS ? m->largest : 0);
 
-    if (!m->half)
-        return;
-    memcpy(m->used, m->weights, m->num_weights * sizeof(real));
-    for (t = 0; t < m->num_tensors; t++)
-        if (m->tensors[t].kind == MODEL_MATRIX ||
-            m->tensors[t].kind == MODEL_BIAS)
-            half_round(m->used + m->tensors[t].offset, NULL,
-                       m->tensors[t].size);
+    if (!m->half || (t->kind != MODEL_MATRIX && t->kind != MODEL_BIAS))
+        return weights;
+    memcpy(rounded, weights, t->size * sizeof(real));
+    half_round(rounded, NULL, t->size);
+    return rounded;
 }
 
 /* ---- A leaf ---- */
@@ -228,10 +225,10 @@ void model_changed(model *m)
 static void embed(model *m, const unsigned char *bytes)
 {
     const size_t width = m->shape.width;
-    const real *table = m->used + m->tensors[0].offset;
+    const real *table = model_weight(m, 0);
     size_t row;
 
-    memcpy(m->stream, m->used + m->tensors[1].offset,
+    memcpy(m->stream, model_weight(m, 1),
            m->shape.context * width * sizeof(real));
     for (row = 0; row < m->shape.context; row++)
         add(m->stream + row * width, table + bytes[row] * width, width);
@@ -258,10 +255,10 @@ static double head(model *m, const unsigned char *next, real scale)
     const size_t last = m->num_tensors - 1;
 
     layernorm(m->norm, m->stats, m->stream,
-              m->used + m->tensors[last - 2].offset,
-              m->used + m->tensors[last - 1].offset, rows, width);
+              model_weight(m, last - 2),
+              model_weight(m, last - 1), rows, width);
     block_half(m, m->norm, rows * width);
-    linear(m->logits, m->norm, m->used + m->tensors[last].offset, NULL, rows,
+    linear(m->logits, m->norm, model_weight(m, last), NULL, rows,
            width, MODEL_BYTES);
     block_half(m, m->logits, rows * MODEL_BYTES);
     return cross_entropy(m->logits, next, rows, MODEL_BYTES, scale) /
@@ -278,12 +275,12 @@ static void head_back(model *m, model_sink *sink, void *context)
     linear_weight(m->gradient, m->logits, m->norm, rows, width, MODEL_BYTES);
     block_half(m, m->gradient, width * MODEL_BYTES);
     sink(context, last, m->gradient);
-    linear_input(m->d_branch, m->logits, m->used + m->tensors[last].offset,
+    linear_input(m->d_branch, m->logits, model_weight(m, last),
                  rows, width, MODEL_BYTES);
     block_half(m, m->d_branch, rows * width);
     memset(m->d_stream, 0, rows * width * sizeof(real));
     layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, m->stream,
-                   m->stats, m->used + m->tensors[last - 2].offset, rows,
+                   m->stats, model_weight(m, last - 2), rows,
                    width);
     sink(context, last - 1, d_bias);
     sink(context, last - 2, d_weight);

@@ -48,7 +48,6 @@ typedef struct model {
     model_tensor *tensors;
     size_t num_tensors, num_weights, largest;
     real *weights;
-    real *used; /* weights for products: under O1 rounded to half */
 
     /* Activation checkpointing: segment s is blocks first[s] .. first[s+1]-1.
        All segments except the last keep only their input. */
@@ -58,7 +57,7 @@ typedef struct model {
 
     real *stream, *norm, *stats, *logits;  /* after the last block */
     real *d_stream, *d_branch, *d_wide, *d_shares; /* backward */
-    real *gradient;   /* of one tensor; room for the largest */
+    real *gradient;   /* of one tensor, the largest, and a bias */
 } model;
 
 /* Allocates a model. splits: the number of segments; 1 keeps everything. */
@@ -67,8 +66,9 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half);
 /* Initial weights, a function of the seed, the names and the positions. */
 void model_fill(model *m, uint64_t seed);
 
-/* Call it after changing the weights. */
-void model_changed(model *m);
+/* A tensor as it is used: under O1 perhaps rounded, and then valid until the
+   next call for a tensor of its kind, or the next gradient. */
+const real *model_weight(const model *m, size_t tensor);
 
 /* Receives the gradient of one tensor, which is valid during the call. */
 typedef void model_sink(void *context, size_t tensor, const real *gradient);

@@ -29,7 +29,7 @@ static size_t number(size_t block, size_t tensor)
 
 static const real *weight(const model *m, size_t block, size_t tensor)
 {
-    return m->used + m->tensors[number(block, tensor)].offset;
+    return model_weight(m, number(block, tensor));
 }
 
 size_t block_keeps(const model_shape *shape, size_t keep)

@@ -241,5 +241,4 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
     }
     if (o->sharded)
         optimizer_share(o, 0);
-    model_changed(o->m);
 }

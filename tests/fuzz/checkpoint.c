@@ -152,7 +152,7 @@ static float *array_of(const run *r, size_t t, int i, size_t *size)
     const size_t at = r->model.tensors[t].offset;
 
     *size = r->model.tensors[t].size;
-    return i > r->optimizer.states ? r->model.used + at
+    return i > r->optimizer.states ? r->model.weights + at
                                    : optimizer_array(&r->optimizer, t, i);
 }
 

@@ -44,6 +44,52 @@ awk '
                          2 * (total / w + largest) + 0.01 * 1024) }
 ' "$folder/memory"
 
+# All bytes of a process at the default shape.
+whole() { # KEY=VALUE
+    rm -rf "$folder/run"
+    sh examples/trainer/launch.sh 1 examples/trainer/plain.yaml "$@" \
+        CHECKPOINT.DIR="$folder/run" OPTIMIZER.num_epochs=1 TEST_MODEL=False \
+        DATA.TRAIN.DATA_LIMIT=32 |
+        awk '$1 == "process" { print $3 + $4 + $5 + $6 + $7 }'
+}
+echo "$(whole MODEL.AMP_PARAMS.USE_AMP=True) $(whole)" | awk '{
+    printf "| all of them, O1, default shape | %.0f of %.0f KB | <= %.0f | %s |\n",
+        $1, $2, $2, ($1 <= $2 ? "met" : "MISSED") }'
+
+# Bytes that two processes send in a step, as Open MPI counts them: the
+# difference of a run of two steps and of one.
+sent() { # SEQUENCES KEY=VALUE...
+    sequences=$1
+    shift
+    for epochs in 1 2; do
+        rm -rf "$folder/run" "$folder"/sent.*
+        OMPI_MCA_pml= OMPI_MCA_pml_monitoring_enable=2 \
+            OMPI_MCA_pml_monitoring_enable_output=3 \
+            OMPI_MCA_pml_monitoring_filename="$folder/sent" \
+            sh examples/trainer/launch.sh 2 tests/trainer/small.yaml \
+            CHECKPOINT.DIR="$folder/run" TEST_MODEL=False \
+            CHECKPOINT.CHECKPOINT_FREQUENCY=2 OPTIMIZER.num_epochs=$epochs \
+            DATA.TRAIN.BATCHSIZE_PER_REPLICA=$sequences \
+            DATA.TRAIN.DATA_LIMIT=$((2 * sequences)) \
+            DATA.TRAIN.DATA_PATHS='["statesampler.h"]' "$@" >"$folder/said"
+        awk '$1 == "I" || $1 == "E" { sum += $4 } END { print sum }' \
+            "$folder"/sent.*.prof
+    done | awk '{ was = is; is = $1 } END { print is - was }'
+}
+echo
+if ompi_info 2>/dev/null | grep -q 'pml: monitoring'; then
+    echo '| bytes sent in a step, 2 processes | | bar: 1.1 of plain | |'
+    echo '|---|---|---|---|'
+    for sequences in 1 4 16; do
+        echo "$sequences $(sent $sequences) $(sent $sequences \
+            MODEL.SHARDED_DDP_SETUP.USE_SDP=True)" | awk '{
+            printf "| ZeRO-2, %d sequences each | %d | <= %d | %s |\n", $1, $3,
+                1.1 * $2, ($2 > 0 && $3 <= 1.1 * $2 ? "met" : "MISSED") }'
+    done
+else
+    echo "skip the bytes sent: Open MPI's monitoring is not here"
+fi
+
 tokens=${TOKENS:-1000000}
 [ "$tokens" -gt 0 ] || exit 0
 # This repository's own text in one file; 16 sequences of 64 bytes a step.

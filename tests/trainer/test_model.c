@@ -69,7 +69,6 @@ static void make(model *m, size_t splits, int half)
     model_fill(m, 7);
     for (i = 0; i < m->num_weights; i++)
         m->weights[i] *= (real)(i % 3 == 0 ? 6 : 5);
-    model_changed(m);
 }
 
 #ifdef TRAINER_DOUBLE

@@ -274,7 +274,6 @@ static void never_fits(run *r)
         for (i = 0; i < tensors[t].size; i++)
             r->model.weights[tensors[t].offset + i] *= factor;
     }
-    model_changed(&r->model);
     r->config.optimizer.lr.curve.value = 0;
     scaler_init(&r->scaler, 1, 0);
     for (step = 0; step < 50 && !*wrong; step++) {
