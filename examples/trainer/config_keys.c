@@ -138,7 +138,7 @@ const struct config_key config_key_table[] = {
      "weights"},
     WORD("MODEL.TRUNK.NAME", model.trunk.name, "gpt", "gpt",
       "the model: a GPT-2 on bytes"),
-    INTEGER(GPT "NUM_LAYERS", model.trunk.num_layers, 0, 1, 256, "4", "blocks"),
+    INTEGER(GPT "NUM_LAYERS", model.trunk.num_layers, 0, 1, 256, "8", "blocks"),
     INTEGER(GPT "NUM_HEADS", model.trunk.num_heads, 0, 1, 256, "4",
       "attention heads; must divide HIDDEN_DIM"),
     INTEGER(GPT "HIDDEN_DIM", model.trunk.hidden_dim, 0, 1, 65536, "128",

@@ -119,6 +119,19 @@ bits() { # WHAT KEY=VALUE...
             printf "| %s | %.3f | < %.3f | %s |\n", what, is, bigram,
                 (NR && is < bigram ? "met" : "MISSED") }'
 }
+began=$(date +%s)
+rm -rf "$folder/run"
+sh examples/trainer/launch.sh 2 examples/trainer/plain.yaml \
+    CHECKPOINT.DIR="$folder/run" 'DATA.TRAIN.DATA_PATHS=[statesampler.h]' |
+    sed -n 's/.* held-out \(.*\) bits.*/\1/p' |
+    awk -v bigram=$(build/trainer/test/bigram \
+        'DATA.TRAIN.DATA_PATHS=[statesampler.h]') \
+        '{ is = $1 } END {
+        printf "| plain.yaml, statesampler.h | %.3f | < %.3f | %s |\n", is,
+            bigram, (NR && is < bigram ? "met" : "MISSED") }'
+took=$(($(date +%s) - began))
+echo "| plain.yaml, its seconds | $took | <= 120 |" \
+    "$([ $took -le 120 ] && echo met || echo MISSED) |"
 bits SGD $lr.name=cosine $lr.start_value=0.2 "$@"
 # As larc.yaml, which says why.
 bits LARC OPTIMIZER.use_larc=True $lr.name=composite \

@@ -272,40 +272,6 @@ passed_over() { # SENTENCE
         fail "it does not say: $1"
 }
 
-# The newest three stay. A finished run is extended by a new one, or gives it
-# its weights, on any number of processes; the new log says so.
-begins() {
-    rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3 CHECKPOINT.KEEP=3'
-    dir=$folder/first
-    run 2 $dir $rule $adamw $o1 >"$folder/said"
-    got=$(ls $dir | sed -n 's/^step-0*//p')
-    [ "$(echo $got)" = '27 30 32' ] || fail "there are steps $got"
-    from=$dir/step-000000000032
-    for key in CHECKPOINT.EXTEND MODEL.WEIGHTS_INIT.PARAMS_FILE; do
-        again="$adamw $o1 OPTIMIZER.num_epochs=4 $key=$from"
-        plain=$(digest 1 $again)
-        same "$plain" "$(digest 3 $again $sdp)" "$key"
-        run 2 "$folder/$key" $again >"$folder/said"
-        grep -q "^a new run, which .* $from$" "$folder/$key/log.txt" ||
-            fail "$key: its log does not say so"
-    done
-    grep -q 'step 33 epoch 2' "$folder/CHECKPOINT.EXTEND/log.txt" ||
-        fail 'it is not extended'
-    grep -q 'step 1 epoch 0' "$folder/$key/log.txt" || fail 'not a new run'
-    # The weights are those of the run: its last loss, not an untrained one's.
-    awk '/^step 1 / { exit !($6 < 4.5) }' "$folder/$key/log.txt" ||
-        fail 'other weights'
-    dir=$folder/refused
-    rule=
-    beginning=$folder/first/step-000000000032
-    says 1 2 'cannot extend .*: its optimizer is adamw' \
-        CHECKPOINT.EXTEND=$beginning
-    says 1 2 'cannot begin with the weights of .*: its MODEL.TRUNK.GPT.MLP' \
-        MODEL.WEIGHTS_INIT.PARAMS_FILE=$beginning MODEL.TRUNK.GPT.MLP_DIM=96
-    says 1 2 'cannot extend /none: its manifest is missing' \
-        CHECKPOINT.EXTEND=/none
-}
-
 # A disk, DISK, that is full when the log is begun, in the middle of the first
 # checkpoint, before the last page of the second, at the beginning of the third,
 # and when the log is made again.
