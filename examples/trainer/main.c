@@ -13,6 +13,7 @@
 #include "agree.h"
 #include "checkpoint.h"
 #include "log.h"
+#include "look.h"
 #include "memory.h"
 #include "run.h"
 
@@ -34,9 +35,13 @@ static int end_print(void)
 
 static const char usage[] =
     "usage: trainer [--print-config] [FILE.yaml] [KEY=VALUE ...]\n"
+    "       trainer --tensors CHECKPOINT\n"
+    "       trainer --write CHECKPOINT [WORDS]\n"
     "       trainer --keys | --help\n\n"
     "Trains a small GPT on as many processes as mpirun starts; see launch.sh.\n"
     "  --print-config  print the whole configuration as YAML, and exit\n"
+    "  --tensors       print the tensors of a checkpoint, DIR/step-...\n"
+    "  --write         print text by its model, after these words\n"
     "  --keys          print all keys with defaults and meanings, and exit\n";
 
 /* ---- Arguments ---- */
@@ -372,6 +377,10 @@ int main(int argc, char **argv)
     static run r;
     int status;
 
+    if (argc == 3 && strcmp(argv[1], "--tensors") == 0)
+        return look(argv[2], NULL) || end_print();
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "--write") == 0)
+        return look(argv[2], argc == 4 ? argv[3] : "") || end_print();
     configure(&r, argc, argv);
     run_init(&r);
     warn(&r);

@@ -68,6 +68,19 @@ static void list_kernels(run *r)
                 "(%s): the bits may differ from other runs\n", r->blas);
 }
 
+void run_init_model(run *r)
+{
+    const struct trainer_config *c = &r->config;
+
+    model_from(&r->model, c);
+    r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
+                           sizeof *r->owner);
+    reduce_owners(r->owner, &r->model, r->world);
+    reduce_init(&r->reduce, &r->model, r->owner, c);
+    optimizer_init(&r->optimizer, c, &r->model, r->owner);
+    scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
+}
+
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
@@ -78,13 +91,7 @@ void run_init(run *r)
     agree(text_open(&r->text, c), 1);
     agree(compare_texts(&r->text), 1);
     agree(feed_init(&r->feed, &r->text, c), 1);
-    model_from(&r->model, c);
-    r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
-                           sizeof *r->owner);
-    reduce_owners(r->owner, &r->model, r->world);
-    reduce_init(&r->reduce, &r->model, r->owner, c);
-    optimizer_init(&r->optimizer, c, &r->model, r->owner);
-    scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
+    run_init_model(r);
     r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
     r->log_hash = TEXT_HASH;
 }

@@ -41,6 +41,9 @@ typedef struct run {
    processes exit. */
 void run_init(run *r);
 
+/* The part of it that needs no texts. */
+void run_init_model(run *r);
+
 /* One training step. Returns "" or why the run cannot continue, the same on all
    processes. */
 const char *run_step(run *r);

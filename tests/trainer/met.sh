@@ -80,6 +80,14 @@ begins() {
     # The weights are those of the run: its last loss, not an untrained one's.
     awk '/^step 1 / { exit !($6 < 4.5) }' "$folder/$key/log.txt" ||
         fail 'other weights'
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    "$trainer" --tensors $from >"$folder/said" 2>"$folder/errors"
+    grep -q '^block2.mlp.fc.weight  *4096 ' "$folder/said" || fail 'no tensor'
+    [ "$(wc -l <"$folder/said")" = 42 ] || fail 'not 41 tensors'
+    "$trainer" --write $from 'The sampler' >"$folder/said" 2>"$folder/errors"
+    [ "$(wc -c <"$folder/said")" = 412 ] || fail 'not 400 bytes are written'
+    "$trainer" --write $folder >"$folder/said" 2>"$folder/errors" &&
+        fail 'no checkpoint writes'
     dir=$folder/refused
     rule=
     beginning=$folder/first/step-000000000032

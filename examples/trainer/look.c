@@ -1,0 +1,122 @@
+/* look.c - see look.h. */
+#include "look.h"
+#include "agree.h"
+#include "checkpoint.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WRITTEN = 400, ROOM = 1 << 18 };
+
+/* The configuration is in the manifest, each line after the word config. */
+static int read_config(struct trainer_config *config, const char *folder)
+{
+    static struct config_source source;
+    static char text[ROOM];
+    char path[CONFIG_STRING + 16], line[CONFIG_STRING * 2 * CONFIG_FILES];
+    size_t size = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/manifest", folder);
+    file = fopen(path, "rb");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "config ", 7) == 0)
+            size += (size_t)snprintf(text + size, sizeof text - size, "%s",
+                                     line + 7);
+    if (file)
+        fclose(file);
+    if (size > 0 && size < sizeof text &&
+        config_defaults(config, &source) &&
+        config_read_text(config, &source, path, text, size) &&
+        config_check(config, &source, 0))
+        return 1;
+    fprintf(stderr, "trainer: %s has no configuration%s%s\n", path,
+            source.error[0] ? ": " : "", source.error);
+    return 0;
+}
+
+static void print_tensors(const model *m)
+{
+    size_t t, i;
+
+    printf("%-28s %9s %12s %12s\n", "tensor", "size", "mean", "deviation");
+    for (t = 0; t < m->num_tensors; t++) {
+        const model_tensor *is = m->tensors + t;
+        double sum = 0, squares = 0, mean;
+
+        for (i = is->offset; i < is->offset + is->size; i++) {
+            sum += (double)m->weights[i];
+            squares += (double)m->weights[i] * (double)m->weights[i];
+        }
+        mean = sum / (double)is->size;
+        printf("%-28s %9zu %12.6f %12.6f\n", is->name, is->size, mean,
+               sqrt(fmax(0, squares / (double)is->size - mean * mean)));
+    }
+}
+
+/* The byte that follows `used` bytes, drawn with its probability. */
+static unsigned char next_byte(model *m, const unsigned char *bytes,
+                               size_t used, uint64_t draw)
+{
+    const real *row = m->logits + (used - 1) * MODEL_BYTES;
+    double left = ldexp((double)(draw >> 11), -53);
+    int byte;
+
+    /* Leaves probability - 1 of the right byte, which is 0 here, in logits. */
+    model_leaf(m, bytes, (real)m->shape.context, NULL, NULL);
+    for (byte = 0; byte < MODEL_BYTES - 1; byte++) {
+        left -= (double)row[byte] + (byte == bytes[used]);
+        if (left < 0)
+            break;
+    }
+    return (unsigned char)byte;
+}
+
+/* The last bytes that fit are the context; when it is full, half of it goes. */
+static void write_text(model *m, const char *words)
+{
+    const size_t most = m->shape.context;
+    unsigned char *bytes = memory_borrow(most + 1, 1);
+    statesampler_desc desc = {.num_samples = 1};
+    statesampler random;
+    size_t used = strlen(words), i;
+
+    used = used < most ? used : most;
+    memcpy(bytes, words + strlen(words) - used, used);
+    if (used == 0)
+        bytes[used++] = '\n';
+    printf("%s", words);
+    statesampler_init(&random, &desc);
+    for (i = 0; i < WRITTEN; i++) {
+        if (used == most) {
+            used = most - most / 2;
+            memmove(bytes, bytes + most / 2, used);
+            memset(bytes + used, 0, most + 1 - used);
+        }
+        bytes[used] = next_byte(m, bytes, used,
+                                statesampler_sample_seed(&random, 0, i));
+        putchar(bytes[used++]);
+    }
+    putchar('\n');
+    free(bytes);
+}
+
+int look(const char *folder, const char *words)
+{
+    static run r;
+
+    if (!read_config(&r.config, folder))
+        return 1;
+    agree_begin(NULL, NULL);
+    r.world = 1;
+    run_init_model(&r);
+    agree(checkpoint_begin(&r, folder, 0), 1);
+    if (words)
+        write_text(&r.model, words);
+    else
+        print_tensors(&r.model);
+    MPI_Finalize();
+    return 0;
+}

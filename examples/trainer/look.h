@@ -1,0 +1,9 @@
+/* look.h - looks at a checkpoint without training. */
+#ifndef TRAINER_LOOK_H
+#define TRAINER_LOOK_H
+
+/* Prints the name, size, mean and deviation of every tensor; or, with words to
+   begin with, text that the model writes. Returns the exit status. */
+int look(const char *folder, const char *words);
+
+#endif
