@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AUDIT_BYTES = sizeof(statesampler_audit) + 8 };
+enum { AUDIT_BYTES = sizeof(statesampler_audit) + 16 };
 
 static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
 {
@@ -90,31 +90,25 @@ static void become(feed *f, uint64_t rank)
     statesampler_mix_reshape(&f->mix, (uint32_t)rank, f->world_size);
 }
 
-/* The number of the `count` slots that one rank has just served, without the
-   padding at the end. */
-static uint64_t unrepeated(const feed *f, uint32_t source, uint64_t count)
-{
-    const statesampler *s = &f->sources[source].sampler;
-
-    return count - statesampler_padding(s, statesampler_step(s) - 1);
-}
-
 /* Adds slots from .. to - 1 of the `count` that one rank has just served to the
    audit, without the padding at the end. */
 static void audit(feed *f, uint32_t source, uint64_t from, uint64_t to,
                   uint64_t count)
 {
     const statesampler *s = &f->sources[source].sampler;
-    const uint64_t kept = unrepeated(f, source, count);
+    const uint64_t kept =
+        count - statesampler_padding(s, statesampler_step(s) - 1);
 
     if (f->audited[source] != statesampler_epoch(s)) {
         memset(&f->audits[source], 0, sizeof f->audits[source]);
         f->audited[source] = statesampler_epoch(s);
     }
     to = to < kept ? to : kept;
-    if (from < to)
-        statesampler_audit_add(&f->audits[source], f->batch + from,
-                               (size_t)(to - from));
+    if (from >= to)
+        return;
+    f->served[source] += to - from;
+    statesampler_audit_add(&f->audits[source], f->batch + from,
+                           (size_t)(to - from));
 }
 
 size_t feed_next(feed *f, uint64_t first, uint64_t last,
@@ -141,23 +135,33 @@ size_t feed_next(feed *f, uint64_t first, uint64_t last,
     return taken;
 }
 
-/* The sum of all processes' audits of a source. */
-static void audit_all(const feed *f, uint32_t source, statesampler_audit *sum)
+/* The sum of all processes' audits of a source. Returns how many sequences it
+   has served in this epoch, also before it restarted. */
+static uint64_t audit_all(const feed *f, uint32_t source,
+                          statesampler_audit *sum)
 {
     const statesampler_audit *a = &f->audits[source];
-    const uint64_t mine[4] = {a->count, a->sum1, a->sum2, a->sum3};
-    uint64_t all[4];
+    const uint64_t mine[5] = {a->count, a->sum1, a->sum2, a->sum3,
+                              f->served[source]};
+    uint64_t all[5];
 
-    MPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, all, 5, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     sum->count = all[0];
     sum->sum1 = all[1];
     sum->sum2 = all[2];
     sum->sum3 = all[3];
+    return all[4];
+}
+
+static void forget(feed *f)
+{
+    memset(f->audits, 0, sizeof f->audits);
+    memset(f->served, 0, sizeof f->served);
 }
 
 int feed_end_epoch(feed *f, char *words, size_t size)
 {
-    uint64_t served = 0, all = 0;
+    uint64_t served = 0, all = 0, there = 0;
     int exact = 1, whole = 1;
     size_t count;
     uint32_t i;
@@ -168,9 +172,9 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         statesampler_audit sum;
 
         statesampler_get_counts(s, &counts);
-        audit_all(f, i, &sum);
-        served += sum.count;
+        served += audit_all(f, i, &sum);
         all += counts.positions - counts.padded;
+        there += f->text->files[i].train;
         if (f->audited[i] != statesampler_epoch(s) ||
             statesampler_step(s) != statesampler_num_steps(s) ||
             f->config->data.train.drop_last)
@@ -183,10 +187,11 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         snprintf(words, size, "the audit FAILED: %" PRIu64 " of %" PRIu64
                  " sequences", served, all);
     else
-        snprintf(words, size, "%" PRIu64 " sequences%s", served,
-                 whole ? ", each exactly once" : "");
+        snprintf(words, size, whole ? "%" PRIu64 " sequences, each exactly once"
+                     : "%" PRIu64 " sequences; the texts have %" PRIu64,
+                 served, there);
     statesampler_mix_next(&f->mix, NULL, &count, &i);
-    memset(f->audits, 0, sizeof f->audits);
+    forget(f);
     return exact;
 }
 
@@ -205,10 +210,11 @@ const char *feed_save(const feed *f, unsigned char *state)
     for (i = 0; i < f->text->num_files; i++) {
         unsigned char *to = state + size + i * (size_t)AUDIT_BYTES;
         statesampler_audit sum;
+        const uint64_t served = audit_all(f, i, &sum);
 
-        audit_all(f, i, &sum);
         memcpy(to, &sum, sizeof sum);
         memcpy(to + sizeof sum, &f->audited[i], 8);
+        memcpy(to + sizeof sum + 8, &served, 8);
     }
     return code == STATESAMPLER_OK ? "" : statesampler_error(code);
 }
@@ -249,12 +255,14 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
         memcpy(f, &before, sizeof before);
         return "its sampler state is past the last epoch";
     }
+    forget(f);
     for (i = 0; i < f->text->num_files; i++) {
         const unsigned char *from = state + mix + i * (size_t)AUDIT_BYTES;
 
-        memset(&f->audits[i], 0, sizeof f->audits[i]);
-        if (keep_audit) /* the sum of all goes to one process */
+        if (keep_audit) { /* the sum of all goes to one process */
             memcpy(&f->audits[i], from, sizeof f->audits[i]);
+            memcpy(&f->served[i], from + sizeof f->audits[i] + 8, 8);
+        }
         memcpy(&f->audited[i], from + sizeof f->audits[i], 8);
     }
     return "";
@@ -262,11 +270,14 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
 
 uint64_t feed_restart_epoch(feed *f)
 {
-    const uint64_t steps = feed_step(f), epoch = feed_epoch(f);
-    uint64_t served = 0, rank, i;
+    const uint64_t epoch = feed_epoch(f);
+    statesampler_audit sum;
+    uint64_t served = 0, i;
     uint32_t source;
     size_t count;
 
+    for (source = 0; source < f->text->num_files; source++)
+        served += audit_all(f, source, &sum);
     /* A loaded mix does not look back past the load: begin the run again, and
        go to the end of each epoch before this one. */
     (void)begin(f);
@@ -274,18 +285,6 @@ uint64_t feed_restart_epoch(feed *f)
         statesampler_mix_seek(&f->mix, feed_steps(f));
         statesampler_mix_next(&f->mix, NULL, &count, &source);
     }
-    /* Counted by serving again, as the audits do not include what a source
-       served before it restarted within the epoch. */
-    for (rank = 0; rank < f->world_size; rank++) {
-        become(f, rank);
-        statesampler_mix_seek(&f->mix, 0);
-        for (i = 0; i < steps; i++) {
-            statesampler_mix_next(&f->mix, NULL, &count, &source);
-            served += unrepeated(f, source, count);
-        }
-    }
-    become(f, 0);
-    statesampler_mix_seek(&f->mix, 0);
-    memset(f->audits, 0, sizeof f->audits);
+    forget(f);
     return served;
 }

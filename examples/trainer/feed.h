@@ -18,6 +18,7 @@ typedef struct feed {
     statesampler_source sources[CONFIG_FILES];
     statesampler_audit audits[CONFIG_FILES]; /* of what this process served */
     uint64_t audited[CONFIG_FILES];          /* the audits' epochs */
+    uint64_t served[CONFIG_FILES]; /* in this epoch, by this process */
     uint32_t world_size, batch_size;         /* of the run */
     uint64_t *batch;
 } feed;
@@ -48,7 +49,7 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
                       int keep_audit);
 
 /* Restarts the epoch, as torch's sampler does after a resume. Returns how many
-   sequences it had served, which will be served again. */
+   sequences it had served, which will be served again. All must call it. */
 uint64_t feed_restart_epoch(feed *f);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct text {
 const char *text_open(text *t, const struct trainer_config *config);
 
 /* Returns "" or that a file was changed in place after it was opened. */
-const char *text_check(const text *t);
+const char *text_check(text *t);
 
 /* Training sequence i of a file. */
 const unsigned char *text_train(const text *t, uint32_t file, uint64_t i);

@@ -210,6 +210,8 @@ run_questions() {
         trainer_runs kills
     ask 'trainer: after a death it goes on from the newest checkpoint' \
         trainer_runs again
+    ask 'trainer: how many sequences an epoch of any mix has served' \
+        trainer_runs served
     ask 'trainer: a run extends another or begins with its weights; KEEP' \
         trainer_runs begins
     ask 'trainer: SIGTERM to launch.sh saves and ends; what it refuses' \

@@ -369,7 +369,34 @@ changed() {
             fail "$change: not named"
         ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
     done
+    # A text that is only touched, or written with the same bytes, is the same.
+    cp README.md "$folder/text"
+    rm -rf $dir
+    run 1 $dir DATA.TRAIN.DATA_PATHS="[\"$folder/text\"]" \
+        OPTIMIZER.num_epochs=9 >"$folder/said" &
+    job=$!
+    while ! grep -qs '^step 2 ' $dir/log.txt && kill -0 $job 2>/dev/null; do
+        sleep 0.02
+    done
+    touch "$folder/text"
+    wait $job || fail 'a text that was touched ends the run'
 }
+
+# What an epoch has served, where an audit cannot say that each came once.
+served() {
+    while read -r sentence keys; do
+        rm -rf "$folder/served"
+        run 2 "$folder/served" OPTIMIZER.num_epochs=1 $keys \
+            >"$folder/said"
+        grep -q "done: $(echo "$sentence" | tr _ ' ')$" "$folder/said" ||
+            fail "$keys: not $sentence: $(grep done "$folder/said")"
+    done <<END
+248_sequences;_the_texts_have_120 STATESAMPLER.STOP=restart $weights=[1,3]
+112_sequences;_the_texts_have_118 DATA.TRAIN.DROP_LAST=True $limit=59
+120_sequences,_each_exactly_once STATESAMPLER.STOP=first
+END
+}
+weights=STATESAMPLER.WEIGHTS limit=DATA.TRAIN.DATA_LIMIT
 
 # launch.sh takes what stands on its standard input as a file only.
 input() {
