@@ -1,7 +1,6 @@
 /* model.c - see model.h. model_blocks.c has the blocks. */
 #include "model.h"
 #include "memory.h"
-#include "model_blocks.h"
 #include "statesampler.h"
 #include "text.h"
 

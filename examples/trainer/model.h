@@ -87,4 +87,24 @@ size_t model_activation_bytes(const model_shape *shape, size_t splits,
    with one more entry for the end. */
 size_t model_segments(size_t blocks, size_t splits, size_t *first);
 
+/* ---- One block, in model_blocks.c: attention, then an MLP ---- */
+
+/* The number of elements of one of KEEP_IN .. KEEP_GELU. */
+size_t block_keeps(const model_shape *shape, size_t keep);
+
+/* Under O1 rounds to half, else does nothing. It is called wherever Apex casts:
+   on inputs and outputs of linear layers and matrix products, and on their
+   gradients. */
+void block_half(const model *m, real *values, size_t count);
+
+/* Updates m->stream; stores in kept what the backward pass needs. */
+void block_forward(model *m, size_t block, model_kept *kept);
+
+/* The same without the last update of m->stream. */
+void block_again(model *m, size_t block, model_kept *kept);
+
+/* Updates m->d_stream. */
+void block_backward(model *m, size_t block, model_kept *kept, model_sink *sink,
+                    void *context);
+
 #endif

@@ -1,5 +1,5 @@
-/* model_blocks.c - see model_blocks.h. */
-#include "model_blocks.h"
+/* model_blocks.c - see model.h. */
+#include "model.h"
 
 #include <math.h>
 #include <string.h>

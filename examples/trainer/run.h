@@ -8,7 +8,6 @@
 #include "model.h"
 #include "optimizer.h"
 #include "reduce.h"
-#include "scaler.h"
 #include "text.h"
 
 #include <signal.h>
