@@ -2,7 +2,7 @@
 
 # A run goes on in another shape, again and again.
 elsewhere() {
-    for rule in "$nesterov" "$adamw $o1" "$larc"; do
+    for rule in "$nesterov" "$adamw $o1" "$larc $o1"; do
         rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
         dir=$folder/once
         rm -rf $dir "$folder/on"
