@@ -492,7 +492,7 @@ class Trainer:
         for saved in (".step.tmp", *map("step-{:012}".format, self.SAVED)):
             yield f"{self.dir}/{saved}"
             yield from (f"{self.dir}/{saved}/{name}"
-                        for name in ("manifest", "part0"))
+                        for name in ("manifest", "log.txt", "part0"))
 
     def run(self, options=None):
         """Without strace, which leaves the list of calls empty, or with it,
