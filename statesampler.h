@@ -611,7 +611,7 @@ ALGORITHM 1
    -112  CARRY needs the partition INTERLEAVED
    -113  CARRY has no last step to drop
    -114  batch_size does not fit a size_t
-   -115  STATESAMPLER_ONLY_SHUFFLE leaves this out
+   -115  this build has SHUFFLE, INTERLEAVED, PAD only
    -120  a mix needs at least one source
    -121  stop is none of STATESAMPLER_STOP_...
    -122  the sources differ in rank
@@ -1423,7 +1423,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, CARRY_BLOCKED, 12, "CARRY needs the partition INTERLEAVED") \
     X(EINVAL, CARRY_DROP_LAST, 13, "CARRY has no last step to drop") \
     X(EINVAL, BATCH_SIZE, 14, "batch_size does not fit a size_t") \
-    X(EINVAL, LEFT_OUT, 15, "STATESAMPLER_ONLY_SHUFFLE leaves this out") \
+    X(EINVAL, LEFT_OUT, 15, "this build has SHUFFLE, INTERLEAVED, PAD only") \
     X(EINVAL, NO_SOURCES, 20, "a mix needs at least one source") \
     X(EINVAL, STOP, 21, "stop is none of STATESAMPLER_STOP_...") \
     X(EINVAL, SOURCE_RANK, 22, "the sources differ in rank") \

@@ -1,6 +1,7 @@
 # common.sh - what the scripts beside it share.
 
 release=${RELEASE:-https://example.org/statesampler}
+release=${release%/}
 
 # The number in the first line of the header, which is standard input.
 read_version() {

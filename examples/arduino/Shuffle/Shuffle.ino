@@ -5,9 +5,12 @@
    that a power cut while one is written leaves the other. It is written once a
    track: the EEPROM takes 100,000 writes, so save less often if yours are
    short. */
+#ifndef __AVR__
+#error "this sketch saves to an AVR's EEPROM: save to your board's memory"
+#endif
 #include <avr/eeprom.h>
 
-#define STATESAMPLER_ONLY_SHUFFLE /* a third less code; not needed elsewhere */
+#define STATESAMPLER_ONLY_SHUFFLE /* a quarter less code, if you need it */
 #define STATESAMPLER_IMPLEMENTATION
 #include <statesampler.h>
 
