@@ -127,11 +127,14 @@ const done = (request) => new Promise((resolve, reject) => {
         ({ target }) => reject(target.error); /* of a request or transaction */
 });
 
-/* Pages opened from disk may share databases, so its name is specific. */
+/* Pages opened from disk may share databases, so its name is specific. Some
+   browsers sometimes never answer; five seconds are much more than one needs
+   that does. */
 async function open_store() {
     const request = indexedDB.open("statesampler-page", 1);
     request.onupgradeneeded = () => request.result.createObjectStore("run");
-    store = await done(request);
+    store = await Promise.race([done(request), new Promise((_, reject) =>
+        setTimeout(reject, 5000, new Error("it does not answer")))]);
     store.onclose = () => { /* the user has cleared the browser's data */
         store = null;
         why_not = "the stored data was deleted";

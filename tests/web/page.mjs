@@ -532,6 +532,19 @@ const storage_fills = () => served(async (at) => {
     return page;
 });
 
+/* A store that never answers: the page says so, and training works. */
+const storage_silent = () => served(async (at) => {
+    const page = await open(browser, at, put_does(
+        "", "", "IDBFactory.prototype.open = () => ({});"));
+    await status_has(page, "trainProblem",
+                     "store the run (it does not answer)");
+    await enter_text(page, "text", WORDS);
+    await page.click("#train");
+    await at_step(page, 3);
+    assert.match(await text(page, "trainProblem"), /does not survive/);
+    return page;
+});
+
 /* A text as long as it takes one, in the last part of its training: what a step
    stores and draws does not grow with the steps before it. */
 const long_text = () => served(async (at) => {
@@ -1058,8 +1071,9 @@ async function million() {
 const QUESTIONS = { vectors, module_on_a_server, package_on_a_server,
                     kill_and_resume, controls, keys, odd_path, bad_input,
                     bad_field, stays_still, cannot, drops, look, densities,
-                    million, storage_full, storage_fills, long_text, ranks,
-                    tabs_and_reloads, storage_forbidden };
+                    million, storage_full, storage_fills, storage_silent,
+                    long_text, ranks, tabs_and_reloads,
+                    storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {
