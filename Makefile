@@ -185,6 +185,8 @@ firmware:
 # The JavaScript module and the page, in build/web. One rule makes all of it, so
 # that two tests that need it at the same time do not build it twice.
 web: build/web/made
+	@[ ! -f build/web/index.html ] || echo 'open build/web/index.html in a' \
+	    'browser; JavaScript imports build/web/statesampler.mjs'
 build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h \
     LICENSE
 	@sh examples/web/build.sh

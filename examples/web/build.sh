@@ -151,4 +151,3 @@ rmdir $web/package
 rm $web/plain
 mv -f $web/* build/web
 touch build/web/made
-echo 'built build/web: open index.html in a browser, or import statesampler.mjs'

@@ -9,7 +9,7 @@ module() { # QUESTION simd|plain|inlined
 
 # Two questions may need them at the same time: make sees that they are there.
 quietly_web() {
-    "$MAKE" -s web build/indices build/bag >"$folder/said" 2>&1 || {
+    "$MAKE" -s build/web/made build/indices build/bag >"$folder/said" 2>&1 || {
         cat "$folder/said"
         return 1
     }
@@ -85,7 +85,8 @@ pages() {
 
 # What people open from disk or send each other.
 page_size() {
-    (cd "$root" && quietly_web)
+    (cd "$root" && quietly_web && "$MAKE" -s web) |
+        grep '^open build/web/index.html ' >said
     size=$(wc -c <"$root/build/web/index.html")
     [ "$size" -lt 300000 ] || {
         echo "the page has $size bytes"
