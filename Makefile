@@ -207,7 +207,9 @@ web-shots: web
 	    echo "skip web-shots: $$tool is not installed"; exit 0; }; done; \
 	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
 	    node tests/web/shots.mjs build/web/shots && \
-	    cp build/web/shots/light.png examples/web/page.png
+	    cp build/web/shots/light.png examples/web/page.png && \
+	    { ! command -v optipng >/dev/null || \
+	    optipng -quiet examples/web/page.png; }
 
 # The data-parallel trainer of examples/trainer. Flags must not reorder floating
 # point or contract a * b + c, as the bits would then depend on the flags.

@@ -12,7 +12,8 @@
    long as reading the table (the median of the ratios).
 
    Then the page in headless Chromium, with a run of a million samples: frames
-   per second, and the processor time per frame of the page's thread. */
+   per second, the processor time per frame of the page's thread, and both this
+   and a kill where that thread has a sixth of the processor. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -123,17 +124,30 @@ for (const name of ["statesampler-simd.wasm", "statesampler.wasm"]) {
                 `most 16384: ${met(bytes <= 16384)}`);
 }
 
-/* Frames per second of a page's thread and milliseconds of processor time per
-   frame, over three seconds. */
+/* Over three seconds: frames per second, and milliseconds of processor time per
+   frame of the page's thread. */
 async function frames(page) {
-    await page.send("Performance.enable", { timeDomain: "threadTicks" });
-    const busy = async () => {
-        const { metrics } = await page.send("Performance.getMetrics");
-        return metrics.find(({ name }) => name === "TaskDuration").value;
-    };
-    const before = await busy();
-    const rate = await page.frames(3);
-    return [rate, (await busy() - before) * 1000 / (3 * rate)];
+    let rate;
+    const ms = await page.busy(async () => { rate = await page.frames(3); });
+    return [rate, ms / (3 * rate)];
+}
+
+/* The same where the page's thread has a sixth of the processor: frames, and
+   the milliseconds from a kill until it is drawn, the median of seven. */
+async function slowed(page) {
+    await page.send("Emulation.setCPUThrottlingRate", { rate: 6 });
+    const rate = await page.frames(3), kills = [];
+    for (let i = 0; i < 7; i++) {
+        kills.push(await page.evaluate(`new Promise((drawn) => {
+            const start = performance.now();
+            document.getElementById("kill").click();
+            requestAnimationFrame(() => setTimeout(() =>
+                drawn(performance.now() - start)));
+        })`));
+        await page.click("#resume");
+        await page.frames(0.5);
+    }
+    return [rate, median(kills)];
 }
 
 async function page_speed() {
@@ -151,6 +165,11 @@ async function page_speed() {
             console.log(`the page, a million samples, ${scale}x pixels: ` +
                 `${rate.toFixed(0)} frames per second, ${ms.toFixed(1)} ms ` +
                 `of processor time per frame, at most 16: ${met(ms <= 16)}`);
+            const [slow, kill] = await slowed(page);
+            console.log("    with a sixth of the processor: " +
+                `${slow.toFixed(0)} frames per second, at least 25: ` +
+                `${met(slow >= 25)}; ${kill.toFixed(0)} ms until a kill is ` +
+                `drawn, at most 100: ${met(kill <= 100)}`);
             await page.close();
         }
     } finally {

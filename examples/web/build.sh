@@ -86,6 +86,7 @@ sed -e "/^const inlined = {};$/{
         sed '$s/,$//'
     echo ']'
 ) >$web/vectors
+gzip -9n <statesampler.h | base64 >$web/packed
 awk -v web=$web '{
         while (match($0, /@[a-z.]+@/)) {
             name = substr($0, RSTART + 1, RLENGTH - 2)
@@ -97,7 +98,7 @@ awk -v web=$web '{
         }
         print
     }' examples/web/index.html >$web/index.html
-rm $web/inlined $web/library $web/vectors
+rm $web/inlined $web/library $web/vectors $web/packed
 
 # The module with another part WebAssembly.
 with_part() { # FILE

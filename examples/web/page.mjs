@@ -3,7 +3,8 @@
 const $ = (id) => document.getElementById(id);
 const library = URL.createObjectURL(new Blob([$("library").textContent],
                                              { type: "text/javascript" }));
-const { Audit, Mix, Perm, Sampler, simd } = await import(library);
+const { Audit, Mix, Perm, Sampler, describeState, simd } =
+    await import(library);
 
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
 const NUMBERS = new Intl.NumberFormat("en-US");
@@ -40,18 +41,29 @@ const blend = (a, b, share) =>
 const pack = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 const css = (colour) => `rgb(${colour})`;
 
-/* The pixels of a rank's cell, s wide; pale if served before a kill. */
-function tile(rank, s, pale, tall = s) {
+/* The pixels of a cell, s wide: how much of the colour they have where the
+   pattern is on, and elsewhere. */
+function tile(colour, on, [most, least], s, tall = s) {
     const paper = rgb("--cell"), pixels = new Uint32Array(s * tall);
-    const full = blend(COLOURS[rank], paper, pale ? 0.5 : 1);
-    const half = blend(COLOURS[rank], paper, pale ? 0.25 : 0.4);
-    const p = Math.max(1, Math.round(s / 5)), on = PATTERNS[rank];
+    const full = pack(blend(colour, paper, most));
+    const half = pack(blend(colour, paper, least));
+    const p = Math.max(1, Math.round(s / 5));
     for (let y = 0; y < tall; y++)
         for (let x = 0; x < s; x++)
-            pixels[y * s + x] =
-                pack(s < 4 || on(x, y, p, s) ? full : half);
+            pixels[y * s + x] = s < 4 || on(x, y, p, s) ? full : half;
     return pixels;
 }
+
+/* A rank's; pale if served before a kill. */
+const rank_tile = (rank, pale, s, tall) =>
+    tile(COLOURS[rank], PATTERNS[rank], pale ? [0.5, 0.25] : [1, 0.4], s, tall);
+
+/* Of a sample that was served once, repeatedly, or never. */
+const FAULTS = { once: ["--soft", PATTERNS[0], [0.5, 0.5]],
+                 repeated: ["--accent", PATTERNS[3], [1, 0.4]],
+                 missed: ["--ink", PATTERNS[6], [1, 0]] };
+const fault_tile = ([name, on, shares], s, tall) =>
+    tile(rgb(name), on, shares, s, tall);
 
 /* Gives a canvas the resolution of the screen. */
 function sharp(canvas) {
@@ -77,13 +89,25 @@ function redraw() {
 addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-/* A pattern that fills rectangles of a canvas. */
-function paint(context, rank, pale) {
-    const s = 10 * devicePixelRatio | 0, cell = new OffscreenCanvas(s, s);
-    const image = new ImageData(
-        new Uint8ClampedArray(tile(rank, s, pale).buffer), s, s);
-    cell.getContext("2d").putImageData(image, 0, 0);
-    return context.createPattern(cell, "repeat");
+/* Puts the pixels of a square cell on a canvas. */
+function put(canvas, pixels) {
+    const s = canvas.width = canvas.height = Math.sqrt(pixels.length);
+    canvas.getContext("2d").putImageData(new ImageData(
+        new Uint8ClampedArray(pixels.buffer), s, s), 0, 0);
+    return canvas;
+}
+
+/* A rank's pattern, to fill rectangles of a canvas. */
+const paint = (context, rank) => context.createPattern(
+    put(new OffscreenCanvas(1, 1),
+        rank_tile(rank, false, 10 * devicePixelRatio | 0)), "repeat");
+
+/* An entry of a legend: a cell, and words. */
+function entry(pixels, words) {
+    const item = document.createElement("li");
+    item.append(put(document.createElement("canvas"),
+                    pixels(Math.round(16 * devicePixelRatio))), words);
+    return item;
 }
 
 /* Sets a text. An unchanged text must not be read aloud again. */
@@ -92,6 +116,15 @@ function say(id, text, problem = false) {
         $(id).textContent = text;
     $(id).classList.toggle("problem", problem);
 }
+
+/* Shows how an epoch ended, until the next one has; or nothing. */
+function stamp(id, words = "", bad = false) {
+    say(id, words);
+    $(id).classList.toggle("bad", bad);
+}
+
+const through = (kills) => kills === 0 ? ""
+    : `, through ${kills === 1 ? "a kill" : `${kills} kills`}`;
 
 /* A file's name, shortened for messages. */
 const short = ({ name }) =>
@@ -156,33 +189,40 @@ function sample_slider(id, low, high, changed, above) {
     moved();
 }
 
-/* --- the grid of samples -------------------------------------------------- */
+/* --- a grid of samples ---------------------------------------------------- */
 
-function make_grid() {
-    const canvas = $("grid"), RANKS = COLOURS.length;
-    let n = 0, owner, view, cell, tall, columns, image, pixels, tiles;
+/* A cell for each sample, painted by its kind, a number; 0 at first. If there
+   are more samples than pixels, each pixel stands for one of them. make_tiles
+   returns the pixels of each kind's cell, of a width and a height. */
+function make_grid(id, make_tiles) {
+    let n = 0, kinds, view, cell, tall, columns, image, pixels, tiles;
 
-    function locate(i) {
-        if (cell === 0)
-            return Math.floor(i * pixels.length / n);
-        return Math.floor(i / columns) * tall * view.width + i % columns * cell;
-    }
+    const sample_of = (pixel) => Math.floor(pixel * n / pixels.length);
 
-    function colour(i) {
-        const kind = tiles[owner[i]], gap = cell > 5 ? 1 : 0;
-        const start = locate(i);
-        if (cell === 0)
-            pixels[start] = kind[0];
+    function paint_cell(i) {
+        const from = tiles[kinds[i]], gap = cell > 5 ? 1 : 0;
+        const start = Math.floor(i / columns) * tall * view.width +
+                      i % columns * cell;
         for (let y = 0; y < tall - gap; y++)
             for (let x = 0; x < cell - gap; x++)
-                pixels[start + y * view.width + x] = kind[y * cell + x];
+                pixels[start + y * view.width + x] = from[y * cell + x];
+    }
+
+    function paint_all() {
+        if (cell > 0)
+            for (let i = 0; i < n; i++)
+                paint_cell(i);
+        else
+            for (let pixel = 0; pixel < pixels.length; pixel++)
+                pixels[pixel] = tiles[kinds[sample_of(pixel)]][0];
+        show();
     }
 
     const show = () => view.context.putImageData(image, 0, 0);
 
     /* The largest cells that fit. */
     function layout() {
-        view = sharp(canvas);
+        view = sharp($(id));
         cell = Math.floor(Math.sqrt(view.width * view.height / n));
         while (cell > 0 && Math.floor(view.width / cell) *
                            Math.floor(view.height / cell) < n)
@@ -193,54 +233,129 @@ function make_grid() {
         image = view.context.createImageData(view.width, view.height);
         pixels = new Uint32Array(image.data.buffer);
         const s = Math.max(cell, 1), t = Math.max(tall, 1);
-        tiles = [new Uint32Array(s * t).fill(pack(rgb("--cell")))];
-        for (let rank = 0; rank < RANKS; rank++) {
-            tiles[1 + rank] = tile(rank, s, false, t);
-            tiles[1 + RANKS + rank] = tile(rank, s, true, t);
-        }
-        for (let i = 0; i < n; i++)
-            colour(i);
-        show();
+        tiles = [new Uint32Array(s * t).fill(pack(rgb("--cell"))),
+                 ...make_tiles(s, t)];
+        paint_all();
     }
 
     return {
         clear(samples) {
             n = samples;
-            owner = new Uint8Array(n);
+            kinds = new Uint8Array(n);
             layout();
         },
-        /* Returns how many of the samples had been served before. */
-        serve(rank, batch) {
-            let again = 0;
-            for (const index of batch) {
-                again += owner[index] !== 0;
-                owner[index] = 1 + rank;
-                colour(index);
-            }
-            return again;
+        kind: (i) => kinds[i],
+        set(i, kind) {
+            kinds[i] = kind;
+            const pixel = cell > 0 ? 0 : Math.ceil(i * pixels.length / n);
+            if (cell > 0)
+                paint_cell(i);
+            else if (sample_of(pixel) === i)
+                pixels[pixel] = tiles[kind][0];
         },
-        fade() {
+        /* Gives every sample the kind that the list has for its kind. */
+        change(list) {
             for (let i = 0; i < n; i++)
-                if (owner[i] > 0 && owner[i] <= RANKS)
-                    owner[i] += RANKS;
-            layout();
+                kinds[i] = list[kinds[i]];
+            paint_all();
         },
         layout,
         show,
     };
 }
 
+/* --- an ordinary sampler -------------------------------------------------- */
+
+/* The same run by a shuffled table, of which rank r takes every W-th entry. Its
+   checkpoint is the number of steps, and it resumes by drawing as many batches
+   on each rank and throwing them away, as torch's DistributedSampler with
+   accelerate's skip_first_batches does. So on W ranks step k is at position
+   k * W * batchSize, whatever was served before. */
+function make_other() {
+    const grid = make_grid("otherGrid", (s, t) =>
+        Object.values(FAULTS).map((fault) => fault_tile(fault, s, t)));
+    let desc, all, next, more, kills, thrown, distinct, repeated;
+
+    /* Without padding or drops: what was asked for is no fault. */
+    const on = (worldSize) => new Sampler({
+        ...desc, batchSize: desc.batchSize * worldSize, tail: "uneven" });
+
+    function finish() {
+        const missed = desc.numSamples - distinct;
+        more = false;
+        grid.change([3, 1, 2, 3]);
+        stamp("otherStamp", `Epoch ${count(desc.epoch)}: ` +
+            (repeated + missed > 0
+                ? `${count(repeated)} repeated, ${count(missed)} missed`
+                : "each sample exactly once") + `${through(kills)}.`,
+              repeated + missed > 0);
+    }
+
+    return {
+        /* why_not: why there is nothing to show. */
+        begin(description, worldSize, why_not) {
+            desc = description;
+            all = on(worldSize);
+            more = why_not === "";
+            next = kills = thrown = distinct = repeated = 0;
+            grid.clear(desc.numSamples);
+            $("otherGrid").classList.toggle("hidden", !more);
+            say("otherWhyNot", why_not);
+        },
+        resume(worldSize) {
+            if (!more)
+                return;
+            all = on(worldSize);
+            thrown += next;
+            kills++;
+        },
+        step() {
+            const batch = more ? all.at(next++) : [];
+            if (batch === null)
+                return finish();
+            for (const i of batch) {
+                const kind = grid.kind(i);
+                distinct += kind === 0;
+                repeated += kind === 1;
+                grid.set(i, kind === 0 ? 1 : 2);
+            }
+            return undefined;
+        },
+        tell() {
+            say("otherCount", $("otherWhyNot").textContent ? ""
+                : `Repeated: ${count(repeated)}. Batches drawn again and ` +
+                  `thrown away, per rank: ${count(thrown)}.`);
+        },
+        layout: grid.layout,
+        show: grid.show,
+        get more() {
+            return more;
+        },
+        get place() {
+            return `${count(next)} of ${count(all.numSteps)}`;
+        },
+    };
+}
+
 /* --- the run -------------------------------------------------------------- */
 
 function start_run() {
-    const grid = make_grid(), EPOCH_SECONDS = 16;
-    const MOST = 1000000n;
+    const RANKS = COLOURS.length, EPOCH_SECONDS = 16, MOST = 1000000n;
+    const PALE = [0, 9, 10, 11, 12, 13, 14, 15, 16,
+                  9, 10, 11, 12, 13, 14, 15, 16];
+    const other = make_other();
+    const grid = make_grid("grid", (s, t) => PALE.slice(1).map((_, i) =>
+        rank_tile(i % RANKS, i >= RANKS, s, t)));
     let numSamples, seed = 42n; /* the last valid ones */
     let desc, samplers = [], state, audit, again, kills, history, frame = 0;
+    let epoch; /* a bigint: in a state it may be above 2^53 */
     let most; /* the largest number of ranks in this epoch */
     let phase = "running"; /* or paused, killed, over */
+    let over = false; /* the epoch has ended, also where it is paused */
     let stopped = CALM.matches; /* with reduced motion, starts paused */
     let due = 0, last = 0, rest = 0;
+    let told, told_at; /* the state that is shown, and since when */
+    let untold = false; /* whether words have changed since */
 
     const sampler = (rank, worldSize) =>
         new Sampler({ ...desc, rank, worldSize });
@@ -248,20 +363,18 @@ function start_run() {
         Array.from({ length: worldSize },
                    (_, rank) => sampler(rank, worldSize));
 
-    /* Saves the state, and shows it and the steps. */
-    function show() {
-        const before = state;
+    /* Saves the state, and draws the pictures. */
+    function draw() {
         state = samplers[0].save();
-        show_state(state, before);
         draw_steps();
         grid.show();
+        other.show();
     }
 
     let strip; /* the canvas of steps, with images of full steps */
     function lay_steps() {
         strip = sharp($("steps"));
-        strip.paints = COLOURS.map((_, rank) =>
-            paint(strip.context, rank, false));
+        strip.paints = COLOURS.map((_, rank) => paint(strip.context, rank));
         strip.full = [];
         draw_steps();
     }
@@ -305,30 +418,36 @@ function start_run() {
     /* Ranks that are gone after a kill are pale. */
     function draw_ranks() {
         most = Math.max(most, samplers.length);
-        $("ranks").replaceChildren(...COLOURS.slice(0, most).map((_, rank) => {
-            const item = document.createElement("li");
-            const canvas = document.createElement("canvas");
-            const s = canvas.width = canvas.height =
-                Math.round(16 * devicePixelRatio);
-            canvas.getContext("2d").putImageData(new ImageData(
-                new Uint8ClampedArray(
-                    tile(rank, s, rank >= samplers.length).buffer), s, s),
-                                                 0, 0);
-            item.append(canvas, `rank ${rank}`);
-            return item;
-        }));
+        $("ranks").replaceChildren(...COLOURS.slice(0, most).map((_, rank) =>
+            entry((s) => rank_tile(rank, rank >= samplers.length, s),
+                  `rank ${rank}`)));
+    }
+
+    function draw_kinds() {
+        $("kinds").replaceChildren(
+            entry((s) => rank_tile(0, false, s), "rank's colour"),
+            entry((s) => rank_tile(0, true, s), "before a kill"));
+        $("otherKinds").replaceChildren(...Object.entries(FAULTS).map(
+            ([words, fault]) => entry((s) => fault_tile(fault, s), words)));
+    }
+
+    function serve(rank, batch) {
+        for (const index of batch) {
+            again += grid.kind(index) > 0;
+            grid.set(index, 1 + rank);
+        }
+        audit.add(batch);
     }
 
     /* One step of all ranks; false at the end of the epoch. */
     function step(kill) {
         const ranks = [], at = samplers[0].step;
         for (const [rank, one] of samplers.entries()) {
-            let batch = one.next();
+            const batch = one.next();
             if (batch === null)
                 continue;
-            const real = batch.length - one.padding(at);
-            again += grid.serve(rank, batch.subarray(0, real));
-            audit.add(batch.subarray(0, real));
+            serve(rank, desc.tail !== "pad" ? batch
+                : batch.subarray(0, batch.length - one.padding(at)));
             ranks.push(batch.length / desc.batchSize);
         }
         if (ranks.length === 0)
@@ -339,38 +458,54 @@ function start_run() {
         return true;
     }
 
-    function verdict() {
-        const n = desc.numSamples, served = audit.count;
-        const through = kills === 0 ? "" : kills === 1 ? ", through a kill"
-            : `, through ${kills} kills`;
-        if (desc.order === "replacement")
-            return `Epoch done${through}: ${count(served)} draws, ` +
-                   `${count(served - again)} different samples.`;
-        if (audit.check(n))
-            return `Audit: ${count(n)} of ${count(n)} samples, each exactly ` +
-                   `once${through}.`;
-        if (desc.tail === "drop" && again === 0)
-            return `Audit: ${count(served)} of ${count(n)} samples, none ` +
-                   `twice${through}; ${count(n - served)} dropped by the ` +
-                   "tail rule.";
-        return `Audit: WRONG. ${count(served)} served, ${count(again)} twice.`;
+    /* A step of both samplers, of each until its epoch ends. */
+    function advance(kill) {
+        over ||= !step(kill);
+        other.step();
     }
 
-    function tell() {
-        const [first] = samplers;
-        /* Texts that change at every frame must not be read aloud. */
-        $("status").ariaLive = phase === "running" ? "off" : "polite";
-        if (phase === "over")
-            return say("status", verdict());
+    function verdict() {
+        const n = desc.numSamples, served = audit.count;
+        const dropped = desc.tail === "drop" ? n - served : 0;
+        if (desc.order === "replacement")
+            return `${count(served)} draws, ${count(served - again)} ` +
+                   "different samples";
+        if (audit.check(n))
+            return `${count(n)} of ${count(n)} samples, each exactly once`;
+        if (dropped > 0 && again === 0)
+            return `${count(served)} of ${count(n)} samples, none twice; ` +
+                   `${count(dropped)} dropped by the tail rule`;
+        return `WRONG. ${count(served)} served, ${count(again)} twice`;
+    }
+
+    function status() {
+        const [first] = samplers, n = count(desc.numSamples);
+        if (over)
+            return `Epoch ${count(epoch)} has ended.` + (other.more
+                ? ` The ordinary sampler is at step ${other.place}.` : "");
         if (phase === "killed")
-            return say("status", `Killed at step ${count(first.step)}: ` +
-                `${count(first.position)} of ${count(desc.numSamples)} ` +
-                "samples served (now pale). Only 112 bytes are left.");
-        return say("status", `Epoch ${first.epoch}, ` +
-            `step ${count(first.step)} of ${count(first.numSteps)} on ` +
-            `${some(samplers.length, "rank")}: ` +
-            `${count(audit.count)} of ${count(desc.numSamples)} samples ` +
-            "served.");
+            return `Killed at step ${count(first.step)}: ` +
+                   `${count(first.position)} of ${n} samples served (now ` +
+                   "pale). Only 112 bytes are left.";
+        return `Epoch ${count(epoch)}, step ${count(first.step)} of ` +
+               `${count(first.numSteps)} on ` +
+               `${some(samplers.length, "rank")}: ` +
+               `${count(audit.count)} of ${n} samples served.`;
+    }
+
+    /* All words and bytes. */
+    function tell() {
+        told_at = performance.now();
+        untold = false;
+        /* Texts that change all the time must not be read aloud. */
+        $("status").ariaLive = phase === "running" ? "off" : "polite";
+        say("status", status());
+        say("count", desc.order === "replacement" ? ""
+            : `Repeated: ${count(again)}.`);
+        other.tell();
+        if (told !== state)
+            show_state(state, told);
+        told = state;
     }
 
     function buttons() {
@@ -393,50 +528,60 @@ function start_run() {
 
     function enter(next) {
         phase = next;
-        rest = 4; /* seconds for which the verdict is shown */
+        rest = 4; /* seconds before the next epoch */
         if (moves() && frame === 0) {
             last = performance.now();
             frame = requestAnimationFrame(tick);
         }
         buttons();
+        if (phase === "over")
+            stamp("stamp", `Epoch ${count(epoch)}: ${verdict()}` +
+                           `${through(kills)}.`, /^WRONG/.test(verdict()));
         tell();
     }
 
-    function begin_epoch() {
+    /* why_not: why the ordinary sampler has nothing to show. */
+    function begin_epoch(why_not = "") {
+        ({ epoch } = describeState(samplers[0].save()));
         audit = new Audit();
-        again = kills = 0;
+        again = kills = due = 0;
         most = 0;
+        over = false;
         history = [];
         draw_ranks();
         grid.clear(desc.numSamples);
+        other.begin({ ...desc, epoch }, samplers.length,
+                    desc.order !== "replacement" ? why_not
+                        : "Random draws: there is nothing to compare.");
     }
 
     /* At most 200 steps at a time, so that a tab that was hidden does not catch
-       up. */
+       up. The ordinary sampler may need more steps than the run. Words change
+       ten times a second: a layout takes longer than the steps. */
     function tick(now) {
         frame = moves() ? requestAnimationFrame(tick) : 0;
         const passed = Math.min(now - last, 100) / 1000;
         last = now;
-        if (phase === "over" && (rest -= passed) < 0) {
+        if (!moves())
+            return;
+        let moved = false;
+        if (!over || other.more)
+            due += passed * samplers[0].numSteps / EPOCH_SECONDS;
+        for (due = Math.min(due, 200); due >= 1; due--) {
+            advance(false);
+            moved = true;
+        }
+        if (moved)
+            draw();
+        untold ||= moved;
+        if (phase === "running" && over)
+            enter("over");
+        else if (untold && now - told_at >= 100)
+            tell();
+        if (phase === "over" && !other.more && (rest -= passed) < 0) {
             begin_epoch();
             enter("running");
         }
-        if (phase !== "running")
-            return;
-        due += passed * samplers[0].numSteps / EPOCH_SECONDS;
-        due = Math.min(due, 200);
-        let more = true, moved = false;
-        for (; due >= 1 && more; due--) {
-            more = step(false);
-            moved = true;
-        }
-        if (!moved)
-            return;
-        show();
-        if (more)
-            tell();
-        else
-            enter("over");
     }
 
     /* Starts a new run with the values of the controls. */
@@ -445,14 +590,16 @@ function start_run() {
                  order: $("order").value, tail: $("tail").value,
                  chunkSize: 64, window: 4 };
         samplers = ranks_of($("worldSize").valueAsNumber);
-        state = samplers[0].save();
+        told = samplers[0].save();
         begin_epoch();
+        stamp("stamp");
+        stamp("otherStamp");
         if (stopped) /* show the effect of the controls all the same */
             for (let i = Math.ceil(samplers[0].numSteps / 2); i > 0; i--)
-                step(false);
+                advance(false);
         due = 1;
+        draw();
         enter(stopped ? "paused" : "running");
-        show();
     }
 
     /* With an invalid seed the last valid one stays. */
@@ -464,9 +611,9 @@ function start_run() {
 
     /* While a verdict is shown, this kills the next epoch at its start. */
     function kill() {
-        if (phase === "over")
+        if (over)
             begin_epoch();
-        grid.fade();
+        grid.change(PALE);
         kills++;
         enter("killed");
     }
@@ -475,44 +622,52 @@ function start_run() {
     function resume() {
         samplers = ranks_of($("newWorldSize").valueAsNumber);
         samplers.forEach((one) => one.load(state));
+        other.resume(samplers.length);
         $("worldSize").value = samplers.length;
         tell_ranks();
         draw_ranks();
         due = 0;
         stopped = false;
-        enter(step(true) ? "running" : "over");
-        show();
+        advance(true);
+        draw();
+        enter(over ? "over" : "running");
     }
 
+    /* A state that is refused has changed nothing. */
     function load(bytes) {
+        let next, before;
         try {
-            const next = ranks_of(samplers.length);
+            next = ranks_of(samplers.length);
             next.forEach((one) => one.load(bytes));
-            samplers = next;
+            before = served_before(next[0]);
         } catch (error) {
-            refuse_state(error.message);
-            return;
+            return refuse_state(error.message);
         }
-        begin_epoch();
-        audit_before(samplers[0].position);
+        samplers = next;
+        begin_epoch("A loaded state: there is nothing to compare before the " +
+                    "next epoch.");
+        stamp("stamp");
+        stamp("otherStamp");
+        before.forEach((batch) => serve(0, batch));
+        grid.change(PALE);
+        draw();
         enter(stopped ? "paused" : "running");
-        show();
-        say("loadStatus", "Loaded: the run continues at step " +
-                          `${count(samplers[0].step)}.`);
+        return say("loadStatus", "Loaded: the run continues at step " +
+                                 `${count(samplers[0].step)}.`);
     }
 
-    /* Adds what had been served before the state was saved. */
-    function audit_before(position) {
-        const all = new Sampler({ ...desc, epoch: samplers[0].epoch,
-                                  batchSize: 4096, tail: "uneven" });
+    /* What had been served before a sampler's state was saved. */
+    function served_before(one) {
+        const { epoch } = describeState(one.save()), batches = [];
+        const all = new Sampler({ ...desc, epoch, batchSize: 4096,
+                                  tail: "uneven" });
         for (const batch of all) {
-            const left = Math.max(0, position - audit.count);
-            audit.add(batch.subarray(0, left));
-            grid.serve(0, batch.subarray(0, left));
-            if (left < batch.length)
+            const left = one.position - 4096 * batches.length;
+            if (left <= 0)
                 break;
+            batches.push(batch.subarray(0, left));
         }
-        grid.fade();
+        return batches;
     }
 
     function pause(stops) {
@@ -534,12 +689,13 @@ function start_run() {
                                           pause(true));
     history = [];
     lay_steps();
+    draw_kinds();
     take_seed();
     sample_slider("numSamples", 10n, MOST, (samples) => {
         numSamples = samples;
         begin();
     }, `The picture shows at most ${count(MOST)}. A trillion is below.`);
-    drawings.push(grid.layout, lay_steps, draw_ranks);
+    drawings.push(grid.layout, other.layout, lay_steps, draw_ranks, draw_kinds);
     return { load };
 }
 
@@ -554,6 +710,8 @@ const hex = (bytes) =>
 
 const refuse_state = (why) =>
     say("loadStatus", `Not loaded: ${why}. The run is unchanged.`, true);
+
+const MOST_PASTED = 4096; /* of a file, too */
 
 let shown = null;
 function show_state(state, before) {
@@ -592,6 +750,10 @@ function start_bytes(run) {
     $("paste").addEventListener("keydown", ({ key }) =>
         key === "Enter" && $("load").click());
     $("load").addEventListener("click", () => {
+        const { length } = $("paste").value;
+        if (length > MOST_PASTED)
+            return refuse_state(`this has ${count(length)} characters, a ` +
+                                "state has 224 hexadecimal digits");
         const text = $("paste").value.replace(/\s/g, "");
         if (!/^([0-9a-f]{2})*$/i.test(text))
             return refuse_state("this is not pairs of hexadecimal digits");
@@ -684,8 +846,10 @@ function start_mix() {
         const tall = height / 3;
         for (let turn = 0; turn < turns; turn++) {
             const { source } = mix.next();
-            context.fillStyle =
-                paint(context, source, taken[source] >= LENGTHS[source]);
+            /* Without patterns, of which a narrow bar shows only a part. */
+            context.fillStyle = css(blend(
+                COLOURS[source], rgb("--cell"),
+                taken[source] >= LENGTHS[source] ? 0.5 : 1));
             context.fillRect(left + turn * wide, source * tall + 4 * scale,
                              Math.max(wide - scale, 1), tall - 8 * scale);
             taken[source]++;
@@ -971,11 +1135,12 @@ function start_drops(run, training) {
                 `${more.length + 1} files were dropped; drop only one`);
         if (learned)
             return training.take_text(file);
-        try {
-            run.load(new Uint8Array(await file.slice(0, 4096).arrayBuffer()));
-        } catch { /* a folder, or a file that has been removed */
+        const bytes = await file.slice(0, MOST_PASTED).arrayBuffer()
+            .catch(() => null); /* a folder, or a file that has been removed */
+        if (bytes)
+            run.load(new Uint8Array(bytes));
+        else
             refuse_state(`${short(file)} cannot be read`);
-        }
         return $("loadStatus").scrollIntoView({ block: "nearest" });
     });
 }
@@ -1010,6 +1175,17 @@ function check_vectors() {
     document.body.dataset.wrong = wrong;
 }
 
+/* --- the header ----------------------------------------------------------- */
+
+/* The page has it with it, compressed, as a file to save. */
+async function offer_header() {
+    const packed = Uint8Array.from(atob($("packed").textContent),
+                                   (c) => c.charCodeAt(0));
+    const text = new Response(new Blob([packed]).stream()
+        .pipeThrough(new DecompressionStream("gzip")));
+    $("header").href = URL.createObjectURL(await text.blob());
+}
+
 const run = start_run();
 start_bytes(run);
 start_table();
@@ -1018,5 +1194,5 @@ start_plots();
 check_vectors();
 const training = start_training();
 start_drops(run, training);
-await training.ready;
+await Promise.all([training.ready, offer_header()]);
 document.body.dataset.ready = "yes";

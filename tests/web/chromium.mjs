@@ -136,6 +136,16 @@ export async function open(browser, url, {
         tick();
     })`) / seconds;
 
+    /* Milliseconds of its thread's processor time that a call takes. */
+    async function busy(call) {
+        await send("Performance.enable", { timeDomain: "threadTicks" });
+        const spent = async () => (await send("Performance.getMetrics")).metrics
+            .find(({ name }) => name === "TaskDuration").value;
+        const before = await spent();
+        await call();
+        return (await spent() - before) * 1000;
+    }
+
     /* Where the middle of an element is, once it is in sight. */
     const middle = (selector) => evaluate(`(() => {
         const element = document.querySelector(${JSON.stringify(selector)});
@@ -192,7 +202,7 @@ export async function open(browser, url, {
     }
 
     await load();
-    return { send, evaluate, until, frames, click, choose, drop, drop_text,
-             press, type, shoot, load, errors,
+    return { send, evaluate, until, frames, busy, click, choose, drop,
+             drop_text, press, type, shoot, load, errors,
              close: () => browser.send("Target.closeTarget", { targetId }) };
 }

@@ -15,12 +15,18 @@ try {
         light: {}, dark: { dark: true },
         phone: { width: 390, height: 844, scale: 2, phone: true } })) {
         const page = await open(browser, url, options);
-        await page.until("/step (1[5-9]|[2-9][0-9])/.test(" +
+        /* As few as make a picture that is not large. */
+        await page.evaluate(`{
+            const samples = document.getElementById("numSamplesText");
+            samples.value = "1,000";
+            samples.dispatchEvent(new Event("change"));
+        }`);
+        await page.until("/step ([6-9]|1.) of/.test(" +
                          "document.getElementById('status').textContent)");
         await page.click("#train");
         await page.click("#kill");
         await page.click("#resume");
-        await new Promise((resolve) => setTimeout(resolve, 4000));
+        await page.until("document.getElementById('otherStamp').textContent");
         await page.evaluate("scrollTo(0, 0)");
         await page.shoot(`${folder}/${name}.png`);
         await page.shoot(`${folder}/${name}-whole.png`, true);
