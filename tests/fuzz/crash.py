@@ -317,7 +317,7 @@ class Save:
     """statesampler_save_file, asked to replace number 1 by number 2, where a
     crash has left something that it sweeps away."""
 
-    LEFT = ".statesampler-43313381-00000001-00000001.tmp"
+    LEFT = ".statesampler-43313381-00000001.tmp"
     SWEEPS = ("getdents", "getdents64", "unlink", "unlinkat")
 
     def __init__(self, program, folder):
