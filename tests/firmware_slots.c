@@ -9,6 +9,9 @@
 static unsigned char flash[BOARD_SLOTS][BOARD_SLOT_BYTES];
 static size_t until_cut; /* bytes that can be written until the power goes */
 static unsigned worn;    /* cannot be written; BOARD_SLOTS: none */
+/* What a cut leaves behind the bytes written: what was there, as in an EEPROM,
+   erased flash, or anything, as in half an erasure. */
+static enum { KEPT, ERASED, ANYTHING } behind;
 static char said[256];
 static int checks, bad;
 
@@ -30,8 +33,16 @@ void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
 void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
 {
     const size_t count = size < until_cut ? size : until_cut;
-    if (slot != worn)
+    static uint32_t drawn = 1;
+    size_t i;
+    if (slot != worn) {
+        for (i = 0; i < size && behind != KEPT; i++)
+            flash[slot][i] = behind == ERASED
+                                 ? 0xff
+                                 : (unsigned char)((drawn = drawn * 0x915f77f5u +
+                                                            1) >> 24);
         memcpy(flash[slot], bytes, count);
+    }
     until_cut -= count;
 }
 
@@ -121,7 +132,9 @@ static void ask_sentences(void)
 int main(void)
 {
     worn = BOARD_SLOTS;
-    ask_cuts();
+    for (behind = KEPT; behind <= ANYTHING; behind++)
+        ask_cuts();
+    behind = KEPT;
     ask_sentences();
     ask_worn();
     printf("%d checks\n", checks);

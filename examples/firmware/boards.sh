@@ -112,27 +112,47 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     $(compiler_of $board) "$@"
 }
 
+# What the emulator gets instead of a kill when cut.c cuts the power, if it would
+# forget the slots.
+last_words() { # BOARD
+    [ $1 != microbit ] || cat <<'END'
+{ "execute": "qmp_capabilities" }
+{ "execute": "stop" }
+{ "execute": "memsave",
+  "arguments": { "val": 260096, "size": 2048, "filename": "flash" } }
+{ "execute": "quit" }
+END
+}
+
 # Replaces this shell with the emulator, or with a command that runs it, so that
 # the caller can kill it by this shell's process id. The current folder holds
-# the slots: a file each, or on an AVR one file for both.
+# the slots: a file each, or one file for both.
 become() { # BOARD PROGRAM [COMMAND...]
     board=$1 program=$2
     shift 2
     case $board in
     host) exec "$@" "$program" ;;
-    microbit) machine=microbit ;;
-    virt*) machine='virt -bios none' ;;
+    microbit)
+        # Its answers go nowhere, and only the serial line to the output.
+        set -- "$@" sh -c 'exec "$@" 3>&1 >/dev/null' sh \
+            $(emulator_of $board) -M microbit -qmp stdio -serial file:/dev/fd/3
+        [ ! -e flash ] || set -- "$@" \
+            -device loader,file=flash,addr=0x3f800,force-raw=on
+        ;;
+    virt*)
+        set -- "$@" $(emulator_of $board) -M virt -bios none -monitor none \
+            -serial stdio
+        ;;
     avr*)
         exec "$@" "$(dirname "$program")/simulator" $(core_of $board) \
             "$program" eeprom
         ;;
     esac
-    exec "$@" $(emulator_of $board) -M $machine -kernel "$program" -nographic \
-        -monitor none -serial stdio -icount shift=0 \
-        -semihosting-config enable=on,target=native </dev/null
+    exec "$@" -kernel "$program" -nographic -icount shift=0 \
+        -semihosting-config enable=on,target=native
 }
 
 # Runs a program to its end, for at most two minutes.
 run_on() { # BOARD PROGRAM
-    (become "$1" "$2" timeout -s KILL 120)
+    (become "$1" "$2" timeout -s KILL 120) </dev/null
 }

@@ -4,7 +4,9 @@
 
    passes on what the command prints, and kills it once it has printed STARS
    stars and then used MICROSECONDS of processor time. With 0 stars it does not.
-   It also kills it after five minutes, and when it is itself ended by a signal.
+   If there is anything on standard input, the command gets this instead of the
+   kill, and ends itself: an emulator can keep its flash. It also kills it after
+   five minutes, and when it is itself ended by a signal.
    Counting processor time makes the moment independent of how busy the
    computer is. The last line on standard error is the processor time that the
    command used in all, in microseconds. */
@@ -72,29 +74,41 @@ static void wait_for(int64_t time)
              nanosleep(&moment, NULL) == 0);
 }
 
+/* Passes on standard input; 0 if there is none. */
+static int pass_on(int to)
+{
+    char bytes[1024];
+    const ssize_t count = read(0, bytes, sizeof bytes);
+    return count > 0 && write(to, bytes, (size_t)count) == count;
+}
+
 int main(int argc, char **argv)
 {
     struct rusage used;
-    int status, ends[2];
-    if (argc < 4 || pipe(ends) != 0)
+    int status, ends[2], words[2];
+    if (argc < 4 || pipe(ends) != 0 || pipe(words) != 0)
         return 2;
     (void)signal(SIGALRM, end);
     (void)signal(SIGINT, end);
     (void)signal(SIGTERM, end);
     (void)signal(SIGHUP, end);
+    (void)signal(SIGPIPE, SIG_IGN); /* the command may have ended */
     (void)alarm(300);
     child = fork();
     if (child == 0) {
         if (dup2(ends[1], 1) == 1 && close(ends[0]) == 0 &&
-            close(ends[1]) == 0)
+            close(ends[1]) == 0 && dup2(words[0], 0) == 0 &&
+            close(words[0]) == 0 && close(words[1]) == 0)
             (void)execvp(argv[3], argv + 3);
         perror(argv[3]);
         _exit(127);
     }
     (void)close(ends[1]);
+    (void)close(words[0]);
     if (child > 0 && copy_stars(ends[0], atol(argv[1])) == 0) {
         wait_for(atol(argv[2]));
-        (void)kill((pid_t)child, SIGKILL);
+        if (!pass_on(words[1]))
+            (void)kill((pid_t)child, SIGKILL);
         (void)copy_stars(ends[0], 0); /* what is left in the pipe */
     }
     if (child < 0 || waitpid(child, &status, 0) != child ||

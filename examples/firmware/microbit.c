@@ -1,5 +1,6 @@
 /* microbit.c - a BBC micro:bit: Cortex-M0, nRF51822, 16 MHz, 256 KB of flash
-   and 16 KB of RAM. qemu-system-arm -M microbit. */
+   and 16 KB of RAM. qemu-system-arm -M microbit. The slots are the last two
+   pages of the flash, which board_slot_write erases and writes as on any nRF51. */
 #include "board.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
@@ -9,20 +10,16 @@
 #define UART_PSELTXD REGISTER(0x4000250c)
 #define UART_TXD REGISTER(0x4000251c)
 #define UART_BAUDRATE REGISTER(0x40002524)
+#define NVMC_READY REGISTER(0x4001e400)
+#define NVMC_CONFIG REGISTER(0x4001e504)
+#define NVMC_ERASEPAGE REGISTER(0x4001e508)
 #define SYSTICK_CONTROL REGISTER(0xe000e010)
 #define SYSTICK_RELOAD REGISTER(0xe000e014)
 #define SYSTICK_VALUE REGISTER(0xe000e018)
 
-/* The emulator implements semihosting, a debugger's file access. */
-static int32_t semihost(int operation, uintptr_t arguments)
-{
-    register int32_t r0 __asm__("r0") = operation;
-    register uintptr_t r1 __asm__("r1") = arguments;
-    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
-    return r0;
-}
-
-#include "semihosting.h"
+#define PAGE 1024 /* bytes that are erased together, a slot in each */
+#define SLOTS_AT 0x3f800 /* microbit.ld keeps the program below */
+typedef char slot_is_in_page[BOARD_SLOT_BYTES <= PAGE ? 1 : -1];
 
 extern unsigned char image_bss, image_end, image_top, image_data,
     image_data_end;
@@ -83,10 +80,86 @@ void board_put(char c)
     }
 }
 
+/* Flash is read like memory. */
+void board_copy(void *to, const void *flash, size_t size)
+{
+    unsigned char *out = (unsigned char *)to;
+    const volatile unsigned char *in = (const volatile unsigned char *)flash;
+    for (; size != 0; size--)
+        *out++ = *in++;
+}
+
+static uintptr_t slot_at(unsigned slot)
+{
+    return SLOTS_AT + (uintptr_t)slot * PAGE;
+}
+
+void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
+{
+    board_copy(bytes, (const void *)slot_at(slot), size);
+}
+
+/* The controller of the flash: read only, write or erase. */
+static void set_flash(uint32_t config)
+{
+    NVMC_CONFIG = config;
+    while (NVMC_READY == 0) { /* ends when the last erasure or word is done */
+    }
+}
+
+/* Writing only clears bits, a word of four bytes at a time, so the page is
+   erased first: this takes up to 22 ms, in which the CPU stands still, and
+   wears a page out after 20,000 times. */
+void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
+{
+    size_t i;
+    set_flash(2);
+    NVMC_ERASEPAGE = (uint32_t)slot_at(slot);
+    set_flash(1);
+    for (i = 0; i < size; i += 4) {
+        uint32_t word = 0;
+        size_t byte;
+        for (byte = 4; byte-- > 0;)
+            word = word << 8 | (i + byte < size ? bytes[i + byte] : 0xffu);
+        REGISTER(slot_at(slot) + i) = word;
+        while (NVMC_READY == 0) { /* ends when the word is written: 46 us */
+        }
+    }
+    set_flash(0);
+}
+
+#ifdef BOARD_IS_QEMU
+/* Semihosting, a debugger's file access: to end the emulator, which forgets its
+   flash then. The slots go to a file; boards.sh does this for a power cut. */
+static int32_t semihost(int operation, const void *arguments)
+{
+    register int32_t r0 __asm__("r0") = operation;
+    register const void *r1 __asm__("r1") = arguments;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+    return r0;
+}
+
+static void end_emulator(void)
+{
+    static const char name[] = "flash";
+    uintptr_t open[3], write[3];
+    open[0] = (uintptr_t)name;
+    open[1] = 5; /* fopen's "wb" */
+    open[2] = sizeof name - 1;
+    write[0] = (uintptr_t)semihost(1, open);
+    write[1] = SLOTS_AT;
+    write[2] = BOARD_SLOTS * PAGE;
+    (void)semihost(5, write);
+    (void)semihost(0x18, (const void *)0x20026); /* ApplicationExit */
+}
+#endif
+
 void board_stop(void)
 {
-    (void)semihost(SEMIHOST_EXIT, 0x20026); /* ADP_Stopped_ApplicationExit */
-    for (;;) { /* on a real board */
+#ifdef BOARD_IS_QEMU
+    end_emulator();
+#endif
+    for (;;) { /* until the power goes */
     }
 }
 

@@ -37,12 +37,15 @@ complain() { # WHAT [FILE]
 empty_slots() {
     rm -rf "$build/$board.run"
     mkdir "$build/$board.run"
+    # A new chip's flash is erased, the emulator's is 0.
+    [ $board != microbit ] || head -c 2048 /dev/zero | tr '\0' '\377' \
+        >"$build/$board.run/flash"
 }
 
 # Runs the program in the board's folder, with its output in a file, until it
 # ends or the power is cut. Sets `spent` to its processor time in microseconds.
 run_until() { # STARS MICROSECONDS FILE
-    (
+    last_words $board | (
         cd "$build/$board.run" &&
             become $board "$program" "$build/cut" $1 $2
     ) >"$build/$3" 2>"$build/said" &
@@ -78,6 +81,7 @@ same_weights() { # FILE
 # Overwrites a slot, from BYTE on, with standard input.
 put_slot() { # SLOT BYTE
     case $board in
+    microbit) file=flash at=$((1024 * $1 + $2)) ;;
     avr) file=eeprom at=$((256 * $1 + $2)) ;;
     *) file=slot$1 at=$2 ;;
     esac
@@ -172,10 +176,11 @@ parts() {
         NF == 4 {
             part = $4
             sub(/\..*/, "", part) # a clone made by the compiler
-            if (part ~ /^statesampler/) part = "sampler"
+            if (part ~ /^(statesampler|ssmp)_/) part = "sampler"
             else if (part ~ /^slots_|^(read_slot|check_word|move)$/)
                 part = "slots"
-            else if (part ~ /^(board_|semihost|reset$|vectors$|wait_for)/)
+            else if (part ~ "^(board_.*|semihost.*|end_emulator|set_flash|" \
+                "slot_at|reset|vectors|wait_for.*)$")
                 part = "board"
             else if (part ~ "^(main|start|resume|save|say|train|learn|score|" \
                 "report|read_record|measure.*|paint.*|print.*|weights|desc)$")

@@ -1,10 +1,12 @@
 /* virt.c - a 32-bit RISC-V with multiplication and compressed instructions, as
-   on many small boards. qemu-system-riscv32 -M virt. */
+   on many small boards. qemu-system-riscv32 -M virt. It has no flash that is
+   erased: slots are files on the computer, by semihosting. */
 #include "board.h"
 
 #define UART ((volatile unsigned char *)(uintptr_t)0x10000000)
 
-/* Semihosting, a debugger's file access: the two shifts mark the ebreak. */
+/* Semihosting, a debugger's file access, with the numbers of Arm's "Semihosting
+   for AArch32 and AArch64": the two shifts mark the ebreak. */
 static int32_t semihost(int operation, uintptr_t arguments)
 {
     register int32_t a0 __asm__("a0") = operation;
@@ -16,7 +18,60 @@ static int32_t semihost(int operation, uintptr_t arguments)
     return a0;
 }
 
-#include "semihosting.h"
+enum { SEMIHOST_OPEN = 1, SEMIHOST_CLOSE = 2, SEMIHOST_WRITE = 5,
+       SEMIHOST_READ = 6 };
+enum { SEMIHOST_RB = 1, SEMIHOST_WB = 5 }; /* fopen's modes */
+
+static int32_t semihost_open(unsigned slot, uintptr_t mode)
+{
+    static char name[] = "slot0";
+    uintptr_t arguments[3];
+    name[4] = (char)('0' + slot);
+    arguments[0] = (uintptr_t)name;
+    arguments[1] = mode;
+    arguments[2] = 5;
+    return semihost(SEMIHOST_OPEN, (uintptr_t)arguments);
+}
+
+static void semihost_move(int operation, int32_t file, uintptr_t bytes,
+                          size_t size)
+{
+    uintptr_t arguments[3];
+    arguments[0] = (uintptr_t)file;
+    arguments[1] = bytes;
+    arguments[2] = size;
+    (void)semihost(operation, (uintptr_t)arguments);
+}
+
+void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
+{
+    int32_t file = semihost_open(slot, SEMIHOST_RB);
+    if (file < 0)
+        return; /* never written */
+    semihost_move(SEMIHOST_READ, file, (uintptr_t)bytes, size);
+    semihost_move(SEMIHOST_CLOSE, file, 0, 0);
+}
+
+/* Four bytes at a time, as flash is written, so that a cut can come between. */
+void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
+{
+    int32_t file = semihost_open(slot, SEMIHOST_WB);
+    size_t i;
+    if (file < 0)
+        return;
+    for (i = 0; i < size; i += 4)
+        semihost_move(SEMIHOST_WRITE, file, (uintptr_t)(bytes + i),
+                      size - i < 4 ? size - i : 4);
+    semihost_move(SEMIHOST_CLOSE, file, 0, 0);
+}
+
+void board_copy(void *to, const void *flash, size_t size)
+{
+    unsigned char *out = (unsigned char *)to;
+    const unsigned char *in = (const unsigned char *)flash;
+    for (; size != 0; size--)
+        *out++ = *in++;
+}
 
 extern unsigned char image_bss, image_end, image_top;
 int main(void);

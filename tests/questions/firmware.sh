@@ -6,6 +6,8 @@
 # in short.
 learns() { # BOARD
     CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 $1
+    at_least 4000 $(sed -n 's/ bytes of flash.*: the sampler$//p' said) \
+        'bytes of the sampler'
     sed -n 's,^ok .*): ,note: ,p' said | grep .
 }
 
