@@ -582,22 +582,26 @@ headlines() {
 
 # --- Copying the last run's figures into the tree ---------------------------
 
-readme() {
-    if ! grep -q '^<!-- figures -->$' README.md ||
-        ! grep -q '^<!-- /figures -->$' README.md; then
-        echo 'README.md is unchanged: it has no lines <!-- figures --> and'
+# Puts the output of a command between the lines <!-- figures --> and
+# <!-- /figures --> of a page.
+update() { # PAGE COMMAND...
+    page=$1
+    shift
+    if ! grep -q '^<!-- figures -->$' $page ||
+        ! grep -q '^<!-- /figures -->$' $page; then
+        echo "$page is unchanged: it has no lines <!-- figures --> and"
         echo '<!-- /figures -->'
         return
     fi
-    headlines >$OUT/headlines.md &&
-        awk -v headlines=$OUT/headlines.md '
+    "$@" >$OUT/between.md &&
+        awk -v between=$OUT/between.md '
             /^<!-- \/figures -->$/ { inside = 0 }
             !inside
             /^<!-- figures -->$/ {
                 inside = 1
-                while ((getline line <headlines) > 0) print line
-            }' README.md >$OUT/README.md &&
-        cat $OUT/README.md >README.md && echo 'updated the figures of README.md'
+                while ((getline line <between) > 0) print line
+            }' $page >$OUT/page.md &&
+        cat $OUT/page.md >$page && echo "updated the figures of $page"
 }
 
 install_figures() {
@@ -614,7 +618,8 @@ install_figures() {
     done
     cp $OUT/figures.md bench/FIGURES.md
     echo "copied bench/FIGURES.md and bench/plots from $OUT"
-    readme
+    update README.md headlines
+    update examples/into/games/README.md bags_table
 }
 
 case $1 in
