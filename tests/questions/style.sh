@@ -1,4 +1,5 @@
-# style.sh - the header stays one that a person can read.
+# style.sh - the header stays one that a person can read, and the lists of faults
+# follow it.
 
 # The rows of tests/complexity.sh, each an answer.
 limits_hold() {
@@ -10,4 +11,7 @@ limits_hold() {
 
 questions() {
     ask 'the header: complexity, calls, lines and names' limits_hold
+    ! tool python3 'the lists of faults' ||
+        ask 'the lists of faults: what they quote is in the header' \
+            quietly python3 tests/mutants.py lists
 }
