@@ -27,7 +27,7 @@ class _Table(SamplerCursor):
     def read(self, state):
         generator = torch.Generator()
         generator.manual_seed(
-            (self._desc.seed + self.at(state).epoch) % 2**64)
+            (self._desc.seed + self.after(state).epoch) % 2**64)
         table = torch.randperm(self._desc.num_samples, generator=generator)
         for positions in super().read(state):
             yield table[positions].tolist()

@@ -67,8 +67,8 @@ contents() { # PYTHON
     done
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
-    printf '%s\n' __init__.py __init__.pyi _arguments.py _cursors.py \
-        _library.py _loops.py frameworks.py ledger.py libstatesampler.so \
+    printf '%s\n' __init__.py __init__.pyi _arguments.py _build.py \
+        _cursors.py _library.py _loops.py frameworks.py ledger.py libstatesampler.so \
         py.typed repeat.py samplers.py torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
@@ -189,12 +189,17 @@ types() { # PYTHON
     site=$(echo venv/lib/*/site-packages)
     quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
     cat >right.py <<'END'
-from statesampler import (Ledger, Mix, RepeatSampler, RoundRobinBatchSampler,
-                          Sampler, StatefulDistributedSampler)
+from statesampler import (Audit, Ledger, Mix, RepeatSampler,
+                          RoundRobinBatchSampler, Sampler,
+                          StatefulDistributedSampler)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
 state: bytes = Mix([3, 4], weights=[1, 2], stop="all").save()
-sampler = StatefulDistributedSampler(range(9), 1, 0, tail="uneven")
+sampler = StatefulDistributedSampler(range(9), 1, 0, tail="uneven",
+                                     fingerprint=b"1", changed="accept")
+audit = Audit()
+audit.add(sampler.at(sampler.locate(3).step, rank=0) or [])
+once: bool = audit.check(9)
 sampler.load_state_dict(sampler.state_dict())
 sampler.epoch = sampler.epoch + 1
 first: int = next(iter(sampler))
@@ -218,12 +223,13 @@ Sampler(9).load("state")
 StatefulDistributedSampler(9)
 Ledger(Sampler(9), 64, seed=1)
 Ledger("9", 64)
+StatefulDistributedSampler(range(9), changed="no")
 END
     check='mypy --strict --python-executable venv/bin/python'
     quietly $check right.py
     ! $check wrong.py >said
     sed -n 's/^wrong.py:\([0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
-        grep -qx '2 3 4 5 6 7 8 '
+        grep -qx '2 3 4 5 6 7 8 9 '
     cat >internal <<'END'
 statesampler\.libstatesampler
 statesampler\.[a-z_]*\..*

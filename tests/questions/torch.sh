@@ -49,6 +49,8 @@ questions() {
     ask "PyTorch: killed in torchdata, accelerate, Lightning, the Trainer" \
         torch $python test_torchdata test_accelerate test_lightning \
         test_readme test_kills
+    ask "PyTorch: which samples were in a step; another dataset's fingerprint" \
+        torch $python test_recorder test_changed
     ask "PyTorch: a ledger, as in C, killed; groups by TRL's rule, killed" \
         torch $python test_ledger test_repeat
     ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \

@@ -73,8 +73,16 @@ pass read_ahead=, or states will be that many batches too late.
   with forked processes, so make the sampler in the process that trains with
   it.
 
-Sampler, Mix and Ledger do not need torch. The first two return batches of
-indices as memoryviews, which numpy.asarray takes without a copy:
+Another dataset. A state is refused if the dataset's length differs, or its
+fingerprint: fingerprint= or what Hugging Face's datasets have as _fingerprint.
+changed="next_epoch" or "accept" loads it nevertheless.
+
+Looking up. at(step) is the batch of any step, of any rank, and locate(index)
+says where a sample is served; neither moves. Audit proves in 32 bytes that each
+sample came exactly once.
+
+Sampler, Mix, Audit and Ledger do not need torch. The first two return batches
+of indices as memoryviews, which numpy.asarray takes without a copy:
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -87,7 +95,7 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
-from .samplers import Mix, Sampler
+from .samplers import Audit, Mix, Sampler
 
 # The modules of what is imported when it is used. Those with torch take a
 # second.
@@ -96,7 +104,7 @@ _WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
                "RoundRobinBatchSampler": ".torch_samplers",
                "RepeatSampler": ".repeat"}
 
-__all__ = ["Sampler", "Mix", *_LATER]
+__all__ = ["Sampler", "Mix", "Audit", *_LATER]
 if importlib.util.find_spec("torch"):
     __all__ += _WITH_TORCH
 
@@ -110,8 +118,8 @@ def __getattr__(name):
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs torch; Sampler, Mix and Ledger do not"
-                          ) from None
+        raise ImportError(f"{name} needs torch; Sampler, Mix, Audit and Ledger "
+                          "do not") from None
     return getattr(module, name)
 
 

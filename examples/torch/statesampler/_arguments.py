@@ -90,6 +90,28 @@ def world(num_replicas, rank):
     return num_replicas, rank
 
 
+def text_of(fingerprint):
+    """A fingerprint as readable text."""
+    if fingerprint is None or isinstance(fingerprint, str):
+        return fingerprint
+    if isinstance(fingerprint, (bytes, bytearray)):
+        return fingerprint.hex()
+    try:
+        if isinstance(fingerprint, bool):
+            raise TypeError
+        return repr(fingerprint if isinstance(fingerprint, float) else
+                    operator.index(fingerprint))
+    except TypeError:
+        raise ValueError("fingerprint should be a string, bytes or a number, "
+                         f"but got a {type(fingerprint).__name__}") from None
+
+
+def own_fingerprint(dataset):
+    """What Hugging Face's datasets know themselves by; None elsewhere."""
+    own = getattr(dataset, "_fingerprint", None)
+    return own if isinstance(own, (str, bytes, int)) else None
+
+
 def items(what, value):
     try:
         return list(value)

@@ -5,14 +5,18 @@ seek(step), turn_over() to the next epoch, and read(state), which yields lists
 of everything after a state."""
 
 import ctypes
+import itertools
 
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
-                       address, c, check, indices)
-from .samplers import Mix, Sampler
+                       SamplerPlace, address, c, check, indices)
+from .samplers import Mix, Sampler, first_epoch_of
 
 # Indices read from the library at a time: enough to make the time of a call
 # negligible, few enough for a fast first batch and little memory.
 _CHUNK = 4096
+
+# How the facts about datasets themselves begin.
+_DATASETS = "len(dataset) ", "len(data_source) ", ""
 
 
 def owner(state):
@@ -36,19 +40,31 @@ def _facts(desc, of=""):
 
 
 class _Cursor:
-    def at(self, state):
+    def after(self, state):
         """A copy at another state."""
         other = object.__new__(type(self))
         other.__setstate__((self._made, state))
         return other
 
-    def difference(self, state):
-        """How a state differs from this cursor; "" if it is damaged."""
-        return "; ".join(
-            f"the state has {name}{theirs}{of}, this sampler {ours}"
-            for (name, theirs, of), (_, ours, _) in zip(
-                self.facts(state), self.facts(self.save()))
-            if theirs != ours)
+    def differences(self, state):
+        """How a state differs from this cursor: in the datasets' lengths, and
+        otherwise. Two lists of sentences, both empty if it is damaged."""
+        lengths, others = [], []
+        for (name, theirs, of), (_, ours, _) in zip(
+                self.facts(state), self.facts(self.save())):
+            if theirs != ours:
+                (lengths if name in _DATASETS else others).append(
+                    f"the state has {name}{theirs}{of}, this sampler {ours}")
+        return lengths, others
+
+    def next_epoch(self, state):
+        """A state of this cursor at the start of the epoch that comes after
+        another state, whose datasets may be different. An epoch of which
+        nothing was served is yet to come."""
+        epoch, begun = self.progress(state)
+        cursor = self.after(self.save())
+        cursor.begin((epoch + begun) % 2**64)
+        return cursor.save()
 
 
 class SamplerCursor(_Cursor, Sampler):
@@ -73,8 +89,21 @@ class SamplerCursor(_Cursor, Sampler):
             return end - 1
         return end
 
+    def batch(self, first, last, rank):
+        """The indices of these steps."""
+        steps = list(itertools.takewhile(
+            lambda indices: indices is not None,
+            (self.at(step, rank) for step in range(first, last))))
+        return [i for each in steps for i in each] if steps else None
+
     def turn_over(self):
         self.begin((self.epoch + 1) % 2**64)
+
+    def progress(self, state):
+        """The epoch of a state, and whether it has begun."""
+        desc, place = Desc(), SamplerPlace()
+        check(c.describe(state, len(state), desc, place))
+        return desc.epoch, place.position > 0
 
     def shape(self, state):
         """World size and batch size in an undamaged state."""
@@ -95,7 +124,7 @@ class MixCursor(_Cursor, Mix):
 
     def read(self, state):
         """Yields lists of batches."""
-        reader, ahead = self.at(state), max(_CHUNK // self._most, 1)
+        reader, ahead = self.after(state), max(_CHUNK // self._most, 1)
         turns = ahead
         while turns == ahead:
             out, counts = reader._turns(ahead)
@@ -104,6 +133,15 @@ class MixCursor(_Cursor, Mix):
                 batches.append(flat[at:at + count])
                 at += count
             yield batches
+
+    def batch(self, first, last, rank):
+        found = self.at(first, rank)
+        return None if found is None else found.tolist()
+
+    def progress(self, state):
+        first_epoch, place = first_epoch_of(state), MixPlace()
+        check(c.mix_describe(state[:-12], len(state) - 12, 0, None, place))
+        return (first_epoch + place.epoch) % 2**64, place.turn > 0
 
     def turn_over(self):
         """Datasets that were restarted continue from where they are."""

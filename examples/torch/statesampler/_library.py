@@ -1,32 +1,14 @@
-"""Finds, builds and loads the C library, and declares its functions and
-structs. The installed package has the library; a copy of the folder has its
-sources."""
+"""Finds and loads the C library, and declares its functions and structs. The
+installed package has the library; a copy of the folder has its sources, and
+builds it."""
 
 import array
-import contextlib
 import ctypes
-import glob
-import hashlib
 import os
-import platform
 import struct
-import subprocess
-import tempfile
 import types
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
-
-
-def _digest(*parts):
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(b"%d " % len(part) + part)
-    return whole.hexdigest()[:16]
-
-
-def _contents(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _whole_elf(path):
@@ -34,7 +16,8 @@ def _whole_elf(path):
     the process. All loaded segments (type 1) and the section table, which is
     at the end, must lie within the file. Files that are not ELF are left to
     the loader."""
-    whole = _contents(path)
+    with open(path, "rb") as file:
+        whole = file.read()
     if whole[:4] != b"\x7fELF":
         return True
     try:
@@ -53,79 +36,6 @@ def _whole_elf(path):
         return max(ends) <= len(whole)
     except (IndexError, struct.error):
         return False
-
-
-def _built(stem):
-    """The library that was built earlier, or None. Its name ends in the digest
-    of its bytes, so damaged ones are ignored."""
-    for path in sorted(glob.glob(glob.escape(stem) + "-*.so")):
-        with contextlib.suppress(OSError):
-            if path == f"{stem}-{_digest(_contents(path))}.so":
-                return _load(path)
-    return None
-
-
-def _build(stem, command):
-    """Compiles the library under a temporary name, loads it, and renames it,
-    so that no process finds an incomplete or unloadable one."""
-    folder = os.path.dirname(stem)
-    os.makedirs(folder, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder)
-    os.close(handle)
-    try:
-        subprocess.run(command + ["-o", temporary], check=True,
-                       capture_output=True, errors="replace")
-        # mkstemp's file is private; give it the permissions of the folder.
-        os.chmod(temporary, os.stat(folder).st_mode & 0o777)
-        loaded = _load(temporary)
-        os.replace(temporary, f"{stem}-{_digest(_contents(temporary))}.so")
-        return loaded
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-
-
-def _source(name, *folders):
-    """The path of a file, in the first of these folders that has it."""
-    folders = [os.path.realpath(os.path.join(_FOLDER, each))
-               for each in folders]
-    for path in (os.path.join(each, name) for each in folders):
-        if os.path.exists(path):
-            return path
-    raise ImportError(f"{name} is not in {' or '.join(folders)}")
-
-
-def _find_library():
-    """The library for these sources, compiler and options, built if necessary.
-    It is kept in the folder `build` beside the header, or in the user's cache
-    if that folder cannot be written."""
-    header = _source("statesampler.h", ".", "..", "../../..")
-    source = _source("library.c", ".")
-    include = os.path.dirname(header)
-    command = os.environ.get("CC", "").split() or ["cc"]
-    command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
-    name = "libstatesampler-" + _digest(
-        _contents(source), _contents(header), platform.platform().encode(),
-        os.fsencode("\n".join(command)))
-    command += ["-shared", "-fPIC", "-I", include, "-x", "c", source]
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):    # The XDG rule: ignore relative paths.
-        cache = os.path.expanduser("~/.cache")
-    stems = [os.path.join(include, "build", name)]
-    if os.path.isabs(cache):        # Otherwise the user has no home folder.
-        stems.append(os.path.join(cache, "statesampler", name))
-    for library in filter(None, map(_built, stems)):
-        return library
-    refused = []
-    for stem in stems:
-        try:
-            return _build(stem, command)
-        except (OSError, subprocess.CalledProcessError) as error:
-            refused.append(getattr(error, "stderr", None) or str(error))
-    raise ImportError(
-        f"could not build {stems[0]} with the C compiler `{command[0]}` "
-        "(set CC to use another one, or STATESAMPLER_LIBRARY to use a library "
-        f"that is already built): {'; '.join(dict.fromkeys(refused))}")
 
 
 def _load(path):
@@ -152,7 +62,8 @@ def _load_library():
     named = os.environ.get("STATESAMPLER_LIBRARY")
     packaged = os.path.join(_FOLDER, "libstatesampler.so")
     if not named and not os.path.exists(packaged):
-        return _find_library()
+        from . import _build    # Its imports take a third of a cold start.
+        return _build.find(_load)
     try:
         return _load(named or packaged)
     except OSError as error:
@@ -180,6 +91,11 @@ class Counts(ctypes.Structure):
         "rank_batches")]
 
 
+class SamplerPlace(ctypes.Structure):
+    _fields_ = [("position", _u64), ("step", _u64), ("rank", _u32),
+                ("slot", _u32)]
+
+
 class MixPlace(ctypes.Structure):
     _fields_ = [("epoch", _u64), ("turn", _u64), ("num_sources", _u32),
                 ("stop", _u32), ("weight", _u32)]
@@ -190,7 +106,13 @@ _FUNCTIONS = (
     (_int, [_pointer, _sets(Desc)], "init"),
     (_int, [_pointer, _pointer, _sets(_size)], "next"),
     (_int, [_pointer, _u64, _pointer, _sets(_size)], "at"),
-    (_int, [_pointer, _u64], "seek mix_seek"),
+    (_int, [_pointer, _u64, _pointer, _sets(_size), _sets(_u32)], "mix_at"),
+    (_size, [_pointer, _u64], "padding"),
+    (_int, [_pointer, _u64, _sets(SamplerPlace)], "locate"),
+    (_int, [_pointer, _u32, _u64, _sets(_u64), _sets(SamplerPlace)], "mix_locate"),
+    (_int, [_pointer, _u32, _u32, _u32], "reshape"),
+    (_int, [_pointer, _u32, _u32], "mix_reshape"),
+    (_int, [_pointer, _u64], "seek mix_seek resize"),
     (None, [_pointer, _u64], "begin"),
     (_u64, [_pointer, _u64, _u64], "sample_seed"),
     (_u64, [_pointer],
@@ -199,12 +121,15 @@ _FUNCTIONS = (
     (_size, [_pointer], "mix_state_bytes"),
     (_int, [_pointer, _pointer, _size], "save mix_save"),
     (_int, [_pointer, ctypes.c_char_p, _size], "load mix_load"),
-    (_int, [ctypes.c_char_p, _size, _sets(Desc), _pointer], "describe"),
+    (_int, [ctypes.c_char_p, _size, _sets(Desc), _sets(SamplerPlace)], "describe"),
     (_int, [ctypes.c_char_p, _size, _u32, _sets(Desc), _sets(MixPlace)],
      "mix_describe"),
     (_int, [_pointer, _pointer, _u32, _u32], "mix_init"),
     (_int, [_pointer, _pointer], "mix_weigh"),
     (_int, [_sets(Desc), _sets(ctypes.c_char_p)], "from_env"),
+    (None, [_pointer, _pointer, _size], "audit_add"),
+    (None, [_pointer, _pointer], "audit_merge"),
+    (_int, [_pointer, _u64], "audit_check"),
     (ctypes.c_char_p, [_int], "error"),
     (ctypes.c_char_p, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),

@@ -189,8 +189,7 @@ class Pass(itertools.chain):
         if self.loop is not None:
             raise RuntimeError("a state must be loaded before the first index "
                                "is taken")
-        self.sampler.load_state_dict(state_dict)
-        self.literal = self.sampler._parse(state_dict)
+        self.literal = self.sampler._load(state_dict)
 
 
 class Loop:

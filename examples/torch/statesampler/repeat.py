@@ -49,7 +49,7 @@ class _GroupsCursor(_Cursor):
 
     def read(self, state):
         """Yields lists of what is left of an epoch after a state."""
-        here = self.at(state)
+        here = self.after(state)
         number, rest = divmod(here.step, self._pass * self._uses)
         use, first = divmod(rest, self._pass)
         here._order.begin(here.epoch)
@@ -71,9 +71,8 @@ class _GroupsCursor(_Cursor):
     def load(self, state):
         """Also from a run with another repeat_count, whose passes count for
         ours."""
-        if not self.facts(state):
-            raise ValueError("statesampler: the state is damaged")
-        uses, epoch, step = (_STATE.unpack(state[:-4])[i] for i in (4, 7, 8))
+        epoch, step = self._place(state)
+        uses = _STATE.unpack(state[:-4])[4]
         if uses != self._uses:
             passes, rest = divmod(step * self._uses, self._pass * uses)
             if rest or step % self._pass:
@@ -84,6 +83,15 @@ class _GroupsCursor(_Cursor):
             step = passes * self._pass
         self.begin(epoch)
         self.seek(step)
+
+    def _place(self, state):
+        if not self.facts(state):
+            raise ValueError("statesampler: the state is damaged")
+        return _STATE.unpack(state[:-4])[7:]
+
+    def progress(self, state):
+        epoch, step = self._place(state)
+        return epoch, step > 0
 
     def shape(self, state):
         return 1, 1
@@ -116,7 +124,7 @@ class RepeatSampler(_Resumable, _TorchSampler):
     another steps_per_generation: from the end of a generation batch, or from
     amid its uses where that is a whole number of ours.
 
-    read_ahead: as in StatefulDistributedSampler. All other arguments are
+    read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All other arguments are
     read-only attributes.
     """
 
@@ -125,9 +133,10 @@ class RepeatSampler(_Resumable, _TorchSampler):
         "mini_repeat_count", "batch_size", "repeat_count", "num_samples")
 
     def __init__(self, data_source, mini_repeat_count, batch_size=1,
-                 repeat_count=1, shuffle=True, seed=None, *, read_ahead=None):
+                 repeat_count=1, shuffle=True, seed=None, *, read_ahead=None,
+                 fingerprint=None, changed="refuse"):
         _Resumable.__init__(self, 1, 0, flag("shuffle", shuffle), seed, True,
-                            read_ahead)
+                            read_ahead, changed, fingerprint, data_source)
         self.data_source = data_source
         self.num_samples = length = whole(
             "len(data_source)", len(data_source), 0, 2**62 + 1)

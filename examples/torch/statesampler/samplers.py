@@ -1,5 +1,7 @@
-"""Sampler and Mix, which need nothing but the C library."""
+"""Sampler, Mix and Audit, which need nothing but the C library."""
 
+import array
+import collections
 import ctypes
 import struct
 import zlib
@@ -7,9 +9,11 @@ import zlib
 from ._arguments import choice, flag, items, whole, whole_batch_size, world
 from ._library import (MIX_BYTES, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
-                       address, c, check, indices, memory)
+                       SamplerPlace, address, c, check, indices, memory)
 
 _NONE = 2**64 - 1
+
+Place = collections.namedtuple("Place", "step rank slot position")
 
 
 def _most(descs):
@@ -82,9 +86,65 @@ def crc(state):
     return struct.pack("<I", zlib.crc32(state))
 
 
+def first_epoch_of(state):
+    """What an undamaged state of a Mix says of the count of epochs."""
+    if len(state) < 12 or state[-4:] != crc(state[:-4]):
+        raise ValueError("statesampler: the state is damaged")
+    return struct.unpack("<Q", state[-12:-4])[0]
+
+
+def _served(code):
+    """Whether `at` has found a step; an error raises ValueError."""
+    check(min(code, 0))
+    return code == 1
+
+
+class Audit:
+    """Proof in 32 bytes that each of [0, num_samples) was served exactly once,
+    by all ranks and runs together. Leave padding out: padding() says how much
+    there is, and tail="uneven" has none."""
+
+    def __init__(self):
+        self._sums = memory(32)
+
+    count = property(lambda self: self._sums[0])
+
+    def add(self, indices):
+        """Adds a batch, or any other indices, in any order."""
+        try:
+            added = array.array("q", indices)
+        except OverflowError:
+            raise ValueError("indices should be below 2^62") from None
+        c.audit_add(self._sums, address(added), len(added))
+
+    def merge(self, other):
+        """Adds what another rank, thread or run has served."""
+        if not isinstance(other, Audit):
+            raise TypeError("other should be an Audit, but got a "
+                            f"{type(other).__name__}")
+        c.audit_merge(self._sums, other._sums)
+
+    def check(self, num_samples):
+        """Whether each sample came exactly once."""
+        return c.audit_check(
+            self._sums, whole("num_samples", num_samples, 0, 2**64)) == 1
+
+    def save(self):
+        return bytes(self._sums)
+
+    def load(self, state):
+        state = as_bytes(state)
+        if len(state) != 32:
+            raise ValueError("the state of an Audit has 32 bytes, but got "
+                             f"{len(state)}")
+        self._sums[:] = struct.unpack("=4Q", state)
+
+
 class _Iterator:
     """A sampler of the library in its own memory. _make(*_made) sets it up.
-    Subclasses define _step, _num_steps and _seek, functions of the library."""
+    Subclasses define _step, _num_steps and _seek, functions of the library;
+    _shape, a description of the present shape; and _reshape, _at and
+    _locate, for this rank."""
 
     def __iter__(self):
         return self
@@ -99,6 +159,28 @@ class _Iterator:
 
     def seek(self, step):
         check(self._seek(self._memory, whole("step", step, 0, 2**64)))
+
+    def at(self, step, rank=None):
+        """The batch of any step of this epoch, without moving: this rank's, or
+        another one's. None past the end. Steps before ranks or batch_size
+        last changed, in a Mix before its last load, raise ValueError."""
+        step, own = whole("step", step, 0, 2**64), self._shape.rank
+        if rank is None:
+            return self._at(step)
+        self._reshape(whole("rank", rank, 0, self._shape.world_size))
+        try:
+            return self._at(step)
+        finally:
+            self._reshape(own)
+
+    def locate(self, index):
+        """The first place in this epoch, in a Mix in its dataset's present
+        epoch, at which a sample is served: a tuple of step, rank, slot and
+        position, with at(step, rank)[slot] == index. ValueError says why there
+        is none."""
+        place = SamplerPlace()
+        step = self._locate(whole("index", index, 0, 2**64), place)
+        return Place(step, place.rank, place.slot, place.position)
 
     def __getstate__(self):
         """Copies need their own memory, which has pointers into itself."""
@@ -138,6 +220,33 @@ class Sampler(_Iterator):
         return memoryview(out)[:count.value]
 
     epoch = property(lambda self: c.epoch(self._memory))
+    _shape = property(lambda self: self._desc)
+
+    def _reshape(self, rank):
+        check(c.reshape(self._memory, rank, self._desc.world_size,
+                        self._desc.batch_size))
+
+    def _at(self, step):
+        out, count = indices(self._most), ctypes.c_size_t()
+        if not _served(c.at(self._memory, step, address(out), count)):
+            return None
+        return memoryview(out)[:count.value]
+
+    def _locate(self, index, place):
+        check(c.locate(self._memory, index, place))
+        return place.step
+
+    def padding(self, step):
+        """How many samples of this rank's batch are repeats: the last ones."""
+        return c.padding(self._memory, whole("step", step, 0, 2**64))
+
+    def resize(self, num_samples):
+        """From here on, epochs have num_samples positions. For orders of your
+        own: the order must be sequential and not "blocked"."""
+        desc = Desc.from_buffer_copy(self._desc)
+        desc.num_samples = whole("num_samples", num_samples, 0, 2**62 + 1)
+        check(c.resize(self._memory, desc.num_samples))
+        self._made, self._desc, self._most = (desc,), desc, _most([desc])
 
     def counts(self):
         counts = Counts()
@@ -221,14 +330,41 @@ class Mix(_Iterator):
         """Starts all datasets in the order of this epoch."""
         self._make(*self._made[:-1], whole("epoch", epoch, 0, 2**64))
 
-    def sample_seed(self, epoch, index):
-        epoch = whole("epoch", epoch, 0, 2**64)
-        index, source = whole("index", index, 0, 2**64), 0
+    _shape = property(lambda self: self._descs[0])
+
+    def _reshape(self, rank):
+        check(c.mix_reshape(self._memory, rank, self._shape.world_size))
+
+    def _at(self, turn):
+        out, count = indices(self._most), ctypes.c_size_t()
+        source = ctypes.c_uint32()
+        if not _served(c.mix_at(self._memory, turn, address(out), count,
+                                source)):
+            return None
+        before = sum(desc.num_samples for desc in self._descs[:source.value])
+        for i in range(count.value):
+            out[i] += before
+        return memoryview(out)[:count.value]
+
+    def _locate(self, index, place):
+        turn = ctypes.c_uint64()
+        source, index = self._divide(index)
+        check(c.mix_locate(self._memory, source, index, turn, place))
+        return turn.value
+
+    def _divide(self, index):
+        """The dataset that has a sample, and the index there."""
+        source = 0
         while source + 1 < len(self._descs) and (
                 index >= self._descs[source].num_samples):
             index -= self._descs[source].num_samples
             source += 1
-        return c.source_seed(self._sources, source, epoch, index)
+        return source, index
+
+    def sample_seed(self, epoch, index):
+        source, index = self._divide(whole("index", index, 0, 2**64))
+        return c.source_seed(self._sources, source,
+                             whole("epoch", epoch, 0, 2**64), index)
 
     def save(self):
         size = c.mix_state_bytes(self._memory)
@@ -239,12 +375,10 @@ class Mix(_Iterator):
 
     def load(self, state):
         state = as_bytes(state)
-        if state[-4:] != crc(state[:-4]):
-            raise ValueError("statesampler: the state is damaged")
-        mix = state[:-12]
+        first_epoch, mix = first_epoch_of(state), state[:-12]
         check(c.mix_load(self._memory, mix, len(mix)))
         # Loading took the state's weights; this mix's own count from here on.
         weights = self._made[1]
         check(c.mix_weigh(
             self._memory, (ctypes.c_uint32 * len(weights))(*weights)))
-        self._first_epoch, = struct.unpack("<Q", state[-12:-4])
+        self._first_epoch = first_epoch

@@ -16,7 +16,8 @@ from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
 from . import frameworks
-from ._arguments import flag, items, whole, whole_batch_size, world
+from ._arguments import (choice, flag, items, own_fingerprint, text_of, whole,
+                         whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, owner
 from ._loops import Loop, Pass, Watch
 from .samplers import as_bytes, crc
@@ -28,6 +29,9 @@ def _page():
     return [memoryview(mmap.mmap(-1, 8)).cast("q")]
 
 
+_CHANGED = ["refuse", "next_epoch", "accept"]
+
+
 def _locked(method):
     """Locks the methods that move the cursor, as any thread may ask for a
     state."""
@@ -36,12 +40,6 @@ def _locked(method):
         with self._lock:
             return method(self, *arguments, **options)
     return locked
-
-
-def _as_dict(state):
-    """A tensor is what torch.load accepts with weights_only=True, and what
-    distributed checkpoints can store."""
-    return {"state": torch.frombuffer(bytearray(state), dtype=torch.uint8)}
 
 
 def _of_text(state, first_epoch):
@@ -63,7 +61,7 @@ class _Resumable:
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
-                 read_ahead):
+                 read_ahead, changed, fingerprint, dataset=None):
         self.num_replicas, self.rank = world(num_replicas, rank)
         self._asked = num_replicas, rank
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
@@ -76,6 +74,9 @@ class _Resumable:
         self._old_shape = None  # Its ranks, until they were compared.
         self.read_ahead = (None if read_ahead is None else
                            whole("read_ahead", read_ahead, 0, 2**31))
+        self.fingerprint = text_of(own_fingerprint(dataset) if fingerprint
+                                   is None else fingerprint)
+        self.changed = _CHANGED[choice("changed", changed, _CHANGED)]
         # The epoch of the current loop, also for the copies in workers.
         self._shared, self._process = _page(), os.getpid()
 
@@ -213,10 +214,19 @@ class _Resumable:
     def _taken(self, this):
         """The state after what was taken from a pass."""
         if this.loop is None:
-            return _as_dict(this.literal or self._save())
-        cursor = self._cursor.at(this.state)
+            return self._as_dict(this.literal or self._save())
+        cursor = self._cursor.after(this.state)
         cursor.seek(this.start + this.taken())
-        return _as_dict(cursor.save())
+        return self._as_dict(cursor.save())
+
+    def _as_dict(self, state):
+        """A tensor is what torch.load accepts with weights_only=True, and what
+        distributed checkpoints can store."""
+        found = {"state": torch.frombuffer(bytearray(state),
+                                           dtype=torch.uint8)}
+        if self.fingerprint is not None:
+            found["fingerprint"] = self.fingerprint
+        return found
 
     def _save(self):
         self._settle()
@@ -241,7 +251,7 @@ class _Resumable:
     @_locked
     def __getstate__(self):
         """Copies are in no loop."""
-        state = {**vars(self), "_cursor": self._cursor.at(self._save()),
+        state = {**vars(self), "_cursor": self._cursor.after(self._save()),
                  "_loop": None, "_at": None, "_shared": None}
         del state["_lock"]
         if multiprocessing.context.get_spawning_popen():
@@ -344,6 +354,30 @@ class _Resumable:
             self._loaded = self._loaded[0], 0
         self._share()
 
+    @_locked
+    def at(self, step, rank=None):
+        """The indices of any batch of this epoch, of this rank or another, as
+        a list; None past the end. Batches count as start_iter does, and a last
+        one that is not full is one of them. Batches before the number of ranks
+        last changed, in a RoundRobinBatchSampler before its last load, raise
+        ValueError."""
+        step = whole("step", step, 0, 2**62)
+        self._settle()
+        unit, short = self._batches()
+        first = max(unit * step - short, 0)
+        return self._cursor.batch(first, unit * (step + 1) - short, rank)
+
+    @_locked
+    def locate(self, index):
+        """The first place in this epoch at which a sample is served, by any
+        rank: a tuple of step, rank, slot and position, with
+        at(step, rank)[slot] == index. ValueError says why there is none."""
+        self._settle()
+        place, (unit, short) = self._cursor.locate(index), self._batches()
+        step = (place.step + short) // unit
+        first = max(unit * step - short, 0)
+        return place._replace(step=step, slot=place.step - first + place.slot)
+
     @property
     @_locked
     def start_iter(self):
@@ -373,7 +407,7 @@ class _Resumable:
                 raise ValueError(f"{what} should be at most {most}, but got "
                                  f"{what}={batches}")
             units = min(units, end)
-        cursor = self._cursor.at(self._cursor.save())
+        cursor = self._cursor.after(self._cursor.save())
         try:
             cursor.seek(units)
         except ValueError as error:
@@ -400,19 +434,22 @@ class _Resumable:
         continue from the value of start_iter there, which is rounded up if it
         was not a whole number of batches. Those that set_start_iter refuses
         raise ValueError here too."""
-        return _as_dict(self._save() if batches is None else
-                        self._after(batches, "batches").save())
+        return self._as_dict(self._save() if batches is None else
+                             self._after(batches, "batches").save())
 
     @_locked
     def load_state_dict(self, state_dict):
         """Continues where a state was saved, by any number of ranks with any
         batch size. A state that is damaged or from another dataset, seed or
-        order raises ValueError and changes nothing."""
-        state = self._parse(state_dict)
-        different = self._cursor.difference(state)
-        if different:
-            raise ValueError(different)
-        cursor = self._cursor.at(state)
+        order raises ValueError and changes nothing; for a dataset that has
+        changed, see fingerprint and changed."""
+        self._load(state_dict)
+
+    def _load(self, state_dict):
+        """Returns the state that was loaded."""
+        state = self._accepted(self._parse(state_dict),
+                               state_dict.get("fingerprint"))
+        cursor = self._cursor.after(state)
         self._give_up()
         self._cursor = cursor
         if 0 < self._cursor.step == self._cursor.num_steps:
@@ -421,17 +458,35 @@ class _Resumable:
         self._loaded = self._cursor.epoch, self._cursor.step
         self._old_shape = self._cursor.step and self._cursor.shape(state)
         self._share()
+        return state
+
+    def _accepted(self, state, fingerprint):
+        """The state to load for one that was saved with this fingerprint."""
+        lengths, others = self._cursor.differences(state)
+        other = None not in (fingerprint, self.fingerprint) and (
+            fingerprint != self.fingerprint)
+        if (other or lengths) and not others and self.changed == "next_epoch":
+            return self._cursor.next_epoch(state)
+        if other and self.changed != "accept":
+            lengths.insert(0, f"the state has fingerprint {fingerprint!r}, "
+                              f"this sampler {self.fingerprint!r}")
+        if lengths + others:
+            raise ValueError("; ".join(lengths + others))
+        return state
 
     def _parse(self, state_dict):
         """Extracts the library's state from a state_dict."""
         try:
             state = state_dict["state"]
+            if not isinstance(state_dict.get("fingerprint", ""), str):
+                raise TypeError
             if isinstance(state, str):      # From earlier versions.
                 state = _of_text(state, state_dict.get("first_epoch"))
             elif torch.is_tensor(state):
                 state = bytes(state.tolist())
             state = as_bytes(state)
-        except (LookupError, TypeError, ValueError, RuntimeError):
+        except (AttributeError, LookupError, TypeError, ValueError,
+                RuntimeError):
             raise ValueError("this is not a state_dict of "
                              f"{self._owner}") from None
         theirs, ours = owner(state), self._owner
@@ -464,6 +519,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         consecutive samples are in use at a time.
     replacement: draw with replacement.
     stream: gives datasets with the same seed different orders.
+    fingerprint: what identifies the dataset's contents: a string, bytes or a
+        number, the same on every rank. None: dataset._fingerprint if that is
+        one, as in Hugging Face's datasets. States have it as text.
+    changed: what load_state_dict does with a state whose fingerprint differs.
+        "refuse" raises ValueError. "next_epoch" leaves out the rest of the
+        epoch and begins the next one, also if the length differs. "accept"
+        goes on at the same place; the length must be the same.
     read_ahead: how many batches something between the DataLoader and the loop
         always takes ahead. None: as known for the loaders of accelerate, timm
         and Lightning, else 0. With 2 or more, an epoch ends when the
@@ -482,7 +544,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
-                 window=None, replacement=False, stream=0, read_ahead=None):
+                 window=None, replacement=False, stream=0, read_ahead=None,
+                 fingerprint=None, changed="refuse"):
         drop_last = flag("drop_last", drop_last)
         if tail is None:
             tail = "drop" if drop_last else "pad"
@@ -490,7 +553,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
             raise ValueError(f"drop_last=True means tail='drop', but got "
                              f"tail={tail!r}")
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
-                            tail == "drop", read_ahead)
+                            tail == "drop", read_ahead, changed, fingerprint,
+                            dataset)
         self.dataset = dataset
         self.batch_size = (None if batch_size is None else
                            whole_batch_size(batch_size))
@@ -506,12 +570,30 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
             self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
             tail=tail, partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
-        counts = self._cursor.counts()
-        self.total_size = counts.positions
-        self.num_samples = (
-            counts.rank_samples if tail != "carry" else
-            -(-length // self.num_replicas))
-        self._length = None if tail == "carry" else self.num_samples
+        self._measure()
+
+    def _measure(self):
+        """Sets the sizes of a whole epoch."""
+        cursor = self._cursor.after(self._cursor.save())
+        cursor.begin(0)
+        counts, endless = cursor.counts(), cursor.num_steps is None
+        samples = (-(-counts.positions // self.num_replicas) if endless else
+                   counts.rank_samples)
+        vars(self).update(total_size=counts.positions, num_samples=samples,
+                          _length=None if endless else samples)
+
+    @_locked
+    def resize(self, num_samples):
+        """From the present place on, this epoch and later ones have
+        num_samples positions; the next loop goes on there. For orders of your
+        own: needs shuffle=False and the default partition. Fewer than were
+        served raise ValueError."""
+        cursor = self._cursor.after(self._save())
+        cursor.resize(num_samples)
+        self._give_up()
+        self._cursor, self._loaded = cursor, (cursor.epoch, cursor.step)
+        self._measure()
+        self._share()
 
     def _units_per_batch(self):
         if self.batch_size is None:
@@ -537,8 +619,8 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window, read_ahead: as in
-        StatefulDistributedSampler.
+    partition, tail, chunk_size, window, fingerprint, changed, read_ahead: as in
+        StatefulDistributedSampler, the fingerprint that of all datasets.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
         batch in a dataset's last turn; collate_fn then gets an empty list.
 
@@ -559,9 +641,9 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                  num_replicas=None, drop_last=False, seed=0, shuffle=True,
                  reinit=False, *, weights=None, stop=None, partition="blocked",
                  tail="pad", chunk_size=None, window=None, read_ahead=None,
-                 sampler=None):
+                 fingerprint=None, changed="refuse", sampler=None):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
-                            read_ahead)
+                            read_ahead, changed, fingerprint)
         sampler = lengths if sampler is None else sampler
         if isinstance(sampler, _TorchSampler):
             # Lightning and others try to rebuild a batch sampler around
