@@ -6,7 +6,8 @@
 #
 # COMMAND ARGUMENT... FILE SHAPE must train to the end, saving to FILE, and go
 # on from FILE if it is there. Each run gets the next of the SHAPEs. A killed
-# run ends by SIGKILL, after some 1/KILLS of the time that a whole run takes.
+# run ends by SIGKILL, some 1/KILLS of the time that a whole run takes after it
+# has first saved.
 set -u
 
 [ $# -ge 4 ] && [ "$1" -gt 0 ] 2>/dev/null || {
@@ -57,8 +58,14 @@ compare() {
 run=0 kills=0 ends=0
 while [ $kills -lt "$wanted" ]; do
     run=$((run + 1))
+    cp "$file" "$file.before" 2>/dev/null || : >"$file.before"
     "$@" "$file" "$(shape $run)" >"$file.log" 2>&1 &
     pid=$!
+    # It may start slowly. It saves or ends: then there is no such process.
+    while kill -0 $pid 2>/dev/null; do
+        [ ! -e "$file" ] || cmp -s "$file" "$file.before" || break
+        sleep 0.01
+    done
     sleep "$(calculate '(0.3 + $2 * 0.618034 % 1) * $1 / $3' \
         "$whole" $run "$wanted")"
     kill -KILL $pid 2>/dev/null

@@ -36,7 +36,8 @@ END
     fails 'is not what it is without a kill' \
         $kills 'a b' sh count.sh forgets
     fails 'failed before it was killed' $kills wrong sh count.sh keeps
-    fails 'failed after' $kills 'a a a a a a wrong' sh count.sh keeps
+    fails 'failed after' $kills 'a a a a a a wrong wrong wrong wrong' \
+        sh count.sh keeps
     echo '[ -e "$1.whole" ] || sleep 1; : >"$1"' >quick.sh
     fails 'ends too soon to be killed' $kills a sh quick.sh
 }
@@ -96,6 +97,68 @@ game_table() {
     diff figures page
 }
 
+# --- FANN ---------------------------------------------------------------------
+
+# Killed with other batch sizes; on other data; on a file of FANN's own.
+fann() {
+    $CC -std=c99 $STRICT -O2 -I. -o train examples/into/fann/train.c -lfann -lm
+    quietly sh examples/into/kills.sh 20 saved '1000 300 500 4000' ./train
+    sed -n 's/^kills.sh: /note: /p' said
+    fails 'the state has another num_samples' ./train saved 500 20001
+    fails 'the state has another stream' ./train saved 500 20000 3
+    head -c 1000 saved >short
+    fails 'the state is damaged' ./train short
+    $CC -std=c99 -o own -x c - -lfann -lm <<'END'
+#include <floatfann.h>
+int main(void)
+{
+    struct fann *ann = fann_create_standard(3, 8, 16, 1);
+    return fann_save(ann, "own.net");
+}
+END
+    ./own
+    quietly ./train own.net
+    grep -qx 'own.net has weights and no place in an epoch: epoch 0 begins at its start' \
+        said
+}
+
+fann_header() { # COMMAND...
+    "$@" $STRICT -O1 -I. -o header tests/fann_sampler.c -lfann -lm
+    quietly ./header
+}
+
+fann_compared() {
+    $CC -std=c99 $STRICT -O2 -I. -o compare examples/into/fann/compare.c \
+        -lfann -lm
+    quietly ./compare
+    sed -n "s/^FANN's shuffle  */note: orders of three come with /p" said
+}
+
+# --- Pages --------------------------------------------------------------------
+
+# A page says of a file "[NAME](NAME), N lines".
+lines_told() {
+    for page in examples/into/*/README.md; do
+        tr '\n' ' ' <"$page" |
+            grep -oE '\[[a-z_.]+\]\([a-z_.]+\),? [0-9]+ lines' |
+            tr -c 'a-z_.0-9\n' ' ' | while read -r file again lines rest; do
+            echo "$lines ${page%README.md}$file"
+        done
+    done >told
+    at_least 1 "$(wc -l <told)" 'files with their lines'
+    while read -r lines file; do
+        echo "$(wc -l <"$file") $file"
+    done <told | diff told -
+}
+
+# Whether a compiler finds a header of another library.
+library() { # LANGUAGE HEADER WHAT [FLAG...]
+    language=$1 header=$2 what=$3
+    shift 3
+    echo "#include <$header>" | ${CC:-cc} -E "$@" -x $language - >/dev/null 2>&1 ||
+        { skip "$what" "$header" && return 1; }
+}
+
 questions() {
     ask 'kills.sh tells what goes on from what forgets' kills_tell
     if tool git 'the commits of examples/into'; then
@@ -107,4 +170,12 @@ questions() {
     fi
     ask 'games: killed 20 times, other players' game
     ask 'games: the table of the page is that of the bench' game_table
+    if library c floatfann.h FANN; then
+        ask 'FANN: killed 20 times, other batch sizes; bad files' fann
+        ask 'FANN: the weights of a plain loop' fann_header $CC -std=c99
+        ! tool g++ 'FANN in C++' ||
+            ask 'FANN: the same in C++' fann_header g++ -x c++ -std=c++98
+        ask 'FANN: its own shuffle is not fair, fann_sampler.h is' fann_compared
+    fi
+    ask 'the lines that pages of examples/into tell' lines_told
 }
