@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     data = make_data(argc > 3 ? number(argv[3], MOST_ROWS) : 20000,
                      argc > 4 ? number(argv[4], MOST_ROWS) : 2);
     train(argv[1], data, batch_size);
-    size = train(argv[1], data, 1); /* nothing is left but to name one batch_size */
+    size = train(argv[1], data, 1); /* which only names one batch_size */
     fann_destroy_train(data);
     return example_end(1, "%s holds weights, momentum and error of epoch %u in "
                        "%d bytes, the sampler in %d", argv[1], EPOCHS - 1,

@@ -1,0 +1,115 @@
+/* train.cpp - k-means by faiss on one random subset after another, which goes
+   on after a kill with other readers: see README.md.
+
+       c++ -O2 -I. -o build/faiss examples/into/faiss/train.cpp \
+           -lfaiss -llapack -lblas -fopenmp
+       build/faiss checkpoint */
+#include <faiss/Clustering.h>
+#include <faiss/IndexFlat.h>
+#include <faiss/utils/random.h>
+#include <thread>
+
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "../../example.h"
+#include "faiss_subset.h"
+
+static const char usage[] =
+    "usage: faiss FILE [READERS [N]]\n\n"
+    "Clusters N (200000) vectors, of which each step of k-means takes the\n"
+    "next 16384, for four epochs. READERS (1, 2, 4, ...) threads fetch them.\n"
+    "Saves to FILE after each step, and goes on from FILE if it is there. If\n"
+    "it has centroids alone, begins with these.\n";
+
+static const uint32_t K = 64, D = 16, COUNT = K * 256, EPOCHS = 4;
+
+/* All of a run. */
+struct Checkpoint {
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    float centroids[K * D];
+};
+
+/* Sets all from the file, if there is one. */
+static void load(const char* path, Checkpoint* now,
+                 std::vector<faiss_subset>& readers,
+                 faiss::Clustering& clustering)
+{
+    size_t size;
+    int code = statesampler_load_file(path, now, sizeof *now, &size);
+
+    if (code == STATESAMPLER_ENOFILE)
+        return;
+    example_must(code);
+    if (size == sizeof now->centroids) {
+        memmove(now->centroids, now, size);
+        printf("%s has centroids and no place in an epoch: epoch 0 begins at "
+               "its start\n", path);
+    } else {
+        for (faiss_subset& each : readers)
+            example_must(statesampler_load(
+                &each.sampler, now->state,
+                size == sizeof *now ? sizeof now->state : 0));
+    }
+    clustering.centroids.assign(now->centroids, now->centroids + K * D);
+}
+
+/* Goes on from the file to the end. Each reader could be a machine. */
+static void train(const char* path, uint32_t num_readers,
+                  const std::vector<float>& vectors)
+{
+    std::vector<faiss_subset> readers(num_readers);
+    std::vector<float> subset(COUNT * D);
+    faiss::Clustering clustering(D, K);
+    faiss::IndexFlatL2 index(D);
+    Checkpoint now;
+    /* The first vectors tell this dataset from another. */
+    const uint64_t stream = statesampler_hash(0, vectors.data(), 4096);
+
+    for (uint32_t rank = 0; rank < num_readers; rank++)
+        example_must(faiss_subset_init(&readers[rank], vectors.size() / D,
+                                       COUNT, 42, stream, rank,
+                                       num_readers));
+    load(path, &now, readers, clustering);
+    clustering.niter = 1; /* of each subset, from the present centroids */
+    do {
+        std::vector<std::thread> threads;
+        const uint64_t epoch = statesampler_epoch(&readers[0].sampler);
+
+        for (faiss_subset& each : readers)
+            threads.emplace_back([&] {
+                std::vector<uint64_t> numbers(each.part);
+                if (epoch < EPOCHS && faiss_subset_next(&each, numbers.data()))
+                    faiss_subset_gather(&each, numbers.data(), vectors.data(),
+                                        D * sizeof(float), subset.data());
+            });
+        for (std::thread& each : threads)
+            each.join();
+        if (statesampler_epoch(&readers[0].sampler) == epoch && epoch < EPOCHS)
+            clustering.train(COUNT, subset.data(), index);
+        std::copy(clustering.centroids.begin(), clustering.centroids.end(),
+                  now.centroids);
+        statesampler_save(&readers[0].sampler, now.state, sizeof now.state);
+        example_must(statesampler_save_file(path, &now, sizeof now));
+    } while (statesampler_epoch(&readers[0].sampler) < EPOCHS);
+}
+
+int main(int argc, char** argv)
+{
+    example_begin(argc, argv, 3, usage);
+    if (argc < 2)
+        example_fail(2, "FILE is needed");
+    const long readers = argc > 2 ? atol(argv[2]) : 1;
+    const long n = argc > 3 ? atol(argv[3]) : 200000;
+    if (readers < 1 || COUNT % readers > 0)
+        example_fail(2, "READERS is no divisor of 16384");
+    if (n < COUNT)
+        example_fail(2, "N is below 16384");
+
+    std::vector<float> vectors(static_cast<size_t>(n) * D);
+    faiss::float_rand(vectors.data(), vectors.size(), 1);
+    train(argv[1], static_cast<uint32_t>(readers), vectors);
+    train(argv[1], 1, vectors); /* nothing is left but to name one reader */
+    return example_end(1, "%s holds the centroids and, in %d bytes, which "
+                       "subset comes next", argv[1], STATESAMPLER_STATE_BYTES);
+}
