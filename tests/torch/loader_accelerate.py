@@ -27,6 +27,8 @@ from torch.utils.data import BatchSampler, DataLoader
 
 
 class BatchSamplerShard(BatchSampler):
+    __module__ = "accelerate.data_loader"
+
     def __init__(self, batches, processes, process, even_batches=True):
         self.batch_sampler, self.batch_size = batches, batches.batch_size
         self.drop_last = batches.drop_last
@@ -59,19 +61,23 @@ class BatchSamplerShard(BatchSampler):
 
 
 class SkipBatchSampler(BatchSampler):
-    def __init__(self, batches, skipped):
-        self.batch_sampler, self.skipped = batches, skipped
+    __module__ = "accelerate.data_loader"
+
+    def __init__(self, batches, skip_batches):
+        self.batch_sampler, self.skip_batches = batches, skip_batches
 
     def __iter__(self):
         for i, batch in enumerate(self.batch_sampler):
-            if i >= self.skipped:
+            if i >= self.skip_batches:
                 yield batch
 
     def __len__(self):
-        return len(self.batch_sampler) - self.skipped
+        return len(self.batch_sampler) - self.skip_batches
 
 
 class DataLoaderShard:
+    __module__ = "accelerate.data_loader"
+
     def __init__(self, loader, processes=1, process=0, iteration=0,
                  even_batches=True):
         self.iteration = iteration
@@ -115,6 +121,8 @@ class DataLoaderShard:
 
 class DataLoaderDispatcher:
     """What the process that draws hands out to all."""
+
+    __module__ = "accelerate.data_loader"
 
     def __init__(self, loader, processes, split_batches=False):
         self.base, self.split_batches = loader, split_batches

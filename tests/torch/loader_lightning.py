@@ -46,6 +46,8 @@ def inject(loader, world, rank):
 
 
 class _PrefetchDataFetcher:
+    __module__ = "lightning.pytorch.loops.fetchers"
+
     def __init__(self, loader, prefetch_batches=1):
         self.loader, self.prefetch_batches = loader, prefetch_batches
         self.length = None

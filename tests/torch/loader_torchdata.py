@@ -1,6 +1,7 @@
 """How torchdata 0.12.0a0 (pytorch/data 088e4347) calls samplers, written down
 from torchdata/stateful_dataloader/stateful_dataloader.py and sampler.py, as a
-DataLoader of torch's that takes and loads states in the same order.
+DataLoader of torch's that takes and loads states in the same order; and from
+torchdata/nodes/adapters.py and loader.py (e640e6fc).
 
 - The DataLoader's own batch sampler has an iterator with state_dict and
   load_state_dict. Its state asks the sampler and the sampler's iterator, if
@@ -12,7 +13,14 @@ DataLoader of torch's that takes and loads states in the same order.
   then the state of the iterator is loaded into that; batches are drawn after.
 - state_dict() before the first iter() makes the iterator, which that uses.
 - A state that was taken after the loop had ended begins a new iterator.
+- An index sampler that has no states, as accelerate's, is drawn from anew, and
+  what was drawn before the state is forgotten.
+- SamplerWrapper, of nodes, calls set_epoch before it loads the sampler's
+  state, and before each later loop with the number that it has counted. Its
+  Loader leaves out an empty loop after a load.
 """
+
+import itertools
 
 import torch
 from torch.utils.data import DataLoader
@@ -78,18 +86,32 @@ class Restoring(_BaseDataLoaderIter):
     def begin(self, state):
         self.finished, self.handed_out = False, 0
         if state is not None:
-            if stateful(self._index_sampler):
-                self._index_sampler.load_state_dict(state["index_sampler"])
-            self._sampler_iter = iter(self._index_sampler)
-            if state["iterator"] is not None:
-                self._sampler_iter.load_state_dict(state["iterator"])
+            self._sampler_iter_yielded = state["yielded"]
+            if stateful(self._index_sampler) or stateful(self._sampler_iter):
+                if stateful(self._index_sampler):
+                    self._index_sampler.load_state_dict(
+                        state["index_sampler"])
+                self._sampler_iter = iter(self._index_sampler)
+                if state["iterator"] is not None:
+                    self._sampler_iter.load_state_dict(state["iterator"])
+            else:
+                self._sampler_iter = itertools.islice(
+                    self._index_sampler, self._sampler_iter_yielded, None)
             self._num_yielded = state["num_yielded"]
             self.finished = state["finished"]
         self.snapshots = [self.snapshot()]
 
+    _sampler_iter_yielded = 0
+
+    def _next_index(self):
+        index = super()._next_index()
+        self._sampler_iter_yielded += 1
+        return index
+
     def snapshot(self):
         return {"index_sampler": ask(self._index_sampler),
-                "iterator": ask(self._sampler_iter)}
+                "iterator": ask(self._sampler_iter),
+                "yielded": self._sampler_iter_yielded}
 
     def _reset(self, loader, first_iter=False):
         super()._reset(loader, first_iter)
@@ -167,4 +189,51 @@ class StatefulDataLoader(DataLoader):
 
     def load_state_dict(self, state):
         self._iterator, self.made_for_a_state = None, False
+        self.next_state = state
+
+
+class SamplerWrapper:
+    __module__ = "torchdata.nodes.adapters"
+
+    def __init__(self, sampler):
+        self.sampler, self.epoch, self.started = sampler, 0, False
+
+    def reset(self, state=None):
+        if state is not None:
+            self.epoch = state["epoch"]
+            self.sampler.set_epoch(self.epoch)
+            self.sampler.load_state_dict(state["sampler"])
+        else:
+            self.epoch += self.started
+            self.sampler.set_epoch(self.epoch)
+        self.iterator, self.started = iter(self.sampler), False
+
+    def __next__(self):
+        self.started = True
+        return next(self.iterator)
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "sampler": self.sampler.state_dict()}
+
+
+class Loader:
+    """Of nodes, over MapStyleWrapper(numbers, sampler)."""
+
+    def __init__(self, sampler):
+        self.root, self.next_state = SamplerWrapper(sampler), None
+
+    def __iter__(self):
+        self.root.reset(self.next_state)
+        first, resumed = [], self.next_state is not None
+        self.next_state = None
+        if resumed:
+            first = list(itertools.islice(iter(self.root.__next__, None), 1))
+            if not first:
+                self.root.reset()
+        yield from itertools.chain(first, iter(self.root.__next__, None))
+
+    def state_dict(self):
+        return self.root.state_dict()
+
+    def load_state_dict(self, state):
         self.next_state = state

@@ -31,6 +31,8 @@ class PrefetchLoader:
     """timm's (013851bf, timm/data/loader.py): a batch is on its way to the
     GPU while the one before is trained on."""
 
+    __module__ = "timm.data.loader"
+
     def __init__(self, loader):
         self.loader = loader
 
@@ -46,6 +48,8 @@ class PrefetchLoader:
 class _WrappedDataLoader:
     """Ray Train's (009ba154, python/ray/train/torch/train_loop_utils.py): the
     same, and the end is asked for once."""
+
+    __module__ = "ray.train.torch.train_loop_utils"
 
     def __init__(self, loader):
         self.loader = loader
@@ -75,6 +79,9 @@ def flat(batches):
 class Accelerate(unittest.TestCase):
     def shard(self, loader, processes=1, process=0):
         return DataLoaderShard(loader, processes, process)
+
+    def skipping(self, shard, count):
+        return loader_accelerate.skip_first_batches(shard, count, True)
 
     def prepared(self, sampler, n, size, processes, process=0, workers=0):
         return self.shard(DataLoader(range(n), size, sampler=sampler,
@@ -173,7 +180,7 @@ class Accelerate(unittest.TestCase):
                               num_workers=workers)
             shard = self.shard(base, 2, 1)
             refused(shard)
-            refused(loader_accelerate.skip_first_batches(shard, 1, True))
+            refused(self.skipping(shard, 1))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 refused(DataLoaderDispatcher(base, 2))
@@ -182,6 +189,29 @@ class Accelerate(unittest.TestCase):
                              (0, 4))
         turns = RoundRobin([20, 20], 2, 1, 3)
         refused(self.shard(DataLoader(range(40), batch_sampler=turns), 2))
+
+    def test_it_skips_over_a_loaded_state(self):
+        """A run loads the state, or it skips: both would leave out samples."""
+        for processes, workers in (1, 0), (2, 0), (1, 1):
+            def make():
+                sampler = Distributed(range(40), 1, 0)
+                return sampler, self.prepared(sampler, 40, 2, processes,
+                                              workers=workers)
+
+            unstopped = make()[1]
+            whole, second = list(unstopped), list(unstopped)
+            _, state = self.killed(*make(), 3)
+            sampler, shard = make()
+            self.assertEqual(list(self.skipping(shard, 3)), whole[3:])
+            sampler, shard = make()
+            sampler.load_state_dict(state)
+            with self.assertRaisesRegex(RuntimeError,
+                                        "accelerate skips 3 .* never both"):
+                next(iter(self.skipping(shard, 3)))
+            # Nothing is lost, and later epochs may be skipped into.
+            self.assertEqual(list(shard), whole[3:])
+            self.assertEqual(sampler.epoch, 1)
+            self.assertEqual(list(self.skipping(shard, 3)), second[3:])
 
     def test_the_last_group(self):
         """Accelerate fills it up, also for a run that was killed: then its
@@ -327,6 +357,14 @@ class Accelerate(unittest.TestCase):
                         self.assertEqual(resumed.epoch, len(taken) // n)
                         left = [] if resumed.epoch else flat(make(rest))
                         self.assertEqual(sorted(taken + left), list(range(n)))
+        # A class of one's own may have such a name.
+        for kind in PrefetchLoader, _WrappedDataLoader, DataLoaderShard:
+            mine = type(kind.__name__, (), {
+                "__module__": "mine", "__init__": PrefetchLoader.__init__,
+                "__iter__": lambda self: (batch for batch in self.loader)})
+            sampler, base = loader(batch_size=3)
+            next(iter(mine(base)))
+            self.assertEqual(sampler.start_iter, 1)
         for said, expected in (0, 2), (1, 1), (None, 1):
             sampler, base = loader(batch_size=3, read_ahead=said)
             next(iter(self.shard(base)))
@@ -431,6 +469,10 @@ class RealAccelerate(Accelerate):
         from accelerate.data_loader import prepare_data_loader
         return prepare_data_loader(loader, num_processes=processes,
                                    process_index=process)
+
+    def skipping(self, shard, count):
+        from accelerate.data_loader import skip_first_batches
+        return skip_first_batches(shard, count)
 
 
 class Trainer(unittest.TestCase):

@@ -129,6 +129,7 @@ class Lightning(unittest.TestCase):
     def test_older_fetchers(self):
         """Of pytorch_lightning to 1.9.5, and of Lightning 2.0.0 to 2.0.7."""
         class DataFetcher:
+            __module__ = "pytorch_lightning.utilities.fetching"
             prefetch_batches = 1
 
             def __init__(self, loader):
@@ -143,9 +144,11 @@ class Lightning(unittest.TestCase):
                 yield from held
 
         class Unsized(DataFetcher):
+            __module__ = "lightning.pytorch.loops.fetchers"
             _has_len = False
 
         class Sized(DataFetcher):
+            __module__ = "lightning.pytorch.loops.fetchers"
             _has_len = True
 
             def __iter__(self):

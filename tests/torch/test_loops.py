@@ -476,6 +476,24 @@ class Copies(unittest.TestCase):
                     del sampler
                     self.assertEqual(len(list(double)), len(double))
 
+    def test_a_copy_after_the_last_batch(self):
+        """It has no empty loop: it begins the next epoch."""
+        for make, over in (
+                (lambda: Distributed(range(6), 1, 0), lambda sampler: (
+                    DataLoader(range(6), 3, sampler=sampler))),
+                (lambda: RoundRobin([3, 3], 3, 0, 1), loader)):
+            whole = make()
+            orders = [list(over(whole)) for _ in range(2)]
+            for way in WAYS:
+                sampler = make()
+                served = iter(over(sampler))
+                some(served, 2)
+                double = way(sampler)
+                self.assertEqual((sampler.epoch, double.epoch), (0, 1))
+                self.assertEqual(list(over(double)), orders[1])
+                self.assertEqual(list(served), [])
+                self.assertEqual(list(over(sampler)), orders[1])
+
     def test_fixed_attributes(self):
         for sampler, more in (
                 (Distributed(range(9), 1, 0), ["num_samples", "total_size"]),

@@ -128,8 +128,9 @@ class RoundRobins(unittest.TestCase):
         orders = [list(alone) for _ in range(20)]
         for stop, turns in ("restart", 7), ("never", 14):
             ours = RoundRobin([40, 120], 40, 0, 1, stop=stop)
-            for first in 0, 4 if stop == "restart" else 7:
-                ours.set_epoch(ours.epoch)
+            restart = stop == "restart"     # else this is one epoch
+            for number, first in enumerate((0, 4 if restart else 7)):
+                ours.set_epoch(number if restart else 0)
                 self.assertEqual(list(islice(ours, turns))[::2],
                                  orders[first:][:(turns + 1) // 2])
             ours.set_epoch(3)

@@ -188,7 +188,6 @@ class States(unittest.TestCase):
                     batches = [next(iterator) for _ in range(len(loader))]
                     self.assertEqual(len(batches), 11 if drop_last else 12)
                     self.assertEqual(sampler.epoch, epoch)
-                sampler.set_epoch(1)
                 another = iter(loader)
                 next(another)
                 self.assertEqual((sampler.epoch, len(loader)),
@@ -208,6 +207,23 @@ class States(unittest.TestCase):
             self.assertEqual(sampler.epoch, 1)
             sampler.load_state_dict(state)
             self.assertEqual(list(loader), [first])
+
+    def test_set_epoch_after_a_look_at_the_last_batch(self):
+        """It serves the epoch that it names, as torch's does: after a resume
+        what was left of it."""
+        orders = [list(each) for each in [Distributed(range(9), 1, 0)] * 4]
+        for workers in 0, 1:
+            for size, left in (9, 9), (5, 4):
+                sampler = Distributed(range(9), 1, 0, batch_size=5)
+                sampler.set_start_iter(int(left < 9))
+                sampler.load_state_dict(sampler.state_dict())
+                loader = DataLoader(range(9), size, sampler=sampler,
+                                    num_workers=workers)
+                next(iter(loader))
+                for epoch, order in enumerate(orders):
+                    sampler.set_epoch(epoch)
+                    self.assertEqual(sum(loader, []),
+                                     order[-left:] if epoch == 0 else order)
 
     def test_a_loop_without_a_batch(self):
         """It ends the epoch, also while its iterator is kept."""
@@ -578,6 +594,7 @@ class States(unittest.TestCase):
                 text = {"state": raw(state)[:-12].hex(), "first_epoch": 0}
             for form in (state, torch.load(file, weights_only=True),
                          {"state": raw(state)}, text,
+                         {"state": list(raw(state))},
                          {"state": state["state"].numpy()}):
                 next(iter(sampler))
                 sampler.load_state_dict(form)
@@ -657,7 +674,8 @@ class States(unittest.TestCase):
             next(served)
             good = sampler.state_dict()
             for state in ({}, {"yielded": 3}, {"state": 7}, None, [], "state",
-                          {"state": "nothing"}, {"state": [1, 2]}):
+                          {"state": "nothing"}, {"state": [1, 256]},
+                          {"state": ["1"]}):
                 self.refused(sampler, state, "not a state_dict of " +
                              type(sampler).__name__)
             state = raw(good)
@@ -665,7 +683,8 @@ class States(unittest.TestCase):
                 flipped = bytearray(state)
                 flipped[bit // 8] ^= 1 << bit % 8
                 self.refused(sampler, {"state": bytes(flipped)})
-            for bad in state[1:], state[:-1], state + b"0", b"", b"0" * 12:
+            for bad in (state[1:], state[:-1], state + b"0", b"", b"0" * 12,
+                        [1, 2], []):
                 self.refused(sampler, {"state": bad})
             if isinstance(sampler, RoundRobin):
                 for first in None, "0", -1:

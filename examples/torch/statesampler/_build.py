@@ -33,11 +33,30 @@ def _built(stem, load):
     return None
 
 
+@contextlib.contextmanager
+def _locked(folder):
+    """Lets one process at a time in, where the system and the folder's file
+    system have such locks. A process that ends gives the lock back."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+            handle = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
 def _build(stem, command, load):
-    """Compiles the library under a temporary name, loads it, and renames it,
-    so that no process finds an incomplete or unloadable one."""
+    """Compiles the library, unless another process has done so meanwhile."""
     folder = os.path.dirname(stem)
     os.makedirs(folder, exist_ok=True)
+    with _locked(folder):
+        return _built(stem, load) or _compile(folder, stem, command, load)
+
+
+def _compile(folder, stem, command, load):
+    """Under a temporary name; loads it and renames it, so that no process
+    finds an incomplete or unloadable one."""
     handle, temporary = tempfile.mkstemp(dir=folder)
     os.close(handle)
     try:

@@ -74,10 +74,11 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
 
 
 def as_bytes(state):
-    """The form of a state for the library, from any bytes-like object."""
+    """The form of a state for the library, from any bytes-like object, or from
+    a list of its bytes, as JSON has it."""
     try:
-        return bytes(memoryview(state))
-    except TypeError:
+        return bytes(state if isinstance(state, list) else memoryview(state))
+    except (TypeError, ValueError):
         raise ValueError("a state should be bytes, but got a "
                          f"{type(state).__name__}") from None
 

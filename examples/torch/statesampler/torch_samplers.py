@@ -120,6 +120,8 @@ class _Resumable:
             if loop is not None:
                 self._close()
             self._compare_ranks(watch)
+            if watch and self._loaded[1] and self._cursor.step:
+                frameworks.check_skips(watch.iterator())
             loop = Loop(self, watch)
             self._compare_shapes(loop)
         if this.literal is not None:
@@ -151,12 +153,12 @@ class _Resumable:
                 frameworks.warn_of_other_batches(loop.watch.reader)
             self._old_shape = None
 
-    def _close(self):
+    def _close(self, again=False):
         """Ends the current loop, after settling, and moves the cursor to where
-        the next loop begins."""
+        the next loop begins; with `again`, to where this one began."""
         now, complete = self._loop.passes[0], self._complete()
         self._give_up()
-        if complete:
+        if complete and not again:
             self._turn_over()
         elif now.total is not None:
             self._cursor.seek(now.start)
@@ -251,7 +253,7 @@ class _Resumable:
     @_locked
     def __getstate__(self):
         """Copies are in no loop."""
-        state = {**vars(self), "_cursor": self._cursor.after(self._save()),
+        state = {**vars(self), "_cursor": self._next_after(self._save()),
                  "_loop": None, "_at": None, "_shared": None}
         del state["_lock"]
         if multiprocessing.context.get_spawning_popen():
@@ -348,6 +350,9 @@ class _Resumable:
                 self._settle()
             elif self._complete():
                 self._close()
+        elif epoch == self._cursor.epoch and loop is not None and (
+                self._complete()):
+            self._close(again=True)
         if epoch != self._cursor.epoch:
             self._give_up(repeated=True)
             self._cursor.begin(epoch)
@@ -449,11 +454,10 @@ class _Resumable:
         """Returns the state that was loaded."""
         state = self._accepted(self._parse(state_dict),
                                state_dict.get("fingerprint"))
-        cursor = self._cursor.after(state)
+        cursor = (self._cursor.after(state) if frameworks.ends_first(
+            sys._getframe(1)) else self._next_after(state))
         self._give_up()
         self._cursor = cursor
-        if 0 < self._cursor.step == self._cursor.num_steps:
-            self._turn_over()
         self._relative, self._fresh = 0, True
         self._loaded = self._cursor.epoch, self._cursor.step
         self._old_shape = self._cursor.step and self._cursor.shape(state)
@@ -474,6 +478,14 @@ class _Resumable:
             raise ValueError("; ".join(lengths + others))
         return state
 
+    def _next_after(self, state):
+        """A cursor where the next loop begins after a state: not at the end of
+        an epoch."""
+        cursor = self._cursor.after(state)
+        if 0 < cursor.step == cursor.num_steps:
+            cursor.turn_over()
+        return cursor
+
     def _parse(self, state_dict):
         """Extracts the library's state from a state_dict."""
         try:
@@ -483,7 +495,7 @@ class _Resumable:
             if isinstance(state, str):      # From earlier versions.
                 state = _of_text(state, state_dict.get("first_epoch"))
             elif torch.is_tensor(state):
-                state = bytes(state.tolist())
+                state = state.tolist()
             state = as_bytes(state)
         except (AttributeError, LookupError, TypeError, ValueError,
                 RuntimeError):
