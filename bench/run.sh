@@ -55,6 +55,7 @@ fast mixture
 O2 changes
 fast ledger
 fast groups
+fast pack
 fast memory
 - sizes
 - quality

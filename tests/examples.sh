@@ -857,6 +857,40 @@ groups() {
     done
 }
 
+# Whatever the lengths are; those of packs must be in the budget.
+pack() {
+    for shortest in '' 1 500 1000; do
+        status 0 pack $shortest
+    done
+    status 1 pack 0
+    finds 'sample 0: a length is 0 or above the budget' err
+    for wrong in 1001 -1 1x x ''; do
+        status 2 pack "$wrong"
+        empty out
+    done
+}
+
+# The paragraphs of this repository, a byte as a token: plans leave less empty
+# than packs in order, and the larger ones less.
+packing() {
+    awk -v RS= '{ print length }' "$root"/README.md "$root"/statesampler.h \
+        "$root"/tests/*.[ch] "$root"/examples/*.[ch] >lengths
+    status 0 packing lengths
+    sed 's/of the file/file/; s/ %//g' out | awk '
+        $1 ~ /^(uniform|exponential|lognormal|file)$/ {
+            if (!($3 > $4 && $4 >= $5 && $5 >= $6)) exit 1
+            if ($2 < 32768 && !($7 > 2 * $5 && $8 > 0)) exit 1
+            rows++
+        }
+        END { exit rows != 20 }'
+    for wrong in '' '12 x' '12 0' '-1'; do
+        echo "$wrong" >lengths
+        [ "$wrong" = '12 0' ] && code=1 || code=2
+        status $code packing lengths
+    done
+    finds 'not a number' err
+}
+
 check "quickstart.c is killed and loses nothing" quickstart
 check "resume.c is killed and loses nothing" resume
 check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
@@ -876,6 +910,8 @@ check "factors.c: 64 epochs have 64 times the factor" factors
 check "split.c: sets of exact size, of 10^12 ids too" split
 check "buckets.c: 3 times the tokens per step, each sequence once" buckets
 check "ledger.c: killed 604 times, the ledger has no bias" ledger
+check "pack.c: killed, on 4, 3, 1, 6 ranks, each sample once" pack
+check "packing.c: plans of this text leave less empty than in order" packing
 check "groups.c: groups of copies by TRL's rule, killed, on 4, 3, 1, 6 ranks" \
     groups
 check "ramp.c: batches grow, ranks die, each sample comes once" ramp
