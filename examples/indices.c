@@ -4,7 +4,11 @@
        build/indices --help
 
    Prints the indices that a rank reads, as text or as binary numbers, and can
-   continue from a state file. It needs memory for one batch only. */
+   continue from a state file. It needs memory for one batch only. Of a run that
+   saved a state, it says which samples were in which step:
+
+       build/indices --state FILE --steps 100..102 --all
+       build/indices --state FILE --where 17 */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +19,11 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
+#include "recall.h"
 
 static const char usage[] =
-    "usage: indices --num-samples N [OPTION]...\n\n"
+    "usage: indices --num-samples N [OPTION]...\n"
+    "       indices --state FILE --steps A..B | --where N | --info\n\n"
     "Prints the indices of the samples that one rank reads, in order, to the\n"
     "end of the epoch. N may be written 1000000000, 1e9 or 2^30.\n\n"
     "Dataset and order, the same on all ranks:\n"
@@ -49,10 +55,15 @@ static const char usage[] =
     "                     that it can be. A run that is killed leaves it so,\n"
     "                     and the next run prints the same again. Each rank\n"
     "                     needs a FILE of its own\n\n"
-    "Questions, which only read FILE:\n"
+    "Questions, which only read FILE. Without --num-samples it says all but\n"
+    "--drop-last, and may be of a mix or a mixture. Indices are then those of\n"
+    "its datasets one after another.\n"
+    "  --steps A..B       the indices in steps A to B: of --rank, or of --all\n"
+    "  --where N          step, rank and slot of index N, in a mix in its\n"
+    "                     dataset's present epoch; may be given several times\n"
+    "  --epoch N          in this epoch instead of FILE's, past or to come,\n"
+    "                     as FILE's ranks and weights serve it\n"
     "  --info             sizes and counts, and the place of FILE\n"
-    "  --locate N         step, rank and slot of index N in this epoch; may be\n"
-    "                     given several times\n"
     "  --audit            serve an epoch to all ranks, and say whether each\n"
     "                     sample came exactly once\n"
     "  --help             this text\n\n"
@@ -63,15 +74,21 @@ static const char *const orders[] = {"shuffle", "sequential", "window",
                                      "replacement", NULL};
 static const char *const partitions[] = {"interleaved", "blocked", NULL};
 static const char *const tails[] = {"pad", "drop", "uneven", "carry", NULL};
+static const char *const stops[] = {"first", "all", "restart", "never"};
 static const char *const formats[] = {"text", "u32", "u64", "npy", NULL};
 enum { TEXT, U32, U64, NPY };
 
 static statesampler_desc desc = {.world_size = 1, .batch_size = 1};
 static const char *state_file;
 static uint64_t steps = STATESAMPLER_NONE, epochs = STATESAMPLER_NONE;
-static uint64_t index_wanted, *wanted; /* --locate */
+static uint64_t first_step; /* --steps FIRST..STEPS */
+static int some_steps;
+static uint64_t index_wanted, *wanted; /* --where */
 static int num_wanted;
 static uint32_t format;
+static uint64_t epoch; /* --epoch */
+static statesampler_mix mix; /* of the state, if that has sources */
+static uint32_t num_sources;
 
 /* --- options ------------------------------------------------------------- */
 
@@ -164,7 +181,7 @@ static struct option {
      .most = STATESAMPLER_MAX_SAMPLES},
     {"--seed", .wide = &desc.seed, .most = UINT64_MAX},
     {"--stream", .wide = &desc.stream, .most = UINT64_MAX},
-    {"--epoch", .wide = &desc.epoch, .most = UINT64_MAX},
+    {"--epoch", .wide = &epoch, .most = UINT64_MAX},
     {"--order", .narrow = &desc.order, .names = orders},
     {"--chunk-size", .wide = &desc.chunk_size, .least = 1,
      .most = STATESAMPLER_MAX_SAMPLES},
@@ -184,7 +201,8 @@ static struct option {
     {"--steps", .wide = &steps, .most = UINT64_MAX - 1},
     {"--state", .text = &state_file},
     {.name = "--info"},
-    {"--locate", .wide = &index_wanted, .most = UINT64_MAX},
+    {"--where", .wide = &index_wanted, .most = UINT64_MAX},
+    {.name = "--all"},
     {.name = "--audit"}};
 
 /* The option of this name, up to an equals sign. */
@@ -210,11 +228,28 @@ static int given(const char *name)
 /* Returns 1 if no indices are to be printed. */
 static int is_question(void)
 {
-    return given("--info") || given("--audit") || given("--locate");
+    return given("--info") || given("--audit") || given("--where") ||
+           some_steps;
+}
+
+/* Reads A..B, and returns B; any other text as it is. */
+static const char *read_range(struct option *o, const char *text)
+{
+    const char *dots = o->wide == &steps ? strstr(text, "..") : NULL;
+    char from[32] = "";
+
+    if (dots == NULL) {
+        return text;
+    }
+    strncat(from, text, dots - text < 31 ? (size_t)(dots - text) : 31);
+    first_step = number(o->name, from, 0, o->most);
+    some_steps = 1;
+    return dots + 2;
 }
 
 static void set_option(struct option *o, const char *text)
 {
+    text = read_range(o, text);
     if (o->text != NULL) {
         *o->text = text;
     } else if (o->names != NULL) {
@@ -269,11 +304,118 @@ static void read_env(void)
     }
 }
 
+/* --- the state ----------------------------------------------------------- */
+
+/* Reads the whole state file. */
+static unsigned char *read_state(size_t *size)
+{
+    unsigned char *state = NULL;
+    int code = statesampler_load_file(state_file, NULL, 0, size);
+
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_ECAPACITY) {
+        state = (unsigned char *)malloc(*size);
+        if (state == NULL) {
+            example_fail(1, "no memory for %s", state_file);
+        }
+        code = statesampler_load_file(state_file, state, *size, NULL);
+    }
+    if (code != STATESAMPLER_OK) {
+        example_fail(1, "%s: %s", state_file, example_error(code));
+    }
+    return state;
+}
+
+/* Makes the mix of a state. */
+static void open_mix(const unsigned char *state, size_t size)
+{
+    statesampler_source *sources = (statesampler_source *)calloc(
+        num_sources, sizeof *sources);
+    unsigned char *scratch = (unsigned char *)malloc(size);
+    uint32_t i;
+    int code;
+
+    if (sources == NULL || scratch == NULL) {
+        example_fail(1, "no memory for a mix of %" PRIu32, num_sources);
+    }
+    code = recall_mix(&mix, sources, state, size, scratch,
+                      given("--epoch") ? epoch : STATESAMPLER_NONE,
+                      (uint32_t)given("--drop-last"));
+    if (code != STATESAMPLER_OK) {
+        example_fail(1, "%s: %s", state_file, statesampler_error(code));
+    }
+    for (i = 0; i < num_sources; i++) {
+        statesampler_desc source;
+
+        state = recall_state(state, &size);
+        statesampler_mix_describe(state, size, i, &source, NULL);
+        if (source.batch_size > desc.batch_size) {
+            desc.batch_size = source.batch_size;
+        }
+        desc.world_size = source.world_size;
+    }
+    if (desc.rank >= desc.world_size) {
+        example_fail(2, "--rank: the state has %" PRIu32 " ranks",
+                     desc.world_size);
+    }
+    free(scratch);
+}
+
+/* Takes the description from the state file, or the mix. */
+static void describe_state(void)
+{
+    size_t size = 0;
+    unsigned char *state = read_state(&size);
+    uint32_t rank = desc.rank;
+    int code;
+
+    num_sources = recall_sources(state, size);
+    if (num_sources > 0) {
+        open_mix(state, size);
+    } else {
+        code = statesampler_describe(state, size, &desc, NULL);
+        if (code != STATESAMPLER_OK) {
+            example_fail(1, "%s: %s", state_file, statesampler_error(code));
+        }
+        desc.rank = rank;
+        desc.drop_last = (uint32_t)given("--drop-last");
+    }
+    free(state);
+}
+
+/* Without --num-samples, the state says what else is described. */
+static void check_description(void)
+{
+    static const char *const names[] = {
+        "--seed", "--stream", "--order", "--chunk-size", "--window",
+        "--world-size", "--from-env", "--batch-size", "--partition", "--tail"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!given("--num-samples") && given(names[i])) {
+            example_fail(2, "%s needs --num-samples; without it the state says "
+                            "this", names[i]);
+        }
+    }
+}
+
 /* Refuses what statesampler_init accepts but makes no sense here. */
 static void check_options(void)
 {
+    if (!given("--num-samples") && state_file == NULL) {
+        example_fail(2, "--num-samples or --state is needed");
+    }
+    if (some_steps && first_step > steps) {
+        example_fail(2, "--steps: the first step is after the last");
+    }
+    if (given("--all") && (!some_steps || given("--rank"))) {
+        example_fail(2, "--all needs --steps A..B, and no --rank");
+    }
+    if (is_question() && given("--format")) {
+        example_fail(2, "answers to questions are text: leave --format out");
+    }
+    check_description();
     if (!given("--num-samples")) {
-        example_fail(2, "--num-samples is needed");
+        describe_state();
     }
     if (desc.order != STATESAMPLER_ORDER_WINDOW &&
         (given("--chunk-size") || given("--window"))) {
@@ -295,7 +437,30 @@ static void check_options(void)
     }
 }
 
-/* --- the state ----------------------------------------------------------- */
+/* Goes to the first step of CARRY that begins in the epoch. Its steps count on
+   through all epochs. */
+static void carry_to_epoch(statesampler *s)
+{
+    uint64_t n = desc.num_samples, step = statesampler_step(s), by;
+    uint64_t now = statesampler_epoch(s), global, there;
+    int back = epoch < now, code;
+
+    by = back ? now - epoch : epoch - now;
+    global = (uint64_t)desc.world_size * desc.batch_size;
+    if (by >= STATESAMPLER_MAX_SAMPLES / n) {
+        example_fail(2, "--epoch: too far from epoch %" PRIu64, now);
+    }
+    by = back ? by * n + statesampler_position(s)
+              : by * n - statesampler_position(s);
+    by = back ? by / global : (by + global - 1) / global;
+    there = back ? step - by : step + by;
+    code = back && by > step ? STATESAMPLER_ERANGE - 1
+                             : statesampler_seek(s, there);
+    if (code != STATESAMPLER_OK || statesampler_epoch(s) != epoch) {
+        example_fail(1, "--epoch %" PRIu64 ": %s", epoch, statesampler_error(
+            code != STATESAMPLER_OK ? code : STATESAMPLER_ERANGE));
+    }
+}
 
 /* Makes the sampler of a rank and loads the state file, if there is one. *state
    is then the state's bytes. Returns 1 if there is a file. */
@@ -304,6 +469,7 @@ static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
     int code;
 
     desc.rank = rank;
+    desc.epoch = given("--epoch") ? epoch : desc.epoch;
     code = statesampler_init(s, &desc);
     if (code != STATESAMPLER_OK) {
         example_fail(2, "%s", statesampler_error(code));
@@ -322,6 +488,13 @@ static int open_sampler(statesampler *s, unsigned char *state, uint32_t rank)
     }
     if (code != STATESAMPLER_OK) {
         example_fail(1, "%s: %s", state_file, example_error(code));
+    }
+    if (is_question() && given("--epoch") && epoch != statesampler_epoch(s)) {
+        if (desc.tail == STATESAMPLER_TAIL_CARRY) {
+            carry_to_epoch(s);
+        } else {
+            statesampler_begin(s, epoch);
+        }
     }
     return 1;
 }
@@ -462,21 +635,136 @@ static void info(const statesampler *s, int found)
     show("bytes of a state", STATESAMPLER_STATE_BYTES);
 }
 
+static void info_of_mix(void)
+{
+    uint32_t i;
+
+    show("datasets", num_sources);
+    show("samples", statesampler_mix_offset(&mix, num_sources));
+    printf("%-20s %s\n", "stop", stops[mix.stop]);
+    show("ranks", desc.world_size);
+    show("epoch", statesampler_mix_epoch(&mix));
+    show("steps done", statesampler_mix_turn(&mix));
+    show("steps in all", statesampler_mix_num_turns(&mix));
+    for (i = 0; i < num_sources; i++) {
+        printf("dataset %" PRIu32 ": indices from %" PRIu64 ", its epoch %"
+               PRIu64 ", position %" PRIu64 "\n", i,
+               statesampler_mix_offset(&mix, i),
+               statesampler_epoch(&mix.sources[i].sampler),
+               statesampler_position(&mix.sources[i].sampler));
+    }
+}
+
+static uint64_t present_epoch(const statesampler *s)
+{
+    return !num_sources ? statesampler_epoch(s)
+           : given("--epoch") ? epoch : statesampler_mix_epoch(&mix);
+}
+
+/* Any step of any rank. *source stays 0 without a mix. */
+static int ask(statesampler *s, uint64_t step, uint32_t rank, uint64_t *batch,
+               size_t *count, uint32_t *source)
+{
+    uint64_t offset;
+    size_t i;
+    int code;
+
+    if (num_sources == 0) {
+        statesampler_reshape(s, rank, desc.world_size, desc.batch_size);
+        return statesampler_at(s, step, batch, count);
+    }
+    statesampler_mix_reshape(&mix, rank, desc.world_size);
+    code = statesampler_mix_at(&mix, step, batch, count, source);
+    offset = statesampler_mix_offset(&mix, *source);
+    for (i = 0; i < *count; i++) {
+        batch[i] += offset;
+    }
+    return code;
+}
+
+static void print_step(statesampler *s, uint64_t step, uint32_t rank,
+                       uint64_t *batch)
+{
+    uint32_t source = 0;
+    size_t count, i;
+
+    ask(s, step, rank, batch, &count, &source);
+    printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32,
+           present_epoch(s), step, rank);
+    if (num_sources > 0) {
+        printf(" dataset %" PRIu32, source);
+    }
+    putchar(':');
+    for (i = 0; i < count; i++) {
+        printf(" %" PRIu64, batch[i]);
+    }
+    putchar('\n');
+}
+
+/* Steps are asked for at both ends first, so that nothing is printed if some
+   are missing. */
+static void print_steps(statesampler *s, uint64_t *batch)
+{
+    uint64_t step, ends[2];
+    uint32_t first = given("--all") ? 0 : desc.rank, rank, source = 0;
+    uint32_t past = given("--all") ? desc.world_size : desc.rank + 1;
+    size_t count;
+    int i, code;
+
+    if (desc.tail == STATESAMPLER_TAIL_CARRY && given("--epoch")) {
+        example_fail(2, "with the tail carry, steps count through all epochs: "
+                        "leave --epoch out");
+    }
+    ends[0] = first_step;
+    ends[1] = steps;
+    for (i = 0; i < 2; i++) {
+        code = ask(s, ends[i], desc.rank, batch, &count, &source);
+        if (code != 1) {
+            code = code < 0 ? code : STATESAMPLER_ERANGE - 2;
+            example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s",
+                         ends[i], present_epoch(s), statesampler_error(code));
+        }
+    }
+    for (step = first_step; step <= steps; step++) {
+        for (rank = first; rank < past; rank++) {
+            print_step(s, step, rank, batch);
+        }
+    }
+}
+
 static int locate(const statesampler *s, uint64_t index)
 {
-    statesampler_place place;
-    int code = statesampler_locate(s, index, &place);
+    statesampler_place place = {0, 0, 0, 0};
+    uint64_t step = 0, all = desc.num_samples;
+    uint32_t source = 0;
+    int code;
 
-    if (index >= desc.num_samples ||
-        STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL) {
-        example_fail(2, "--locate %" PRIu64 ": %s", index,
+    if (num_sources > 0) {
+        all = statesampler_mix_offset(&mix, num_sources);
+        while (source + 1 < num_sources &&
+               index >= statesampler_mix_offset(&mix, source + 1)) {
+            source++;
+        }
+        code = statesampler_mix_locate(
+            &mix, source, index - statesampler_mix_offset(&mix, source), &step,
+            &place);
+    } else {
+        code = statesampler_locate(s, index, &place);
+        step = place.step;
+    }
+    if (index >= all || STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL) {
+        example_fail(2, "--where %" PRIu64 ": %s", index,
                      statesampler_error(code));
     }
-    printf("%" PRIu64 ": epoch %" PRIu64, index, statesampler_epoch(s));
+    printf("%" PRIu64 ": epoch %" PRIu64, index, present_epoch(s));
     if (code == STATESAMPLER_OK) {
         printf(" step %" PRIu64 " rank %" PRIu32 " slot %" PRIu32
-               " position %" PRIu64 "\n", place.step, place.rank, place.slot,
+               " position %" PRIu64, step, place.rank, place.slot,
                place.position);
+        if (num_sources > 0) {
+            printf(" dataset %" PRIu32, source);
+        }
+        putchar('\n');
     } else {
         printf(": %s\n", statesampler_error(code));
     }
@@ -584,17 +872,24 @@ int main(int argc, char **argv)
         read_env();
     }
     check_options();
-    found = open_sampler(&s, state, desc.rank);
+    if (num_sources > 0 && (given("--audit") || !is_question())) {
+        example_fail(2, "of a mix, ask for --steps A..B, --where or --info");
+    }
     batch = (uint64_t *)calloc(desc.batch_size, sizeof *batch);
     if (batch == NULL) {
         example_fail(1, "no memory for a batch of %" PRIu32, desc.batch_size);
     }
-
-    if (given("--info")) {
+    found = num_sources == 0 && open_sampler(&s, state, desc.rank);
+    if (given("--info") && num_sources > 0) {
+        info_of_mix();
+    } else if (given("--info")) {
         info(&s, found);
     }
     for (i = 0; i < num_wanted; i++) {
         good = locate(&s, wanted[i]) && good;
+    }
+    if (some_steps) {
+        print_steps(&s, batch);
     }
     if (given("--audit")) {
         good = audit(batch) && good;
@@ -604,6 +899,7 @@ int main(int argc, char **argv)
     }
     free(batch);
     free(wanted);
+    free(mix.sources);
     example_close();
     return good ? 0 : 1;
 }

@@ -1196,7 +1196,7 @@ full_disk() {
     equal $code 1
     finds 'cannot write the output' err
     same state kept
-    for answer in --info "--locate 3" --help; do
+    for answer in --info "--where 3" --help; do
         code=0
         indices --num-samples 100 $answer >/dev/full 2>err || code=$?
         equal $code 1
@@ -1238,7 +1238,7 @@ damaged_state() {
     refused "another order" --order sequential
     refused "another partition" --partition blocked
     refused "another tail" --tail drop
-    for answer in "" --info --audit "--locate 3"; do
+    for answer in "" --info --audit "--where 3"; do
         refused "another seed" --seed 2 $answer
     done
     mkdir -p folder
@@ -1271,7 +1271,7 @@ check "indices: a state that does not match is refused by name" damaged_state
 
 # --- indices: questions -------------------------------------------------------
 
-locate_option() {
+where_option() {
     for order in shuffle sequential "window --chunk-size 10 --window 2"; do
         set -- --num-samples 500 --world-size 3 --batch-size 4 --order $order
         for r in 0 2; do
@@ -1281,22 +1281,127 @@ locate_option() {
                 k=$((line - 1))
                 echo "$index: epoch 0 step $((k / 4)) rank $r slot $((k % 4))" \
                      "position $((k * 3 + r))" >wanted
-                indices "$@" --locate $index | same - wanted
+                indices "$@" --where $index | same - wanted
             done
         done
     done
-    status 0 indices "$@" --locate 0 --locate 499
+    status 0 indices "$@" --where 0 --where 499
     lines 2 out
     # Two samples of 500 are dropped, and those two have no place.
     set -- --num-samples 500 --world-size 3 --tail drop
     numbers 0 499 | while read -r index; do
-        indices "$@" --locate "$index" >>places || echo "$index"
+        indices "$@" --where "$index" >>places || echo "$index"
     done >dropped
     for r in 0 1 2; do
         indices "$@" --rank $r
     done | sort -n - dropped >sorted
     numbers 0 499 | same - sorted
     lines 2 dropped
+}
+
+# by_steps FIRST RANK BATCH_SIZE: indices as the answers to --steps.
+by_steps() {
+    awk -v step="$1" -v rank="$2" -v size="$3" '
+        NR % size == 1 || size == 1 {
+            printf("%sepoch 0 step %d rank %d:", NR > 1 ? "\n" : "", step++,
+                   rank)
+        }
+        { printf " %s", $1 }
+        END { if (NR > 0) print "" }'
+}
+
+# What 4 ranks printed, and then 2 to the end of the epoch, is what the states
+# answer: for each step, for each index, from its shape's beginning on.
+steps_option() {
+    for order in shuffle sequential "window --chunk-size 10 --window 2" \
+                 "shuffle --partition blocked"; do
+        for tail in pad drop uneven "uneven --drop-last"; do
+            set -- --num-samples 103 --seed 3 --tail $tail --order $order
+            for r in 0 1 2 3; do
+                rm -f early
+                indices "$@" --world-size 4 --batch-size 3 --rank $r \
+                    --steps 5 --state early | by_steps 0 $r 3
+            done | sort -n -k 4 -k 6 >wanted
+            indices --state early --steps 0..4 --all | same - wanted
+            for r in 1 0; do
+                cp early late
+                indices "$@" --world-size 2 --batch-size 5 --rank $r \
+                    --steps 2 --state late >part$r
+                cp late kept
+                indices "$@" --world-size 2 --batch-size 5 --rank $r \
+                    --state late | cat part$r - | by_steps 5 $r 5
+            done | sort -n -k 4 -k 6 >wanted
+            last=$(awk 'END { print $4 }' wanted)
+            case $tail in *--drop-last) set -- --drop-last ;; *) set -- ;; esac
+            indices --state kept --steps 5..$last --all "$@" | same - wanted
+            indices --state kept --steps 6..8 --rank 1 "$@" >answer
+            grep ' step [678] rank 1:' wanted | same - answer
+            status 1 indices --state kept --steps 4..6 "$@"
+            finds 'step 4 of epoch 0: .* before the base' err
+            empty out
+            status 1 indices --state kept --steps 6..$((last + 1)) "$@"
+            finds "step $((last + 1)) of epoch 0: .* past the end" err
+            # With pad the last step repeats what was served before.
+            [ "$tail" != pad ] || continue
+            for index in 0 17 51 102; do
+                code=0
+                indices --state kept --where $index "$@" >answer || code=$?
+                awk -v index_="$index" '
+                    { sub(/:/, ""); for (i = 7; i <= NF && !found; i++)
+                        if ($i == index_) {
+                            printf "%d: epoch 0 step %d rank %d slot %d\n",
+                                   index_, $4, $6, i - 7
+                            found = 1
+                        } }' wanted >place
+                if [ -s place ]; then
+                    equal $code 0
+                    sed 's/ position.*//' answer | same - place
+                else
+                    equal $code 1
+                    finds "^$index: epoch 0: .*serve" answer
+                fi
+            done
+        done
+    done
+}
+
+# Of other epochs, past or to come, what fresh runs of the same ranks print.
+epoch_option() {
+    set -- --num-samples 100 --world-size 3 --batch-size 4
+    rm -f state
+    indices "$@" --steps 20 --state state --rank 2 >/dev/null # in epoch 2
+    for e in 0 1 2 7; do
+        indices "$@" --epoch $e --rank 1 | by_steps 0 1 4 |
+            sed "s/epoch 0/epoch $e/" >wanted
+        indices --state state --epoch $e --steps 0..8 --rank 1 | same - wanted
+        indices --state state --epoch $e --where 42 >place
+        rank=$(sed 's/.*rank \([0-9]*\).*/\1/' place)
+        indices "$@" --epoch $e --rank $rank |
+            sed -n "$(sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' place |
+                      awk '{ print $1 * 4 + $2 + 1 }')p" >found
+        equal "$(cat found)" 42
+    done
+    # With CARRY the steps of all epochs are counted on.
+    set -- --num-samples 50 --tail carry --batch-size 7 --seed 4
+    rm -f state
+    indices "$@" --steps 30 --state state >/dev/null
+    indices "$@" --steps 60 >all
+    for e in 0 1 3 4 5 7; do
+        indices --state state --where 11 --epoch $e >place
+        finds "^11: epoch $e " place
+        at=$(sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' place |
+             awk '{ print $1 * 7 + $2 + 1 }')
+        equal "$(sed -n "${at}p" all)" 11
+        equal $(((at - 1) / 50)) $e
+    done
+    indices --state state --steps 33..33 >place
+    sed -n 232,238p all | by_steps 33 0 7 | sed 's/epoch 0/epoch 4/' |
+        same - place
+    status 2 indices --state state --steps 33..33 --epoch 3
+    finds 'leave --epoch out' err
+    # Without --num-samples a run goes on, too.
+    sed -n 211,420p all >rest
+    indices --state state --steps 30 | same - rest
 }
 
 audit_option() {
@@ -1397,7 +1502,8 @@ bad() {
 }
 
 bad_options() {
-    bad "--num-samples is needed"
+    bad "--num-samples or --state is needed"
+    bad "--num-samples or --state is needed" --steps 1..2
     bad "unknown option '--sed'" --num-samples 10 --sed 3
     bad "unknown option '10'" 10
     bad "unknown option '-n'" -n 10
@@ -1407,7 +1513,7 @@ bad_options() {
     bad "--seed: ''" --num-samples 10 --seed=
     n="--num-samples 10"
     for option in --num-samples --seed --stream --epoch --rank --world-size \
-                  --batch-size --chunk-size --window --epochs --steps --locate
+                  --batch-size --chunk-size --window --epochs --steps --where
     do
         bad "$option needs a value" $n $option
         bad "$option: '-1' is not a number from " $n $option -1
@@ -1447,13 +1553,31 @@ bad_options() {
     bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
     bad "--format u32" --num-samples 4294967297 --format u32
     bad "--order replacement" $n --order replacement --audit
-    bad "locate does not know REPLACEMENT" $n --order replacement --locate 1
-    bad "--locate 10: index is not below num_samples" $n --locate 10
+    bad "locate does not know REPLACEMENT" $n --order replacement --where 1
+    bad "--where 10: index is not below num_samples" $n --where 10
+    for range in 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2; do
+        bad "--steps: '" $n --steps "$range"
+    done
+    bad "the first step is after the last" $n --steps 3..2
+    bad "--all needs --steps A..B" $n --all
+    bad "--all needs --steps A..B" $n --all --where 1
+    bad "--all needs --steps A..B" $n --all --rank 0 --steps 1..2
+    bad "leave --format out" $n --where 1 --format npy
+    for option in --seed --stream --chunk-size --window --world-size \
+                  --batch-size; do
+        bad "$option needs --num-samples" --state nowhere --info $option 3
+    done
+    bad "--from-env needs --num-samples" --state nowhere --info --from-env
+    bad "--order needs --num-samples" --state nowhere --info --order shuffle
+    bad "--tail needs --num-samples" --state nowhere --info --tail pad
     bad "--from-env cannot be combined" $n --from-env --rank 0
     bad "--from-env cannot be combined" $n --from-env --world-size 2
 }
 
-check "indices: --locate agrees with the indices printed" locate_option
+check "indices: --where agrees with the indices printed" where_option
+check "indices: --state FILE --steps A..B, --where: what 4 ranks, then 2 printed" \
+    steps_option
+check "indices: --epoch: other epochs, and CARRY's" epoch_option
 check "indices: --audit is true in every combination" audit_option
 check "indices: --info has the sizes and the place of the state" info_option
 check "indices: --from-env takes rank and world size, or says why not" from_env

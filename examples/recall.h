@@ -1,0 +1,148 @@
+/* recall.h - from the state of a mix: any turn of any of its epochs, past too.
+
+   statesampler_mix_load makes the present turn the base, before which mix_at
+   does not answer. This begins a mix like that of the state, goes to the
+   state's turn and compares the states. They are the same, and turns before
+   are answered too, unless ranks, batch size or weights changed in the present
+   epochs of the datasets, or a mix with CARRY was loaded.
+
+   Include it after statesampler.h. `sources` is an array of
+   recall_sources(state, size), `scratch` has size bytes. */
+#ifndef RECALL_H
+#define RECALL_H
+
+#include <string.h>
+
+/* The mix's state in a mixture's; else the same. *size becomes its size. */
+static inline const unsigned char *recall_state(const void *state, size_t *size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t count = 0;
+    int i;
+
+    for (i = 15; i > 7 && *size >= 72 && memcmp(bytes, "SSMN", 4) == 0; i--)
+        count = count << 8 | bytes[i];
+    if (count == 0 || count > (*size - 24) / 8)
+        return bytes;
+    *size -= 24 + 8 * (size_t)count;
+    return bytes + 16 + 8 * (size_t)count;
+}
+
+/* The sources in the state of a mix or mixture; 0: it is of neither. */
+static inline uint32_t recall_sources(const void *state, size_t size)
+{
+    statesampler_mix_place place = {0, 0, 0, 0, 0};
+
+    state = recall_state(state, &size);
+    statesampler_mix_describe(state, size, 0, NULL, &place);
+    return place.num_sources;
+}
+
+/* Initialises the sources, each at the start of its present epoch. */
+static inline int recall_init(statesampler_mix *mix,
+                              statesampler_source *sources, const void *state,
+                              size_t size, uint32_t drop_last)
+{
+    statesampler_mix_place place = {0, 0, 1, 0, 0};
+    statesampler_desc desc;
+    uint32_t i;
+    int code = STATESAMPLER_OK;
+
+    for (i = 0; i < place.num_sources && code == STATESAMPLER_OK; i++) {
+        code = statesampler_mix_describe(state, size, i, &desc, &place);
+        if (code == STATESAMPLER_OK) {
+            desc.drop_last = drop_last;
+            sources[i].weight = place.weight;
+            code = statesampler_init(&sources[i].sampler, &desc);
+        }
+    }
+    return code != STATESAMPLER_OK ? code : statesampler_mix_init(
+        mix, sources, place.num_sources, place.stop);
+}
+
+/* Goes to the beginning of the state's epoch, and from there to its turn. A mix
+   that began with the sources' present epochs shows how many epochs each begins
+   on the way. Returns 1 if all but the epoch's number is the state's then. */
+static inline int recall_present(statesampler_mix *mix,
+                                 const unsigned char *state, size_t size,
+                                 unsigned char *scratch, uint64_t turn)
+{
+    statesampler_desc desc;
+    uint32_t i;
+
+    if (statesampler_mix_seek(mix, turn) != STATESAMPLER_OK)
+        return 0;
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &mix->sources[i].sampler;
+
+        statesampler_mix_describe(state, size, i, &desc, NULL);
+        statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
+    }
+    return statesampler_mix_init(mix, mix->sources, mix->num_sources,
+                                 mix->stop) == STATESAMPLER_OK &&
+           statesampler_mix_seek(mix, turn) == STATESAMPLER_OK &&
+           statesampler_mix_save(mix, scratch, size) == STATESAMPLER_OK &&
+           memcmp(scratch + 24, state + 24, size - 32) == 0;
+}
+
+/* Goes from a mix's epoch to one that is `by` later; earlier if that wraps. A
+   source begins as many epochs of its own in each as in the one after this. */
+static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
+                               uint64_t by)
+{
+    uint64_t before, each;
+    uint32_t i, round;
+
+    if (mix->stop == STATESAMPLER_STOP_NEVER)
+        return STATESAMPLER_ERANGE; /* it has one epoch */
+    for (round = 0; round < 2; round++) {
+        for (i = 0; i < mix->num_sources; i++) {
+            before = statesampler_epoch(&mix->sources[i].sampler);
+            memcpy(scratch + 8 * (size_t)i, &before, 8);
+        }
+        statesampler_mix_seek(mix, statesampler_mix_num_turns(mix));
+        statesampler_mix_next(mix, NULL, NULL, NULL); /* 0: the next epoch */
+    }
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler *s = &mix->sources[i].sampler;
+
+        memcpy(&before, scratch + 8 * (size_t)i, 8);
+        each = statesampler_epoch(s) - before;
+        statesampler_begin(s, before + (by - 1) * each);
+    }
+    return statesampler_mix_init(mix, mix->sources, mix->num_sources,
+                                 mix->stop);
+}
+
+/* Makes rank 0's mix of a state in `epoch` (STATESAMPLER_NONE: the state's):
+   ask it by mix_at, for other ranks after mix_reshape. In the state's epoch it
+   is at the state's turn. Others, and with RESTART and NEVER epochs of datasets
+   that have ended, are what the state's ranks and weights serve in them.
+   drop_last: the run's, as a state does not hold it. ERANGE: NEVER has no other
+   epoch. ECORRUPT, EVERSION, EINVAL: as mix_load. */
+static inline int recall_mix(statesampler_mix *mix,
+                             statesampler_source *sources, const void *from,
+                             size_t size, unsigned char *scratch,
+                             uint64_t epoch, uint32_t drop_last)
+{
+    const unsigned char *state = recall_state(from, &size);
+    uint64_t now;
+    int code = recall_init(mix, sources, state, size, drop_last);
+
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_load(mix, state, size);
+    if (code != STATESAMPLER_OK)
+        return code;
+    now = statesampler_mix_epoch(mix);
+    if (epoch != STATESAMPLER_NONE && epoch != now)
+        return recall_epoch(mix, scratch, epoch - now);
+    now = statesampler_mix_turn(mix);
+    recall_init(mix, sources, state, size, drop_last);
+    if (!recall_present(mix, state, size, scratch, now)) {
+        recall_init(mix, sources, state, size, drop_last);
+        code = statesampler_mix_load(mix, state, size);
+    }
+    return code;
+}
+
+#endif

@@ -1,0 +1,315 @@
+/* recall.c - does examples/recall.h answer for every turn of every rank what
+   was served, whatever state it has, and nothing else? */
+#include "statesampler.h"
+#include "examples/recall.h"
+
+#include "check.h"
+
+#include <string.h>
+
+#define RANKS 3u
+#define SOURCES 5u
+#define EPOCHS 4u
+#define TURNS 400u
+#define STATES 12u
+#define SIZE (48 + 120 * SOURCES)
+
+/* How a run is now. A mix for each rank. */
+static struct {
+    statesampler_desc desc[SOURCES];
+    uint32_t weights[SOURCES], num_sources, stop, world_size;
+    statesampler_source sources[RANKS][SOURCES];
+    statesampler_mix mixes[RANKS];
+    int carry;
+} run;
+
+/* What was served: a hash of the source and the batch; by how many ranks. */
+static uint64_t served[EPOCHS][TURNS][RANKS];
+static uint64_t source_epoch[EPOCHS][TURNS]; /* in which the source was */
+static uint32_t ranks_at[EPOCHS][TURNS], turns_of[EPOCHS];
+
+/* What was saved, and how many changes there were up to each turn. */
+static struct {
+    unsigned char bytes[SIZE];
+    uint32_t epoch, turn, changes;
+    int from_start; /* nothing has changed in its epoch */
+} states[STATES];
+static uint32_t num_states, changes[EPOCHS][TURNS + 1], changed;
+static size_t size;
+
+static uint64_t hash_of(uint32_t source, const uint64_t *batch, size_t count)
+{
+    return statesampler_hash(source, batch, count * sizeof *batch);
+}
+
+static void begin_ranks(void)
+{
+    uint32_t rank, i;
+
+    for (rank = 0; rank < run.world_size; rank++) {
+        for (i = 0; i < run.num_sources; i++) {
+            run.desc[i].rank = rank;
+            run.desc[i].world_size = run.world_size;
+            run.sources[rank][i].weight = run.weights[i];
+            CHECK(statesampler_init(&run.sources[rank][i].sampler,
+                                    &run.desc[i]) == STATESAMPLER_OK);
+        }
+        CHECK(statesampler_mix_init(&run.mixes[rank], run.sources[rank],
+                                    run.num_sources, run.stop) ==
+              STATESAMPLER_OK);
+    }
+}
+
+static void describe_run(void)
+{
+    uint32_t i, drop_last = (uint32_t)check_random(2);
+
+    run.num_sources = 1 + (uint32_t)check_random(SOURCES);
+    run.stop = (uint32_t)check_random(4);
+    run.world_size = 1 + (uint32_t)check_random(RANKS);
+    run.carry = run.stop == STATESAMPLER_STOP_NEVER && check_random(2);
+    for (i = 0; i < run.num_sources; i++) {
+        statesampler_desc *d = &run.desc[i];
+
+        memset(d, 0, sizeof *d);
+        d->num_samples = 1 + check_random(30);
+        d->seed = check_random(9);
+        d->epoch = check_random(3);
+        d->stream = i;
+        d->batch_size = 1 + (uint32_t)check_random(4);
+        d->order = (uint32_t)check_random(3);
+        d->chunk_size = 3;
+        d->window = 2;
+        d->partition = run.carry ? 0 : (uint32_t)check_random(2);
+        d->tail = run.carry ? STATESAMPLER_TAIL_CARRY
+                            : (uint32_t)check_random(3);
+        d->drop_last = run.carry ? 0 : drop_last;
+        if (run.stop == STATESAMPLER_STOP_NEVER)
+            d->num_samples += 4 * RANKS; /* it has steps */
+        run.weights[i] = i > 0 && check_random(5) == 0
+                             ? STATESAMPLER_OFF
+                             : 1 + (uint32_t)check_random(3);
+    }
+    size = 48 + 120 * run.num_sources;
+    begin_ranks();
+}
+
+/* Other weights; or a kill, after which other ranks go on, or the same ones,
+   which is no change, but for CARRY's base. */
+static void change(uint32_t epoch, uint32_t turn)
+{
+    static unsigned char state[SIZE];
+    uint32_t rank, i, kind = (uint32_t)check_random(3);
+
+    CHECK(statesampler_mix_save(&run.mixes[0], state, size) ==
+          STATESAMPLER_OK);
+    if (kind == 0) {
+        run.weights[0] = 1 + (uint32_t)check_random(5);
+        for (rank = 0; rank < run.world_size; rank++)
+            CHECK(statesampler_mix_weigh(&run.mixes[rank], run.weights) ==
+                  STATESAMPLER_OK);
+    } else {
+        if (kind == 1)
+            run.world_size = 1 + (uint32_t)check_random(RANKS);
+        for (i = 0; i < run.num_sources && kind == 1; i++)
+            run.desc[i].batch_size = 1 + (uint32_t)check_random(4);
+        begin_ranks();
+        for (rank = 0; rank < run.world_size; rank++)
+            CHECK(statesampler_mix_load(&run.mixes[rank], state, size) ==
+                  STATESAMPLER_OK);
+    }
+    changed += kind < 2 || run.carry;
+    changes[epoch][turn] = changed;
+}
+
+static void keep(uint32_t epoch, uint32_t turn, uint32_t changes_before)
+{
+    if (num_states == STATES)
+        return;
+    CHECK(statesampler_mix_save(&run.mixes[0], states[num_states].bytes,
+                                size) == STATESAMPLER_OK);
+    states[num_states].epoch = epoch;
+    states[num_states].turn = turn;
+    states[num_states].changes = changed;
+    states[num_states].from_start = changed == changes_before;
+    num_states++;
+}
+
+/* One turn on all ranks. Returns 0 at the end of the epoch. */
+static int serve(uint32_t epoch, uint32_t turn)
+{
+    uint64_t batch[4];
+    uint32_t rank, source = 0;
+    size_t count;
+    int more = 0;
+
+    for (rank = 0; rank < run.world_size; rank++) {
+        more = statesampler_mix_next(&run.mixes[rank], batch, &count, &source);
+        if (more == 1) {
+            served[epoch][turn][rank] = hash_of(source, batch, count);
+            source_epoch[epoch][turn] = statesampler_epoch(
+                &run.sources[rank][source].sampler);
+        }
+    }
+    ranks_at[epoch][turn] = run.world_size;
+    return more;
+}
+
+static void serve_all(uint32_t one_in)
+{
+    uint32_t epoch, turn, before;
+    int never = run.stop == STATESAMPLER_STOP_NEVER;
+
+    num_states = changed = 0;
+    for (epoch = 0; epoch < EPOCHS; epoch++) {
+        before = changed;
+        for (turn = 0; turn < TURNS; turn++) {
+            changes[epoch][turn] = changed;
+            if (one_in > 0 && check_random(one_in) == 0)
+                change(epoch, turn);
+            if (turn == 0 && !run.carry)
+                before = changed;
+            if (check_random(20) == 0)
+                keep(epoch, turn, before);
+            if (!serve(epoch, turn) || (never && turn == 150))
+                break;
+        }
+        CHECK(turn < TURNS);
+        turns_of[epoch] = turn;
+        changes[epoch][turn] = changed;
+        if (never)
+            break;
+    }
+}
+
+/* Compares a recalled epoch with what was served, up to turn `past`. Turns from
+   `first` on must be answered; any other answer must be right, unless its
+   source has begun another epoch between it and the state. */
+static uint64_t compare(statesampler_mix *mix, uint32_t epoch, uint32_t first,
+                        uint32_t past, uint32_t world_size,
+                        const unsigned char *state)
+{
+    statesampler_desc desc;
+    uint64_t batch[4], answers = 0;
+    uint32_t turn, rank, source;
+    size_t count;
+
+    for (rank = 0; rank < world_size; rank++) {
+        CHECK(statesampler_mix_reshape(mix, rank, world_size) ==
+              STATESAMPLER_OK);
+        for (turn = 0; turn < past; turn++) {
+            int code = statesampler_mix_at(mix, turn, batch, &count, &source);
+
+            CHECK(code == 1 || (code < 0 && turn < first));
+            if (code != 1)
+                continue;
+            statesampler_mix_describe(state, size, source, &desc, NULL);
+            if (turn >= first || run.stop < STATESAMPLER_STOP_RESTART ||
+                source_epoch[epoch][turn] == desc.epoch) {
+                CHECK(ranks_at[epoch][turn] == world_size);
+                CHECK(served[epoch][turn][rank] ==
+                      hash_of(source, batch, count));
+                answers++;
+            }
+        }
+    }
+    return answers;
+}
+
+static uint64_t ask(uint32_t number)
+{
+    static statesampler_source sources[SOURCES];
+    static unsigned char scratch[SIZE];
+    const unsigned char *state = states[number].bytes;
+    uint32_t now = states[number].epoch, turn = states[number].turn, epoch;
+    uint32_t past = turn, before = states[number].changes;
+    statesampler_desc desc;
+    statesampler_mix mix;
+    uint64_t answers;
+
+    while (past < turns_of[now] && changes[now][past] == before)
+        past++;
+    CHECK(recall_sources(state, size) == run.num_sources);
+    CHECK(statesampler_mix_describe(state, size, 0, &desc, NULL) ==
+          STATESAMPLER_OK);
+    CHECK(recall_mix(&mix, sources, state, size, scratch, STATESAMPLER_NONE,
+                     run.desc[0].drop_last) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&mix) == turn);
+    answers = compare(&mix, now, states[number].from_start ? 0 : turn,
+                      past, desc.world_size, state);
+    if (run.stop == STATESAMPLER_STOP_NEVER) {
+        CHECK(STATESAMPLER_KIND(recall_mix(&mix, sources, state, size, scratch,
+                                           7, 0)) == STATESAMPLER_ERANGE);
+        return answers;
+    }
+    for (epoch = 0; epoch < EPOCHS; epoch++) {
+        if (epoch == now || (epoch < now && before > 0) ||
+            (epoch > now && changes[epoch][turns_of[epoch]] > before))
+            continue; /* was served in another way */
+        CHECK(recall_mix(&mix, sources, state, size, scratch, epoch,
+                         run.desc[0].drop_last) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_num_turns(&mix) == turns_of[epoch]);
+        answers += compare(&mix, epoch, 0, turns_of[epoch],
+                           desc.world_size, state);
+    }
+    return answers;
+}
+
+/* The state of a mixture has the mix's inside. What is damaged is refused. */
+static void refuse(uint32_t number)
+{
+    static unsigned char bytes[SIZE + 24 + 8 * SOURCES];
+    static statesampler_source sources[SOURCES];
+    static unsigned char scratch[SIZE];
+    const unsigned char *state = states[number].bytes;
+    size_t whole = size + 24 + 8 * (size_t)run.num_sources, cut, inner = whole;
+    statesampler_mix mix;
+
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, "SSMN\2\0\1", 7);
+    bytes[8] = (unsigned char)run.num_sources;
+    memcpy(bytes + 16 + 8 * (size_t)run.num_sources, state, size);
+    CHECK(recall_sources(bytes, whole) == run.num_sources);
+    CHECK(recall_state(bytes, &inner) ==
+          bytes + 16 + 8 * (size_t)run.num_sources);
+    CHECK(inner == size);
+    CHECK(recall_mix(&mix, sources, bytes, whole, scratch, STATESAMPLER_NONE,
+                     run.desc[0].drop_last) == STATESAMPLER_OK);
+    for (cut = 1; cut < whole; cut++) {
+        uint32_t count;
+        void *short_one = malloc(cut); /* a sanitizer sees where it ends */
+
+        CHECK(short_one != NULL);
+        memcpy(short_one, bytes, cut);
+        count = recall_sources(short_one, cut);
+        free(short_one);
+        CHECK(count == 0);
+        bytes[cut] ^= 0x80;
+        count = recall_sources(bytes, whole);
+        CHECK(count <= SOURCES);
+        if (count > 0 && cut >= 16 + 8 * (size_t)count && cut < whole - 8)
+            CHECK(recall_mix(&mix, sources, bytes, whole, scratch,
+                             STATESAMPLER_NONE, 0) != STATESAMPLER_OK);
+        bytes[cut] ^= 0x80;
+    }
+    CHECK(recall_sources(state, size - 1) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t answers = 0, asked = 0;
+    uint32_t number, round, rounds = check_reduced(argc, argv) ? 200u : 2000u;
+
+    for (round = 0; round < rounds; round++) {
+        describe_run();
+        serve_all(round % 3 == 0 ? 0 : round % 3 == 1 ? 200 : 30);
+        for (number = 0; number < num_states; number++, asked++)
+            answers += ask(number);
+        if (num_states > 0 && round % 10 == 0)
+            refuse(0);
+    }
+    CHECK(answers > asked * 20);
+    printf("%u runs: %u states answered for %u turns of a rank, as served\n",
+           (unsigned)rounds, (unsigned)asked, (unsigned)answers);
+    return check_done("recall");
+}
