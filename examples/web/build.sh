@@ -2,6 +2,7 @@
 # build.sh - runs `make web`: builds build/web/ with clang and wasm-ld.
 #   statesampler-simd.wasm, statesampler.wasm   the header, with SIMD or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
+#   mixture.mjs, mixture.d.mts                  datasets with names, by it
 #   index.html                                  the page, in one file
 #   package/                                    the npm package, see README.md
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
@@ -67,7 +68,13 @@ minify() { # FILE
 
 plain examples/web/statesampler.mjs >$web/plain
 minify $web/plain >$web/statesampler.mjs
-cp examples/web/statesampler.d.mts $web
+# The versions that bench/run.sh compares with have none.
+[ ! -e examples/web/mixture.mjs ] || {
+    plain examples/web/mixture.mjs >$web/names
+    minify $web/names >$web/mixture.mjs
+    rm $web/names
+}
+cp examples/web/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
 # includes the WebAssembly as base64.
@@ -135,7 +142,9 @@ package() {
     minify $web/script >$package/statesampler.js
     minify $web/imports >$package/workerd.mjs
     cp $web/statesampler.mjs $package/files.mjs
-    cp $web/*.wasm LICENSE $package
+    cp $web/*.wasm $web/mixture.d.mts LICENSE $package
+    sed 's|"./statesampler.mjs"|"statesampler"|' $web/mixture.mjs \
+        >$package/mixture.mjs
     for name in d.ts d.mts; do
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
@@ -145,7 +154,7 @@ package() {
     rm $web/whole $web/packed $web/module $web/script $web/imports
     mv -f $package/* build/web/package
 }
-# The versions that bench/run.sh compares with have none.
+# Nor have they one of these.
 [ ! -e examples/web/package.json ] || package
 
 rmdir $web/package

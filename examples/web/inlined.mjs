@@ -57,7 +57,7 @@ function inflate() {
             const length = one === 285 ? 258 : number(one - 257, 2) + 3;
             const back = number(symbol(distance), 1) + 1;
             for (let i = 0; i < length; i++)
-                bytes.push(bytes[bytes.length - back]);
+                bytes.push(bytes.at(-back));
         }
     }
     return Uint8Array.from(bytes);

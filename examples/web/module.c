@@ -20,7 +20,7 @@
 /* From the linker: the end of the module's data, a multiple of 16. */
 extern unsigned char __heap_base[];
 
-static uint64_t words[13];
+static uint64_t words[16];
 static uint64_t *out; /* the indices */
 
 static statesampler *sampler(void)
@@ -48,6 +48,12 @@ static statesampler_source *sources(void)
     return (statesampler_source *)(void *)(__heap_base +
                                            ((sizeof(statesampler_mix) + 15) &
                                             ~(size_t)15));
+}
+
+/* A source's sampler; the sampler itself if it is UINT32_MAX. */
+static statesampler *sampler_of(uint32_t source)
+{
+    return source == UINT32_MAX ? sampler() : &sources()[source].sampler;
 }
 
 /* --- memory --------------------------------------------------------------- */
@@ -185,9 +191,9 @@ WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
 
 WEB(int, init, (FIELDS))
 {
-    const statesampler_desc desc = DESC;
+    const statesampler_desc wanted = DESC;
 
-    return statesampler_init(sampler(), &desc);
+    return statesampler_init(sampler(), &wanted);
 }
 
 /* Computes the indices only if `fills`; words: count */
@@ -244,17 +250,17 @@ WEB(uint64_t, position, (void))
     return statesampler_position(sampler());
 }
 
-WEB(uint32_t, padding, (uint64_t step))
+WEB(uint32_t, padding, (uint32_t source, uint64_t step))
 {
-    return statesampler_padding(sampler(), step);
+    return statesampler_padding(sampler_of(source), step);
 }
 
 /* words: positions, padded, dropped, steps, rank_samples, rank_batches */
-WEB(void, get_counts, (void))
+WEB(void, get_counts, (uint32_t source))
 {
     statesampler_counts counts;
 
-    statesampler_get_counts(sampler(), &counts);
+    statesampler_get_counts(sampler_of(source), &counts);
     words[0] = counts.positions;
     words[1] = counts.padded;
     words[2] = counts.dropped;
@@ -281,9 +287,9 @@ WEB(int, locate, (uint64_t index))
     return code;
 }
 
-WEB(uint64_t, sample_seed, (uint64_t epoch, uint64_t index))
+WEB(uint64_t, sample_seed, (uint32_t source, uint64_t epoch, uint64_t index))
 {
-    return statesampler_sample_seed(sampler(), epoch, index);
+    return statesampler_sample_seed(sampler_of(source), epoch, index);
 }
 
 WEB(int, reshape, (uint32_t rank, uint32_t world_size, uint32_t batch_size))
@@ -307,27 +313,34 @@ WEB(int, load, (size_t size))
     return statesampler_load(sampler(), out, size);
 }
 
-/* words: num_samples, seed, epoch, stream, chunk_size, window, position, step,
-   world_size, batch_size, order, partition, tail */
-WEB(int, describe, (size_t size))
-{
-    statesampler_place place = {0, 0, 0, 0};
-    static statesampler_desc desc; /* {0} would call memset */
-    int code = statesampler_describe(out, size, &desc, &place);
+static statesampler_desc desc; /* {0} would call memset */
 
+/* words: num_samples, seed, epoch, stream, chunk_size, window, world_size,
+   batch_size, order, partition, tail */
+static void tell_desc(void)
+{
     words[0] = desc.num_samples;
     words[1] = desc.seed;
     words[2] = desc.epoch;
     words[3] = desc.stream;
     words[4] = desc.chunk_size;
     words[5] = desc.window;
-    words[6] = place.position;
-    words[7] = place.step;
-    words[8] = desc.world_size;
-    words[9] = desc.batch_size;
-    words[10] = desc.order;
-    words[11] = desc.partition;
-    words[12] = desc.tail;
+    words[6] = desc.world_size;
+    words[7] = desc.batch_size;
+    words[8] = desc.order;
+    words[9] = desc.partition;
+    words[10] = desc.tail;
+}
+
+/* words: those of tell_desc, position, step */
+WEB(int, describe, (size_t size))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    int code = statesampler_describe(out, size, &desc, &place);
+
+    tell_desc();
+    words[11] = place.position;
+    words[12] = place.step;
     return code;
 }
 
@@ -336,10 +349,10 @@ WEB(int, describe, (size_t size))
 /* Sets up a source for mix_init. */
 WEB(int, mix_source, (uint32_t source, uint32_t weight, FIELDS))
 {
-    const statesampler_desc desc = DESC;
+    const statesampler_desc wanted = DESC;
 
     sources()[source].weight = weight;
-    return statesampler_init(&sources()[source].sampler, &desc);
+    return statesampler_init(&sources()[source].sampler, &wanted);
 }
 
 WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
@@ -445,6 +458,22 @@ WEB(int, mix_save, (void))
 WEB(int, mix_load, (size_t size))
 {
     return statesampler_mix_load(mix(), out, size);
+}
+
+/* words: those of tell_desc, of a source; of the mix epoch, turn, num_sources,
+   stop; the source's weight */
+WEB(int, mix_describe, (size_t size, uint32_t source))
+{
+    statesampler_mix_place place = {0, 0, 0, 0, 0};
+    int code = statesampler_mix_describe(out, size, source, &desc, &place);
+
+    tell_desc();
+    words[11] = place.epoch;
+    words[12] = place.turn;
+    words[13] = place.num_sources;
+    words[14] = place.stop;
+    words[15] = place.weight;
+    return code;
 }
 
 /* --- audit, errors -------------------------------------------------------- */

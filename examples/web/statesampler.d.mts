@@ -90,6 +90,10 @@ export interface Place<T> {
 export type Kind = "EINVAL" | "ERANGE" | "ECORRUPT" | "EVERSION" | "EMISMATCH";
 export const KINDS: readonly Kind[];
 
+/* Vue's `reactive` leaves objects of these classes as they are, as `markRaw`
+   would have it. Through any other Proxy their methods throw "Cannot read
+   private member" or the like: hand over the object itself. */
+
 /** An error of the header; `message` is from statesampler_error. */
 export class StatesamplerError extends Error {
     constructor(code: number);
@@ -185,7 +189,11 @@ export class Ledger {
     step; batchSize is always enough. The result is that array or, if it is
     longer, the part that was written, as a built-in array even if yours is of a
     subclass. An array that is too short throws a RangeError, a detached one a
-    TypeError, and the sampler does not move. */
+    TypeError, and the sampler does not move.
+
+    While it is computed, a batch takes 8 bytes for each index in WebAssembly's
+    memory, which grows to what the largest batch needs and never shrinks: 400
+    MB stay after one of 5e7. Several batches of fewer samples do with less. */
 export interface Sampler<T extends number | bigint = number>
     extends Iterable<Indices<T>> {
     readonly bigint: boolean;
@@ -229,13 +237,16 @@ export const Sampler: {
         desc: Dataset & Shape & { bigint?: boolean }): Sampler<T>;
 };
 
-/** The contents of a sampler's state. */
-export function describeState(state: Uint8Array): {
+/** What a state says of a dataset. */
+export interface Described {
     numSamples: bigint; seed: bigint; epoch: bigint; stream: bigint;
-    chunkSize: bigint; window: bigint; position: bigint; step: bigint;
-    worldSize: number; batchSize: number;
+    chunkSize: bigint; window: bigint; batchSize: number;
     order: Order; partition: Partition; tail: Tail;
-};
+}
+
+/** The contents of a sampler's state. */
+export function describeState(state: Uint8Array): Described & {
+    position: bigint; step: bigint; worldSize: number };
 
 export interface Source extends Dataset {
     /** "off": takes no turns. */
@@ -270,6 +281,12 @@ export interface Mix<T extends number | bigint = number>
     /** The place of a source's sampler. */
     progress(source: Whole): {
         epoch: T; step: T; numSteps: T | number; position: T };
+    /** As a Sampler's, of a source; steps count as `progress` has them. So of
+        the turn that `next` has just served: progress(source).step - 1, unless
+        the source has begun its next epoch. */
+    counts(source: Whole): Counts<T>;
+    padding(source: Whole, step: Whole): number;
+    sampleSeed(source: Whole, epoch: Whole, index: Whole): bigint;
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** 48 bytes and 120 for each source. */
     save(): Bytes;
@@ -285,6 +302,14 @@ export const Mix: {
     new <T extends number | bigint>(
         sources: Iterable<Source>,
         options: Rank & { stop?: Stop; bigint?: boolean }): Mix<T>;
+};
+
+/** The contents of a mix's state, and of one of its sources: `new Mix` takes the
+    descriptions of all, and that mix can load the state. ERANGE if the source
+    does not exist. */
+export function describeMix(state: Uint8Array, source: Whole): {
+    epoch: bigint; turn: bigint; numSources: number; stop: Stop;
+    worldSize: number; source: Described & { weight: number | "off" };
 };
 
 /** Checks in 32 bytes that each sample was served exactly once. */

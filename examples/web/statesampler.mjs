@@ -88,7 +88,7 @@ function reserve(size, indices) {
     }
     if (bytes?.buffer !== c.memory.buffer) {
         bytes = new Uint8Array(c.memory.buffer);
-        words = new BigInt64Array(c.memory.buffer, wordsAt, 13);
+        words = new BigInt64Array(c.memory.buffer, wordsAt, 16);
     }
 }
 
@@ -120,6 +120,11 @@ function make(thing, size, init) {
     inside = thing;
 }
 
+/* An argument in an error message: "100" in quotes, [object Array] by kind. */
+const shown = (value) =>
+    typeof value === "string" ? `"${value}"` : Object(value) !== value ?
+        String(value) : ({}).toString.call(value);
+
 /* The built-in properties of typed arrays, which subclasses may override. */
 const TYPED = Object.getOwnPropertyDescriptors(
     Object.getPrototypeOf(Uint8Array.prototype));
@@ -133,7 +138,8 @@ function viewOf(what, array, kinds) {
     const kind = kinds.find((one) => one.name === name);
     if (!kind)
         throw new TypeError(`${what} must be a ` +
-                            kinds.map((one) => one.name).join(" or a "));
+                            kinds.map((one) => one.name).join(" or a ") +
+                            `, not ${shown(array)}`);
     return new kind(real(TYPED.buffer), real(TYPED.byteOffset),
                     real(TYPED.length));
 }
@@ -178,10 +184,6 @@ function check(code) {
 
 /* --- numbers: arguments and results --------------------------------------- */
 
-/* An argument in an error message. */
-const shown = (value) =>
-    typeof value === "string" ? `"${value}"` : String(value);
-
 /* A whole number of up to `bits` bits, as a bigint. */
 function big(name, value, bits = 64n) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
@@ -212,10 +214,12 @@ function word(name, value, list) {
     return at;
 }
 
-/* A result: a bigint with `bigint`, else a number below 2^53. Numbers from C
-   are signed. */
+/* The number that these 64 bits are: those from C are signed. */
+const unsigned = (value) => BigInt.asUintN(64, value);
+
+/* A result: a bigint with `bigint`, else a number below 2^53. */
 function give(thing, value, name) {
-    value = BigInt.asUintN(64, value);
+    value = unsigned(value);
     if (thing.bigint)
         return value;
     if (value > Number.MAX_SAFE_INTEGER)
@@ -227,6 +231,9 @@ function give(thing, value, name) {
 /* The same for a count, which is Infinity if the header says NONE (-1). */
 const giveCount = (thing, value) =>
     value === -1n ? Infinity : give(thing, value);
+
+/* A sampler's place in its mix: none. */
+const ALONE = -1;
 
 /* The first of the words, by name. A field of a description may be any number,
    also -1. */
@@ -302,7 +309,8 @@ export const STOPS = Object.freeze(["first", "all", "restart", "never"]);
    also those of getters of a class. */
 function known(fields, defaults) {
     if (typeof fields !== "object" || !fields)
-        throw new TypeError("a description must be an object with fields");
+        throw new TypeError("a description must be an object with fields, " +
+                            "not " + shown(fields));
     const names = Object.keys(defaults);
     for (let one = fields; one && !Object.hasOwn(one, "isPrototypeOf");
          one = Object.getPrototypeOf(one))
@@ -315,6 +323,9 @@ function known(fields, defaults) {
     word("bigint", read.bigint, [false, true]);
     return read;
 }
+
+const COUNTS = ["positions", "padded", "dropped", "steps", "rankSamples",
+                "rankBatches"];
 
 /* undefined: the field is required. */
 const SHAPE = { rank: 0, worldSize: 1 };
@@ -340,13 +351,22 @@ const describe = (desc, { rank, worldSize, bigint }) => [
                         dropLast: [false, true] }).map(
         ([name, list]) => word(name, desc[name], list))];
 
+/* Vue's `reactive` leaves objects with a tag of their own alone. It would wrap
+   others in a Proxy, which has no access to private members. */
+class Tagged {
+    get [Symbol.toStringTag]() {
+        return "statesampler";
+    }
+}
+
 /* --- perm ----------------------------------------------------------------- */
 
-export class Perm {
+export class Perm extends Tagged {
     #n;
     #bigint;
 
     constructor(numSamples, options = {}) {
+        super();
         const { seed, epoch, stream, bigint } = known(
             options, { seed: 0, epoch: 0, stream: 0, bigint: false });
         const n = numSamplesOf(numSamples, bigint);
@@ -407,7 +427,7 @@ function bagState(items, { seed, number, back, drawn, base }) {
                  BigInt(drawn) | BigInt(base) << 24n];
     let check = BigInt(items.length);
     for (const one of [...two, ...items]) {
-        check = BigInt.asUintN(64, (check ^ BigInt(one)) * 0x9e3779b97f4a7c15n);
+        check = unsigned((check ^ BigInt(one)) * 0x9e3779b97f4a7c15n);
         check ^= check >> 32n;
     }
     two[1] |= check >> 48n << 48n;
@@ -415,12 +435,13 @@ function bagState(items, { seed, number, back, drawn, base }) {
 }
 
 /* Draws each item once before any comes again. */
-export class Bag {
+export class Bag extends Tagged {
     #items;
     #order;
     #place;
 
     constructor(items, options = {}) {
+        super();
         const { seed } = known(options, { seed: 0 });
         this.#items = Array.from(items, (item) => half("an item", item));
         this.#fits(this.#items.length);
@@ -549,7 +570,7 @@ const ledgerHead = (window) => BigInt(window) << 32n | 0x314c5353n;
 
 /* The check word of these words; 0 if the last of them is the check word. */
 const ledgerCheck = (all) => all.reduce((sum, one) => {
-    const h = BigInt.asUintN(64, (sum ^ one) * 0x9e3779b97f4a7c15n);
+    const h = unsigned((sum ^ one) * 0x9e3779b97f4a7c15n);
     return h ^ h >> 32n;
 }, 0n);
 
@@ -573,7 +594,7 @@ function ledgerState(state) {
 
 /* Tickets that are issued in order and taken back in any order, each done
    exactly once through kills: examples/ledger.h, with the same states. */
-export class Ledger {
+export class Ledger extends Tagged {
     #frontier = 0;
     #next = 0;         /* tickets before it are issued or done */
     #done = new Set(); /* those after the frontier */
@@ -581,6 +602,7 @@ export class Ledger {
     #end;
 
     constructor(options) {
+        super();
         const { window, end } = known(options, { window: undefined,
                                                  end: Infinity });
         this.#window = half("window", window);
@@ -653,12 +675,13 @@ export class Ledger {
 
 /* --- sampler -------------------------------------------------------------- */
 
-export class Sampler {
+export class Sampler extends Tagged {
     #n;
     #batchSize;
     #bigint;
 
     constructor(desc) {
+        super();
         const fields = known(desc, { ...FIELDS, ...SHAPE, bigint: false });
         const numbers = describe(fields, fields);
         make(this, SAMPLER, () => c.init(...numbers));
@@ -734,13 +757,12 @@ export class Sampler {
     }
 
     get counts() {
-        this.#enter().get_counts();
-        return answers(this, "positions", "padded", "dropped", "steps",
-                       "rankSamples", "rankBatches");
+        this.#enter().get_counts(ALONE);
+        return answers(this, ...COUNTS);
     }
 
     padding(step) {
-        return this.#enter().padding(big("step", step)) >>> 0;
+        return this.#enter().padding(ALONE, big("step", step)) >>> 0;
     }
 
     locate(index) {
@@ -750,8 +772,8 @@ export class Sampler {
 
     /* Always a bigint. */
     sampleSeed(epoch, index) {
-        return BigInt.asUintN(64, this.#enter().sample_seed(
-            big("epoch", epoch), big("index", index)));
+        return unsigned(this.#enter().sample_seed(
+            ALONE, big("epoch", epoch), big("index", index)));
     }
 
     reshape(shape) {
@@ -780,25 +802,30 @@ export class Sampler {
     }
 }
 
-/* The contents of a state. All 64-bit numbers are bigints. */
-export function describeState(state) {
-    const audit = new Audit(), wide = { bigint: true };
-    check(c.describe(bring(audit, state)));
-    const found = answers(wide, "numSamples", "seed", "epoch", "stream",
-                          "chunkSize", "window", "position", "step");
+/* The description that C has told. All 64-bit numbers are bigints. */
+function told() {
+    const found = answers({ bigint: true }, "numSamples", "seed", "epoch",
+                          "stream", "chunkSize", "window");
     const [worldSize, batchSize, order, partition, tail] =
-        Array.from(words.subarray(8), Number);
+        Array.from(words.subarray(6), Number);
     return { ...found, worldSize, batchSize, order: ORDERS[order],
              partition: PARTITIONS[partition], tail: TAILS[tail] };
+}
+
+/* The contents of a state. */
+export function describeState(state) {
+    check(c.describe(bring(new Audit(), state)));
+    return { ...told(), position: unsigned(words[11]),
+             step: unsigned(words[12]) };
 }
 
 /* --- mix ------------------------------------------------------------------ */
 
 /* The largest weight means that the source takes no turns. */
-const weightOf = (weight) =>
-    half("weight", weight === "off" ? 2 ** 32 - 1 : weight);
+const OFF = 2 ** 32 - 1;
+const weightOf = (weight) => half("weight", weight === "off" ? OFF : weight);
 
-export class Mix {
+export class Mix extends Tagged {
     #n;
     #most;
     #count;
@@ -806,6 +833,7 @@ export class Mix {
 
     /* sources: descriptions without rank and worldSize, each with a weight. */
     constructor(sources, options = {}) {
+        super();
         const shape = known(options,
                             { stop: "first", ...SHAPE, bigint: false });
         const rule = word("stop", shape.stop, STOPS);
@@ -903,11 +931,31 @@ export class Mix {
         return give(this, this.#enter().mix_offset(number));
     }
 
+    #source(source) {
+        return Number(below("source", source, this.#count));
+    }
+
     /* The place of a source's sampler. */
     progress(source) {
-        const number = Number(below("source", source, this.#count));
-        this.#enter().mix_progress(number);
+        this.#enter().mix_progress(this.#source(source));
         return answers(this, "epoch", "step", "numSteps", "position");
+    }
+
+    counts(source) {
+        this.#enter().get_counts(this.#source(source));
+        return answers(this, ...COUNTS);
+    }
+
+    /* Of a source's step, as `progress` counts them. */
+    padding(source, step) {
+        return this.#enter().padding(this.#source(source),
+                                     big("step", step)) >>> 0;
+    }
+
+    /* Always a bigint. */
+    sampleSeed(source, epoch, index) {
+        return unsigned(this.#enter().sample_seed(
+            this.#source(source), big("epoch", epoch), big("index", index)));
     }
 
     locate(source, index) {
@@ -928,11 +976,24 @@ export class Mix {
     }
 }
 
+/* The contents of a mix's state, and of one of its sources: `new Mix` takes the
+   descriptions of all. */
+export function describeMix(state, source) {
+    const number = half("source", source);
+    check(c.mix_describe(bring(new Audit(), state), number));
+    const { worldSize, ...found } = told();
+    const [numSources, stop, weight] = Array.from(words.subarray(13), Number);
+    return { epoch: unsigned(words[11]), turn: unsigned(words[12]), numSources,
+             stop: STOPS[stop], worldSize,
+             source: { ...found, weight: weight === OFF ? "off" : weight } };
+}
+
 /* --- audit ---------------------------------------------------------------- */
 
 /* Checks in 32 bytes that each of [0, numSamples) was served exactly once. */
-export class Audit {
+export class Audit extends Tagged {
     constructor() {
+        super();
         this[BYTES] = new Uint8Array(AUDIT);
     }
 
@@ -982,7 +1043,8 @@ export class Audit {
     load(state) {
         const view = stateIn(state);
         if (view.length !== AUDIT)
-            throw new TypeError(`the state of an audit has ${AUDIT} bytes`);
+            throw new TypeError(`the state of an audit has ${AUDIT} bytes, ` +
+                                `not ${view.length}`);
         this.#enter();
         bytes.set(view, object);
     }

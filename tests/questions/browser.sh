@@ -74,7 +74,7 @@ web_types() {
     (cd "$root" && quietly_web)
     quietly tsc --strict --noEmit --target es2020 --lib es2020 \
         --skipDefaultLibCheck --module es2020 --moduleResolution node16 \
-        "$root/tests/web/types.mts"
+        "$root/tests/web/types.mts" "$root/tests/web/named.mts"
 }
 
 # All of tests/web/page.mjs, in one Chromium: it prints a line for each.
@@ -114,6 +114,8 @@ questions() {
             web_ledger $file/statesampler.mjs
     done
     ask 'JavaScript: memory stays' module memory_stays simd
+    ask 'JavaScript: a large batch takes 8 bytes an index' module \
+        large_batches simd
     ask 'JavaScript: all there is is declared' module declared simd
     ask 'JavaScript: in a folder of its own, in a worker, bundled' \
         module used simd

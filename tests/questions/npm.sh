@@ -74,7 +74,7 @@ installed() {
 # What is in it, and that the same sources make the same bytes.
 contents() {
     project
-    find node_modules -type f | wc -l | grep -qx 11
+    find node_modules -type f | wc -l | grep -qx 13
     grep -rl '@[A-Z]*@' node_modules | nothing
     node -p 'require("statesampler/package.json").version' >../version
     read_version <"$root/statesampler.h" | cmp - ../version
@@ -136,6 +136,87 @@ END
         return 1
     }
     echo "note: $ms ms, of 100"
+}
+
+# --- With other packages ------------------------------------------------------
+
+# The program of examples/web, killed at a random batch until it ends: every
+# sample is trained on once in each epoch, and at most one batch more for each
+# kill between its training and its save.
+reads_ahead() {
+    project
+    ln -s "$root/$tools/@tensorflow" node_modules/@tensorflow
+    cp "$root/examples/web/tfdata.mjs" .
+    cat >kills.mjs <<'END'
+import { spawn } from "node:child_process";
+let kills = 0, lines = [];
+const run = (most) => new Promise((ended) => {
+    const child = spawn("node", ["tfdata.mjs", "state"]), from = lines.length;
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more) => {
+        text += more;
+        if (text.split("\n").length > most)
+            child.kill("SIGKILL");
+    });
+    child.on("close", (code, signal) => {
+        kills += signal === "SIGKILL";
+        lines.push(...text.split("\n").slice(0, -1));
+        ended(code === 0);
+    });
+});
+let most = 7;
+while (!await run(most))
+    most = most * 5 % 31 + 5;
+/* A line whose batch was not saved is printed again by the next run. */
+const once = [...new Set(lines)];
+for (const epoch of [0, 1]) {
+    const all = once.filter((one) => one.startsWith(`epoch ${epoch}: `))
+        .flatMap((one) => one.slice(9).split(","));
+    if (all.length !== 1000 || new Set(all).size !== 1000)
+        throw new Error(`epoch ${epoch}: ${all.length} samples`);
+}
+if (kills < 4 || lines.length > once.length + kills)
+    throw new Error(`${kills} kills, ${lines.length} of ${once.length} lines`);
+console.log(`note: ${kills} kills, ${lines.length - once.length} batches twice`);
+END
+    node kills.mjs
+}
+
+# Vue makes what is in a reactive object reactive, but not these.
+in_vue() {
+    project
+    ln -s "$root/$tools/@vue" node_modules/@vue
+    cat >vue.cjs <<'END'
+const { isReactive, reactive } = require("@vue/reactivity");
+const { Audit, Bag, Ledger, Mix, Perm, Sampler } = require("statesampler");
+const one = { numSamples: 9 };
+const state = reactive({ all: [
+    new Sampler(one), new Mix([one]), new Perm(9), new Audit(), new Bag([1, 2]),
+    new Ledger({ window: 64 })], mine: { plain: true } });
+const [sampler, mix, perm, audit, bag, ledger] = state.all;
+audit.add(sampler.next());
+console.log(isReactive(state.mine), state.all.some(isReactive), sampler.step,
+            mix.next().source, perm.at(0) < 9, audit.count, bag.left,
+            ledger.issue());
+END
+    echo true false 1 0 true 1 2 0 >../want
+    prints node vue.cjs
+}
+
+# Datasets with names, against C; and from the package.
+named_mixtures() {
+    quietly $CC -std=c99 $STB_FLAGS -O1 -I"$root" -o mixture \
+        "$root/tests/web/mixture.c"
+    project
+    (cd "$root" && timeout -k 10 250 \
+        node tests/web/mixture.mjs build/web "$folder/mixture")
+    cat >named.mjs <<'END'
+import { Mixture } from "statesampler/mixture";
+const mixture = new Mixture(new Map([["a", { numSamples: 9 }]]));
+console.log(mixture.next().source, mixture.names.join());
+END
+    echo 0 a >../want
+    prints node named.mjs
 }
 
 # --- Other engines ------------------------------------------------------------
@@ -339,6 +420,8 @@ types() { # node|bundler COMPILER...
     sed 's#"[^"]*/statesampler.mjs"#"statesampler"#' \
         "$root/tests/web/types.mts" >types.mts
     sed 's#"statesampler"#"statesampler/files"#' types.mts >files.mts
+    sed 's#"[^"]*/mixture.mjs"#"statesampler/mixture"#' \
+        "$root/tests/web/named.mts" >named.mts
     cp types.mts required.cts
     cp types.mts types.ts
     echo "declare const console: { log(text: string): void };
@@ -346,7 +429,7 @@ types() { # node|bundler COMPILER...
     echo 'statesampler.describeState(new statesampler.Audit().save()).seed;' \
         >page.ts
     quietly "$@" --module node16 --moduleResolution node16 \
-        types.mts files.mts required.cts run.ts
+        types.mts files.mts named.mts required.cts run.ts
     prints node run.js
     quietly "$@" --noEmit --module es2020 --moduleResolution $way \
         --types statesampler types.ts page.ts
@@ -376,6 +459,11 @@ questions() {
     ask 'The npm package: the first batch within 100 ms of import' first_batch
     ask 'The npm package: no fetch, no await, no files' bare
     ask 'The npm package: an engine without SIMD' no_simd
+    [ -z "$STB_FLAGS" ] || ask 'The npm package: mixtures of named datasets' \
+        named_mixtures
+    ! from_npm @tensorflow/tfjs-data TensorFlow.js ||
+        ask "The npm package: TensorFlow.js's tf.data, killed" reads_ahead
+    ! from_npm @vue/reactivity Vue || ask "The npm package: Vue's reactive" in_vue
     ! tool esbuild 'The npm package: esbuild' ||
         ask 'The npm package: esbuild' by_esbuild
     for name in rollup webpack vite; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # deps.sh - installs into build/npm what tests/questions/npm.sh uses and Debian
-# does not have, as tests/web/tools.json lists it: 225 MB to download, 490 MB on
+# does not have, as tests/web/tools.json lists it: 245 MB to download, 540 MB on
 # disk. Like tests/deps.sh it never fails: those tests say what is not there.
 tools=tests/web/tools.json folder=build/npm
 
@@ -12,7 +12,7 @@ command -v npm >/dev/null || {
     echo 'deps-npm: npm is not installed; the tests of bundlers are left out'
     exit 0
 }
-echo "deps-npm: to install: what $tools lists, 225 MB to download"
+echo "deps-npm: to install: what $tools lists, 245 MB to download"
 rm -rf $folder $folder.new
 mkdir -p $folder.new
 cp $tools $folder.new/package.json

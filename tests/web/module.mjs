@@ -24,8 +24,8 @@ WebAssembly.instantiate = async (...args) => {
 const library = await import(process.cwd() + "/build/web/" +
                              (variant === "inlined" ? "package/" : "") +
                              "statesampler.mjs");
-const { Audit, Bag, Mix, Perm, Sampler, StatesamplerError, describeState,
-        ORDERS, PARTITIONS, STOPS, TAILS } = library;
+const { Audit, Bag, Ledger, Mix, Perm, Sampler, StatesamplerError,
+        describeState, ORDERS, PARTITIONS, STOPS, TAILS } = library;
 assert.equal(library.simd, variant !== "plain");
 
 let checks = 0;
@@ -543,6 +543,26 @@ function mixes() {
     same(mix.at(place.turn), { source: 2, indices: Uint32Array.of(7) });
     same([mix.offset(1), mix.offset(3)], [40, 90]);
     same(mix.progress(2), { epoch: 0, step: 0, numSteps: 20, position: 0 });
+    /* A source answers as a sampler of its description does. */
+    const padded = { numSamples: 10, seed: 3, stream: 4, batchSize: 3 };
+    const shape = { rank: 1, worldSize: 3 };
+    const alone = new Sampler({ ...padded, ...shape });
+    for (const bigint of [false, true]) {
+        const both = new Mix([{ numSamples: 5 }, padded], { ...shape, bigint });
+        same(both.counts(1), new Sampler({ ...padded, ...shape, bigint }).counts);
+        same([0, 1, 2].map((step) => both.padding(1, step)), [0, 1, 0]);
+        same(both.padding(0, 1), 0);
+        same(both.sampleSeed(1, 2, 5), alone.sampleSeed(2, 5));
+        assert.notEqual(both.sampleSeed(0, 2, 5), alone.sampleSeed(2, 5));
+    }
+    same([0, 1, 2].map((step) => alone.padding(step)), [0, 1, 0]);
+    const before = hex(mix.save());
+    for (const wrong of [-1, 3, "0", undefined])
+        for (const call of [() => mix.counts(wrong),
+                            () => mix.padding(wrong, 0),
+                            () => mix.sampleSeed(wrong, 0, 0)])
+            refuses(mix, call, /^RangeError: source must be/);
+    same(hex(mix.save()), before);
 }
 
 /* --- what is wrong -------------------------------------------------------- */
@@ -579,6 +599,23 @@ function errors() {
     for (const numSamples of [-1, 0.5, NaN, "10", undefined, 2 ** 53,
                               2n ** 53n, 2n ** 64n, null])
         refuses(null, () => new Sampler({ numSamples }), RangeError);
+    /* What was given, so that "100" is told from 100. */
+    for (const [given, said] of [["100", '"100"'], [[100], "[object Array]"],
+                                 [null, "null"], [undefined, "undefined"],
+                                 [Object.create(null), "[object Object]"],
+                                 [Symbol("n"), "Symbol(n)"], [0.5, "0.5"],
+                                 [new Number(5), "[object Number]"]]) {
+        const ends = ({ message }) => message.endsWith(", not " + said);
+        refuses(null, () => new Sampler({ numSamples: given }), ends);
+        refuses(s, () => s.seek(given), ends);
+        refuses(s, () => s.load(given), ends);
+        if (given === undefined)
+            continue; /* what follows may be left out */
+        refuses(null, () => new Sampler({ numSamples: 9, order: given }), ends);
+        refuses(s, () => s.next(given), ends);
+        if (Object(given) !== given)
+            refuses(null, () => new Sampler(given), ends);
+    }
     refuses(null, () => new Sampler(null), TypeError);
     refuses(s, () => s.seek(14), { code: -202 });
     refuses(s, () => s.seek("1"), RangeError);
@@ -793,9 +830,27 @@ function memory_stays() {
     for (let i = 0; i < 3e5; i++)
         sampler.next();
     same(memory.buffer.byteLength, size);
+    /* Of no kind that Vue wraps: "Object", "Array", "Map" and so on. */
+    for (const one of [sampler, new Mix([{ numSamples: 1 }]), new Perm(1),
+                       new Audit(), new Bag([]), new Ledger({ window: 64 })])
+        same(String(one), "[object statesampler]");
     const more = (process.memoryUsage().rss - start) / 2 ** 20;
     assert.ok(more < 64, `${more} MiB more`);
     checks++;
+}
+
+/* What the declarations say of a large batch: 8 bytes for each index, for
+   ever, and no more for the next one. */
+function large_batches() {
+    const batchSize = 5e6, into = new Uint32Array(batchSize);
+    const sampler = new Sampler({ numSamples: 2 * batchSize, batchSize });
+    const before = memory.buffer.byteLength;
+    sampler.next(into);
+    const size = memory.buffer.byteLength, each = (size - before) / batchSize;
+    assert.ok(each > 7.9 && each < 8.1, `${each} bytes`);
+    sampler.next(into);
+    new Perm(1e7).fill(0, new Uint32Array(1e7)); /* needs 64 KiB */
+    same(memory.buffer.byteLength, size);
 }
 
 /* --- where it is used ----------------------------------------------------- */
@@ -864,5 +919,5 @@ function declared() {
 }
 
 await { vectors, elastic, exchange, bags, kinds, rooms, mixes, errors,
-        memory_stays, classes, used, declared }[question]();
+        memory_stays, large_batches, classes, used, declared }[question]();
 console.log(`note: ${checks} checks`);

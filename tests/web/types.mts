@@ -1,7 +1,7 @@
 /* types.mts - does statesampler.d.mts say what statesampler.mjs takes, gives?
    It is compiled, not run. The lines that must be refused are marked. */
 import { Audit, Bag, Ledger, LedgerError, Mix, ORDERS, Perm, Sampler,
-         StatesamplerError, describeState, simd, version } from
+         StatesamplerError, describeMix, describeState, simd, version } from
     "../../build/web/statesampler.mjs";
 
 const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
@@ -26,6 +26,12 @@ const mix = new Mix([{ numSamples: 10, weight: "off" }, { numSamples: 5 }],
 for (const { source, indices } of mix)
     sum += source + indices[0];
 mix.weigh([1, "off"]);
+sum += mix.padding(0, 1n) + mix.counts(1).positions;
+const sample_seed: bigint = mix.sampleSeed(0n, 0, 5);
+const { source, ...rest } = describeMix(mix.save(), 0);
+new Mix([source, { ...source, weight: "off" }], { stop: rest.stop });
+// @ts-expect-error
+describeMix(mix.save());
 
 const bag = new Bag([1, 2n, 2].keys(), { seed: 1n });
 const card: number | null = bag.draw() ?? bag.walk(-1);
@@ -119,5 +125,5 @@ sampler.load("state");
 // @ts-expect-error
 sampler.next()[0];
 
-export { late, either, into, part, step, far, seed, good, code, kind, own,
+export { sample_seed, late, either, into, part, step, far, seed, good, code, kind, own,
          indices, version, sum, total, number };
