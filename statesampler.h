@@ -365,9 +365,9 @@ GUARANTEES
    - A sampler's state is STATESAMPLER_STATE_BYTES bytes, the same on every rank
      and machine.
    - A call that fails returns an error and changes no sampler, mix or perm.
-   - No call takes longer for more samples, a later position or another epoch,
-     except for a few rounds of arithmetic, and with few samples a few steps of
-     a walk. A mix's time grows with its sources, not with turns.
+   - A call's time does not depend on the position or the epoch, and hardly on
+     num_samples: few samples need more rounds and short walks, more than 2^30
+     need wider arithmetic. A mix's time grows with its sources, not with turns.
    - A sampler is at most 512 bytes, a source 560, a mix 80. The stack stays
      below 1 KiB on Cortex-M, RV32 and AVR, 4 KiB on other processors (s390x:
      6 KiB), and 10 KiB in the hosted part (Windows: 40 KiB).
@@ -409,7 +409,7 @@ OPTIONS
    None of them changes a struct or an order.
 
    For a small core compile with -Os -ffunction-sections and link with
-   --gc-sections. Clang was tried for Microsoft's targets, their compiler not.
+   --gc-sections. Microsoft's targets were tried with clang, not with MSVC.
 
 
 CHANGES
@@ -600,9 +600,9 @@ ALGORITHM 1
    -101  num_samples is above 2^62
    -102  rank is not below world_size
    -103  world_size * batch_size is 2^62 or more
-   -104  order is none of STATESAMPLER_ORDER_...
-   -105  partition is none of ..._PARTITION_...
-   -106  tail is none of STATESAMPLER_TAIL_...
+   -104  order is not one of STATESAMPLER_ORDER_...
+   -105  partition is not one of ..._PARTITION_...
+   -106  tail is not one of STATESAMPLER_TAIL_...
    -107  drop_last is neither 0 nor 1
    -108  the order WINDOW needs a chunk_size
    -109  the order WINDOW needs a window
@@ -611,30 +611,30 @@ ALGORITHM 1
    -112  CARRY needs the partition INTERLEAVED
    -113  CARRY has no last step to drop
    -114  batch_size does not fit a size_t
-   -115  this build has SHUFFLE, INTERLEAVED, PAD only
+   -115  this build has only SHUFFLE, INTERLEAVED, PAD
    -120  a mix needs at least one source
-   -121  stop is none of STATESAMPLER_STOP_...
+   -121  stop is not one of STATESAMPLER_STOP_...
    -122  the sources differ in rank
    -123  the sources differ in world_size
    -124  all sources are off
    -125  the sources have 2^62 samples or more
    -126  a source with CARRY needs stop NEVER
    -127  the weights sum to 2^31 or more
-   -128  too many steps for its weight
+   -128  a source has too many steps for its weight
    -129  stop NEVER needs a source with steps
    -130  the dataset's name is empty
-   -131  there is a dataset of this name
+   -131  there is already a dataset of this name
    -132  the mixture has not been started
-   -140  locate does not know REPLACEMENT
+   -140  locate does not work with REPLACEMENT
    -141  the path is empty or too long
-   -142  resize needs SEQUENTIAL, INTERLEAVED
+   -142  resize needs SEQUENTIAL and INTERLEAVED
    -200  there is no such step, or it does not serve the sample
    -201  the step or turn is before the base
    -202  the step or turn is past the end of the epoch
    -203  the step or turn is too far from the base
    -204  index is not below num_samples
    -205  this epoch does not serve the sample
-   -206  it was served before the base
+   -206  the sample was served before the base
    -207  the mix has no source of this number
    -208  no dataset has this name
    -209  the source is off
@@ -670,7 +670,7 @@ ALGORITHM 1
    -511  a dataset of this name has changed
    -600  the launcher's environment variables are incomplete or wrong
    -601  rank or world size is not set
-   -602  rank or world size is no 32-bit number
+   -602  rank or world size is not a 32-bit number
    -603  rank is not below the world size
    -700  the file could not be read or written; errno says why
    -800  there is no such file
@@ -722,10 +722,10 @@ typedef struct statesampler_perm {
     uint32_t keys[24];
 } statesampler_perm;
 
-/* Sets up the permutation of [0, n) for these numbers; another seed, epoch or
-   stream, or two of them swapped, give one that has nothing to do with it, but
-   by a chance of 2^-64 or if somebody searches for such a pair. It is the order
-   of the SHUFFLE sampler (INTERLEAVED) with the same numbers.
+/* Sets up the permutation of [0, n) for these numbers. Another seed, epoch or
+   stream, or two of them swapped, gives an unrelated permutation, except with a
+   chance of 2^-64 or where somebody has searched for such a pair. It is the
+   order of the SHUFFLE sampler (INTERLEAVED) with the same numbers.
    n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL. It may be 0. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
@@ -829,7 +829,7 @@ typedef struct statesampler_counts {
     uint64_t positions;    /* that all ranks and shapes serve, with padding */
     uint64_t padded;       /* of these, repeats */
     uint64_t dropped;      /* positions below num_samples that are not served:
-                              samples, but for REPLACEMENT */
+                              samples, except with REPLACEMENT */
     uint64_t steps;        /* of all shapes */
     uint64_t rank_samples; /* this rank's, from the base on */
     uint64_t rank_batches; /* the same, without empty ones */
@@ -912,8 +912,8 @@ STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
 
 /* Goes on from here in another shape, as another rank, or both; the result is
    that of init in the new shape and a load of this sampler's state. If only the
-   rank changes, the base stays: a copy of a sampler, reshaped, answers by `at`
-   for any rank. 0 means 1 as in a description. EINVAL: an impossible shape. */
+   rank changes, the base stays: reshape a copy, and its `at` answers for any
+   rank. 0 means 1, as in a description. EINVAL: an impossible shape. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
@@ -950,10 +950,10 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 
 /* --- mix ------------------------------------------------------------------ */
 
-/* stop: what becomes of a source that has nothing left when its turn comes */
-#define STATESAMPLER_STOP_FIRST 0   /* it ends the epoch */
-#define STATESAMPLER_STOP_ALL 1     /* passed over, until all have finished */
-#define STATESAMPLER_STOP_RESTART 2 /* begins anew, until all have finished */
+/* stop: what happens to a source that has nothing left when its turn comes */
+#define STATESAMPLER_STOP_FIRST 0   /* the mix's epoch ends */
+#define STATESAMPLER_STOP_ALL 1     /* it is passed over until all have ended */
+#define STATESAMPLER_STOP_RESTART 2 /* it begins anew until all have ended */
 #define STATESAMPLER_STOP_NEVER 3   /* it begins anew, for ever */
 
 /* The weight of a source that takes no turns until it has another weight. */
@@ -1031,10 +1031,10 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
 
 /* From this turn on, the weights are these, one for each source; 0 means 1, and
    STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
-   on counting, the sequence begins again, and the present is the base. Weights
-   as they are change nothing, so a loop may call this at every turn; the time
-   grows with the sources (make scale, other weights: 0.2 ms with 1,000, 30 ms
-   with 100,000; the same ones: a twentieth). Shares are exact per period, so
+   on counting, the sequence begins again, and the present is the base. If no
+   weight is new, nothing changes, so a loop may call this at every turn; the
+   time grows with the sources (make scale: 0.2 ms with 1,000, 30 ms with
+   100,000; a twentieth if no weight is new). Shares are exact per period, so
    make a stage several periods long. With FIRST, an epoch that had ended goes
    on until the turn of a source with nothing left. EINVAL as mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
@@ -1109,7 +1109,7 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
 
 /* --- audit ---------------------------------------------------------------- */
 
-/* Count and sums of i, i^2, i^3 mod 2^64 over the indices; at first zeros. */
+/* The count and sums of i, i^2, i^3 mod 2^64 over the indices; begin with 0. */
 typedef struct statesampler_audit {
     uint64_t count, sum1, sum2, sum3;
 } statesampler_audit;
@@ -1149,21 +1149,21 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
        "none"      rank 0 of 1
    These are global: with tensor, pipeline or context parallelism divide, so
    that rank and world_size are those of the data-parallel group.
-   EENV: one of the two is not set, is no decimal number of 32 bits, or rank >=
-   world size; *launcher names the launcher and *desc is unchanged. */
+   EENV: one of the two is not set, or not a decimal number of 32 bits, or rank
+   >= world size; *launcher names the launcher and *desc is unchanged. */
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
 /* Replaces the file at path. Whoever reads it finds the old file or the new
-   one, whole, also after a crash or a power cut at any instant, and with any
-   number of writers: one of them is the last. Each writes a temporary file of
-   its own in the same folder, flushes it to disk, renames it over path and
-   flushes the folder, which must be readable.
+   one, whole, also after a crash or a power cut at any instant. With several
+   writers, the last one wins. Each writes a temporary file of its own in the
+   same folder, flushes it to disk, renames it over path and flushes the folder,
+   which must be readable.
    A crash may leave .statesampler-NAME-NUMBER.tmp behind; NAME is a hash of
    path's last part. The next save to path removes it, as no process holds its
-   lock (flock) any more. To find it, a save looks at 10,000 names of the folder
-   at most; in a larger folder it may stay. Windows looks at all.
-   The file gets a new file's mode; a link is replaced. Windows: path is UTF-8,
+   lock (flock) any more. A save looks at 10,000 names of the folder at most, so
+   in a larger folder the file may stay; on Windows it looks at all names.
+   The file has a new file's mode; a link is replaced. Windows: path is UTF-8,
    and while another program has the file open, a save tries for a second.
    EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why
    (EISDIR, on Windows EACCES: path is a folder; EINVAL: it is no regular file),
@@ -1226,7 +1226,7 @@ typedef struct statesampler_mixture {
     statesampler_mix mix;
 } statesampler_mixture;
 
-/* Adds a dataset as the last one, with a sampler that init makes of the
+/* Adds a dataset as the last one, with a sampler that init makes from the
    description. It takes turns from the next mixture_start on; until then a
    started mix goes on without it. EINVAL: an empty name, a name that is there
    already (or has the same 64-bit hash), what init refuses, or another rank or
@@ -1236,7 +1236,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     const statesampler_desc *desc);
 
 /* Removes a dataset; the last one takes its number, and `changes` is emptied.
-   If it was part of the started mix, that has no turns until the next start.
+   If it was in the started mix, that mix has no turns until the next start.
    ERANGE: no dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
@@ -1248,7 +1248,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
 /* Makes the mix of all datasets, as statesampler_mix_init does, with the
    weights given to mixture_add: its epoch and turn are 0, and each dataset goes
    on where it is. To keep epoch and turn, save before and load after. If it
-   fails, the last started mix goes on, unless mixture_remove took a part. */
+   fails, the last started mix goes on, unless mixture_remove ended it. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
     statesampler_mixture *mixture, uint32_t stop);
 
@@ -1312,8 +1312,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_ASSERT(condition) ((void)0)
 #endif
 
-/* Private functions are static, and in CUDA they run wherever the public ones
-   do. Elsewhere STATESAMPLER_API may be an export attribute, not for these. */
+/* Private functions are static; in CUDA they run wherever the public ones do.
+   Elsewhere STATESAMPLER_API may be an export attribute: not for these. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
@@ -1366,14 +1366,14 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 /* 2^64 divided by the golden ratio: the increment of SplitMix64. */
 #define SSMP_GOLDEN SSMP_U64(0x9e3779b9u, 0x7f4a7c15u)
 
-/* What a key is derived for, besides a size. Positions and windows are below
-   2^62 and blocks below 2^32, so the top three bits tell them apart. */
+/* Added to a number before a key is derived from it. Positions and windows are
+   below 2^62 and blocks below 2^32, so the top three bits tell them apart. */
 #define SSMP_DRAW ((uint64_t)1 << 62)
 #define SSMP_BLOCK ((uint64_t)2 << 62)
 #define SSMP_WINDOW ((uint64_t)3 << 62)
 #define SSMP_SEED ((uint64_t)5 << 61)
 
-/* The words that the rest uses, besides the manual's:
+/* Terms used from here on, besides the manual's:
    cursor   epoch, position and step: how far a run is
    segment  what one shape serves of an epoch: from its base to its end
    run      what a state records: a description, a shape, a segment, a cursor
@@ -1412,9 +1412,9 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, NUM_SAMPLES, 1, "num_samples is above 2^62") \
     X(EINVAL, RANK, 2, "rank is not below world_size") \
     X(EINVAL, GLOBAL_BATCH, 3, "world_size * batch_size is 2^62 or more") \
-    X(EINVAL, ORDER, 4, "order is none of STATESAMPLER_ORDER_...") \
-    X(EINVAL, PARTITION, 5, "partition is none of ..._PARTITION_...") \
-    X(EINVAL, TAIL, 6, "tail is none of STATESAMPLER_TAIL_...") \
+    X(EINVAL, ORDER, 4, "order is not one of STATESAMPLER_ORDER_...") \
+    X(EINVAL, PARTITION, 5, "partition is not one of ..._PARTITION_...") \
+    X(EINVAL, TAIL, 6, "tail is not one of STATESAMPLER_TAIL_...") \
     X(EINVAL, DROP_LAST, 7, "drop_last is neither 0 nor 1") \
     X(EINVAL, CHUNK_SIZE, 8, "the order WINDOW needs a chunk_size") \
     X(EINVAL, WINDOW, 9, "the order WINDOW needs a window") \
@@ -1423,29 +1423,29 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EINVAL, CARRY_BLOCKED, 12, "CARRY needs the partition INTERLEAVED") \
     X(EINVAL, CARRY_DROP_LAST, 13, "CARRY has no last step to drop") \
     X(EINVAL, BATCH_SIZE, 14, "batch_size does not fit a size_t") \
-    X(EINVAL, LEFT_OUT, 15, "this build has SHUFFLE, INTERLEAVED, PAD only") \
+    X(EINVAL, LEFT_OUT, 15, "this build has only SHUFFLE, INTERLEAVED, PAD") \
     X(EINVAL, NO_SOURCES, 20, "a mix needs at least one source") \
-    X(EINVAL, STOP, 21, "stop is none of STATESAMPLER_STOP_...") \
+    X(EINVAL, STOP, 21, "stop is not one of STATESAMPLER_STOP_...") \
     X(EINVAL, SOURCE_RANK, 22, "the sources differ in rank") \
     X(EINVAL, SOURCE_WORLD_SIZE, 23, "the sources differ in world_size") \
     X(EINVAL, ALL_OFF, 24, "all sources are off") \
     X(EINVAL, SOURCE_SAMPLES, 25, "the sources have 2^62 samples or more") \
     X(EINVAL, SOURCE_CARRY, 26, "a source with CARRY needs stop NEVER") \
     X(EINVAL, WEIGHTS, 27, "the weights sum to 2^31 or more") \
-    X(EINVAL, SEQUENCE, 28, "too many steps for its weight") \
+    X(EINVAL, SEQUENCE, 28, "a source has too many steps for its weight") \
     X(EINVAL, NO_STEPS, 29, "stop NEVER needs a source with steps") \
     X(EINVAL, NAME_EMPTY, 30, "the dataset's name is empty") \
-    X(EINVAL, NAME_TAKEN, 31, "there is a dataset of this name") \
+    X(EINVAL, NAME_TAKEN, 31, "there is already a dataset of this name") \
     X(EINVAL, NOT_STARTED, 32, "the mixture has not been started") \
-    X(EINVAL, REPLACEMENT, 40, "locate does not know REPLACEMENT") \
+    X(EINVAL, REPLACEMENT, 40, "locate does not work with REPLACEMENT") \
     X(EINVAL, PATH, 41, "the path is empty or too long") \
-    X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL, INTERLEAVED") \
+    X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL and INTERLEAVED") \
     X(ERANGE, BASE, 1, "the step or turn is before the base") \
     X(ERANGE, END, 2, "the step or turn is past the end of the epoch") \
     X(ERANGE, FAR, 3, "the step or turn is too far from the base") \
     X(ERANGE, INDEX, 4, "index is not below num_samples") \
     X(ERANGE, DROPPED, 5, "this epoch does not serve the sample") \
-    X(ERANGE, SERVED, 6, "it was served before the base") \
+    X(ERANGE, SERVED, 6, "the sample was served before the base") \
     X(ERANGE, SOURCE, 7, "the mix has no source of this number") \
     X(ERANGE, NAME, 8, "no dataset has this name") \
     X(ERANGE, OFF, 9, "the source is off") \
@@ -1477,7 +1477,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     X(EMISMATCH, STOP, 10, "the state has another stop rule") \
     X(EMISMATCH, DATASET, 11, "a dataset of this name has changed") \
     X(EENV, UNSET, 1, "rank or world size is not set") \
-    X(EENV, NUMBER, 2, "rank or world size is no 32-bit number") \
+    X(EENV, NUMBER, 2, "rank or world size is not a 32-bit number") \
     X(EENV, RANK, 3, "rank is not below the world size")
 
 #define SSMP_RULE_CODE(kind, name, number, sentence) \
@@ -1587,11 +1587,11 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
     ssmp_perm_set_key(perm, key);
 }
 
-/* The keyed function of a round: a value below size. First x is multiplied by
-   the high half of x * key: then each of its bits depends on all that it had.
-   The high half of x * span is below span, without a division. But some values
-   come more often than others, unless span divides 2^16 or 2^32. With one span
-   in all rounds a Fourier coefficient of a half's differences would tell. */
+/* The keyed function of a round: a value below size. Multiplying x by the high
+   half of x * key makes each of its bits depend on all of them. The high half
+   of x * span is below span, without a division. But some values come more
+   often than others, unless span divides 2^16 or 2^32. If span were the same in
+   all rounds, a Fourier coefficient of a half's differences would show it. */
 SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
                                 uint32_t half, uint32_t size, int wide)
 {
@@ -1657,7 +1657,7 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
     }
 }
 
-/* How many cells of the left * right grid are no position: < left, or <= 7. */
+/* Cells of the left * right grid that are not positions: < left, or <= 7. */
 SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
 {
     return perm->left * perm->right - (uint32_t)perm->n;
@@ -1693,8 +1693,8 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
     statesampler_perm unused;
     const int refused = n > STATESAMPLER_MAX_SAMPLES;
     STATESAMPLER_ASSERT(perm);
-    /* Once all is inlined, GCC warns in any caller if *perm may stay unset. So
-       where n is refused, another perm is set up. */
+    /* If *perm could stay unset, GCC would warn in callers, once all is
+       inlined. So where n is refused, another perm is set up. */
     perm = refused ? &unused : perm;
     ssmp_perm_clear(perm);
     ssmp_perm_set(perm, refused ? 0 : n, ssmp_epoch_key(seed, epoch, stream));
@@ -2139,7 +2139,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 
 SSMP_FN void ssmp_order_clear(ssmp_order *order)
 {
-    order->blocks = 0; /* nothing is set up, as there is always one */
+    order->blocks = 0; /* nothing is set up: a dataset has at least one */
     ssmp_perm_clear(&order->perm);
     ssmp_perm_clear(&order->inside);
     /* Nobody reads these before they are set, but gcc -O3 warns of them. */
@@ -2195,7 +2195,7 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
-/* Reads a segment's samples by s->ready or, if that is another order, spare. */
+/* Reads a segment's samples: by s->ready if it is their order, else spare. */
 typedef struct ssmp_reader {
     const statesampler *s;
     const ssmp_segment *segment;
@@ -2203,7 +2203,7 @@ typedef struct ssmp_reader {
     ssmp_cursor at;    /* where it reads next */
 } ssmp_reader;
 
-/* A block's order in the reader's epoch: s->ready if it is that, or spare. */
+/* A block's order in the reader's epoch: s->ready if it fits, else spare. */
 SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
                                             uint32_t block)
 {
@@ -2497,7 +2497,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
     cursor->position = ssmp_min(position, segment->end);
 }
 
-/* Where a step begins, so many after the base; at most ssmp_segment_steps. */
+/* Where a step begins: so many after the base, at most ssmp_segment_steps. */
 SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
                                uint64_t global_batch, uint64_t steps)
 {
@@ -3463,7 +3463,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 /* --- mix: the base ---------------------------------------------------------
    What is noted of the sources at the base determines all turns from there. */
 
-/* Steps of a whole epoch in some shape. From a later base on, no more. */
+/* Steps of a whole epoch in some shape. A later base never makes it longer. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
                                                 const ssmp_shape *shape)
 {
@@ -4341,7 +4341,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
     error = (call) < 0 ? errno : 0
 
-/* 0, or an errno for what is no regular file: say, /dev/null. */
+/* 0, or an errno for what is not a regular file: say, /dev/null. */
 #define SSMP_REFUSED(mode) \
     (SSMP_IS(REG, mode) ? 0 : SSMP_IS(DIR, mode) ? EISDIR : EINVAL)
 
@@ -4414,7 +4414,7 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
 }
 
 /* Removes the temporary files for a name, in the folder that `path` begins
-   with, but those that are open. */
+   with, except those that are open. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     wchar_t utf16[SSMP_UTF16];
@@ -4485,7 +4485,7 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
     return error;
 }
 
-/* As above, but those whose writer lives. */
+/* As above, except those whose writer lives. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;

@@ -1553,7 +1553,7 @@ bad_options() {
     bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
     bad "--format u32" --num-samples 4294967297 --format u32
     bad "--order replacement" $n --order replacement --audit
-    bad "locate does not know REPLACEMENT" $n --order replacement --where 1
+    bad "locate does not work with REPLACEMENT" $n --order replacement --where 1
     bad "--where 10: index is not below num_samples" $n --where 10
     for range in 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2; do
         bad "--steps: '" $n --steps "$range"
