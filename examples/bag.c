@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 
     example_begin(argc, argv, 1, usage);
     if (path != NULL && path[0] == '-')
-        example_fail(2, "'%s' is no FILE", path);
+        example_fail(2, "'%s' is not a FILE", path);
     if (path != NULL)
         code = statesampler_load_file(path, &now, sizeof now, NULL);
     example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);

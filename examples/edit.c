@@ -101,9 +101,11 @@ int main(int argc, char **argv)
     uint64_t i, ids[2] = {0, 0}, spares = 0; /* ids: unreadable, readable */
 
     example_begin(argc, argv, 2, usage);
-    if (argc < 2 || argv[1][0] == '-' || ranks < 1 || ranks > 1000)
+    if (argc < 2)
+        example_fail(2, "FILE is missing");
+    if (argv[1][0] == '-' || ranks < 1 || ranks > 1000)
         example_fail(2, "'%s' is not a FILE or a number of RANKS",
-                     argc < 2 ? "" : argv[argc - 1]);
+                     argv[argc - 1]);
     run(argv[1], (uint32_t)ranks);
     for (i = 0; i < now.edits.ids; i++) {
         good = good && now.served[i] == !edits_is_out(&now.edits, i);

@@ -48,18 +48,23 @@ static uint64_t hash_layer(uint64_t hash, uint32_t layer)
     return hash;
 }
 
-/* Writes the weights to the file that the last checkpoint does not name, has
-   them flushed to disk, and then names that file. */
-static int save(const char *path, const statesampler *s, checkpoint *now)
+/* Writes the weights to the file that the checkpoint on disk does not name, has
+   them flushed to disk, and then names that file. Reading the name each time
+   keeps this right after a save that failed, too. */
+static int save(const char *path, const statesampler *s)
 {
+    checkpoint now = {{0}, 0, 0};
     char name[1100];
     FILE *file;
     uint32_t k;
-    int good, code = STATESAMPLER_OK;
+    int good, code = statesampler_load_file(path, &now, sizeof now, NULL);
 
-    now->which ^= 1;
-    now->check = 0;
-    snprintf(name, sizeof name, "%s.%d", path, (int)now->which);
+    if (code != STATESAMPLER_OK && code != STATESAMPLER_ENOFILE)
+        return code;
+    now.which ^= 1;
+    now.check = 0;
+    snprintf(name, sizeof name, "%s.%d", path, (int)now.which);
+    code = STATESAMPLER_OK;
     file = fopen(name, "r+b");
     if (file == NULL) { /* makes an empty file, also after a power cut */
         code = statesampler_save_file(name, NULL, 0);
@@ -68,29 +73,30 @@ static int save(const char *path, const statesampler *s, checkpoint *now)
     if (code != STATESAMPLER_OK || file == NULL)
         return STATESAMPLER_EIO;
     for (k = 0, good = 1; good && k < LAYERS; k++) {
-        now->check = hash_layer(now->check, k);
+        now.check = hash_layer(now.check, k);
         good = fwrite(weights[k], sizeof weights[k], 1, file) == 1;
     }
     good = good && fflush(file) == 0 && fsync(fileno(file)) == 0;
     if (fclose(file) != 0 || !good)
         return STATESAMPLER_EIO;
-    code = statesampler_save(s, now->sampler, sizeof now->sampler);
+    code = statesampler_save(s, now.sampler, sizeof now.sampler);
     return code == STATESAMPLER_OK
-               ? statesampler_save_file(path, now, sizeof *now) : code;
+               ? statesampler_save_file(path, &now, sizeof now) : code;
 }
 
 /* ENOFILE: there is no checkpoint yet. */
-static int load(const char *path, statesampler *s, checkpoint *now)
+static int load(const char *path, statesampler *s)
 {
+    checkpoint now;
     char name[1100];
     FILE *file;
     uint64_t check = 0;
     uint32_t k;
-    int code = statesampler_load_file(path, now, sizeof *now, NULL);
+    int code = statesampler_load_file(path, &now, sizeof now, NULL);
 
     if (code != STATESAMPLER_OK)
         return code;
-    snprintf(name, sizeof name, "%s.%d", path, (int)now->which);
+    snprintf(name, sizeof name, "%s.%d", path, (int)now.which);
     file = fopen(name, "rb");
     for (k = 0; file != NULL && k < LAYERS; k++) {
         if (fread(weights[k], sizeof weights[k], 1, file) != 1)
@@ -99,8 +105,8 @@ static int load(const char *path, statesampler *s, checkpoint *now)
     }
     if (file == NULL || fclose(file) != 0)
         return STATESAMPLER_EIO;
-    return k == LAYERS && check == now->check
-               ? statesampler_load(s, now->sampler, sizeof now->sampler)
+    return k == LAYERS && check == now.check
+               ? statesampler_load(s, now.sampler, sizeof now.sampler)
                : STATESAMPLER_ECORRUPT;
 }
 
@@ -120,7 +126,7 @@ static void train(size_t count)
 
 /* Trains to the end; with a path it saves after each step. Returns a hash of
    the weights. */
-static uint64_t run(statesampler *s, const char *path, checkpoint *now)
+static uint64_t run(statesampler *s, const char *path)
 {
     uint64_t hash = 0;
     size_t count;
@@ -133,7 +139,7 @@ static uint64_t run(statesampler *s, const char *path, checkpoint *now)
             printf("epoch %d step %2d\n", (int)statesampler_epoch(s),
                    (int)statesampler_step(s));
             fflush(stdout);
-            example_must(save(path, s, now));
+            example_must(save(path, s));
         }
     }
     for (k = 0; k < LAYERS; k++)
@@ -145,22 +151,23 @@ int main(int argc, char **argv)
 {
     const statesampler_desc desc = {
         .num_samples = 1000, .seed = 42, .batch_size = 16};
-    checkpoint now = {{0}, 0, 0};
     uint64_t resumed, whole;
     statesampler s;
     int code;
 
     example_begin(argc, argv, 1, usage);
-    if (argc < 2 || argv[1][0] == '-' || strlen(argv[1]) > 1000)
-        example_fail(2, "'%.99s' is not a FILE", argc < 2 ? "" : argv[1]);
+    if (argc < 2)
+        example_fail(2, "FILE is missing");
+    if (argv[1][0] == '-' || strlen(argv[1]) > 1000)
+        example_fail(2, "'%.99s' is not a FILE", argv[1]);
     example_must(statesampler_init(&s, &desc));
-    code = load(argv[1], &s, &now);
+    code = load(argv[1], &s);
     example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
-    resumed = run(&s, argv[1], &now);
+    resumed = run(&s, argv[1]);
 
     memset(weights, 0, sizeof weights);
     example_must(statesampler_init(&s, &desc));
-    whole = run(&s, NULL, NULL);
+    whole = run(&s, NULL);
     return example_end(resumed == whole, "weights %016" PRIx64 ", as of a run "
                        "that was never killed", resumed);
 }

@@ -149,11 +149,11 @@ static int read_ahead(const statesampler *plan, uint64_t *ahead, uint64_t *out,
     return more;
 }
 
-/* The training loop, after each batch it trained on. Returns 1 if the epoch is
-   over; the sampler is then in the next one. */
-static int finish_step(statesampler *s)
+/* The training loop asks this before each batch, and moves on after it, by
+   statesampler_next(s, NULL, NULL). Returns 1 if the epoch is over, which may
+   be so at once after a resume; the sampler is then in the next epoch. */
+static int epoch_over(statesampler *s)
 {
-    statesampler_next(s, NULL, NULL);
     return statesampler_step(s) == statesampler_num_steps(s) &&
            !statesampler_next(s, NULL, NULL);
 }
@@ -165,14 +165,15 @@ static void check_read_ahead(void)
     uint64_t batches[3][BATCH], ahead, taken, epoch;
     statesampler s, plan;
     size_t counts[3];
-    int so = 1, more, over;
+    unsigned char state[STATESAMPLER_STATE_BYTES] = {0};
+    int so = 1, more;
 
     begin(1, 1, 1);
     example_must(statesampler_init(&s, &desc));
     for (epoch = 0; epoch < 2; epoch++) {
         plan = s;
         ahead = taken = statesampler_step(&s);
-        for (over = 0; !over; taken++) {
+        for (; !epoch_over(&s); taken++) {
             do { /* up to three batches ahead, and on after the end */
                 more = read_ahead(&plan, &ahead, batches[ahead % 3],
                                   &counts[ahead % 3]);
@@ -180,9 +181,14 @@ static void check_read_ahead(void)
             so = so && taken < ahead && statesampler_epoch(&s) == epoch &&
                  ahead <= statesampler_num_steps(&s);
             train(batches[taken % 3], counts[taken % 3]);
-            over = finish_step(&s);
+            statesampler_next(&s, NULL, NULL);
+            example_must(statesampler_save(&s, state, sizeof state));
         }
         so = so && each_served(0, SAMPLES, (unsigned)epoch + 1) &&
+             statesampler_epoch(&s) == epoch + 1;
+        /* As if the run had been killed after the epoch's last step. */
+        example_must(statesampler_load(&s, state, sizeof state));
+        so = so && statesampler_epoch(&s) == epoch && epoch_over(&s) &&
              statesampler_epoch(&s) == epoch + 1;
     }
     say(so, "reading ahead: the loader stops at the end, and the sampler says "

@@ -105,9 +105,11 @@ int main(int argc, char **argv)
     char path[1024];
 
     example_begin(argc, argv, 2, usage);
-    if (argc < 2 || argv[1][0] == '-' || ranks < 1 || ranks > 1000)
+    if (argc < 2)
+        example_fail(2, "FOLDER is missing");
+    if (argv[1][0] == '-' || ranks < 1 || ranks > 1000)
         example_fail(2, "'%s' is not a FOLDER or a number of RANKS",
-                     argc < 2 ? "" : argv[argc - 1]);
+                     argv[argc - 1]);
     data.folder = argv[1];
     shards_open(&data);
     if (data.count == 0)

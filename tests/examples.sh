@@ -641,6 +641,42 @@ recipe_large() {
     finds '^recipe_large: .*damaged' err
 }
 
+# A program that saves again after a save failed, as on a full disk, must not
+# write to the file that the last checkpoint names.
+recipe_large_fails() {
+    rm -f again*
+    cat >again.c <<'EOF'
+#define _POSIX_C_SOURCE 200809L
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+static int fails;
+#define statesampler_save_file(path, bytes, size) \
+    (fails ? STATESAMPLER_EIO : statesampler_save_file(path, bytes, size))
+#define main example_main
+#include "examples/recipe_large.c"
+#undef main
+int main(void)
+{
+    const statesampler_desc desc = {.num_samples = 1000, .batch_size = 16};
+    statesampler s;
+    int i, code = statesampler_init(&s, &desc);
+
+    for (i = 0; i < 6; i++) {
+        fails = i > 1;
+        statesampler_next(&s, batch, NULL);
+        train(16);
+        if ((save("again.state", &s) == STATESAMPLER_OK) == fails)
+            return 2;
+    }
+    code = code == STATESAMPLER_OK ? load("again.state", &s) : code;
+    return code != STATESAMPLER_OK || statesampler_step(&s) != 2;
+}
+EOF
+    status 0 ${CC:-cc} -std=c99 -I"$root" -o again again.c
+    status 0 ./again
+}
+
 # Each run begins at the step in which the one before it was killed.
 goes_on() { # KILLS FILE
     awk -v kills="$1" '{
@@ -915,6 +951,8 @@ check "packing.c: plans of this text leave less empty than in order" packing
 check "groups.c: groups of copies by TRL's rule, killed, on 4, 3, 1, 6 ranks" \
     groups
 check "ramp.c: batches grow, ranks die, each sample comes once" ramp
+check "recipe_large.c: saves that fail leave the last checkpoint whole" \
+    recipe_large_fails
 if command -v mkfifo >/dev/null; then
     check "blend.c: killed on 4, 7 and 2 ranks, the model of one rank" blend
     check "recipe_large.c: killed 14 times, every checkpoint is whole" \
