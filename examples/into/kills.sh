@@ -7,7 +7,9 @@
 # COMMAND ARGUMENT... FILE SHAPE must train to the end, saving to FILE, and go
 # on from FILE if it is there. Each run gets the next of the SHAPEs. A killed
 # run ends by SIGKILL, some 1/KILLS of the time that a whole run takes after it
-# has first saved.
+# has first saved. SKIP=BYTES leaves the beginning of FILE out of the comparison:
+# a sampler's state tells the shapes. FILE.whole and FILE.whole.log are what the
+# whole run leaves and prints; FILE.log is what all others print.
 set -u
 
 [ $# -ge 4 ] && [ "$1" -gt 0 ] 2>/dev/null || {
@@ -40,16 +42,18 @@ fail() {
 
 rm -f "$file" "$file.whole" "$file.log"
 start=$(now)
-"$@" "$file" "$(shape 0)" >"$file.log" 2>&1 || {
-    tail -n 5 "$file.log" >&2
+"$@" "$file" "$(shape 0)" >"$file.whole.log" 2>&1 || {
+    tail -n 5 "$file.whole.log" >&2
     fail "$1 failed before it was killed"
 }
 whole=$(calculate '$2 - $1' "$start" "$(now)")
 mv "$file" "$file.whole" || exit 1
 
 compare() {
-    cmp "$file" "$file.whole" ||
+    tail -c +$((${SKIP:-0} + 1)) "$file.whole" >"$file.part"
+    tail -c +$((${SKIP:-0} + 1)) "$file" | cmp - "$file.part" ||
         fail "$file is not what it is without a kill, $file.whole"
+    rm -f "$file.part"
 }
 
 # Some runs are killed early and some late: by the golden ratio, as a random
@@ -59,7 +63,7 @@ run=0 kills=0 ends=0
 while [ $kills -lt "$wanted" ]; do
     run=$((run + 1))
     cp "$file" "$file.before" 2>/dev/null || : >"$file.before"
-    "$@" "$file" "$(shape $run)" >"$file.log" 2>&1 &
+    "$@" "$file" "$(shape $run)" >>"$file.log" 2>&1 &
     pid=$!
     # It may start slowly. It saves or ends: then there is no such process.
     while kill -0 $pid 2>/dev/null; do
@@ -84,11 +88,13 @@ while [ $kills -lt "$wanted" ]; do
         ;;
     esac
 done
-"$@" "$file" "$(shape $((run + 1)))" >"$file.log" 2>&1 || {
+"$@" "$file" "$(shape $((run + 1)))" >>"$file.log" 2>&1 || {
     tail -n 5 "$file.log" >&2
     fail "$1 failed after $kills kills"
 }
 compare
+rm -f "$file.before"
 tail -n 1 "$file.log"
 echo "kills.sh: $kills SIGKILLs, shapes $shapes: $file is the same," \
-    "$(wc -c <"$file" | tr -d ' ') bytes; a whole run takes $whole s"
+    "$(wc -c <"$file" | tr -d ' ') bytes${SKIP:+ but the first $SKIP};" \
+    "a whole run takes $whole s"

@@ -164,6 +164,60 @@ faiss_compared() {
         $CC -std=c99 $STRICT -I. -fsyntax-only -x c -
 }
 
+# --- llm.c --------------------------------------------------------------------
+
+# The loader on shards of the test's own, with sanitizers where there are some.
+loader() {
+    $CC -std=c99 $STRICT $(cat "$root/$run/sanitizers") -O1 -I. -o loader \
+        tests/dataloader.c
+    quietly ./loader
+}
+
+# The program of the page, killed and resumed as another number of processes;
+# then its losses, and what it is to refuse.
+bigrams() {
+    $CC -std=c99 $STRICT -O2 -I. -o bigrams examples/into/llm.c/bigrams.c -lm
+    SKIP=1024 quietly sh examples/into/kills.sh 20 saved '1 2 4 8' ./bigrams
+    sed -n 's/^kills.sh: /note: /p' said
+    grep '^step' saved.whole.log >whole
+    at_least 300 "$(wc -l <whole)" steps
+    grep '^step' saved.log | sort -u >killed
+    sort whole | diff - killed
+    grep -q 'saved.model has weights only: this begins at the start of epoch 0' \
+        saved.whole.log
+    fails "is not 1, 2, 4 or 8 processes" ./bigrams saved 3
+    cp saved other
+    for k in 0 1 2 3 4; do cp saved.$k other.$k; done
+    cp saved.3 other.2
+    fails 'other: the state has another num_samples' ./bigrams other
+    cp saved.2 other.2
+    head -c 1500 saved.3 >other.3
+    fails 'other.3: it is no shard of tokens, or is cut off' ./bigrams other
+    cp saved.3 other.3
+    head -c 9000 saved >other
+    fails 'other: it has another number of weights' ./bigrams other
+    cp saved.0 other
+    fails 'other: it is no model of version 3' ./bigrams other
+}
+
+# --- ggml ---------------------------------------------------------------------
+
+split_test() { # COMMAND...
+    "$@" $STRICT -O1 -I. -o split tests/split.c
+    quietly ./split
+}
+
+# The program of the page, where ggml is installed.
+ggml() {
+    $CC -std=c99 $STRICT -O2 -I. -o train examples/into/ggml/train.c \
+        $(pkg-config --cflags --libs ggml | sed 's/-I/-isystem /g') \
+        -lggml-base -lggml-cpu -lm
+    quietly sh examples/into/kills.sh 20 saved '1 2 3' ./train
+    sed -n 's/^kills.sh: /note: /p' said
+    head -c 500 saved >short
+    fails 'the state is damaged' ./train short
+}
+
 # --- Pages --------------------------------------------------------------------
 
 # A page says of a file "[NAME](NAME), N lines".
@@ -214,6 +268,16 @@ questions() {
         ask 'faiss: killed 20 times, other readers; bad files' faiss
         ask 'faiss: subsets of distinct vectors, beside rand_perm' \
             faiss_compared
+    fi
+    ask "llm.c: a loader's sequences, each once in any shape" loader
+    ask 'llm.c: killed 20 times, other numbers of processes' bigrams
+    ask 'ggml: a split, each sample once an epoch' split_test $CC -std=c99
+    ! tool g++ 'a split in C++' ||
+        ask 'ggml: a split in C++' split_test g++ -x c++ -std=c++98
+    if pkg-config --exists ggml 2>/dev/null; then
+        ask 'ggml: killed 20 times, other numbers of threads' ggml
+    else
+        skip 'the program on ggml' ggml
     fi
     ask 'the lines that pages of examples/into tell' lines_told
 }
