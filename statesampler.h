@@ -362,8 +362,7 @@ GUARANTEES
      drop_last; with BLOCKED also of world_size), the epoch and the algorithm
      number. It is the same for every compiler, flag, word size and byte order,
      and an algorithm number never changes its output.
-   - A sampler's state is STATESAMPLER_STATE_BYTES bytes, the same on every rank
-     and machine.
+   - A sampler's state is 112 bytes, the same on every rank and machine.
    - A call that fails returns an error and changes no sampler, mix or perm.
    - A call's time does not depend on the position or the epoch, and hardly on
      num_samples: few samples need more rounds and short walks, more than 2^30
@@ -438,8 +437,9 @@ CHANGES
 
           New: perm_map, mixture_remove, STATESAMPLER_ONLY_SHUFFLE; a position
           outside a permutation never hangs; count may be NULL; mixes load
-          faster. Bulk is slower: with vectors mostly by less than a quarter, in
-          batches of 32 by up to two thirds, and without vectors five times.
+          faster. Slower: bulk, with vectors mostly by less than a quarter, in
+          batches of 64 or fewer up to twice, without vectors five times; turns
+          of ALL, up to eight times. A mix's state has a third more bytes.
    0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
    0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
 
@@ -747,7 +747,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t *out, size_t count);
 
 /* Replaces each of count values, all below n, by the index at that position.
-   As count calls of perm_at, but faster. A value >= n makes others wrong. */
+   As count calls of perm_at, but faster. A value >= n may spoil others, too. */
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
                                             uint64_t *values, size_t count);
 
