@@ -68,8 +68,9 @@ contents() { # PYTHON
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
     printf '%s\n' __init__.py __init__.pyi _arguments.py _build.py \
-        _cursors.py _library.py _loops.py frameworks.py ledger.py libstatesampler.so \
-        py.typed repeat.py samplers.py torch_samplers.py >files
+        _cursors.py _library.py _loops.py _older.py _watch.py frameworks.py \
+        ledger.py libstatesampler.so loader.py py.typed repeat.py samplers.py \
+        torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
@@ -189,8 +190,8 @@ types() { # PYTHON
     site=$(echo venv/lib/*/site-packages)
     quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
     cat >right.py <<'END'
-from statesampler import (Audit, Ledger, Mix, RepeatSampler,
-                          RoundRobinBatchSampler, Sampler,
+from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
+                          RepeatSampler, RoundRobinBatchSampler, Sampler,
                           StatefulDistributedSampler)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
@@ -203,6 +204,8 @@ once: bool = audit.check(9)
 sampler.load_state_dict(sampler.state_dict())
 sampler.epoch = sampler.epoch + 1
 first: int = next(iter(sampler))
+loader: CountingDataLoader[int] = CountingDataLoader([1, 2], sampler=sampler)
+taken: list[object] = [batch for batch in loader]
 turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
 sizes: list[int] = [len(batch) for batch in turns]
 groups = RepeatSampler(range(9), 2, 4, seed=None)

@@ -13,7 +13,7 @@ from common import ROOT, main
 from loader_accelerate import DataLoaderShard
 from loader_torchdata import StatefulDataLoader
 import statesampler
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch.utils.data import DataLoader, Dataset
 
 
 class Killed(Exception):
@@ -37,15 +37,14 @@ class Snippets(unittest.TestCase):
         """Killed at the last batch of the first epoch and after it; and in the
         frameworks' loaders."""
         self.runs_in(program, (16, 17))
-        self.runs_in(program, (5,), DataLoader=StatefulDataLoader)
+        self.runs_in(program, (16, 17), DataLoader)
+        self.runs_in(program, (5,), StatefulDataLoader)
         # What accelerate makes of both lines.
         self.runs_in(
-            program, (5,), DataLoader=lambda *arguments, **options:
-            DataLoaderShard(DataLoader(*arguments, **options)),
-            StatefulDistributedSampler=lambda data:
-            statesampler.StatefulDistributedSampler(data, 1, 0))
+            program, (5,), lambda *arguments, **options:
+            DataLoaderShard(DataLoader(*arguments, **options)))
 
-    def runs_in(self, program, kills, **others):
+    def runs_in(self, program, kills, loader=None):
         for kill_at in kills:
             trained, saved = [], []
 
@@ -61,12 +60,12 @@ class Snippets(unittest.TestCase):
             names = dict(
                 dataset=Numbers(), epochs=2, checkpoint=None, save=save,
                 train=train,
-                DataLoader=DataLoader,
-                DistributedSampler=lambda data: DistributedSampler(
-                    data, num_replicas=1, rank=0),
-                StatefulDistributedSampler=statesampler.
-                StatefulDistributedSampler)
-            names.update(others)
+                CountingDataLoader=statesampler.CountingDataLoader,
+                StatefulDistributedSampler=lambda data: (
+                    statesampler.StatefulDistributedSampler(data, 1, 0)))
+            if loader:
+                program = re.sub("^from statesampler.*\n", "", program)
+                names["CountingDataLoader"] = loader
             try:
                 exec(program, dict(names))
             except Killed:

@@ -1,16 +1,11 @@
 """Samplers for PyTorch's DataLoader that need no table and resume instantly.
 
-Replace
-
-    sampler = DistributedSampler(dataset)
-
-by
+Replace DistributedSampler and DataLoader by these, and add the sampler's state
+to the checkpoints:
 
     sampler = StatefulDistributedSampler(dataset)
-
-and add the sampler's state to the checkpoints:
-
-    loader = DataLoader(dataset, batch_size=32, sampler=sampler, num_workers=4)
+    loader = CountingDataLoader(dataset, batch_size=32, sampler=sampler,
+                                num_workers=4)
     if checkpoint:
         sampler.load_state_dict(checkpoint["sampler"])
     while sampler.epoch < epochs:
@@ -26,48 +21,55 @@ out of order.
 
 Counting. The order of an epoch is computed, so a place in it is just a number.
 iter() starts the current epoch at its beginning, or at the loaded place. The
-state is that start plus the batches that the loop has received since: those
-that the DataLoader's iterator has returned, not those that workers have
-prefetched. The sampler finds this iterator on the call stack when it is first
-asked for indices, and reads its counter when a state is asked for. Under
-BatchSampler a batch is batch_size indices; under other batch samplers the
-sampler records how many indices each batch took. Without a DataLoader, indices
-count as received when they are taken. A loop that has received all indices has
-finished its epoch.
+state is that start plus the batches that the loop has received since, not those
+that workers have prefetched. CountingDataLoader is torch's DataLoader, and
+tells the sampler how many batches it has returned. If something takes batches
+from it ahead of the loop, pass read_ahead=, or states will be that many batches
+too late. A loop that has received all indices has finished its epoch.
+
+torch's own DataLoader works too, with any batch sampler, and so the loaders
+that a framework makes. This is the last resort: the sampler finds torch's
+iterator on the call stack when it is first asked for indices, and reads its
+private counters. (_watch.py does that, and frameworks.py knows whose loops
+read ahead.) Under a batch sampler of your own, it records how many indices each
+batch took. Without a DataLoader, indices count as received when they are taken.
 
 Epochs. After a `break` the next loop starts over: peeking at a batch changes
 nothing, and a validation loop that stops early sees the same samples each
 time. After a loop that received its whole epoch, the next loop serves the next
 epoch, and so does a run that loads a state saved after the last batch. This
 also holds if the loop did not ask for more, for example after peeking at an
-epoch's only batch or at the last batch after a resume. (To undo that, load the
-state from before.) You need not call set_epoch: for the current epoch it does
-nothing, for another epoch it starts that one. (Its docstring covers frameworks
-that count epochs from 0 in each process.) With tail="carry" or stop="never"
+epoch's only batch or at the last batch after a resume; set_epoch undoes that.
+You need not call set_epoch: for an epoch that has begun it does nothing, for
+another one, or one that is over, it starts that one. (Its docstring covers
+frameworks that count epochs from 0 in each process.) With tail="carry" or
+stop="never"
 there is no end, and the next loop always continues. len() is that of the whole
 epoch, also after a state was loaded; `remaining` is what is left.
 
-torchdata, accelerate, the Hugging Face Trainer, Lightning, Ray Train, timm and
-YOLO use samplers in their own ways: examples/README.md has a line or a recipe
-for each. If anything else takes batches from the DataLoader ahead of the loop,
-pass read_ahead=, or states will be that many batches too late.
+Frameworks use samplers in their own ways: examples/README.md has a line or a
+recipe for each. A framework that skips the batches of an epoch that were
+trained does what a state does: load the state or let it skip, never both.
+(accelerate's, torchdata's and Ignite's skip over a loaded state is an error.)
 
 - The DataLoader must return batches in order, which is torch's default.
 - If something between sampler and loop holds indices back, for example to sort
   them, those count as received: a resumed run does not see them.
 - A batch whose loading raised an exception was not received. If the loop
-  continues nevertheless: with workers its next batch counts for both; without,
-  the state is one batch too early, so that a resume repeats one.
+  continues nevertheless, the state is one batch too early, so that a resume
+  repeats one. (In torch's DataLoader with workers, the next batch counts for
+  both.)
 - A batch sampler that ends before its sampler ends the epoch. A state saved
   after its last batch still has the rest ahead, so a resume begins with a
-  short loop. A batch sampler that takes indices in its __iter__ itself, not
-  when a batch is asked for, counts as having no DataLoader.
+  short loop. A batch sampler that takes all indices at once has received them
+  all, and a process does not see the loops of a sampler's copies in workers:
+  to ask for a state is then a warning.
 - A sampler serves one loop at a time. A loop raises RuntimeError if it
   continues after another loop over the same sampler, load_state_dict,
   set_start_iter or a change of the epoch. Several samplers in one DataLoader
   count independently.
 - A copy, including a pickled one, is in no loop. It starts where the original
-  stood.
+  stood, or after the last batch with the next epoch.
 - A dataset can hold the sampler and seed a sample's random augmentation with
   sampler.sample_seed(index), as augment.py does. The current epoch is shared
   with forked processes, so make the sampler in the process that trains with
@@ -82,7 +84,8 @@ says where a sample is served; neither moves. Audit proves in 32 bytes that each
 sample came exactly once.
 
 Sampler, Mix, Audit and Ledger do not need torch. The first two return batches
-of indices as memoryviews, which numpy.asarray takes without a copy:
+of indices as memoryviews, which numpy.asarray takes without a copy. They are
+iterators: after a `break` the next loop goes on where this one stopped.
 
     for batch in Sampler(len(dataset), rank, world_size, batch_size=32):
         train(dataset[numpy.asarray(batch)])
@@ -102,7 +105,7 @@ from .samplers import Audit, Mix, Sampler
 _LATER = {"Ledger": ".ledger"}
 _WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
                "RoundRobinBatchSampler": ".torch_samplers",
-               "RepeatSampler": ".repeat"}
+               "CountingDataLoader": ".loader", "RepeatSampler": ".repeat"}
 
 __all__ = ["Sampler", "Mix", "Audit", *_LATER]
 if importlib.util.find_spec("torch"):

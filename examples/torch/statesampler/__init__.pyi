@@ -6,16 +6,19 @@ from typing import (
     Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload)
 
 from _typeshed import ReadableBuffer
+from torch.utils.data import DataLoader
 from torch.utils.data import Sampler as _TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
-           "RepeatSampler", "Sampler", "Mix", "Audit", "Ledger"]
+           "CountingDataLoader", "RepeatSampler", "Sampler", "Mix", "Audit",
+           "Ledger"]
 
 __version__: str
 
 _Self = TypeVar("_Self")
 _Index = TypeVar("_Index")
+_Sample = TypeVar("_Sample")
 _Partition = Literal["interleaved", "blocked"]
 _Tail = Literal["pad", "drop", "uneven", "carry"]
 _Stop = Literal["first", "all", "restart", "never"]
@@ -181,6 +184,9 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[list[int]]: ...
+
+class CountingDataLoader(DataLoader[_Sample]):
+    def __iter__(self) -> Any: ...
 
 class RepeatSampler(_Resumable, _TorchSampler[int]):
     data_source: Sized

@@ -7,13 +7,6 @@ library: one sample per rank, or one turn of RoundRobinBatchSampler."""
 
 import collections
 import itertools
-import sys
-import weakref
-
-from torch.utils.data import BatchSampler
-from torch.utils.data import dataloader as _loaders
-
-from . import frameworks
 
 
 def _left_of(iterator):
@@ -23,103 +16,39 @@ def _left_of(iterator):
     return len(whole) - sum(at)
 
 
-class Watch:
-    """Observes a DataLoader's iterator, as nothing else tells a sampler how
-    many of its batches reached the loop. Batches count from 0."""
+class Count:
+    """Tells a loop how many batches of a DataLoader reached it, each of so many
+    units. CountingDataLoader counts them; Watch finds out."""
 
-    def __init__(self, iterator, frame):
-        self.workers = iterator._num_workers > 0
-        # Workers get indices before a loader may know its length: then read
-        # `ahead` when the first batch arrives.
-        self.reader, caller = frameworks.find_reader(iterator, frame)
-        self.ahead = 0 if self.workers else frameworks.batches_ahead(
-            self.reader, caller)
-        self.processes = frameworks.count_processes(iterator._index_sampler,
-                                                    caller)
-        # Weak, so that workers end with the loop.
-        self.iterator = weakref.ref(iterator) if self.workers else (
-            lambda: iterator)
-        self.feeding = iterator._sampler_iter
-        self.handed_out = 0     # With workers: the iterator may be gone.
-        self.drops_last = getattr(iterator._index_sampler, "drop_last", False)
-        self.loops = {}         # By sampler.
-        self.fetcher = None
+    processes, reader = 1, None     # A framework's.
 
-    @classmethod
-    def find(cls):
-        """The watch of the iterator on the call stack that is asking for a
-        batch; None if there is none."""
-        frame = sys._getframe(1)
-        code = _loaders._BaseDataLoaderIter._next_index.__code__
-        while frame.f_code is not code:
-            frame = frame.f_back
-            if frame is None:
-                return None
-        iterator = frame.f_locals["self"]
-        # Not vars(iterator), which would slow down its attributes.
-        watch = getattr(iterator, "_statesampler", None)
-        if watch is None or watch.feeding is not iterator._sampler_iter:
-            watch = iterator._statesampler = cls(iterator, frame)
-        return watch
+    def __init__(self, unit, drops_last):
+        self.unit, self.drops_last = unit, drops_last
+        self.returned = self.ahead = 0
+        self.sees_the_end = True    # Then it calls end().
+        self.loops = {}             # By sampler.
+
+    def add(self, sampler, loop):
+        self.loops[sampler] = loop
+
+    def check(self, sampler, loaded):
+        """Raises an error if a framework does the sampler's work again."""
 
     def units_per_batch(self, sampler):
         """The units in each batch; None if batches may differ."""
-        iterator = self.iterator()
-        if type(iterator) not in (_loaders._SingleProcessDataLoaderIter,
-                                  _loaders._MultiProcessingDataLoaderIter):
-            return None
-        asked = iterator._index_sampler
-        if type(asked) is BatchSampler and asked.sampler is sampler:
-            return asked.batch_size
-        return 1 if asked is sampler else None
+        return self.unit
 
     def asked(self):
-        """The batch that is being asked for."""
-        iterator = self.iterator()
-        return iterator._send_idx if self.workers else iterator._num_yielded
+        """The batch that is being asked for, from 0."""
+        return self.returned
 
     def given(self):
         """The number of batches that were returned."""
-        return (self.handed_out if self.workers else
-                self.iterator()._num_yielded)
+        return self.returned
 
-    def see_the_end(self):
-        """From here on, __call__ returns each batch and meets the end. Without
-        workers, this may be called while the first batch is being made, which
-        __call__ then does not return; if nothing is fetched, it was the end
-        instead."""
-        iterator = self.iterator()
-        iterator._next_data = self
-        if not self.workers and self.fetcher is None:
-            self.fetcher = iterator._dataset_fetcher
-            iterator._dataset_fetcher = self
-
-    def fetch(self, batch):
-        self.iterator()._dataset_fetcher = self.fetcher
-        return self.fetcher.fetch(batch)
-
-    def fetched_nothing(self):
-        """Whether nothing was fetched, and this thread makes no batch."""
-        return (not self.workers and
-                self.iterator()._dataset_fetcher is self and
-                Watch.find() is not self)
-
-    def __call__(self):
-        iterator = self.iterator()
-        try:
-            data = type(iterator)._next_data(iterator)
-        except StopIteration:
-            if iterator._sampler_iter is self.feeding:
-                if all([loop.end() for loop in list(self.loops.values())]):
-                    vars(iterator).pop("_next_data", None)
-            raise
-        if self.workers and iterator._sampler_iter is self.feeding:
-            if self.handed_out == 0:
-                self.reader, caller = frameworks.find_reader(
-                    iterator, sys._getframe(1))
-                self.ahead = frameworks.batches_ahead(self.reader, caller)
-            self.handed_out = iterator._rcvd_idx
-        return data
+    def end(self):
+        """The end was met; returns whether all loops are over."""
+        return all([loop.end() for loop in list(self.loops.values())])
 
 
 class Pass(itertools.chain):
@@ -206,9 +135,7 @@ class Loop:
         # replaced, never changed, as another thread may ask for a state.
         self.marks = None if watch is None or self.unit else []
         if watch:
-            watch.loops[sampler] = self
-            if watch.workers or self.marks is not None:
-                watch.see_the_end()
+            watch.add(sampler, self)
 
     def taken(self):
         if not self.passes:
@@ -257,12 +184,18 @@ class Loop:
                 not self.read_ahead() and
                 (self.watch.given() + 1) * self.unit > self.passes[0].own)
 
+    def drained(self):
+        """Whether a batch came after the one for which all units were taken at
+        once."""
+        return (self.exhausted and self.marks and self.marks[0][1] == 0 and
+                self.batches() > self.marks[0][0] + 1)
+
     def no_more(self, taken):
         """The sampler has nothing left, after this many units."""
         self.exhausted = True
         if self.watch is None:
             self.sampler._finish(self)
-        elif self.unit and not self.watch.workers:
+        elif not self.watch.sees_the_end:
             # The rest may be one more batch; the end comes after it.
             left = taken % self.unit > 0 and not self.watch.drops_last
             if left or not self.end():

@@ -196,7 +196,8 @@ class _Iterator:
 class Sampler(_Iterator):
     """The library's sampler. Iterating yields the remaining batches of the
     epoch as memoryviews of 64-bit integers; the next loop yields the next
-    epoch. Its state is that after the last batch that was taken.
+    epoch, or after a `break` what is left of this one. Its state is that after
+    the last batch that was taken.
 
     num_samples is the size of the dataset. The other arguments are those of
     StatefulDistributedSampler; rank and world_size may be None as there."""

@@ -5,7 +5,6 @@ import functools
 import mmap
 import multiprocessing.context
 import os
-import struct
 import sys
 import threading
 import warnings
@@ -15,18 +14,20 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from . import frameworks
+from . import _older, frameworks
 from ._arguments import (choice, flag, items, own_fingerprint, text_of, whole,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, owner
-from ._loops import Loop, Pass, Watch
-from .samplers import as_bytes, crc
+from ._loops import Loop, Pass
+from ._watch import Watch
+from .samplers import as_bytes
 
 
 def _page():
-    """Memory for the epoch that forked workers share. Unlike torch's shared
-    memory it needs no file; torch's is added for spawned workers."""
-    return [memoryview(mmap.mmap(-1, 8)).cast("q")]
+    """Memory that forked workers share, for the epoch, and whether a worker
+    has loops of its own. Unlike torch's shared memory it needs no file; torch's
+    is added for spawned workers."""
+    return [memoryview(mmap.mmap(-1, 16)).cast("q")]
 
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
@@ -42,16 +43,7 @@ def _locked(method):
     return locked
 
 
-def _of_text(state, first_epoch):
-    """A state of an earlier version, which is hexadecimal."""
-    state = bytes.fromhex(state)
-    if first_epoch is not None:     # RoundRobinBatchSampler's.
-        state += struct.pack("<Q", whole("first_epoch", first_epoch, 0, 2**64))
-        state += crc(state)
-    return state
-
-
-class _Resumable:
+class _Resumable(_older.StartIter):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins; during a loop, anywhere in its
     epoch. Settling moves it to the place after what the loop has received.
@@ -67,6 +59,8 @@ class _Resumable:
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
         self._loop = None
+        self._count = None      # A CountingDataLoader's, while it asks.
+        self._drained = False   # By what is no loop.
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # Added to the epochs given to set_epoch.
         self._fresh = False     # set_epoch may mean the epoch of a state.
@@ -101,6 +95,8 @@ class _Resumable:
     def _share(self):
         """Tells the workers the epoch of the cursor."""
         if self._of_another():  # This worker has loops of its own.
+            for shared in self._shared:
+                shared[1] = 1
             self._shared, self._process = _page(), os.getpid()
         for shared in self._shared:
             shared[0] = ctypes.c_int64(self._cursor.epoch).value
@@ -108,7 +104,9 @@ class _Resumable:
     @_locked
     def _begin(self, this):
         """Begins a pass, in the current loop or in a new one."""
-        watch = Watch.find()
+        if self._of_another():
+            self._count = None      # It is the original's.
+        watch = self._count or Watch.find()
         self._settle()
         loop = self._loop
         if loop is not None and loop.watch is watch is not None:
@@ -119,9 +117,12 @@ class _Resumable:
         else:
             if loop is not None:
                 self._close()
-            self._compare_ranks(watch)
-            if watch and self._loaded[1] and self._cursor.step:
-                frameworks.check_skips(watch.iterator())
+            self._compare_ranks()
+            if watch:
+                watch.check(self, self._loaded[1] and self._cursor.step)
+            self._drained = watch is None and Watch.being_made()
+            for shared in self._shared:
+                shared[1] = 0
             loop = Loop(self, watch)
             self._compare_shapes(loop)
         if this.literal is not None:
@@ -130,7 +131,7 @@ class _Resumable:
         self._loop, self._at = loop, this
         self._share()
 
-    def _compare_ranks(self, watch):
+    def _compare_ranks(self):
         """Raises an error if samples would be distributed to the ranks twice,
         or by nobody."""
         if dist.is_available() and dist.is_initialized():
@@ -142,8 +143,6 @@ class _Resumable:
                     f"rank {found[1]} of {found[0]}: initialise "
                     "torch.distributed before making the sampler, or pass "
                     "num_replicas and rank")
-        if watch:
-            frameworks.check_processes(watch.processes, self.num_replicas)
 
     def _compare_shapes(self, loop):
         """Whether batches are those of the run that saved the loaded state."""
@@ -167,6 +166,7 @@ class _Resumable:
         """Ends the current loop; continuing it is an error. With `repeated`,
         something that repeats the sampler may continue with the next pass."""
         loop, self._loop, self._at = self._loop, None, None
+        self._drained = False
         if loop is not None:
             for each in loop.passes:
                 each.give_up(refuse=not repeated or loop.marks is None)
@@ -254,13 +254,13 @@ class _Resumable:
     def __getstate__(self):
         """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._next_after(self._save()),
-                 "_loop": None, "_at": None, "_shared": None}
+                 "_loop": None, "_at": None, "_count": None, "_shared": None}
         del state["_lock"]
         if multiprocessing.context.get_spawning_popen():
             if len(self._shared) == 1:
                 with torch.inference_mode(False):
                     self._shared.append(
-                        torch.tensor([self._shared[0][0]]).share_memory_())
+                        torch.tensor([self._shared[0][0], 0]).share_memory_())
             state["_shared"] = self._shared[1:]
         return state
 
@@ -383,15 +383,6 @@ class _Resumable:
         first = max(unit * step - short, 0)
         return place._replace(step=step, slot=place.step - first + place.slot)
 
-    @property
-    @_locked
-    def start_iter(self):
-        """How many batches of this epoch were received; with tail="carry",
-        since epoch 0."""
-        self._settle()
-        unit, short = self._batches()
-        return -(-(self._cursor.step + short) // unit)
-
     def _batches(self):
         """Units per batch, and by how many the first batch of this epoch
         counts as shorter: such that a batch ends at the loaded place, which
@@ -420,16 +411,6 @@ class _Resumable:
         return cursor
 
     @_locked
-    def set_start_iter(self, start_iter):
-        """The next loop begins at this batch of the current epoch. (For
-        another epoch, call set_epoch first.) Batches before a loaded state
-        raise ValueError if the state is from another number of ranks, and in
-        a RoundRobinBatchSampler always."""
-        cursor = self._after(start_iter, "start_iter")
-        self._give_up()
-        self._cursor = cursor
-
-    @_locked
     def state_dict(self, batches=None):
         """The state after the last batch that the loop received. After the
         same batch it is the same on every rank: save rank 0's.
@@ -439,8 +420,26 @@ class _Resumable:
         continue from the value of start_iter there, which is rounded up if it
         was not a whole number of batches. Those that set_start_iter refuses
         raise ValueError here too."""
-        return self._as_dict(self._save() if batches is None else
-                             self._after(batches, "batches").save())
+        if batches is not None:
+            return self._as_dict(self._after(batches, "batches").save())
+        state = self._as_dict(self._save())
+        self._warn()
+        return state
+
+    def _warn(self):
+        """Of a state that does not count what the loop received."""
+        if self._drained or self._loop is not None and self._loop.drained():
+            warnings.warn(
+                "the batch sampler took all indices before the first batch: "
+                "this state is that of the end of the epoch, wherever the "
+                "loop is. Let it take them when a batch is asked for, or use "
+                "state_dict(batches=...).", stacklevel=4)
+        if any(shared[1] for shared in self._shared):
+            warnings.warn(
+                "a worker process iterates a copy of this sampler, and this "
+                "process does not know how far: the state is not that of the "
+                "workers. Use a map-style dataset, and this sampler as the "
+                "DataLoader's sampler or batch_sampler.", stacklevel=4)
 
     @_locked
     def load_state_dict(self, state_dict):
@@ -492,8 +491,8 @@ class _Resumable:
             state = state_dict["state"]
             if not isinstance(state_dict.get("fingerprint", ""), str):
                 raise TypeError
-            if isinstance(state, str):      # From earlier versions.
-                state = _of_text(state, state_dict.get("first_epoch"))
+            if isinstance(state, str):
+                state = _older.of_text(state, state_dict.get("first_epoch"))
             elif torch.is_tensor(state):
                 state = state.tolist()
             state = as_bytes(state)

@@ -1,0 +1,58 @@
+"""A DataLoader that counts the batches it returns. The manual is in
+__init__.py."""
+
+from torch.utils.data import BatchSampler, DataLoader
+
+from ._loops import Count
+from .torch_samplers import _Resumable
+
+
+class _Counted:
+    """An iterator of a CountingDataLoader, around that of torch's. The count
+    does not refer to that one, so that its workers end with the loop."""
+
+    def __init__(self, iterate, sampler, count):
+        self.sampler, self.count = sampler, count
+        self.batches = self.counting(iterate)   # Workers now get indices.
+
+    def counting(self, ask):
+        """Calls ask(). A loop that the sampler begins in it has this count."""
+        self.sampler._count = self.count
+        try:
+            return ask()
+        finally:
+            self.sampler._count = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            batch = (next(self.batches) if self.count.loops else
+                     self.counting(self.batches.__next__))
+        except StopIteration:
+            self.count.end()
+            raise
+        self.count.returned += 1
+        return batch
+
+
+class CountingDataLoader(DataLoader):
+    """torch's DataLoader, for a StatefulDistributedSampler or RepeatSampler as
+    sampler=, or a RoundRobinBatchSampler as batch_sampler=. It counts the
+    batches that it returns; the sampler's state is that after the last of
+    them."""
+
+    def __iter__(self):
+        sampler, unit, drops_last = self.batch_sampler, 1, False
+        if type(sampler) is BatchSampler:
+            unit, drops_last = sampler.batch_size, sampler.drop_last
+            sampler = sampler.sampler
+        elif sampler is None:
+            sampler = self.sampler
+        if not isinstance(sampler, _Resumable):
+            raise TypeError(
+                "CountingDataLoader needs a sampler of statesampler as its "
+                f"sampler= or batch_sampler=, but got {type(sampler).__name__}"
+                ". (With a batch sampler of your own, use torch's DataLoader.)")
+        return _Counted(super().__iter__, sampler, Count(unit, drops_last))
