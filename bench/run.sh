@@ -56,6 +56,7 @@ O2 changes
 fast ledger
 fast groups
 fast pack
+fast spread
 fast memory
 - sizes
 - quality

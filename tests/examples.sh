@@ -146,6 +146,7 @@ run() { # PROGRAM
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;
     *recipe_large) rm -f large large.?; $limit "$1" large ;;
     *windows) numbers 3001 6000 >more; $limit "$1" text more ;;
+    *spread) $limit "$1" text ;;
     *) $limit "$1" ;;
     esac
 }
@@ -927,6 +928,28 @@ packing() {
     finds 'not a number' err
 }
 
+# Words of this repository. Only the spread has no step in which a stem comes
+# twice, and leaves out no more than a shuffle does.
+spread() {
+    cat "$root"/examples/*.md "$root"/*/*.[ch] "$root"/statesampler.h |
+        tr -cs 'A-Za-z' '\n' | sort -u >words
+    status 0 spread words
+    finds '^spread: ok, killed [1-9].* each of [0-9]* words came once' out
+    awk 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
+        END { exit !(batches["shuffle"] > 3 && steps["shuffle"] > 9 &&
+            batches["NO_DUPLICATES"] == 0 && steps["NO_DUPLICATES"] > 9 &&
+            batches["spread"] + steps["spread"] == 0 &&
+            left["spread"] == left["shuffle"]) }' out
+    sed 's/^/state/' words | cat words - >more
+    status 1 spread more
+    finds 'words with one stem [0-9]* must repeat it in a step of 128' err
+    : >none
+    status 2 spread none
+    finds 'a FILE with words is needed' err
+    status 1 spread nowhere/file
+    finds '^spread: nowhere/file: No such file' err
+}
+
 check "quickstart.c is killed and loses nothing" quickstart
 check "resume.c is killed and loses nothing" resume
 check "elastic.c: 8, 3 and 5 ranks, each sample once" elastic
@@ -950,6 +973,7 @@ check "pack.c: killed, on 4, 3, 1, 6 ranks, each sample once" pack
 check "packing.c: plans of this text leave less empty than in order" packing
 check "groups.c: groups of copies by TRL's rule, killed, on 4, 3, 1, 6 ranks" \
     groups
+check "spread.c: killed, no step of 4 ranks has two words of a stem" spread
 check "ramp.c: batches grow, ranks die, each sample comes once" ramp
 check "recipe_large.c: saves that fail leave the last checkpoint whole" \
     recipe_large_fails
