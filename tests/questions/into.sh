@@ -77,14 +77,22 @@ sequence() { # COMMAND...
     "$@" $STRICT -O1 -I. -o sequence tests/sequence.c && quietly ./sequence
 }
 
+# Runs the first commands that a page shows.
+commands_of() { # PAGE
+    awk '/^    / { print; found = 1; next } found { exit }' \
+        "examples/into/$1/README.md" >commands
+    at_least 3 "$(wc -l <commands)" commands
+    quietly sh -e ./commands
+    sed -n 's/^kills.sh: /note: /p' said
+}
+
 # The program of the page, killed and resumed with other players.
 game() {
-    $CC -std=c99 $STRICT -O2 -I. -o game examples/into/games/game.c
-    quietly sh examples/into/kills.sh 20 saved '1 2 3 5' ./game
-    sed -n 's/^kills.sh: /note: /p' said
-    printf x | dd of=saved bs=1 seek=10 conv=notrunc 2>said
-    fails 'this state was not saved with these' ./game saved
-    fails "'9' is not 1 to 8 players" ./game saved 9
+    $CC -std=c99 $STRICT -I. -fsyntax-only examples/into/games/game.c
+    commands_of games
+    printf x | dd of=build/game.saved bs=1 seek=10 conv=notrunc 2>said
+    fails 'this state was not saved with these' build/game build/game.saved
+    fails "'9' is not 1 to 8 players" build/game build/game.saved 9
 }
 
 # The page's table is that of bench/FIGURES.md.
@@ -176,9 +184,9 @@ loader() {
 # The program of the page, killed and resumed as another number of processes;
 # then its losses, and what it is to refuse.
 bigrams() {
-    $CC -std=c99 $STRICT -O2 -I. -o bigrams examples/into/llm.c/bigrams.c -lm
-    SKIP=1024 quietly sh examples/into/kills.sh 20 saved '1 2 4 8' ./bigrams
-    sed -n 's/^kills.sh: /note: /p' said
+    $CC -std=c99 $STRICT -I. -fsyntax-only examples/into/llm.c/bigrams.c
+    commands_of llm.c
+    cd build
     grep '^step' saved.whole.log >whole
     at_least 300 "$(wc -l <whole)" steps
     grep '^step' saved.log | sort -u >killed
@@ -209,13 +217,12 @@ split_test() { # COMMAND...
 
 # The program of the page, where ggml is installed.
 ggml() {
-    $CC -std=c99 $STRICT -O2 -I. -o train examples/into/ggml/train.c \
-        $(pkg-config --cflags --libs ggml | sed 's/-I/-isystem /g') \
-        -lggml-base -lggml-cpu -lm
-    quietly sh examples/into/kills.sh 20 saved '1 2 3' ./train
-    sed -n 's/^kills.sh: /note: /p' said
-    head -c 500 saved >short
-    fails 'the state is damaged' ./train short
+    $CC -std=c99 $STRICT -I. -fsyntax-only \
+        $(pkg-config --cflags ggml | sed 's/-I/-isystem /g') \
+        examples/into/ggml/train.c
+    commands_of ggml
+    head -c 500 build/ggml.saved >short
+    fails 'the state is damaged' build/ggml short
 }
 
 # --- Pages --------------------------------------------------------------------
