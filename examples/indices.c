@@ -331,6 +331,7 @@ static void open_mix(const unsigned char *state, size_t size)
     statesampler_source *sources = (statesampler_source *)calloc(
         num_sources, sizeof *sources);
     unsigned char *scratch = (unsigned char *)malloc(size);
+    statesampler_mix_place place = {0, 0, 0, 0, 0};
     uint32_t i;
     int code;
 
@@ -343,16 +344,17 @@ static void open_mix(const unsigned char *state, size_t size)
     if (code != STATESAMPLER_OK) {
         example_fail(1, "%s: %s", state_file, statesampler_error(code));
     }
+    state = recall_state(state, &size);
     for (i = 0; i < num_sources; i++) {
         statesampler_desc source;
 
-        state = recall_state(state, &size);
-        statesampler_mix_describe(state, size, i, &source, NULL);
+        statesampler_mix_describe(state, size, i, &source, &place);
         if (source.batch_size > desc.batch_size) {
             desc.batch_size = source.batch_size;
         }
         desc.world_size = source.world_size;
     }
+    epoch = given("--epoch") ? epoch : place.epoch;
     if (desc.rank >= desc.world_size) {
         example_fail(2, "--rank: the state has %" PRIu32 " ranks",
                      desc.world_size);
@@ -643,7 +645,7 @@ static void info_of_mix(void)
     show("samples", statesampler_mix_offset(&mix, num_sources));
     printf("%-20s %s\n", "stop", stops[mix.stop]);
     show("ranks", desc.world_size);
-    show("epoch", statesampler_mix_epoch(&mix));
+    show("epoch", epoch);
     show("steps done", statesampler_mix_turn(&mix));
     show("steps in all", statesampler_mix_num_turns(&mix));
     for (i = 0; i < num_sources; i++) {
@@ -657,8 +659,7 @@ static void info_of_mix(void)
 
 static uint64_t present_epoch(const statesampler *s)
 {
-    return !num_sources ? statesampler_epoch(s)
-           : given("--epoch") ? epoch : statesampler_mix_epoch(&mix);
+    return num_sources > 0 ? epoch : statesampler_epoch(s);
 }
 
 /* Any step of any rank. *source stays 0 without a mix. */

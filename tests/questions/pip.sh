@@ -67,9 +67,10 @@ contents() { # PYTHON
     done
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
-    printf '%s\n' __init__.py __init__.pyi _arguments.py _build.py \
-        _cursors.py _library.py _loops.py _older.py _watch.py frameworks.py \
-        ledger.py libstatesampler.so loader.py py.typed repeat.py samplers.py \
+    printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
+        _build.py _cursors.py _library.py _loops.py _older.py _recall.py \
+        _watch.py frameworks.py ledger.py libstatesampler.so loader.py \
+        py.typed repeat.py samplers.py \
         torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .

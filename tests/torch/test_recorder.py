@@ -1,12 +1,26 @@
-"""Which samples were in step N, and where is a sample: the answers of at and
-locate, compared with lists of everything that every rank served."""
+"""Which samples were in step N, and where is a sample: the answers of at, of
+locate, of `python -m statesampler` and of build/indices, compared with lists
+of everything that every rank served."""
 
 import contextlib
+import io
+import os
+import random
+import re
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
 import unittest
 
-from common import DataLoader, cases, main
+from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
 from statesampler import Audit, Mix, RoundRobinBatchSampler, Sampler
 from statesampler import StatefulDistributedSampler as Distributed
+from statesampler.__main__ import main as command
 
 
 def sampler(random, n, world, batch_size, **more):
@@ -320,6 +334,384 @@ class InTorch(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "SEQUENTIAL"):
             Distributed(range(20), 2, 0).resize(30)
         self.assertEqual(str(before), str(one.state_dict()))
+
+
+def lines(epoch, steps, world, first=0, dataset=None):
+    """What the command prints for the batches of all ranks."""
+    return [f"epoch {epoch} step {step} rank {rank}" +
+            ("" if dataset is None else f" dataset {dataset(ranks)}") + ":" +
+            "".join(f" {i}" for i in ranks[rank])
+            for step, ranks in enumerate(steps, first)
+            for rank in range(world)]
+
+
+class Asked(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = os.path.join(cls.folder.name, "state")
+        cls.indices = os.path.join(cls.folder.name, "indices")
+        subprocess.run(
+            [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O1",
+             "-I", ROOT, os.path.join(ROOT, "examples", "indices.c"), "-o",
+             cls.indices], check=True)
+
+    def write(self, state):
+        with open(self.path, "wb") as file:
+            file.write(state)
+
+    def save(self, checkpoint):
+        torch.save(checkpoint, self.path)
+
+    def ask(self, *arguments, status=0):
+        """The lines that are printed; or the complaint."""
+        out, error = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), (
+                contextlib.redirect_stderr(error)):
+            try:
+                code = command([self.path, *map(str, arguments)])
+            except SystemExit as exit:
+                code = exit.code
+        self.assertEqual(code, status, out.getvalue() + error.getvalue())
+        if status and not out.getvalue():
+            self.assertNotIn("Traceback", error.getvalue())
+            return error.getvalue()
+        self.assertEqual(error.getvalue(), "")
+        return out.getvalue().splitlines()
+
+    def same_in_c(self, *arguments):
+        """What build/indices says of the same file, by the same options."""
+        ours = self.ask(*arguments)
+        run = subprocess.run(
+            [self.indices, "--state", self.path, *map(str, arguments)],
+            stdout=subprocess.PIPE, text=True)
+        self.assertEqual((run.returncode, run.stdout.splitlines()), (0, ours))
+        return ours
+
+
+class Command(Asked):
+    def test_samplers(self):
+        """The past and the future of a shape; other epochs."""
+        for random in cases(40, "command"):
+            n, world = random.randrange(20, 90), random.randrange(1, 4)
+            drop_last = random.random() < .3
+            make = sampler(random, n, world, random.randrange(1, 6),
+                           drop_last=drop_last, tail=random.choice(
+                               ["pad", "uneven", "drop"]))
+            more = ["--drop-last"] if drop_last else []
+            one = make(0)
+            first = one.epoch
+            for _ in range(random.randrange(2 * one.num_steps + 1)):
+                next(one, None)
+            self.write(one.save())
+            for epoch in {one.epoch, one.epoch + 1, first, first + 5}:
+                def at_epoch(rank):
+                    fresh = make(rank)
+                    fresh.begin(epoch)
+                    return fresh
+                steps = everything(at_epoch, world)
+                if not steps:
+                    continue
+                asked = more if epoch == one.epoch else (
+                    [*more, "--epoch", epoch])
+                self.assertEqual(
+                    self.same_in_c("--steps", f"0..{len(steps) - 1}", "--all",
+                                   *asked), lines(epoch, steps, world))
+                step = random.randrange(len(steps))
+                rank = random.randrange(world)
+                for index in steps[step][rank][:1]:
+                    there, = self.same_in_c("--where", index, *asked)
+                    found = [int(word) for word in re.findall(r"\d+", there)]
+                    self.assertEqual(found[:2], [index, epoch])
+                    self.assertEqual(steps[found[2]][found[3]][found[4]],
+                                     index)
+
+    def test_mixes(self):
+        """From the state of any turn, also after it was loaded; a mixture's
+        state has a mix's inside."""
+        for random in cases(40, "command, mixes"):
+            world, stop = random.randrange(1, 4), random.choice(
+                ["first", "all", "restart"])
+            make = mix(random, world, stop)
+            ends, one = [], make(0)
+            lengths = [desc.num_samples for desc in one._descs]
+            ends = [sum(lengths[:i + 1]) for i in range(len(lengths))]
+            epochs = []
+            for epoch in range(4):
+                ranks = [make(rank) for rank in range(world)]
+                for each in ranks:
+                    for _ in range(epoch):
+                        list(each)
+                epochs.append(list(zip(*(map(memoryview.tolist, each)
+                                         for each in ranks))))
+            if not all(epochs):
+                continue
+            epoch = random.randrange(3)
+            for _ in range(epoch):
+                list(one)
+            for _ in range(random.randrange(len(epochs[epoch]))):
+                next(one)
+            if random.random() < .5:
+                again = make(0)
+                again.load(one.save())
+                one = again
+            state = one.save()
+            names = bytes(8 * len(lengths))
+            for written, from_c in (
+                    (state, False), (state[:-12], True),
+                    (b"SSMN\2\0\1\0" + struct.pack("<Q", len(lengths)) +
+                     names + state[:-12] + bytes(8), True)):
+                self.write(written)
+                ask = self.same_in_c if from_c else self.ask
+                for other, steps in enumerate(epochs):
+                    asked = [] if other == epoch else ["--epoch", other]
+                    said = ask("--steps", f"0..{len(steps) - 1}", "--all",
+                               *asked)
+                    wanted = lines(other, steps, world, 0, lambda ranks: 0)
+                    datasets = [line.split(":")[0].split()[-1]
+                                for line in said]
+                    self.assertEqual(
+                        [re.sub("dataset \\d+", "dataset 0", line)
+                         for line in said], wanted)
+                    for line, number in zip(said, datasets):
+                        for index in line.split(":")[1].split()[:1]:
+                            self.assertEqual(sum(
+                                end <= int(index) for end in ends),
+                                int(number))
+                    if stop != "restart" and steps[0][0]:
+                        index = steps[0][0][0]
+                        self.assertRegex(
+                            ask("--where", index, *asked)[0],
+                            f"^{index}: epoch {other} step 0 rank 0 slot 0 ")
+
+    def test_a_checkpoint_of_torch(self):
+        """Several samplers, anywhere in it; batches as the loop had them,
+        through another number of ranks."""
+        old, steps = [], []
+        for rank in range(4):
+            one = Distributed(range(100), 4, rank, seed=1, fingerprint="abc")
+            loader = iter(DataLoader(range(100), 3, sampler=one))
+            old.append([batch for _, batch in zip(range(5), loader)])
+        state = one.state_dict()
+        for rank in range(3):
+            new = Distributed(range(100), 3, rank, seed=1)
+            new.load_state_dict(state)
+            steps.append(list(DataLoader(range(100), 4, sampler=new)))
+        turns = RoundRobinBatchSampler([30, 50], 4, 0, 1, seed=2)
+        batches = list(turns)
+        turns.begin(0)
+        list(zip(range(3), turns))
+        plain = Sampler(20, 0, 1, 5)
+        checkpoint = {
+            "model": torch.zeros(3, 4), "step": 7, "list": [1, 2, "x"],
+            "loops": [{"train": {"sampler": state}},
+                      {"sampler": turns.state_dict()}],
+            "text": {"state": raw(state).hex()},
+            "bytes": torch.tensor(list(plain.save()), dtype=torch.uint8)}
+        checkpoint["again"] = checkpoint["loops"]
+        self.save(checkpoint)
+        said = self.ask()
+        self.assertEqual([line.split(":")[0] for line in said], [
+            "loops[0].train.sampler", "loops[1].sampler", "bytes"])
+        self.assertIn("fingerprint 'abc'", said[0])
+        self.assertIn("name one of these by --sampler: loops[0].train.sampler,"
+                      " loops[1].sampler, bytes", self.ask("--where", 3,
+                                                           status=1))
+        asked = ["--sampler", "loops[0].train.sampler", "--batch-size"]
+        self.assertIn("give it by --batch-size", self.ask(
+            *asked[:2], "--where", 3, status=1))
+        self.assertEqual(
+            self.ask(*asked, 3, "--steps", "0..4", "--all"),
+            lines(0, list(zip(*old)), 4))
+        self.assertIn("do not give", self.ask(*asked, 4, "--where", 3,
+                                              status=1))
+        for batch_size, last in (3, 8), (5, 4):
+            whole = [list(DataLoader(range(100), batch_size,
+                                     sampler=Distributed(range(100), 4, rank,
+                                                         seed=1)))
+                     for rank in range(4)]
+            self.assertEqual(self.ask(*asked, batch_size, "--steps",
+                                      f"0..{last}", "--all"),
+                             lines(0, list(zip(*whole)), 4))
+            there, = self.ask(*asked, batch_size, "--where", 17)
+            step, rank, slot = map(int, re.findall(r"\d+", there)[2:5])
+            self.assertEqual(whole[rank][step][slot], 17)
+        self.assertIn("past the end", self.ask(
+            *asked, 3, "--drop-last", "--steps", "8..8", status=1))
+        self.assertEqual(
+            self.ask("--sampler", "loops[1].sampler", "--steps", "0..14")[3],
+            "epoch 0 step 3 rank 0 dataset 1: " +
+            " ".join(map(str, batches[3])))
+        self.assertEqual(self.ask("--sampler", "bytes", "--steps", "1..1"),
+                         lines(0, [[plain.at(1).tolist()]], 1, 1))
+        # The three ranks after the four: their batches count on from 5.
+        later = Distributed(range(100), 3, 0, seed=1)
+        later.load_state_dict(state)
+        list(zip(range(8), later))
+        self.save({"sampler": later.state_dict()})
+        self.assertEqual(
+            self.ask("--batch-size", 4, "--steps", "4..7", "--all"),
+            lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
+        self.assertIn("before the base", self.ask(
+            "--batch-size", 4, "--steps", "3..4", status=1))
+
+    def test_what_is_refused(self):
+        state = Sampler(100, 0, 2, 3).save()
+        for damaged, said in (
+                (b"", "size"), (state[:70], "size"), (b"hello" * 40, "kind"),
+                (state[:60] + b"?" + state[61:], "changed"),
+                (Mix([5, 6], 0, 1).save()[:-1], "size"),
+                (b"SSMN" + bytes(9), "."), (b"SSMX" + bytes(300), "."),
+                (b"SSMN" + b"\xff" * 300, "."),
+                (b"PK\3\4" + bytes(99), "does not read it"),
+                (b"\x80\2" + bytes(99), "does not read it")):
+            self.write(damaged)
+            for asked in [], ["--where", 3], ["--steps", "0..1"]:
+                self.assertRegex(self.ask(*asked, status=1),
+                                 f"^statesampler: .*: .*{said}")
+        self.write(state)
+        for asked, said in (
+                (["--steps", "0..17"], "past the end"),
+                (["--steps", "0..1", "--rank", 2], "has 2 ranks"),
+                (["--steps", "0..1", "--batch-size", 3], "leave --batch-size"),
+                (["--where", 3, "--sampler", "x"], "name one of these")):
+            self.assertIn(said, self.ask(*asked, status=1))
+        self.assertEqual(self.ask("--where", 100, status=1),
+                         ["100: epoch 0: index is not below num_samples"])
+        for asked in (["--steps", "2..1"], ["--steps", "3"], ["--where", "x"],
+                      ["--rank", "-1"], ["--all", "--rank", 1],
+                      ["--epoch", 2**64], ["--colour", "red"]):
+            self.assertIn("error: ", self.ask(*asked, status=2))
+        for checkpoint, said in (
+                ({"model": torch.zeros(3)}, "no sampler's state"),
+                ({"sampler": Sampler(9, 0, 1)}, "weights_only")):
+            self.save(checkpoint)
+            self.assertIn(said, self.ask(status=1))
+        never = Mix([5, 6], 0, 1, stop="never")
+        self.write(never.save())
+        self.assertIn("has one epoch", self.ask("--epoch", 1, "--steps",
+                                                "0..1", status=1))
+        os.unlink(self.path)
+        self.assertIn("No such file", self.ask(status=1))
+
+    def test_carry(self):
+        """Where a sample comes in each epoch; the steps of all count on."""
+        for random in cases(20, "carry"):
+            n, size = random.randrange(1, 40), random.randrange(1, 9)
+            one = Sampler(n, 0, 1, size, tail="carry", seed=3)
+            served = [i for _, batch in zip(range(200), one) for i in batch]
+            one = Sampler(n, 0, 1, size, tail="carry", seed=3)
+            one.seek(random.randrange(200))
+            self.write(one.save())
+            index = random.randrange(n)
+            for epoch in range(200 * size // n):
+                if not n * epoch <= -(-n * epoch // size) * size < n * (
+                        epoch + 1):
+                    self.assertIn("no step begins in", self.ask(
+                        "--epoch", epoch, "--where", index, status=1))
+                    continue
+                if epoch % 7:
+                    continue
+                there, = self.same_in_c("--epoch", epoch, "--where", index)
+                step, _, slot = map(int, re.findall(r"\d+", there)[2:5])
+                self.assertEqual(served[step * size + slot], index)
+                self.assertEqual((step * size + slot) // n, epoch)
+
+
+PROGRAM = textwrap.dedent("""
+    import os, sys, time, torch
+    from statesampler import *
+    rank, world = int(sys.argv[1]), int(sys.argv[2])
+    if sys.argv[3] == "one":
+        sampler = StatefulDistributedSampler(range(600), world, rank, seed=7)
+        loading = {"batch_size": 2, "sampler": sampler}
+    else:
+        sampler = RoundRobinBatchSampler([300, 200, 100], 2, rank, world,
+                                         weights=[2, 1, 1], stop="all", seed=7)
+        loading = {"batch_sampler": sampler}
+    if os.path.exists("saved"):
+        sampler.load_state_dict(torch.load("saved")["train"]["sampler"])
+    loader = torch.utils.data.DataLoader(range(600), num_workers=1, **loading)
+    log = open(f"log{rank}", "a")
+    while True:
+        for number, batch in enumerate(loader):
+            print(sampler.epoch, number, *batch.tolist(), file=log, flush=True)
+            if rank == 0 and number % 5 == 4:
+                torch.save({"train": {"sampler": sampler.state_dict()}}, "new")
+                os.replace("new", "checkpoint")
+            time.sleep(.001)
+    """)
+
+
+class Killed(Asked):
+    """Ranks that are killed at any moment: the checkpoint tells every batch
+    that they have logged, before it and after it."""
+
+    def run_ranks(self, world, kind):
+        ranks = [subprocess.Popen(
+            [sys.executable, "-B", "-W", "ignore", "-c", PROGRAM, str(rank),
+             str(world), kind], cwd=self.folder.name, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": EXAMPLES},
+            start_new_session=True) for rank in range(world)]
+        wanted = [self.path] + [os.path.join(self.folder.name, f"log{rank}")
+                                for rank in range(world)]
+        deadline = time.monotonic() + 100
+        while not all(map(os.path.exists, wanted)) and (
+                time.monotonic() < deadline):
+            time.sleep(.01)
+        time.sleep(random.SystemRandom().random() * .3)
+        for rank in ranks:
+            os.killpg(rank.pid, signal.SIGKILL)     # and its worker
+        for rank in ranks:
+            rank.communicate()
+            self.assertEqual(rank.returncode, -signal.SIGKILL)
+
+    def compare(self, world, began, *asked):
+        """All that was logged, with the command's answers. `began`: the epoch
+        and the step of the state that the run was resumed from. Of that epoch,
+        a checkpoint in a later one does not know that ranks changed in it, and
+        that of a mix knows what comes after it. Returns where the checkpoint
+        is."""
+        said, = self.ask()
+        present, step = map(int, re.search(
+            r"epoch (\d+), (?:step )?(\d+) of", said).groups())
+        for rank in range(world):
+            path = os.path.join(self.folder.name, f"log{rank}")
+            with open(path) as log:
+                rows = [list(map(int, line.split()))
+                        for line in log.read().splitlines()[:-1]]
+            os.unlink(path)
+            for epoch in {row[0] for row in rows}:
+                first = began[1] if epoch == began[0] else 0
+                if first > 0 and present != epoch:
+                    continue
+                served = [row[2:] for row in rows if row[0] == epoch]
+                if first > 0 and not asked:
+                    served = served[step - first:]
+                    first = step
+                if not served:
+                    continue
+                told = self.ask(
+                    "--rank", rank, "--steps",
+                    f"{first}..{first + len(served) - 1}", *asked,
+                    *(["--epoch", epoch] if epoch != present else []))
+                self.assertEqual([[int(i) for i in line.split(":")[1].split()]
+                                  for line in told], served)
+        return present, step
+
+    def test_killed(self):
+        for kind, asked, unit in (("one", ("--batch-size", 2), 2),
+                                  ("many", (), 1)):
+            self.path = os.path.join(self.folder.name, "checkpoint")
+            self.run_ranks(2, kind)
+            epoch, step = self.compare(2, (0, 0), *asked)
+            saved = os.path.join(self.folder.name, "saved")
+            os.rename(self.path, saved)
+            self.run_ranks(3, kind)
+            self.compare(3, (epoch, step // unit), *asked)
+            os.unlink(self.path)
+            os.unlink(saved)
 
 
 if __name__ == "__main__":

@@ -306,7 +306,7 @@ class Mix(_Iterator):
         self._memory = memory(MIX_BYTES)
         for i, (desc, weight) in enumerate(zip(descs, weights)):
             desc = Desc.from_buffer_copy(desc)
-            desc.epoch = epoch
+            desc.epoch = (desc.epoch + epoch) % 2**64
             check(c.source_init(self._sources, i, weight, desc))
         check(c.mix_init(self._memory, self._sources, len(descs), stop))
 

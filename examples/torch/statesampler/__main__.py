@@ -1,0 +1,316 @@
+"""Answers from a saved state which samples were in a step, and where a sample
+is."""
+
+import argparse
+import ctypes
+import os
+import struct
+import sys
+
+from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
+from ._recall import recall_mix, recall_sampler
+from .samplers import first_epoch_of
+
+_USAGE = """\
+  python -m statesampler FILE                         what FILE holds
+  python -m statesampler FILE --steps 100..102 --all  the indices of each rank
+  python -m statesampler FILE --where 17 --epoch 3    step, rank and slot
+
+FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
+torch's with a state_dict anywhere in it. Steps before the ranks or weights last
+changed are in no later state: ask an earlier one. Other epochs are answered as
+the state's ranks and weights serve them. Indices of a mix are those of its
+datasets one after another; --where looks in the dataset's present epoch."""
+
+
+class Recorded:
+    """A state in a file, and its run. `of_loader`: a step of it is one sample
+    per rank, as a StatefulDistributedSampler does not know the batches."""
+
+    def __init__(self, path, state, of_loader=False, fingerprint=None):
+        self.path, self.fingerprint, self.first_epoch = path, fingerprint, 0
+        self.of_loader = of_loader and state[:4] == b"SSMP"
+        if state[:4] == b"SSMX" and len(state) % 8 == 4:    # a Mix's
+            self.first_epoch, state = first_epoch_of(state), state[:-12]
+        if state[:4] == b"SSMN" and len(state) >= 16:
+            # The mix's inside a mixture's, of datasets with names.
+            datasets, = struct.unpack_from("<Q", state, 8)
+            state = state[16 + 8 * min(datasets, len(state)):-8]
+        self.state, self.mixes = state, state[:4] == b"SSMX"
+        self.unit, self.short, self.drop_last = 1, 0, False
+
+    def open(self, epoch, batch_size, drop_last):
+        """Makes the cursor that answers."""
+        if self.mixes:
+            self.cursor = recall_mix(
+                self.state, None if epoch is None else
+                (epoch - self.first_epoch) % 2**64, drop_last)
+            now, = struct.unpack_from("<Q", self.state, 16)
+            self.epoch = epoch if epoch is not None else (
+                self.first_epoch + now) % 2**64
+        else:
+            self.cursor = recall_sampler(self.state, epoch,
+                                         drop_last and not self.of_loader)
+            self.epoch = self.cursor.epoch
+        self.world_size = self.cursor._shape.world_size
+        if batch_size is not None and not self.of_loader:
+            raise ValueError("the state says batch_size: leave --batch-size "
+                             "out")
+        if self.of_loader and batch_size is not None:
+            self.unit, self.drop_last = batch_size, drop_last
+            if self.epoch == recall_sampler(self.state, None, False).epoch:
+                self._count_from_base()
+
+    def _count_from_base(self):
+        """Batches end where the number of ranks changed. That a state is
+        between two batches may show that batch_size is wrong."""
+        base, = struct.unpack_from("<Q", self.state, 96)
+        self.short = -base % self.unit
+        here = recall_sampler(self.state, None, False)
+        if (here.step - base) % self.unit and here.step != here.num_steps:
+            raise ValueError(
+                f"{here.step - base} samples per rank were served, which "
+                f"batches of --batch-size {self.unit} do not give")
+
+    def at(self, step, rank):
+        first = max(self.unit * step - self.short, 0)
+        past = self.unit * (step + 1) - self.short
+        end = self.cursor.num_steps
+        if self.drop_last and end is not None and past > end:
+            return None
+        return self.cursor.batch(first, past, rank)
+
+    def dataset(self, step):
+        """The number of a turn's dataset."""
+        source = ctypes.c_uint32()
+        c.mix_at(self.cursor._memory, step, None, None, source)
+        return source.value
+
+    def locate(self, index):
+        place = self.cursor.locate(index)
+        step = (place.step + self.short) // self.unit
+        first = max(self.unit * step - self.short, 0)
+        if self.at(step, place.rank) is None:
+            raise ValueError("it is in the last batch, which is dropped")
+        return place._replace(step=step, slot=place.slot + place.step - first)
+
+    def about(self):
+        """What the state says, as a line."""
+        one, desc = self.cursor, self.cursor._shape
+        descs = one._descs if self.mixes else [desc]
+        said = [f"samples {'+'.join(str(d.num_samples) for d in descs)}",
+                f"seed {desc.seed}", f"order {ORDERS[desc.order]}",
+                f"partition {PARTITIONS[desc.partition]}",
+                f"tail {TAILS[desc.tail]}", f"world_size {self.world_size}"]
+        if self.mixes:
+            said.append(f"stop {STOPS[one._stop]}")
+        if not self.of_loader:
+            said.append(f"batch_size {desc.batch_size}")
+        said += [f"epoch {self.epoch}", f"step {one.step} of {one.num_steps}"]
+        if self.of_loader:
+            said[-1] = (f"{one.step} of {one.num_steps} samples of a rank")
+        if self.fingerprint is not None:
+            said.append(f"fingerprint {self.fingerprint!r}")
+        return ", ".join(said)
+
+
+def find(path, thing, inside=()):
+    """Yields what a checkpoint holds, by the path of its keys."""
+    raw = _raw(thing)
+    if raw is not None:
+        yield Recorded(path, raw)
+    elif isinstance(thing, dict) and id(thing) not in inside:
+        raw = _raw(thing.get("state"))
+        if raw is not None and raw[:4] in (b"SSMP", b"SSMX"):
+            if "first_epoch" in thing:      # of an earlier version
+                from .torch_samplers import _of_text
+                raw = _of_text(thing["state"], thing["first_epoch"])
+            yield Recorded(path, raw, True, thing.get("fingerprint"))
+            return
+        for key, value in thing.items():
+            yield from find(f"{path}.{key}" if path else str(key), value,
+                            (*inside, id(thing)))
+    elif isinstance(thing, (list, tuple)) and id(thing) not in inside:
+        for i, value in enumerate(thing):
+            if isinstance(value, (dict, list, tuple, bytes, str)):
+                yield from find(f"{path}[{i}]", value, (*inside, id(thing)))
+
+
+def _raw(thing):
+    """The bytes of a state, whatever holds them; None if it is none."""
+    if isinstance(thing, str) and thing[:6].lower() == "53534d":    # "SSM"
+        try:
+            thing = bytes.fromhex(thing)
+        except ValueError:
+            return None
+    elif type(thing).__name__ == "Tensor":
+        if "uint8" not in str(thing.dtype) or thing.dim() != 1 or (
+                bytes(thing[:3].tolist()) != b"SSM"):
+            return None
+        thing = bytes(thing.tolist())
+    return bytes(thing) if isinstance(thing, (bytes, bytearray)) and (
+        thing[:4] in (b"SSMP", b"SSMX", b"SSMN")) else None
+
+
+def load(path):
+    """Everything that a file holds."""
+    if os.path.isdir(path):
+        raise ValueError("it is a folder; torch.distributed.checkpoint."
+                         "format_utils makes a file of a distributed "
+                         "checkpoint")
+    with open(path, "rb") as file:
+        begin = file.read(4)
+        if begin[:2] not in (b"PK", b"\x80\x02"):
+            return [Recorded("", begin + file.read())]
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise ValueError("it is a checkpoint of torch's, and torch is not "
+                         "installed") from None
+    options = {"map_location": "cpu", "weights_only": True}
+    try:
+        try:        # Without reading the weights.
+            thing = torch.load(path, mmap=True, **options)
+        except (RuntimeError, TypeError):
+            thing = torch.load(path, **options)
+    except Exception as error:
+        said = str(error).strip().split("\n")[0].split("error: ")[-1]
+        raise ValueError("torch.load(weights_only=True) does not read it: " +
+                         said) from None
+    found = {}
+    for each in find("", thing):    # A loader's state has some twice.
+        found.setdefault((each.state, each.of_loader), each)
+    if not found:
+        raise ValueError("there is no sampler's state in this checkpoint")
+    return list(found.values())
+
+
+def choose(found, path):
+    if path is not None:
+        found = [each for each in found if each.path == path] or found
+    if len(found) == 1 and path in (None, found[0].path):
+        return found[0]
+    raise ValueError("name one of these by --sampler: " +
+                     ", ".join(each.path for each in found))
+
+
+def line(one, step, rank, batch):
+    dataset = f" dataset {one.dataset(step)}" if one.mixes else ""
+    return (f"epoch {one.epoch} step {step} rank {rank}{dataset}:" +
+            "".join(f" {index}" for index in batch))
+
+
+def steps(one, first, last, ranks):
+    """Asks for both ends first, so that nothing is printed if one is
+    missing."""
+    for step in first, last:
+        if one.at(step, ranks[0]) is None:
+            raise ValueError(f"step {step} is past the end of epoch "
+                             f"{one.epoch}")
+    for step in range(first, last + 1):
+        for rank in ranks:
+            yield line(one, step, rank, one.at(step, rank))
+
+
+def where(one, index):
+    """A line, and whether the sample is there."""
+    try:
+        place = one.locate(index)
+    except ValueError as error:
+        return f"{index}: epoch {one.epoch}: {_plain(error)}", False
+    dataset = f" dataset {one.dataset(place.step)}" if one.mixes else ""
+    return (f"{index}: epoch {one.epoch} step {place.step} rank {place.rank} "
+            f"slot {place.slot} position {place.position}{dataset}"), True
+
+
+def _plain(error):
+    return str(error).replace("statesampler: ", "")
+
+
+def _range(text):
+    first, dots, last = text.partition("..")
+    if not (dots and first.isdecimal() and last.isdecimal()) or (
+            int(first) > int(last)):
+        raise argparse.ArgumentTypeError(f"'{text}' is not A..B")
+    return int(first), int(last)
+
+
+def _number(text):
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**64):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 to "
+                                         "2^64 - 1")
+    return int(text)
+
+
+def options(arguments):
+    parser = argparse.ArgumentParser(
+        prog="python -m statesampler", description=__doc__, epilog=_USAGE,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--steps", metavar="A..B", type=_range,
+                        help="print the indices in steps A to B")
+    ranks = parser.add_mutually_exclusive_group()
+    ranks.add_argument("--rank", metavar="R", type=_number, default=0,
+                       help="of this rank; default 0")
+    ranks.add_argument("--all", action="store_true", help="of all ranks")
+    parser.add_argument("--where", metavar="INDEX", type=_number,
+                        action="append", default=[],
+                        help="print where a sample is; may be given several "
+                             "times")
+    parser.add_argument("--epoch", metavar="N", type=_number,
+                        help="in this epoch; default: the state's")
+    parser.add_argument("--batch-size", metavar="N", type=_number,
+                        help="the DataLoader's, which the state of a "
+                             "StatefulDistributedSampler does not hold")
+    parser.add_argument("--drop-last", action="store_true",
+                        help="the run had drop_last=True, which no state "
+                             "holds")
+    parser.add_argument("--sampler", metavar="PATH",
+                        help="which sampler of the checkpoint")
+    return parser.parse_args(arguments)
+
+
+def answer(asked):
+    """Prints the answers; returns the exit status."""
+    found, good = load(asked.file), True
+    if asked.steps is None and not asked.where:
+        for one in found:
+            one.open(asked.epoch, None, asked.drop_last)
+            print(f"{one.path or asked.file}: {one.about()}")
+        return 0
+    one = choose(found, asked.sampler)
+    if one.of_loader and not asked.batch_size:
+        raise ValueError("a StatefulDistributedSampler's state does not hold "
+                         "the DataLoader's batch_size: give it by "
+                         "--batch-size")
+    one.open(asked.epoch, asked.batch_size, asked.drop_last)
+    if asked.rank >= one.world_size:
+        raise ValueError(f"the state has {one.world_size} ranks, from 0 on")
+    for index in asked.where:
+        said, there = where(one, index)
+        print(said)
+        good = good and there
+    if asked.steps is not None:
+        ranks = range(one.world_size) if asked.all else [asked.rank]
+        for said in steps(one, *asked.steps, ranks):
+            print(said)
+    return 0 if good else 1
+
+
+def main(arguments=None):
+    asked = options(arguments)
+    try:
+        status = answer(asked)
+        sys.stdout.flush()
+    except BrokenPipeError:     # as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 1
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or _plain(error)
+        print(f"statesampler: {asked.file}: {said}", file=sys.stderr)
+        status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Samplers and mixes from their states alone, to ask what was in any step."""
+
+from ._cursors import MixCursor, SamplerCursor
+from ._library import STOPS, TAILS, Desc, MixPlace, SamplerPlace, c, check
+
+
+def _new(kind, *made):
+    """A cursor without a torch sampler."""
+    cursor = object.__new__(kind)
+    cursor._make(*made)
+    return cursor
+
+
+def recall_sampler(state, epoch, drop_last):
+    """A cursor at a state; in another epoch, at its beginning, as the state's
+    ranks serve it. A state does not hold drop_last."""
+    desc, place = Desc(), SamplerPlace()
+    check(c.describe(state, len(state), desc, place))
+    desc.drop_last = drop_last
+    cursor = _new(SamplerCursor, desc)
+    cursor.load(state)
+    if epoch not in (None, cursor.epoch):
+        if TAILS[desc.tail] == "carry":
+            _carry(cursor, desc, place, epoch)
+        else:
+            cursor.begin(epoch)
+    return cursor
+
+
+def _carry(cursor, desc, place, epoch):
+    """Goes to the first step that begins in an epoch, as the steps of all are
+    counted on."""
+    ahead = (epoch - desc.epoch) * desc.num_samples - place.position
+    step = place.step - -ahead // (desc.world_size * desc.batch_size)
+    if not 0 <= step < 2**63:
+        raise ValueError(f"epoch {epoch} is out of reach")
+    cursor.seek(step)
+    if cursor.epoch != epoch:
+        raise ValueError(f"no step begins in epoch {epoch}")
+
+
+def _describe(state):
+    descs, weights, place = [], [], MixPlace(num_sources=1)
+    while len(descs) < place.num_sources:
+        desc = Desc()
+        check(c.mix_describe(state, len(state), len(descs), desc, place))
+        descs.append(desc)
+        weights.append(place.weight)
+    return descs, weights, place
+
+
+def _epochs(mix):
+    return [desc.epoch for desc in _describe(mix.save()[:-12])[0]]
+
+
+def recall_mix(state, epoch, drop_last):
+    """examples/recall.h in Python: a mix at a state of the library's, which
+    answers for the whole epoch where it can; in another epoch, at its
+    beginning."""
+    descs, weights, place = _describe(state)
+    present = [desc.epoch for desc in descs]
+
+    def begin(epochs):
+        for desc, first in zip(descs, epochs):
+            desc.epoch, desc.drop_last = first % 2**64, drop_last
+        return _new(MixCursor, list(map(Desc.from_buffer_copy, descs)),
+                    weights, place.stop, 0)
+
+    loaded = begin(present)
+    check(c.mix_load(loaded._memory, state, len(state)))
+    if epoch not in (None, place.epoch):
+        if STOPS[place.stop] == "never":
+            raise ValueError("a mix that never ends has one epoch")
+        starts = []
+        for _ in range(2):
+            loaded.turn_over()
+            starts.append(_epochs(loaded))
+        return begin(first + (epoch - place.epoch - 1) * (second - first)
+                     for first, second in zip(*starts))
+    try:
+        mix = begin(present)
+        mix.seek(place.turn)
+        mix = begin(2 * now - begun for now, begun in zip(present,
+                                                          _epochs(mix)))
+        mix.seek(place.turn)
+    except ValueError:      # There is no such turn in its present shape.
+        return loaded
+    # All but the head with the number of the mix's epoch, and check words.
+    return mix if mix.save()[24:-20] == state[24:-8] else loaded
