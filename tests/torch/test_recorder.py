@@ -550,9 +550,11 @@ class Command(Asked):
         later.load_state_dict(state)
         list(zip(range(8), later))
         self.save({"sampler": later.state_dict()})
-        self.assertEqual(
-            self.ask("--batch-size", 4, "--steps", "4..7", "--all"),
-            lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
+        for asked in [], ["--epoch", 0]:
+            self.assertEqual(
+                self.ask("--batch-size", 4, "--steps", "4..7", "--all",
+                         *asked),
+                lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
         self.assertIn("before the base", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
@@ -573,6 +575,7 @@ class Command(Asked):
         self.write(state)
         for asked, said in (
                 (["--steps", "0..17"], "past the end"),
+                (["--steps", "0..16", "--drop-last"], "past the end"),
                 (["--steps", "0..1", "--rank", 2], "has 2 ranks"),
                 (["--steps", "0..1", "--batch-size", 3], "leave --batch-size"),
                 (["--where", 3, "--sampler", "x"], "name one of these")):
