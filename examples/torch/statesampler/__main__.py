@@ -8,6 +8,7 @@ import struct
 import sys
 
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
+from ._older import of_text
 from ._recall import recall_mix, recall_sampler
 from .samplers import first_epoch_of
 
@@ -123,8 +124,7 @@ def find(path, thing, inside=()):
         raw = _raw(thing.get("state"))
         if raw is not None and raw[:4] in (b"SSMP", b"SSMX"):
             if "first_epoch" in thing:      # of an earlier version
-                from .torch_samplers import _of_text
-                raw = _of_text(thing["state"], thing["first_epoch"])
+                raw = of_text(thing["state"], thing["first_epoch"])
             yield Recorded(path, raw, True, thing.get("fingerprint"))
             return
         for key, value in thing.items():
