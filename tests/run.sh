@@ -211,6 +211,12 @@ main() {
         echo "The C compiler ${CC%% *} is not here: CC=... names another."
         exit 1
     }
+    case $JOBS in
+    *[!0-9]* | 0*)
+        echo "JOBS is a whole number above 0, not $JOBS"
+        exit 1
+        ;;
+    esac
     # A folder for each run, so that two at a time do not mix.
     run=build/test/run.$$
     export run

@@ -44,9 +44,16 @@ PYTHON
         quietly python3 interrupt.py "$MAKE" -s -C "$root" test
 }
 
-no_compiler() {
-    ! (cd "$root" && MAKEFLAGS= "$MAKE" -s test CC=nocc ONLY=) >said 2>&1
-    head -n 1 said | grep -qx 'The C compiler nocc is not here: .*'
+refused() { # SENTENCE VARIABLE
+    ! (cd "$root" && MAKEFLAGS= "$MAKE" -s test "$2" ONLY='[+]') >said 2>&1
+    head -n 1 said | grep -qx "$1"
+}
+
+wrong_variables() {
+    refused 'The C compiler nocc is not here: .*' CC=nocc
+    for jobs in x 0 -1; do
+        refused "JOBS is a whole number above 0, not $jobs" JOBS=$jobs
+    done
 }
 
 # Names that would mean something else as patterns are found all the same.
@@ -61,7 +68,8 @@ only() {
 }
 
 questions() {
-    ask 'a C compiler that is not here gets a sentence' no_compiler
+    ask 'a C compiler that is not here, and wrong JOBS, get a sentence' \
+        wrong_variables
     if tool g++ 'ONLY'; then
         ask 'ONLY takes a printed line, a part of a name or a pattern' only
     fi
