@@ -1106,6 +1106,13 @@ static int play(uint64_t number, int show)
     return 1;
 }
 
+/* A whole number above 0, of at most 18 digits; 0 if it is not one. */
+static uint64_t number_of(const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    return text[digits] == 0 && digits < 19 ? strtoull(text, NULL, 10) : 0;
+}
+
 int main(int argc, char **argv)
 {
     const int one = argc == 3 && strcmp(argv[1], "--seed") == 0;
@@ -1114,9 +1121,14 @@ int main(int argc, char **argv)
         printf("usage: judge PROGRAMS [FIRST] | judge --seed NUMBER\n");
         return 2;
     }
-    count = one ? 1 : strtoull(argv[1], NULL, 10);
+    count = one ? 1 : number_of(argv[1]);
     if (argc == 3)
-        first = strtoull(argv[2], NULL, 10);
+        first = number_of(argv[2]);
+    if (count == 0 || first == 0) {
+        printf("judge: PROGRAMS and FIRST are whole numbers above 0, of at most "
+               "18 digits\n");
+        return 2;
+    }
     signal(SIGSEGV, stopped);
     signal(SIGFPE, stopped);
     signal(SIGABRT, stopped);
@@ -1133,5 +1145,5 @@ int main(int argc, char **argv)
     }
     printf("judge: %llu programs from %llu on, %lu operations\n",
            (unsigned long long)count, (unsigned long long)first, operations);
-    return count == 0;
+    return 0;
 }
