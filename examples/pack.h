@@ -77,7 +77,7 @@ static inline int pack_init(packer *p, const statesampler_desc *desc,
 {
     const uint32_t plan = desc->batch_size;
     const int code = statesampler_init(&p->sampler, desc);
-    uint64_t h = (uint64_t)plan << 32 | budget, length;
+    uint64_t h = 0, length;
 
     if (code != STATESAMPLER_OK)
         return code;
@@ -96,7 +96,7 @@ static inline int pack_init(packer *p, const statesampler_desc *desc,
         h = (h ^ length) * 0x9e3779b97f4a7c15u ^ h >> 32;
     }
     p->number = 0;
-    p->digest = h;
+    p->digest = h ^ ((uint64_t)plan << 32 | budget);
     p->samples = words;
     fit_init(&p->plan, plan, budget, words + plan, numbers);
     pack_plan(p);

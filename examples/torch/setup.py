@@ -17,7 +17,8 @@ from setuptools.errors import CCompilerError, ModuleError, PlatformError
 
 # What the package has besides its folder, and where.
 LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "../../LICENSE": ".",
-          "../../statesampler.h": "statesampler"}
+          "../../statesampler.h": "statesampler",
+          "../pack.h": "statesampler", "../fit.h": "statesampler"}
 
 
 def lay_out():
@@ -36,7 +37,7 @@ def lay_out():
         shutil.copy(source, os.path.join(folder, target))
     os.chdir(folder)
     with open("MANIFEST.in", "w") as manifest:
-        manifest.write("include statesampler/statesampler.h\n")
+        manifest.write("include statesampler/*.h\n")
 
 
 class Library(build_ext):

@@ -70,8 +70,7 @@ contents() { # PYTHON
     printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
         _build.py _cursors.py _library.py _loops.py _older.py _recall.py \
         _watch.py frameworks.py ledger.py libstatesampler.so loader.py \
-        py.typed repeat.py samplers.py \
-        torch_samplers.py >files
+        pack.py py.typed repeat.py samplers.py torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
@@ -192,7 +191,8 @@ types() { # PYTHON
     quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
     cat >right.py <<'END'
 from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
-                          RepeatSampler, RoundRobinBatchSampler, Sampler,
+                          PackedBatchSampler, RepeatSampler,
+                          RoundRobinBatchSampler, Sampler,
                           StatefulDistributedSampler)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
@@ -209,6 +209,7 @@ loader: CountingDataLoader[int] = CountingDataLoader([1, 2], sampler=sampler)
 taken: list[object] = [batch for batch in loader]
 turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
 sizes: list[int] = [len(batch) for batch in turns]
+packs: list[list[int]] = list(PackedBatchSampler([3, 4, 5], 8, endless=False))
 groups = RepeatSampler(range(9), 2, 4, seed=None)
 copies: list[int] = list(groups)
 tickets: list[tuple[int, int]] = list(Ledger(9, 64, seed=1, epochs=2))
@@ -254,7 +255,7 @@ END
 # Where a library exports what it says, it says all that Python calls.
 windows() {
     for compiler in cc x86_64-w64-mingw32-gcc; do
-        $compiler -std=c99 -shared -fPIC -I. -o $compiler.so \
+        $compiler -std=c99 -shared -fPIC -I. -Iexamples -o $compiler.so \
             examples/torch/statesampler/library.c
     done
     nm -D --defined-only cc.so | sed -n 's/.* statesampler_/statesampler_/p' |

@@ -53,6 +53,8 @@ questions() {
         torch $python test_recorder test_changed
     ask "PyTorch: a ledger, as in C, killed; groups by TRL's rule, killed" \
         torch $python test_ledger test_repeat
+    ask 'PyTorch: packs within a budget, killed, and what others lose' \
+        torch $python test_pack
     ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python

@@ -82,7 +82,7 @@ clean_sources() { # COMMAND...
             continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
         ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=
-        "$@" -std=c99 $STRICT -Wmissing-prototypes -I. $STB_FLAGS \
+        "$@" -std=c99 $STRICT -Wmissing-prototypes -I. -Iexamples $STB_FLAGS \
             -isystem "$root/build" $functions -c -o warn.o "$source"
     done
 }

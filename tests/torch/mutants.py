@@ -739,8 +739,11 @@ FAULTS = [
      '"-x", "c", source]',
      'source]'),
     ("library", "_build.py",
-     '        _contents(source), _contents(header),',
-     '        _contents(header),'),
+     '*map(_contents, [source, header, *packs])',
+     '*map(_contents, [header, *packs])'),
+    ("library", "_build.py",
+     '*map(_contents, [source, header, *packs])',
+     '*map(_contents, [source, header])'),
     ("library", "_build.py",
      '"statesampler.h", ".", "..", "../../..")',
      '"statesampler.h", "..", "../../..")'),
@@ -793,7 +796,8 @@ def broken(name, old, new):
     shutil.copytree(os.path.join(EXAMPLES, "statesampler"), package)
     for file in "torch_order.py", RECIPES:
         shutil.copy(os.path.join(EXAMPLES, file), os.path.join(folder, file))
-    shutil.copy(os.path.join(ROOT, "statesampler.h"), folder)
+    for file in "statesampler.h", "examples/pack.h", "examples/fit.h":
+        shutil.copy(os.path.join(ROOT, file), folder)
     path = os.path.join(package, name)
     if not os.path.exists(path):
         path = os.path.join(folder, name)

@@ -150,7 +150,8 @@ class Library(unittest.TestCase):
         self.package = os.path.join(self.folder, "statesampler")
         shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
         self.source = os.path.join(self.package, "library.c")
-        shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)
+        for file in "statesampler.h", "examples/pack.h", "examples/fit.h":
+            shutil.copy(os.path.join(ROOT, file), self.folder)
         self.build = os.path.join(self.folder, "build")
         self.cache = os.path.join(top, "cache")
 
@@ -226,7 +227,9 @@ class Library(unittest.TestCase):
         self.assertEqual(self.said(), "36\n")
         self.assertEqual(os.stat(first[0]).st_mtime_ns, written)
         count = 1
-        for path in header, self.source:
+        for path in header, self.source, *(
+                os.path.join(self.folder, file) for file in (
+                    "pack.h", "fit.h")):
             with open(path, "a") as file:
                 file.write("/* another */\n")
             os.utime(path, (0, 0))
@@ -351,8 +354,9 @@ class Library(unittest.TestCase):
                           self.said(STATESAMPLER_LIBRARY=other))
         os.unlink(self.source)
         self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
-        os.unlink(os.path.join(self.folder, "statesampler.h"))
-        self.assertIn("ImportError: statesampler.h is not in", self.said())
+        for file in "fit.h", "pack.h", "statesampler.h":
+            os.unlink(os.path.join(self.folder, file))
+            self.assertIn(f"ImportError: {file} is not in", self.said())
 
     def test_without_torch(self):
         out, errors = self.start(WITHOUT_TORCH).communicate()

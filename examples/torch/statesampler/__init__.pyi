@@ -11,8 +11,8 @@ from torch.utils.data import Sampler as _TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
-           "CountingDataLoader", "RepeatSampler", "Sampler", "Mix", "Audit",
-           "Ledger"]
+           "CountingDataLoader", "RepeatSampler", "PackedBatchSampler",
+           "Sampler", "Mix", "Audit", "Ledger"]
 
 __version__: str
 
@@ -202,3 +202,20 @@ class RepeatSampler(_Resumable, _TorchSampler[int]):
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[int]: ...
+
+class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
+    max_tokens: int
+    plan_size: int
+    endless: bool
+    batch_size: None
+    def __init__(
+        self, lengths: Iterable[SupportsIndex] | ReadableBuffer,
+        max_tokens: SupportsIndex, rank: SupportsIndex | None = None,
+        num_replicas: SupportsIndex | None = None, seed: SupportsIndex = 0,
+        shuffle: bool = True, *, plan_size: SupportsIndex = 10000,
+        endless: bool = False, chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None, stream: SupportsIndex = 0,
+        read_ahead: SupportsIndex | None = None,
+        fingerprint: _Fingerprint = None,
+        changed: _Changed = "refuse") -> None: ...
+    def __iter__(self) -> Iterator[list[int]]: ...

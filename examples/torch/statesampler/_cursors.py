@@ -16,7 +16,8 @@ from .samplers import Mix, Sampler, first_epoch_of
 _CHUNK = 4096
 
 # How the facts about datasets themselves begin.
-_DATASETS = "len(dataset) ", "len(data_source) ", ""
+_DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
+             "")
 
 
 def owner(state):

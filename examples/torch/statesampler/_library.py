@@ -134,7 +134,11 @@ _FUNCTIONS = (
     (ctypes.c_char_p, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
     (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
-    (_size, [_pointer, _size, _pointer, _pointer], "turns"))
+    (_size, [_pointer, _size, _pointer, _pointer], "turns"),
+    (_size, [_u32, _u32], "pack_bytes"),
+    (_int, [_pointer, _sets(Desc), _pointer, _u32, _u32, _sets(_u64)],
+     "pack_init"),
+    (_size, [_pointer, _u64, _u64, _pointer, _pointer], "pack_plan"))
 
 # c.next is statesampler_next, and so on.
 c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()

@@ -6,6 +6,7 @@
 #define STATESAMPLER_HOSTED
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "pack.h"
 
 /* The sizes of the structs and of a state, for Python, which allocates them. */
 extern STATESAMPLER_API const uint64_t statesampler_layout[4];
@@ -68,4 +69,56 @@ size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
         counts[turn] = count;
     }
     return turn;
+}
+
+/* The size of a packer with its memory. */
+STATESAMPLER_API
+size_t statesampler_pack_bytes(uint32_t plan, uint32_t budget);
+size_t statesampler_pack_bytes(uint32_t plan, uint32_t budget)
+{
+    return sizeof(packer) + 8 * PACK_WORDS(plan, budget) +
+           4 * FIT_NUMBERS(plan, budget);
+}
+
+/* pack_init in such memory; *number is the digest, or the wrong sample. */
+STATESAMPLER_API
+int statesampler_pack_init(packer *p, const statesampler_desc *desc,
+                           const void *lengths, uint32_t width, uint32_t budget,
+                           uint64_t *number);
+int statesampler_pack_init(packer *p, const statesampler_desc *desc,
+                           const void *lengths, uint32_t width, uint32_t budget,
+                           uint64_t *number)
+{
+    uint64_t *words = (uint64_t *)(p + 1);
+    int code = pack_init(
+        p, desc, lengths, width, desc->num_samples, budget, words,
+        (uint32_t *)(words + PACK_WORDS(desc->batch_size, budget)));
+    *number = code == PACK_ELENGTH ? p->number : p->digest;
+    return code;
+}
+
+/* The samples of a plan, pack after pack, and the end of each pack, unless out
+   is NULL. Returns how many packs there are. */
+STATESAMPLER_API
+size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
+                              uint64_t *out, uint64_t *ends);
+size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
+                              uint64_t *out, uint64_t *ends)
+{
+    const uint32_t *places;
+    size_t pack, count, i, end = 0;
+    if (statesampler_epoch(&p->sampler) != epoch) {
+        statesampler_begin(&p->sampler, epoch);
+    }
+    statesampler_seek(&p->sampler, plan);
+    pack_plan(p);
+    for (pack = 0; out != NULL && pack < p->plan.bins; pack++) {
+        places = fit_bin(&p->plan, (uint32_t)pack, &count);
+        for (i = 0; i < count; i++) {
+            out[end + i] = p->samples[places[i]];
+        }
+        end += count;
+        ends[pack] = end;
+    }
+    return p->plan.bins;
 }

@@ -1,0 +1,402 @@
+"""Packs of samples within a budget of tokens: those of examples/pack.h. The
+manual is in __init__.py."""
+
+import array
+import bisect
+import collections
+import ctypes
+import struct
+import threading
+import warnings
+
+import torch
+from torch.utils.data import Sampler as _TorchSampler
+
+from ._arguments import flag, whole
+from ._cursors import SamplerCursor, _Cursor
+from ._library import (STATE_BYTES, Desc, SamplerPlace, address, c, check,
+                       indices, memory)
+from .samplers import Place, as_bytes, crc
+from .torch_samplers import _Resumable
+
+_ELENGTH = -1101
+
+# After the state of a Sampler whose batches are the plans.
+_STATE = struct.Struct("<4sQqQQIII?")
+_State = collections.namedtuple(
+    "_State", "magic step before number digest ranks max_tokens plan_size "
+    "endless")
+
+# Where the next pack is: its plan, its number there, and how many packs came
+# before that plan since step 0.
+_Spot = collections.namedtuple("_Spot", "epoch plan number before")
+
+
+def _numbers(lengths):
+    """An object with a buffer of 2 or 4 bytes for each length: the same one,
+    if it has that."""
+    try:
+        view = memoryview(lengths)
+        if view.ndim == 1 and view.contiguous and view.format in "HIL" and (
+                view.itemsize in (2, 4)):
+            return lengths, view
+    except TypeError:
+        pass
+    try:
+        listed = lengths.tolist() if hasattr(lengths, "tolist") else (
+            list(lengths))
+    except TypeError:
+        raise ValueError("lengths should be a list or an array of integers, "
+                         f"but got {type(lengths).__name__}") from None
+    try:
+        found = array.array("I", listed)
+    except (TypeError, OverflowError):
+        for i, each in enumerate(listed):
+            whole(f"lengths[{i}]", each, 0, 2**32)
+        raise
+    return found, memoryview(found)
+
+
+class _Plans:
+    """The packs of all plans. Made once, for a sampler and its copies."""
+
+    def __init__(self, *made):
+        lengths, self.max_tokens, self.plan_size, options = self._made = made
+        self._lengths, view = _numbers(lengths)
+        if len(view) == 0:
+            raise ValueError("lengths should not be empty")
+        with warnings.catch_warnings():     # It is only read.
+            warnings.simplefilter("ignore")
+            self._kept = torch.frombuffer(view, dtype=torch.uint8)
+        self.order = SamplerCursor(len(view), 0, 1, self.plan_size, **options)
+        self.count = self.order.num_steps
+        self._packer = memory(c.pack_bytes(self.plan_size, self.max_tokens))
+        number = ctypes.c_uint64()
+        code = c.pack_init(self._packer, self.order._desc,
+                           self._kept.data_ptr(), view.itemsize,
+                           self.max_tokens, number)
+        if code == _ELENGTH:
+            raise ValueError(
+                f"lengths[{number.value}] is {view[number.value]}, but should "
+                f"be in [1, max_tokens={self.max_tokens}]: cut the sample, or "
+                "leave it out")
+        check(code)
+        self.digest = number.value ^ (self.plan_size << 32 | self.max_tokens)
+        self._counts, self._last = {}, collections.deque(maxlen=2)
+        self._lock = threading.Lock()
+
+    def __reduce__(self):
+        return _Plans, self._made
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def packs(self, epoch, plan):
+        """The packs of a plan: their samples one after another, and the ends
+        of the packs."""
+        with self._lock:
+            for key, *found in self._last:
+                if key == (epoch, plan):
+                    return found
+            out, ends = indices(self.plan_size), indices(self.plan_size)
+            count = c.pack_plan(self._packer, epoch, plan, address(out),
+                                address(ends))
+            ends = ends[:count].tolist()
+            found = [out[:ends[-1]].tolist(), [0] + ends]
+            self._last.append(((epoch, plan), *found))
+            return found
+
+    def number(self, epoch, plan):
+        """How many packs a plan has. Two epochs are remembered, as one may end
+        in the next."""
+        with self._lock:
+            if epoch not in self._counts:
+                while len(self._counts) > 1:
+                    del self._counts[next(iter(self._counts))]
+                self._counts[epoch] = {}
+            counts = self._counts[epoch]
+            if plan not in counts:
+                counts[plan] = c.pack_plan(self._packer, epoch, plan, None,
+                                           None)
+            return counts[plan]
+
+    def state(self, epoch, plan):
+        """That of the order, at a plan."""
+        with self._lock:
+            self.order.begin(epoch)
+            self.order.seek(plan)
+            return self.order.save()
+
+    def locate(self, epoch, index):
+        with self._lock:
+            self.order.begin(epoch)
+            return self.order.locate(index)
+
+
+class _PackCursor(_Cursor):
+    """A place in the sequence of packs. A step is a pack for each rank."""
+
+    def __init__(self, *made):
+        self._make(*made)
+        self.begin(0)
+
+    def _make(self, plans, rank, ranks, endless):
+        self._made = plans, rank, ranks, endless
+        self._plans, self._rank, self._ranks = plans, rank, ranks
+        self._endless = endless
+
+    def __getstate__(self):
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
+
+    epoch = property(lambda self: self._spot.epoch)
+
+    def _settle(self, step, spot):
+        """The base: from here on, packs go to these ranks in turn."""
+        self._base = self.step, self._spot = step, spot
+
+    def begin(self, epoch):
+        self._settle(0, _Spot(whole("epoch", epoch, 0, 2**64), 0, 0, 0))
+
+    def turn_over(self):
+        """The last step has taken the next epoch's first packs, if it was not
+        full; or all of them, and more."""
+        self.seek(self.num_steps)
+        spot = self._spot
+        while spot.plan == self._plans.count:
+            spot = self._walk(_Spot((spot.epoch + 1) % 2**64, 0, 0,
+                                    -spot.number), 0)
+        self._settle(0, spot)
+
+    def _walk(self, spot, packs):
+        """From a spot to where so many packs were served, or to the end of the
+        epoch, where number is how many were served after it."""
+        epoch, plan, _, before = spot
+        while True:
+            if plan == self._plans.count:
+                if not self._endless:
+                    return _Spot(epoch, plan, packs - before, before)
+                epoch, plan = (epoch + 1) % 2**64, 0
+            count = self._plans.number(epoch, plan)
+            if packs < before + count:
+                return _Spot(epoch, plan, packs - before, before)
+            before, plan = before + count, plan + 1
+
+    def _served(self, step):
+        """How many packs were served before a step, from step 0 on."""
+        base, spot = self._base
+        return spot.before + spot.number + (step - base) * self._ranks
+
+    def seek(self, step):
+        step = whole("step", step, 0, 2**62)
+        base, spot = self._base
+        if step < base:
+            raise ValueError(f"step {step} is before step {base}, where the "
+                             "state was loaded")
+        packs = self._served(step)
+        if packs >= self._served(self.step):
+            spot = self._spot
+        spot = self._walk(spot, packs)
+        if spot.plan == self._plans.count and spot.number >= self._ranks and (
+                step > base):
+            raise ValueError(f"step {step} is past the end of the epoch")
+        self.step, self._spot = step, spot
+
+    def _total(self):
+        """How many packs are served from step 0 to the end of the epoch."""
+        _, spot = self._base
+        return spot.before + sum(
+            self._plans.number(spot.epoch, plan)
+            for plan in range(spot.plan, self._plans.count))
+
+    @property
+    def num_steps(self):
+        """Plans all that is left of the epoch."""
+        if self._endless:
+            return None
+        base, left = self._base[0], self._total() - self._served(
+            self._base[0])
+        return base + max(-(-left // self._ranks), 0)
+
+    own_steps = num_steps
+
+    def length(self):
+        """The steps of a whole epoch by these ranks."""
+        return None if self._endless else -(-self._total() // self._ranks)
+
+    def read(self, state):
+        """Yields lists of this rank's packs, those of a plan at a time. Packs
+        that do not make a step wait for the next plan."""
+        here, ranks, waiting = self.after(state), self._ranks, []
+        epoch, plan, first, _ = here._spot
+        left = 2**62 if self._endless else here.num_steps - here.step
+        while left > 0:
+            if plan == self._plans.count:
+                epoch, plan = (epoch + 1) % 2**64, 0
+            flat, ends = self._plans.packs(epoch, plan)
+            ends, plan, first = ends[first:], plan + 1, 0
+            steps = (len(waiting) + len(ends) - 1) // ranks
+            # Packs of the plan count from 0 on, those that wait below.
+            start, last = (each - len(waiting)
+                           for each in (self._rank, steps * ranks))
+            if steps:
+                mine = [waiting[start]] if start < 0 else []
+                mine += [flat[ends[i]:ends[i + 1]] for i in range(
+                    start if start >= 0 else start + ranks, last, ranks)]
+                yield mine[:left]
+                left, waiting = left - len(mine), []
+            waiting += [flat[ends[i]:ends[i + 1]]
+                        for i in range(max(last, 0), len(ends) - 1)]
+
+    def batch(self, first, last, rank):
+        """The pack of a step."""
+        here = self.after(self.save())
+        if rank is not None:
+            here._rank = whole("rank", rank, 0, self._ranks)
+        if not self._endless and first >= here.num_steps:
+            return None
+        here.seek(first)
+        return next(here.read(here.save()))[0]
+
+    def locate(self, index):
+        base, spot = self._base
+        found = self._plans.locate(self.epoch, index)
+        flat, ends = self._plans.packs(self.epoch, found.step)
+        at = flat.index(index)
+        number = bisect.bisect(ends, at) - 1
+        passed = -1
+        if self.epoch != spot.epoch or found.step >= spot.plan:
+            passed = (self._before(found.step) + number - spot.before -
+                      spot.number)
+        if passed < 0:
+            raise ValueError(f"index {index} was served before step {base}")
+        step, rank = divmod(passed, self._ranks)
+        return Place(base + step, rank, at - ends[number], found.position)
+
+    def _before(self, plan):
+        """How many packs came before a plan of this epoch."""
+        epoch, at, _, before = self._base[1]
+        while (epoch, at) != (self.epoch, plan):
+            if at == self._plans.count:
+                epoch, at = (epoch + 1) % 2**64, 0
+            else:
+                before, at = before + self._plans.number(epoch, at), at + 1
+        return before
+
+    def sample_seed(self, epoch, index):
+        return self._plans.order.sample_seed(epoch, index)
+
+    def save(self):
+        plans, spot = self._plans, self._spot
+        state = plans.state(spot.epoch, spot.plan) + _STATE.pack(
+            b"SSP1", self.step, spot.before, spot.number, plans.digest,
+            self._ranks, plans.max_tokens, plans.plan_size, self._endless)
+        return state + crc(state)
+
+    def load(self, state):
+        epoch, plan, rest = self._place(state)
+        self._settle(rest.step, _Spot(epoch, plan, rest.number, rest.before))
+
+    def _place(self, state):
+        found, place, desc = _rest(state), SamplerPlace(), Desc()
+        if not found:
+            raise ValueError("statesampler: the state is damaged")
+        check(c.describe(state[:STATE_BYTES], STATE_BYTES, desc, place))
+        return desc.epoch, place.step, found
+
+    def progress(self, state):
+        epoch, plan, rest = self._place(state)
+        return epoch, plan + rest.number > 0
+
+    def shape(self, state):
+        return _rest(state).ranks, 1
+
+    @staticmethod
+    def facts(state):
+        """Nothing if the state is damaged or not of a PackedBatchSampler."""
+        rest = _rest(state)
+        order = SamplerCursor.facts(state[:STATE_BYTES]) if rest else []
+        return order and order + [
+            ("max_tokens ", rest.max_tokens, ""),
+            ("plan_size ", rest.plan_size, ""),
+            ("endless=", rest.endless, ""),
+            ("lengths whose digest is ", f"{rest.digest:016x}", "")]
+
+
+def _rest(state):
+    """What a state has after that of the plans; None if it is damaged."""
+    state, last = as_bytes(state)[:-4], state[-4:]
+    if len(state) != STATE_BYTES + _STATE.size or last != crc(state):
+        return None
+    found = _State(*_STATE.unpack(state[STATE_BYTES:]))
+    return found if found.magic == b"SSP1" else None
+
+
+class PackedBatchSampler(_Resumable, _TorchSampler):
+    """Packs of samples, for the `batch_sampler` of a DataLoader: a batch is a
+    list of samples whose lengths fill max_tokens, or nearly. (collate_fn puts
+    them into one sequence.) In a step each rank gets one pack. All ranks have
+    the same number of steps, and nothing is cut, left out or repeated.
+
+    lengths: how many tokens each sample of the dataset has. An array of 16 or
+        32 bits, such as numpy.memmap, is used as it is; it must not change.
+    max_tokens: the most tokens of a pack. A longer sample raises ValueError.
+    rank, num_replicas, seed, shuffle, stream, chunk_size, window: as in
+        StatefulDistributedSampler.
+    plan_size: so many samples of the order are packed together. Take those of
+        a thousand packs, or more.
+    endless: a loop goes on through all epochs, and len() raises TypeError.
+    fingerprint, changed, read_ahead: as in StatefulDistributedSampler; other
+        lengths are another dataset.
+
+    Where fewer packs than ranks are left of an epoch, its last step takes the
+    next epoch's first packs, and that epoch's loop begins after those. So each
+    sample comes once for each epoch. set_epoch to another epoch than the next
+    begins it with all its packs.
+
+    A state resumes at the next pack, on any number of ranks. How many steps
+    an epoch has is known when all of it is planned: its first loop, or len(),
+    takes that time, some 30 ns a sample. Endless loops need not know, so that
+    a resume makes one plan.
+
+    After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
+    back to batches before the loaded state: they raise ValueError. Load an
+    earlier state instead.
+    """
+
+    _owner = "PackedBatchSampler"
+    _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
+    batch_size = None       # accelerate asks.
+
+    def __init__(self, lengths, max_tokens, rank=None, num_replicas=None,
+                 seed=0, shuffle=True, *, plan_size=10000, endless=False,
+                 chunk_size=None, window=None, stream=0, read_ahead=None,
+                 fingerprint=None, changed="refuse"):
+        _Resumable.__init__(self, num_replicas, rank, flag("shuffle", shuffle),
+                            seed, False, read_ahead, changed, fingerprint)
+        if isinstance(lengths, _TorchSampler):
+            # Lightning and others try to rebuild a batch sampler around
+            # another sampler.
+            raise TypeError(
+                "PackedBatchSampler takes the lengths of samples, not a "
+                f"{type(lengths).__name__}: it distributes to the ranks "
+                "itself. (Lightning: Trainer(use_distributed_sampler=False))")
+        self.max_tokens = whole("max_tokens", max_tokens, 1, 2**31)
+        self.plan_size = whole("plan_size", plan_size, 1, 2**31)
+        self.endless = flag("endless", endless)
+        plans = _Plans(lengths, self.max_tokens, self.plan_size, dict(
+            seed=seed, shuffle=self.shuffle, stream=stream,
+            chunk_size=chunk_size, window=window))
+        self._cursor = _PackCursor(plans, self.rank, self.num_replicas,
+                                   self.endless)
+
+    @property
+    def _length(self):
+        return self._cursor.length()
+
+    def _units_per_batch(self):
+        return 1
