@@ -225,6 +225,31 @@ ggml() {
     fails 'the state is damaged' build/ggml short
 }
 
+# --- libtorch -----------------------------------------------------------------
+
+torch_include=/usr/include/torch/csrc/api/include
+
+# All in one, as the compilation takes ten seconds. Killed with other ranks and
+# workers, on one dataset and on three; on other data; on another sampler's
+# archive; and what a loader that reads ahead may do.
+libtorch() {
+    g++ -std=c++14 $STRICT -I. -isystem $torch_include -o train \
+        examples/into/libtorch/main.cpp -ltorch -ltorch_cpu -lc10
+    for data in one mix; do
+        quietly sh examples/into/kills.sh 6 $data \
+            '1x0 2x1 4x2 3x3 6x4 12x1' ./train $data
+        sed -n "s/^kills.sh: /note: /p" said
+    done
+    fails 'the state has another num_samples' ./train one one 1x0 2424
+    fails 'the state has another num_samples' ./train mix mix 1x0 2484
+    fails 'the state has another stop rule' ./train mix one
+    quietly ./train own own
+    quietly ./train one own
+    grep -q 'the archive has no place in an epoch; epoch 0 begins at its' said
+    quietly ./train compare
+    at_least 3 "$(grep -c 'Sampler .* ms .* ms  *\(yes\|no\)$' said)" rows
+}
+
 # --- Pages --------------------------------------------------------------------
 
 # A page says of a file "[NAME](NAME), N lines".
@@ -271,7 +296,7 @@ questions() {
             ask 'FANN: the same in C++' fann_header g++ -x c++ -std=c++98
         ask 'FANN: its own shuffle is not fair, fann_sampler.h is' fann_compared
     fi
-    if tool g++ 'faiss' && library c++ faiss/Clustering.h faiss; then
+    if tool g++ faiss && library c++ faiss/Clustering.h faiss; then
         ask 'faiss: killed 20 times, other readers; bad files' faiss
         ask 'faiss: subsets of distinct vectors, beside rand_perm' \
             faiss_compared
@@ -285,6 +310,11 @@ questions() {
         ask 'ggml: killed 20 times, other numbers of threads' ggml
     else
         skip 'the program on ggml' ggml
+    fi
+    if tool g++ libtorch && library c++ torch/data.h libtorch \
+        -isystem $torch_include; then
+        ask 'libtorch: killed 12 times, other ranks and workers; bad files' \
+            libtorch
     fi
     ask 'the lines that pages of examples/into tell' lines_told
 }
