@@ -842,10 +842,10 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
 /* Takes the next step: writes this rank's batch to out, which has room for
    batch_size indices, and sets *count to how many it wrote: fewer in a last
    step, and 0 for a rank without a sample in it. out may be NULL, to move only;
-   count may be NULL, if all batches are full. Returns 1, or 0 once at the end of
-   an epoch, with *count 0: the next epoch has then begun, so an iterator that
-   asks again after the end must ask `at`. (An empty epoch returns 0 every time,
-   CARRY never.) All ranks get the same answer. */
+   count may be NULL, if all batches are full. Returns 1, or 0 once at the end
+   of an epoch, with *count 0: the next epoch has then begun, so an iterator
+   that asks again after the end must ask `at`. (An empty epoch returns 0 every
+   time, CARRY never.) All ranks get the same answer. */
 STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
                                        size_t *count);
 
