@@ -16,6 +16,7 @@ limits() {
 6 functions with more than 5 parameters
 12 functions in the deepest chain of calls from statesampler_next
 5000 lines of the header
+0 lines over 80 columns
 600 lines of the manual
 400 lines of bulk
 110 public names
@@ -117,11 +118,13 @@ chain() {
 # constants, and macros that are set by or for the user.
 lines_and_names() {
     awk '{ lines++ }
+        length > 80 { long++ }
         /\*\// && !manual { manual = NR }
         /^\/\* --- / { bulk = /bulk/ }
         bulk { in_bulk++ }
         END {
             print "= lines of the header =", lines
+            print "= lines over 80 columns =", long + 0
             print "= lines of the manual =", manual
             print "= lines of bulk =", in_bulk + 0
         }' $header
