@@ -18,11 +18,11 @@ MAKEFLAGS= "${MAKE:-make}" -s web >/dev/null
 version=$(read_version <statesampler.h)
 file=$output/statesampler-$version.tgz
 # Modules that have lines in common stand side by side: gzip then finds them, up
-# to 32 KB back. So with a statesampler.mjs of more than 31,744 bytes the package
-# is 16 KB larger.
+# to 32 KB back. So with a statesampler.js of more than 31,744 bytes the package
+# is 16 KB larger: the shorter of the two comes first.
 set --
 for name in package.json README.md LICENSE files.mjs workerd.mjs \
-    statesampler.mjs statesampler.js statesampler.d.ts statesampler.d.mts \
+    statesampler.js statesampler.mjs statesampler.d.ts statesampler.d.mts \
     mixture.mjs mixture.d.mts \
     statesampler-simd.wasm statesampler.wasm; do
     set -- "$@" package/$name
