@@ -36,7 +36,8 @@ follow() { # LAUNCHER FILE
         sed -n 's/^step \([0-9]*\) .* loss \([0-9.]*\) .*/\1 \2/p' "$2" |
             tail -n 1 | awk -v seconds=$(($(date +%s) - began)) '{
                 printf "  step %d of 76, loss %.2f, about %d s left\n", $1, $2,
-                    seconds * (76 - $1) / $1 }'
+                    seconds * (76 - $1) / $1 }
+            END { if (NR == 0) print "  no step yet" }'
     done
     wait "$1"
 }

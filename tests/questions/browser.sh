@@ -97,6 +97,22 @@ page_size() {
     echo "note: $size bytes"
 }
 
+# Where Chromium does not start, as in containers without user namespaces, its
+# questions are left out with its words.
+no_sandbox() {
+    mkdir bin
+    cat >bin/chromium <<'END'
+#!/bin/sh
+echo '[7:7:1125/1:FATAL:zygote_host_impl_linux.cc(1)] No usable sandbox! Or so.' >&2
+exit 1
+END
+    chmod +x bin/chromium
+    (cd "$root" && quietly_web &&
+        PATH=$folder/bin:$PATH node tests/web/page.mjs) >answer
+    echo "skip The page in Chromium: it does not start here: No usable" \
+        "sandbox! Or so." | cmp - answer
+}
+
 questions() {
     tool clang 'JavaScript' && tool wasm-ld 'JavaScript' &&
         tool node 'JavaScript' || return 0
@@ -125,6 +141,7 @@ questions() {
         ask 'JavaScript: its declarations, by tsc' web_types
     fi
     ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
+    ask 'The page: where Chromium does not start, its reason' no_sandbox
     tool chromium 'The page in a browser' || return 0
     ask 'The page in Chromium: all of it' pages
 }

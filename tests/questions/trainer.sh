@@ -159,6 +159,14 @@ trainer_runs() { # QUESTION...
             tests/trainer/small.yaml "$@")
 }
 
+# The same bits as another compiler makes them, with the Makefile's flags.
+trainer_compiled() { # COMPILER OPTIMIZATION
+    trainer_make build/trainer/trainer
+    OMPI_CC=$1 MAKEFLAGS= quietly "$MAKE" -s -f "$root/Makefile" \
+        build/trainer/trainer TRAINER_CFLAGS="$2"
+    OTHER=$PWD/build/trainer/trainer trainer_runs compiled
+}
+
 # On a disk that is this question's alone: it ends with the process.
 trainer_full_disk() {
     trainer_make build/trainer/trainer
@@ -197,6 +205,11 @@ run_questions() {
         trainer_test steps
     ask 'trainer: 1, 2, 3, 4, 5 and 8 processes end in the same bits' \
         trainer_runs processes
+    ask 'trainer: compiled at -O0, it ends in the same bits' \
+        trainer_compiled cc -O0
+    ! tool clang 'trainer: compiled by clang' ||
+        ask 'trainer: compiled by clang at -O2, it ends in the same bits' \
+            trainer_compiled clang '"-O2 -march=native"'
     ask 'trainer: ZeRO 1 and 2 = plain, for every optimizer' \
         trainer_runs sharded
     ask 'trainer: ZeRO 1 and 2 = plain under O1' trainer_runs sharded_o1

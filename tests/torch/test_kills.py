@@ -247,17 +247,18 @@ class Kills(unittest.TestCase):
     def test_torchdata(self):
         for make_loader in STATEFUL:
             imitated = make_loader is STATEFUL[0]
-            self.chains("as torchdata calls it" if imitated else "torchdata",
-                        functools.partial(stateful, make_loader), (2, 3, 1))
+            name = "an imitation of torchdata" if imitated else "torchdata"
+            self.chains(name, functools.partial(stateful, make_loader),
+                        (2, 3, 1))
 
     def test_accelerate(self):
-        self.chains("as accelerate calls it", accelerate, (3, 2, 1))
+        self.chains("an imitation of accelerate", accelerate, (3, 2, 1))
 
     def test_trainers_that_count(self):
         """Their own counts are of batches of as many ranks as before."""
-        self.chains("as the Hugging Face Trainer calls it", hugging_face,
+        self.chains("an imitation of the Hugging Face Trainer", hugging_face,
                     (2, 2, 2))
-        self.chains("as Lightning calls it", lightning, (2, 2, 2))
+        self.chains("an imitation of Lightning", lightning, (2, 2, 2))
 
 
 CHAINS = int(os.environ.get("CHAINS", 1))

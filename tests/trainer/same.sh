@@ -14,6 +14,14 @@ processes() {
         DATA.TRAIN.BATCHSIZE_PER_REPLICA=1)" '8 x 1 = 2 x 4 sequences'
 }
 
+# What another compiler makes of the trainer: the program OTHER.
+compiled() {
+    for rule in "$larc" "$adamw $norm" "$sgd $o1"; do
+        plain=$(digest 1 $rule $short)
+        same "$plain" "$(TRAINER=$OTHER; digest 2 $rule $short)" "$rule"
+    done
+}
+
 # ZeRO's stages, for every rule. The stages differ in where sums go, and not in
 # the rule: the short form asks stage 1 of two rules only.
 sharded() { # KEY=VALUE...
