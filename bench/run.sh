@@ -57,6 +57,7 @@ fast ledger
 fast groups
 fast pack
 fast spread
+- recorder
 fast memory
 - sizes
 - quality
@@ -184,6 +185,14 @@ quality() {
         echo "row,$figure,0,tests,,,,0,met"
     else
         echo "row,$figure,some,tests,,,,0,MISSED"
+    fi
+}
+
+recorder() {
+    if command -v $PYTHON >/dev/null; then
+        CC=$CC $PYTHON bench/recorder.py $OUT
+    else
+        missing 'which samples were in a step' "$PYTHON is not installed"
     fi
 }
 
@@ -331,6 +340,8 @@ addresses of the array. ns/index is nanoseconds per 64-bit index.
   eight ranks; "n = 10^8" is bulk with that n
 - lone calls: statesampler_perm_at, one call into another object file per index
 - next: statesampler_next for one of eight ranks
+- which samples were in a step: a new process that reads a run's state and
+  prints the batch of rank 77 of 512; in Python, with the import
 - 0.4.0: the same call of version 0.4.0 in the same program; in WebAssembly, of
   its module in the same process
 

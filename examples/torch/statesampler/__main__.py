@@ -243,9 +243,11 @@ def _number(text):
 
 
 def options(arguments):
+    # To ask for the terminal's width would take a tenth of a cold start.
     parser = argparse.ArgumentParser(
         prog="python -m statesampler", description=__doc__, epilog=_USAGE,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+            prog, width=79))
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--steps", metavar="A..B", type=_range,
                         help="print the indices in steps A to B")

@@ -1,0 +1,75 @@
+"""Measures from a cold start which samples were in a step of a run: processes
+that read its state and answer, Python's import included. Prints rows as
+bench/bench.h describes them; argument: a folder to work in."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+PACKAGE = os.path.join(ROOT, "examples", "torch", "statesampler")
+RUNS = 3 if "BENCH_QUICK" in os.environ else 41
+BAR = .05   # seconds
+
+folder = os.path.realpath(sys.argv[1])
+installed = os.path.join(folder, "installed")
+indices = os.path.join(folder, "indices")
+
+
+def compiled(output, source, *flags):
+    subprocess.run(
+        [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O2", "-I",
+         ROOT, *flags, "-o", output, source], check=True)
+
+
+def least(*command):
+    """Seconds of the fastest process, and what it printed."""
+    best, said = float("inf"), b""
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        run = subprocess.run(command, stdout=subprocess.PIPE, check=True,
+                             env={**os.environ, "PYTHONPATH": installed})
+        best, said = min(best, time.perf_counter() - start), run.stdout
+    return best, said
+
+
+def row(what, taken, against=None):
+    verdict = "met" if taken <= BAR else "MISSED"
+    beside = f"python3 -c pass,{against:.6g}" if against else ","
+    ratio = f"{taken / against:.2f}" if against else ""
+    print(f"row,which samples were in a step; {what},{taken:.6g},s,{beside},"
+          f"{ratio},{BAR} s,{verdict}", flush=True)
+
+
+# As pip installs it.
+shutil.rmtree(installed, ignore_errors=True)
+shutil.copytree(PACKAGE, os.path.join(installed, "statesampler"))
+compiled(os.path.join(installed, "statesampler", "libstatesampler.so"),
+         os.path.join(PACKAGE, "library.c"), "-shared", "-fPIC")
+subprocess.run([sys.executable, "-m", "compileall", "-q", installed],
+               check=True)
+compiled(indices, os.path.join(ROOT, "examples", "indices.c"))
+sys.path.insert(0, installed)
+from statesampler import Mix, Sampler    # noqa: E402
+
+one = Sampler(10**9, 0, 512, 32)
+one.seek(20000)
+mix = Mix([10**7 + i for i in range(100)], 0, 512, 32, stop="all")
+mix.seek(20000)
+bare, _ = least(sys.executable, "-c", "pass")
+for what, state in ("10^9 samples", one.save()), ("100 datasets", mix.save()):
+    path = os.path.join(folder, "recorded")
+    # C reads the library's state, to which Python's Mix adds 12 bytes.
+    with open(path, "wb") as file:
+        file.write(state[:len(state) // 8 * 8 - 8 * (len(state) % 8 > 0)])
+    asked = ["--steps", "40000..40000", "--rank", "77"]
+    in_c, said = least(indices, "--state", path, *asked)
+    in_python, again = least(sys.executable, "-m", "statesampler", path,
+                             *asked)
+    if said != again or len(said.split()) < 38:
+        sys.exit(f"{said} is not {again}")
+    row(f"{what}; C", in_c)
+    row(f"{what}; Python", in_python, bare)
