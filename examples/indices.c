@@ -57,7 +57,8 @@ static const char usage[] =
     "                     needs a FILE of its own\n\n"
     "Questions, which only read FILE. Without --num-samples it says all but\n"
     "--drop-last, and may be of a mix or a mixture. Indices are then those of\n"
-    "its datasets one after another.\n"
+    "its datasets one after another. --world-size and --batch-size ask about a\n"
+    "run that goes on from FILE with these.\n"
     "  --steps A..B       the indices in steps A to B: of --rank, or of --all\n"
     "  --where N          step, rank and slot of index N, in a mix in its\n"
     "                     dataset's present epoch; may be given several times\n"
@@ -332,9 +333,12 @@ static void open_mix(const unsigned char *state, size_t size)
         num_sources, sizeof *sources);
     unsigned char *scratch = (unsigned char *)malloc(size);
     statesampler_mix_place place = {0, 0, 0, 0, 0};
-    uint32_t i;
+    uint32_t world_size = desc.world_size, i;
     int code;
 
+    if (given("--batch-size")) {
+        example_fail(2, "--batch-size: a mix keeps those of its datasets");
+    }
     if (sources == NULL || scratch == NULL) {
         example_fail(1, "no memory for a mix of %" PRIu32, num_sources);
     }
@@ -355,6 +359,13 @@ static void open_mix(const unsigned char *state, size_t size)
         desc.world_size = source.world_size;
     }
     epoch = given("--epoch") ? epoch : place.epoch;
+    if (given("--world-size")) {
+        desc.world_size = world_size;
+        code = statesampler_mix_reshape(&mix, 0, world_size);
+    }
+    if (code != STATESAMPLER_OK) {
+        example_fail(2, "--world-size: %s", statesampler_error(code));
+    }
     if (desc.rank >= desc.world_size) {
         example_fail(2, "--rank: the state has %" PRIu32 " ranks",
                      desc.world_size);
@@ -367,7 +378,7 @@ static void describe_state(void)
 {
     size_t size = 0;
     unsigned char *state = read_state(&size);
-    uint32_t rank = desc.rank;
+    const statesampler_desc asked = desc;
     int code;
 
     num_sources = recall_sources(state, size);
@@ -378,8 +389,14 @@ static void describe_state(void)
         if (code != STATESAMPLER_OK) {
             example_fail(1, "%s: %s", state_file, statesampler_error(code));
         }
-        desc.rank = rank;
+        desc.rank = asked.rank;
         desc.drop_last = (uint32_t)given("--drop-last");
+        if (given("--world-size")) {
+            desc.world_size = asked.world_size;
+        }
+        if (given("--batch-size")) {
+            desc.batch_size = asked.batch_size;
+        }
     }
     free(state);
 }
@@ -389,7 +406,7 @@ static void check_description(void)
 {
     static const char *const names[] = {
         "--seed", "--stream", "--order", "--chunk-size", "--window",
-        "--world-size", "--from-env", "--batch-size", "--partition", "--tail"};
+        "--from-env", "--partition", "--tail"};
     size_t i;
 
     for (i = 0; i < sizeof names / sizeof names[0]; i++) {

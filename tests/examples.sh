@@ -1396,6 +1396,8 @@ steps_option() {
             last=$(awk 'END { print $4 }' wanted)
             case $tail in *--drop-last) set -- --drop-last ;; *) set -- ;; esac
             indices --state kept --steps 5..$last --all "$@" | same - wanted
+            indices --state early --world-size 2 --batch-size 5 --all \
+                --steps 5..$last "$@" | same - wanted
             indices --state kept --steps 6..8 --rank 1 "$@" >answer
             grep ' step [678] rank 1:' wanted | same - answer
             status 1 indices --state kept --steps 4..6 "$@"
@@ -1464,6 +1466,18 @@ epoch_option() {
     # Without --num-samples a run goes on, too.
     sed -n 211,420p all >rest
     indices --state state --steps 30 | same - rest
+}
+
+# The block of the README, run as it stands.
+readme_answers() {
+    sed -n '/^# Which samples/,/^# Groups/p' "$root/examples/README.md" |
+        sed -n '/^```/,/^```/p' | grep -v '^```' >block
+    rm -f run.state
+    ln -sf "$bin" build
+    grep -e '^\$' -e '^   ' block | sed 's/^\$ //' >commands
+    sh ./commands >answers
+    grep -v -e '^\$' -e '^   ' block | same - answers
+    lines 5 answers
 }
 
 audit_option() {
@@ -1625,8 +1639,7 @@ bad_options() {
     bad "--all needs --steps A..B" $n --all --where 1
     bad "--all needs --steps A..B" $n --all --rank 0 --steps 1..2
     bad "leave --format out" $n --where 1 --format npy
-    for option in --seed --stream --chunk-size --window --world-size \
-                  --batch-size; do
+    for option in --seed --stream --chunk-size --window; do
         bad "$option needs --num-samples" --state nowhere --info $option 3
     done
     bad "--from-env needs --num-samples" --state nowhere --info --from-env
@@ -1640,6 +1653,7 @@ check "indices: --where agrees with the indices printed" where_option
 check "indices: --state FILE --steps A..B, --where: what 4 ranks, then 2 printed" \
     steps_option
 check "indices: --epoch: other epochs, and CARRY's" epoch_option
+check "indices: examples/README.md shows what is printed" readme_answers
 check "indices: --audit is true in every combination" audit_option
 check "indices: --info has the sizes and the place of the state" info_option
 check "indices: --from-env takes rank and world size, or says why not" from_env

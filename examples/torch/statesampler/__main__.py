@@ -9,7 +9,7 @@ import sys
 
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
 from ._older import of_text
-from ._recall import recall_mix, recall_sampler
+from ._recall import recall_mix, recall_sampler, reshape_mix
 from .samplers import first_epoch_of
 
 _USAGE = """\
@@ -40,34 +40,42 @@ class Recorded:
         self.state, self.mixes = state, state[:4] == b"SSMX"
         self.unit, self.short, self.drop_last = 1, 0, False
 
-    def open(self, epoch, batch_size, drop_last):
+    def open(self, epoch=None, drop_last=False, world_size=None,
+             batch_size=None):
         """Makes the cursor that answers."""
         if self.mixes:
+            if batch_size is not None:
+                raise ValueError("--batch-size: a mix keeps those of its "
+                                 "datasets")
             self.cursor = recall_mix(
                 self.state, None if epoch is None else
                 (epoch - self.first_epoch) % 2**64, drop_last)
             now, = struct.unpack_from("<Q", self.state, 16)
             self.epoch = epoch if epoch is not None else (
                 self.first_epoch + now) % 2**64
+            if world_size is not None:
+                reshape_mix(self.cursor, world_size)
+        elif self.of_loader:
+            self.cursor = recall_sampler(self.state, epoch, False, world_size)
+            self.unit, self.drop_last = batch_size or 1, drop_last
+            self.epoch = self.cursor.epoch
+            self._count_from_base()
         else:
-            self.cursor = recall_sampler(self.state, epoch,
-                                         drop_last and not self.of_loader)
+            self.cursor = recall_sampler(self.state, epoch, drop_last,
+                                         world_size, batch_size)
             self.epoch = self.cursor.epoch
         self.world_size = self.cursor._shape.world_size
-        if batch_size is not None and not self.of_loader:
-            raise ValueError("the state says batch_size: leave --batch-size "
-                             "out")
-        if self.of_loader and batch_size is not None:
-            self.unit, self.drop_last = batch_size, drop_last
-            if self.epoch == recall_sampler(self.state, None, False).epoch:
-                self._count_from_base()
 
     def _count_from_base(self):
         """Batches end where the number of ranks changed. That a state is
         between two batches may show that batch_size is wrong."""
-        base, = struct.unpack_from("<Q", self.state, 96)
-        self.short = -base % self.unit
         here = recall_sampler(self.state, None, False)
+        if self.epoch != here.epoch and here.num_steps is not None:
+            return
+        base, = struct.unpack_from("<Q", self.state, 96)
+        if self.cursor._shape.world_size != here._shape.world_size:
+            base = here.step    # They go on from here with any batch_size.
+        self.short = -base % self.unit
         if (here.step - base) % self.unit and here.step != here.num_steps:
             raise ValueError(
                 f"{here.step - base} samples per rank were served, which "
@@ -242,6 +250,13 @@ def _number(text):
     return int(text)
 
 
+def _positive(text):
+    if not 0 < _number(text) < 2**32:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to "
+                                         "2^32 - 1")
+    return int(text)
+
+
 def options(arguments):
     # To ask for the terminal's width would take a tenth of a cold start.
     parser = argparse.ArgumentParser(
@@ -261,9 +276,13 @@ def options(arguments):
                              "times")
     parser.add_argument("--epoch", metavar="N", type=_number,
                         help="in this epoch; default: the state's")
-    parser.add_argument("--batch-size", metavar="N", type=_number,
+    parser.add_argument("--world-size", metavar="N", type=_positive,
+                        help="of a run of so many ranks that goes on from "
+                             "FILE")
+    parser.add_argument("--batch-size", metavar="N", type=_positive,
                         help="the DataLoader's, which the state of a "
-                             "StatefulDistributedSampler does not hold")
+                             "StatefulDistributedSampler does not hold; else "
+                             "as --world-size")
     parser.add_argument("--drop-last", action="store_true",
                         help="the run had drop_last=True, which no state "
                              "holds")
@@ -277,7 +296,7 @@ def answer(asked):
     found, good = load(asked.file), True
     if asked.steps is None and not asked.where:
         for one in found:
-            one.open(asked.epoch, None, asked.drop_last)
+            one.open(asked.epoch, asked.drop_last, asked.world_size)
             print(f"{one.path or asked.file}: {one.about()}")
         return 0
     one = choose(found, asked.sampler)
@@ -285,9 +304,9 @@ def answer(asked):
         raise ValueError("a StatefulDistributedSampler's state does not hold "
                          "the DataLoader's batch_size: give it by "
                          "--batch-size")
-    one.open(asked.epoch, asked.batch_size, asked.drop_last)
+    one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
     if asked.rank >= one.world_size:
-        raise ValueError(f"the state has {one.world_size} ranks, from 0 on")
+        raise ValueError(f"there are {one.world_size} ranks, from 0 on")
     for index in asked.where:
         said, there = where(one, index)
         print(said)

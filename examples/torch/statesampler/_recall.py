@@ -11,12 +11,15 @@ def _new(kind, *made):
     return cursor
 
 
-def recall_sampler(state, epoch, drop_last):
+def recall_sampler(state, epoch, drop_last, world_size=None, batch_size=None):
     """A cursor at a state; in another epoch, at its beginning, as the state's
-    ranks serve it. A state does not hold drop_last."""
+    ranks serve it, or others that go on from it. A state does not hold
+    drop_last."""
     desc, place = Desc(), SamplerPlace()
     check(c.describe(state, len(state), desc, place))
     desc.drop_last = drop_last
+    desc.world_size = world_size or desc.world_size
+    desc.batch_size = batch_size or desc.batch_size
     cursor = _new(SamplerCursor, desc)
     cursor.load(state)
     if epoch not in (None, cursor.epoch):
@@ -51,6 +54,13 @@ def _describe(state):
 
 def _epochs(mix):
     return [desc.epoch for desc in _describe(mix.save()[:-12])[0]]
+
+
+def reshape_mix(mix, world_size):
+    """So many ranks go on from here."""
+    check(c.mix_reshape(mix._memory, 0, world_size))
+    for desc in mix._descs:
+        desc.world_size = world_size
 
 
 def recall_mix(state, epoch, drop_last):
