@@ -9,18 +9,21 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
   fills them with the first samples that this loop took (even_batches, its
   default), unless the DataLoader has drop_last.
 - Each iter() calls set_epoch with a number that counts from 0 in the process,
-  on the sampler under one or two batch samplers.
+  on the sampler under one or two batch samplers; before 1.7.0, under one.
 - It takes a batch from the DataLoader before it hands out the one before.
 - DataLoaderDispatcher (dispatch_batches=True) takes a batch for each process,
   on one of them, before it hands out the group before, all of it to be split;
   with split_batches=True, one.
-- The Trainer calls set_epoch with the epoch it has counted, and skips the
-  batches it has counted by a batch sampler that draws and forgets them. The
-  loader that is made for this counts on from the other one's epochs, but from
-  0 in accelerate 1.7.0 to 1.9.0.
+- The Trainer makes its loader before it reads a checkpoint's step. It calls
+  set_epoch with the epoch it has counted, and skips the batches it has counted
+  by a batch sampler that draws and forgets them, but not with
+  ignore_data_skip. The loader that is made for this counts on from the other
+  one's epochs, but from 0 in accelerate 1.7.0 to 1.9.0. Of an epoch's loader
+  it asks for as many batches as it has without a skip, and no more.
 """
 
 import itertools
+import os
 import types
 
 from torch.utils.data import BatchSampler, DataLoader
@@ -78,6 +81,8 @@ class SkipBatchSampler(BatchSampler):
 class DataLoaderShard:
     __module__ = "accelerate.data_loader"
 
+    depth = 3   # Up to which batch sampler's sampler set_epoch is called.
+
     def __init__(self, loader, processes=1, process=0, iteration=0,
                  even_batches=True):
         self.iteration = iteration
@@ -113,7 +118,7 @@ class DataLoaderShard:
     def set_epoch(self, epoch):
         self.iteration = epoch
         batches = self.base.batch_sampler
-        for depth in range(3):
+        for _ in range(self.depth):
             if hasattr(getattr(batches, "sampler", None), "set_epoch"):
                 batches.sampler.set_epoch(epoch)
             batches = getattr(batches, "batch_sampler", None)
@@ -160,31 +165,50 @@ def skip_first_batches(shard, skipped, counts_on):
         iteration=shard.iteration if counts_on else 0)
 
 
-def trainer(shard, epochs, steps_done, counts_on=True):
+def trainer(shard, epochs, steps_done, counts_on=True, ignore_data_skip=False):
     """Batches as the Trainer takes them, from the step that its checkpoint
     has counted."""
     for epoch in range(steps_done // len(shard), epochs):
         loader = shard
         loader.set_epoch(epoch)
         skipped = steps_done % len(shard)
-        if skipped:
+        if skipped and not ignore_data_skip:
             loader = skip_first_batches(shard, skipped, counts_on)
             steps_done = 0
-        yield from loader
+        yield from itertools.islice(loader, len(shard))
 
 
 class Trainer:
-    """What transformers.Trainer does with its dataset and its sampler."""
+    """What transformers.Trainer does with its dataset, its sampler and the
+    folders of its checkpoints, of which it makes one for each step."""
 
-    def __init__(self, train_dataset, batch_size, processes, process, seed):
+    def __init__(self, train_dataset, batch_size, processes, process, seed,
+                 folder=None):
         self.train_dataset, self._train_batch_size = train_dataset, batch_size
-        self.args = types.SimpleNamespace(seed=seed)
+        self.args = types.SimpleNamespace(
+            seed=seed, output_dir=folder, should_save=process == 0,
+            ignore_data_skip=False)
         self.place = processes, process
+        self.state = types.SimpleNamespace(global_step=0)
 
     def get_train_dataloader(self):
         return DataLoaderShard(DataLoader(
             self.train_dataset, self._train_batch_size,
             sampler=self._get_train_sampler(self.train_dataset)), *self.place)
 
-    def train(self, epochs, steps_done=0):
-        return trainer(self.get_train_dataloader(), epochs, steps_done)
+    def steps(self, epochs, steps_done):
+        return trainer(self.get_train_dataloader(), epochs, steps_done,
+                       ignore_data_skip=self.args.ignore_data_skip)
+
+    def train(self, resume_from_checkpoint=None):
+        folder = resume_from_checkpoint or "-0"
+        done = int(folder.rpartition("-")[2])
+        for step, batch in enumerate(self.steps(3, done), done + 1):
+            self.training_step(None, {"index": batch})
+            self.state.global_step = step
+            self._save_checkpoint(None, None)
+
+    def _save_checkpoint(self, model, trial):
+        if self.args.should_save:
+            os.makedirs(f"{self.args.output_dir}/checkpoint-"
+                        f"{self.state.global_step}", exist_ok=True)

@@ -7,7 +7,9 @@ transformers 000945a9 are what this was written for."""
 
 import collections
 import itertools
+import multiprocessing
 import os
+import socket
 import tempfile
 import unittest
 from unittest import mock
@@ -89,14 +91,15 @@ class Accelerate(unittest.TestCase):
                           processes, process)
 
     def killed(self, sampler, shard, stop):
-        """Batches up to the stop-th, the state there, and whether it was
-        warned."""
+        """Batches up to the stop-th, and the state there."""
         given = []
         for _ in range(EPOCHS):
             for batch in shard:
                 given.append(batch)
                 if len(given) == stop:
-                    return given, sampler.state_dict()
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        return given, sampler.state_dict()
 
     def test_every_batch(self):
         """A new process counts its epochs from 0, and takes a batch ahead;
@@ -474,6 +477,64 @@ class RealAccelerate(Accelerate):
         from accelerate.data_loader import skip_first_batches
         return skip_first_batches(shard, count)
 
+    def test_two_processes(self):
+        """Of its own making: they are killed, and go on from rank 0's state in
+        any epoch, where every sample then comes once."""
+        n, size = 48, 3
+        for stop in 5, 8, 11, 19:
+            seen, states = self.both(stop, None)
+            self.assertEqual(*(each["state"] for each in states))
+            left, _ = self.both(None, states[0])
+            both = [sum(pair, []) for pair in zip(*(
+                begun + rest for begun, rest in zip(seen, left)))]
+            self.assertEqual(len(both), EPOCHS * n // size // 2)
+            epochs = [sum(both[at:at + 8], []) for at in (0, 8, 16)]
+            for epoch in epochs:
+                self.assertEqual(sorted(epoch), list(range(n)))
+            self.assertEqual(len(set(map(tuple, epochs))), EPOCHS)
+
+    def both(self, stop, state):
+        """What both processes are given, and their states."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        context = multiprocessing.get_context("fork")
+        answers = [context.Pipe(duplex=False) for _ in range(2)]
+        running = [context.Process(target=self.process, args=(
+            rank, port, stop, state, answers[rank][1])) for rank in range(2)]
+        for each in running:
+            each.start()
+        for _, end in answers:
+            end.close()
+        found = [end.recv() for end, _ in answers]
+        for each in running:
+            each.join()
+        return zip(*found)
+
+    def process(self, rank, port, stop, state, answer):
+        os.environ.update(
+            RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
+            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        warnings.simplefilter("ignore")
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState
+        AcceleratorState._reset_state(reset_partial_state=True)
+        accelerator = Accelerator(cpu=True)
+        sampler = Distributed(range(48), 1, 0)
+        if state:
+            sampler.load_state_dict(state)
+        loader = accelerator.prepare(DataLoader(range(48), 3, sampler=sampler))
+        given = []
+        while sampler.epoch < EPOCHS and len(given) != stop:
+            for batch in loader:
+                given.append(batch)
+                if len(given) == stop:
+                    break
+        torch.distributed.barrier()
+        answer.send((given, {"state": bytes(
+            sampler.state_dict()["state"].tolist())}))
+
 
 class Trainer(unittest.TestCase):
     worlds = (1, 2)     # numbers of processes
@@ -481,47 +542,70 @@ class Trainer(unittest.TestCase):
     def transformers(self):
         return loader_accelerate
 
-    def trained(self, kind, data, seed, done, *place):
-        """The batches of a process, from a step on."""
-        return [batch.tolist() for batch in kind(
-            data, 3, *place, seed).train(EPOCHS, done)]
+    def new(self, kind, data, seed, folder, *place):
+        return kind(data, 3, *place, seed, folder)
+
+    def trained(self, kind, data, seed, folder, done, *place):
+        """The batches of a process, from a step on: a run from the start saves
+        a checkpoint at each step, and one from a later step goes on from
+        that."""
+        batches = []
+
+        class Recorded(kind):
+            def training_step(self, model, inputs, *_, **__):
+                batches.append(inputs["index"].tolist())
+                return torch.zeros(())
+
+        self.new(Recorded, data, seed, folder, *place).train(
+            resume_from_checkpoint=(
+                os.path.join(folder, f"checkpoint-{done}") if done else None))
+        return batches
 
     def test_the_recipes(self):
-        """The Trainers of examples/README.md, at each step."""
+        """The Trainers of examples/README.md, at each step, also where
+        set_epoch does not reach the sampler."""
         names = {"StatefulDistributedSampler": Distributed,
                  "RoundRobinBatchSampler": RoundRobin,
                  "itertools": itertools, "torch": torch,
                  "transformers": self.transformers()}
         with open(RECIPES) as file:
             recipes = [each for each in blocks(file.read())
-                       if "(transformers.Trainer)" in each]
+                       if "transformers.Trainer)" in each]
         self.assertEqual(len(recipes), 2)
-        data = ConcatDataset([range(24), range(24, 36)])
         for recipe, processes in itertools.product(recipes, self.worlds):
             exec(recipe, names)
+            for depth in 3, 1:
+                with mock.patch.object(DataLoaderShard, "depth", depth):
+                    self.at_each_step(names["Trainer"], processes,
+                                      "InTurns" in recipe)
 
-            def steps(done, seed=5):
-                """Of all processes, what each step trains on."""
-                return list(zip(*(self.trained(
-                    names["Trainer"], data, seed, done, processes, process)
-                    for process in range(processes))))
+    def at_each_step(self, kind, processes, in_turns):
+        data = ConcatDataset([range(24), range(24, 36)])
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
 
-            other = steps(0, seed=6)
-            whole = steps(0)
-            self.assertNotEqual(whole, other)
-            batches = [batch for step in whole for batch in step]
-            self.assertEqual(len(batches), EPOCHS * 12)
-            for epoch in range(EPOCHS):
-                self.assertEqual(sorted(sum(batches[12 * epoch:][:12], [])),
-                                 list(range(36)))
-            self.assertNotEqual(batches[:12], batches[12:24])
-            for done in range(1, len(whole)):
-                self.assertEqual(steps(done), whole[done:])
-            if "InTurns" in recipe:
-                for at in range(0, len(batches), 3):
-                    self.assertEqual(sorted([index >= 24 for index in batch]
-                                            for batch in batches[at:at + 3]),
-                                     [[False] * 3] * 2 + [[True] * 3])
+        def steps(done, seed=5):
+            """Of all processes, what each step trains on."""
+            return list(zip(*(self.trained(kind, data, seed, folder.name, done,
+                                           processes, process)
+                              for process in range(processes))))
+
+        other = steps(0, seed=6)
+        whole = steps(0)
+        self.assertNotEqual(whole, other)
+        batches = [batch for step in whole for batch in step]
+        self.assertEqual(len(batches), EPOCHS * 12)
+        for epoch in range(EPOCHS):
+            self.assertEqual(sorted(sum(batches[12 * epoch:][:12], [])),
+                             list(range(36)))
+        self.assertNotEqual(batches[:12], batches[12:24])
+        for done in range(1, len(whole)):
+            self.assertEqual(steps(done), whole[done:])
+        if in_turns:
+            for at in range(0, len(batches), 3):
+                self.assertEqual(sorted([index >= 24 for index in batch]
+                                        for batch in batches[at:at + 3]),
+                                 [[False] * 3] * 2 + [[True] * 3])
 
 
 @real("transformers")
@@ -532,30 +616,15 @@ class RealTrainer(Trainer):
         import transformers
         return transformers
 
-    def trained(self, kind, data, seed, done, *place):
-        """A run from the start saves a checkpoint at each step, and one from
-        a later step goes on from that."""
-        if done == 0:
-            folder = tempfile.TemporaryDirectory()
-            self.addCleanup(folder.cleanup)
-            self.folder = folder.name
-        batches = []
-
-        class Recorded(kind):
-            def training_step(self, model, inputs, *_, **__):
-                batches.append(inputs["index"].tolist())
-                return torch.zeros(())
-
-        Recorded(
+    def new(self, kind, data, seed, folder, *place):
+        return kind(
             torch.nn.Linear(1, 1), self.transformers().TrainingArguments(
-                self.folder, num_train_epochs=EPOCHS, seed=seed,
+                folder, num_train_epochs=EPOCHS, seed=seed,
                 per_device_train_batch_size=3, save_strategy="steps",
                 save_steps=1, max_grad_norm=0, report_to="none", use_cpu=True,
                 disable_tqdm=True),
             data_collator=lambda samples: {"index": torch.tensor(samples)},
-            train_dataset=data).train(resume_from_checkpoint=os.path.join(
-                self.folder, f"checkpoint-{done}") if done else None)
-        return batches
+            train_dataset=data)
 
 
 if __name__ == "__main__":

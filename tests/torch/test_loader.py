@@ -206,6 +206,63 @@ class Warnings(unittest.TestCase):
                 list(DataLoader(range(15), 3, sampler=sampler))
                 self.quiet(sampler)
 
+    def test_ignites_skip(self):
+        """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
+        sampler draws all batches before it leaves out the first."""
+        class ReproducibleBatchSampler(AtOnce):
+            __module__ = "ignite.engine.deterministic"
+
+            def later(self):
+                batches = list(super().later())
+                yield from batches[self.start_iteration or 0:]
+
+        def loader(sampler, start):
+            batches = ReproducibleBatchSampler(sampler, 3, False)
+            batches.start_iteration = start
+            return DataLoader(range(15), batch_sampler=batches)
+
+        sampler = Distributed(range(15), 1, 0, batch_size=3)
+        whole = list(loader(sampler, None))
+        sampler.begin(0)
+        self.assertEqual(list(loader(sampler, 2)), whole[2:])
+        sampler.begin(0)
+        sampler.load_state_dict(sampler.state_dict(batches=2))
+        with self.assertRaisesRegex(RuntimeError, "Ignite skips 2 .* never"):
+            next(iter(loader(sampler, 2)))
+
+    def test_fabric(self):
+        """Lightning Fabric 2.6.2 (7f0c3436cd, lightning/fabric/wrappers.py):
+        it counts iter() from 0, and calls set_epoch with that."""
+        class FabricDataLoader:
+            def __init__(self, loader):
+                self.loader, self.calls = loader, 0
+
+            def __iter__(self):
+                self.loader.sampler.set_epoch(self.calls)
+                self.calls += 1
+                yield from iter(self.loader)
+
+        for kind in DataLoader, Counting:
+            def make():
+                sampler = Distributed(range(15), 1, 0)
+                return sampler, FabricDataLoader(kind(range(15), 4,
+                                                      sampler=sampler))
+
+            sampler, loader = make()
+            whole = [batch for _ in range(3) for batch in loader]
+            for stop in range(1, len(whole)):
+                sampler, loader = make()
+                served = (batch for _ in range(3) for batch in loader)
+                begun = list(itertools.islice(served, stop))
+                state = sampler.state_dict()
+                sampler, loader = make()
+                sampler.load_state_dict(state)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")     # It is relative.
+                    left = [batch for _ in range(sampler.epoch, 3)
+                            for batch in loader]
+                self.assertEqual(begun + left, whole)
+
     def quiet(self, sampler):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -223,6 +280,9 @@ class Warnings(unittest.TestCase):
                     self.quiet(sampler)
                 self.quiet(sampler)
         for _ in DataLoader(Numbers(sampler), 4):
+            self.quiet(sampler)
+        for _ in DataLoader(range(15), batch_sampler=itertools.chain(
+                BatchSampler(sampler, 3, False), [[0]] * 3)):
             self.quiet(sampler)
 
     def test_in_a_worker(self):

@@ -205,7 +205,7 @@ class GRPO(unittest.TestCase):
                 one.args.generation_batch_size = COPIES * UNIQUE
                 one.args.steps_per_generation = COPIES * UNIQUE // (
                     size * ranks)
-                runs.append(one.train(EPOCHS, done))
+                runs.append(one.steps(EPOCHS, done))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")     # set_epoch is relative.
                 return [index for step in zip(*runs) for batch in step

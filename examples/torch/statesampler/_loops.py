@@ -187,8 +187,10 @@ class Loop:
     def drained(self):
         """Whether a batch came after the one for which all units were taken at
         once."""
-        return (self.exhausted and self.marks and self.marks[0][1] == 0 and
-                self.batches() > self.marks[0][0] + 1)
+        if not self.exhausted or not self.marks or len(self.marks) > 1:
+            return False
+        (batch, before), = self.marks
+        return before == 0 and self.batches() > batch + 1
 
     def no_more(self, taken):
         """The sampler has nothing left, after this many units."""
