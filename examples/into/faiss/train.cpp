@@ -1,9 +1,5 @@
 /* train.cpp - k-means by faiss on one random subset after another, which goes
-   on after a kill with other readers: see README.md.
-
-       c++ -O2 -I. -o build/faiss examples/into/faiss/train.cpp \
-           -lfaiss -llapack -lblas -fopenmp
-       build/faiss checkpoint */
+   on after a kill with other readers: see README.md for the commands. */
 #include <faiss/Clustering.h>
 #include <faiss/IndexFlat.h>
 #include <faiss/utils/random.h>
@@ -72,26 +68,26 @@ static void train(const char* path, uint32_t num_readers,
                                        num_readers));
     load(path, &now, readers, clustering);
     clustering.niter = 1; /* of each subset, from the present centroids */
-    do {
+    uint64_t epoch;
+    while ((epoch = statesampler_epoch(&readers[0].sampler)) < EPOCHS) {
         std::vector<std::thread> threads;
-        const uint64_t epoch = statesampler_epoch(&readers[0].sampler);
 
         for (faiss_subset& each : readers)
             threads.emplace_back([&] {
                 std::vector<uint64_t> numbers(each.part);
-                if (epoch < EPOCHS && faiss_subset_next(&each, numbers.data()))
+                if (faiss_subset_next(&each, numbers.data()))
                     faiss_subset_gather(&each, numbers.data(), vectors.data(),
                                         D * sizeof(float), subset.data());
             });
         for (std::thread& each : threads)
             each.join();
-        if (statesampler_epoch(&readers[0].sampler) == epoch && epoch < EPOCHS)
+        if (statesampler_epoch(&readers[0].sampler) == epoch)
             clustering.train(COUNT, subset.data(), index);
         std::copy(clustering.centroids.begin(), clustering.centroids.end(),
                   now.centroids);
         statesampler_save(&readers[0].sampler, now.state, sizeof now.state);
         example_must(statesampler_save_file(path, &now, sizeof now));
-    } while (statesampler_epoch(&readers[0].sampler) < EPOCHS);
+    }
 }
 
 int main(int argc, char** argv)
@@ -109,7 +105,6 @@ int main(int argc, char** argv)
     std::vector<float> vectors(static_cast<size_t>(n) * D);
     faiss::float_rand(vectors.data(), vectors.size(), 1);
     train(argv[1], static_cast<uint32_t>(readers), vectors);
-    train(argv[1], 1, vectors); /* nothing is left but to name one reader */
     return example_end(1, "%s holds the centroids and, in %d bytes, which "
                        "subset comes next", argv[1], STATESAMPLER_STATE_BYTES);
 }

@@ -1,7 +1,5 @@
-/* train.c - trains a network of FANN, and goes on after a kill: see README.md.
-
-       cc -O2 -I. -o build/fann examples/into/fann/train.c -lfann -lm
-       build/fann checkpoint */
+/* train.c - trains a network of FANN, and goes on after a kill: see README.md
+   for the commands. */
 #include <floatfann.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -74,12 +72,11 @@ static size_t train(const char *path, struct fann_train_data *data,
         example_must(fann_sampler_load(ann, data, &s, bytes, size));
     }
     size = fann_sampler_bytes(ann);
-    do {
-        if (statesampler_epoch(&s) < EPOCHS)
-            fann_sampler_next(ann, data, &s, batch);
+    while (statesampler_epoch(&s) < EPOCHS) {
+        fann_sampler_next(ann, data, &s, batch);
         example_must(fann_sampler_save(ann, &s, bytes, size));
         example_must(statesampler_save_file(path, bytes, size));
-    } while (statesampler_epoch(&s) < EPOCHS);
+    }
     free(batch);
     fann_destroy(ann);
     return size;
@@ -110,8 +107,7 @@ int main(int argc, char **argv)
     batch_size = argc > 2 ? number(argv[2], MOST_ROWS) : 500;
     data = make_data(argc > 3 ? number(argv[3], MOST_ROWS) : 20000,
                      argc > 4 ? number(argv[4], MOST_ROWS) : 2);
-    train(argv[1], data, batch_size);
-    size = train(argv[1], data, 1); /* which only names one batch_size */
+    size = train(argv[1], data, batch_size);
     fann_destroy_train(data);
     return example_end(1, "%s holds weights, momentum and error of epoch %u in "
                        "%d bytes, the sampler in %d", argv[1], EPOCHS - 1,
