@@ -312,7 +312,9 @@ export function describeMix(state: Uint8Array, source: Whole): {
     worldSize: number; source: Described & { weight: number | "off" };
 };
 
-/** Checks in 32 bytes that each sample was served exactly once. */
+/** Checks in 32 bytes that each sample was served exactly once. Padding counts
+    as repeats: use the tail "uneven", or leave out the last `padding(step)`
+    samples of a batch. */
 export class Audit {
     constructor();
     readonly count: number;
