@@ -17,12 +17,12 @@ MAKEFLAGS= "${MAKE:-make}" -s web >/dev/null
 
 version=$(read_version <statesampler.h)
 file=$output/statesampler-$version.tgz
-# Modules that have lines in common stand side by side: gzip then finds them, up
-# to 32 KB back. So with a statesampler.js of more than 31,744 bytes the package
-# is 16 KB larger: the shorter of the two comes first.
+# What two modules have in common stands less than 32 KB apart in this order, so
+# that gzip finds it: statesampler.mjs ends with the text with which
+# statesampler.js begins.
 set --
-for name in package.json README.md LICENSE files.mjs workerd.mjs \
-    statesampler.js statesampler.mjs statesampler.d.ts statesampler.d.mts \
+for name in package.json README.md LICENSE files.mjs statesampler.mjs \
+    statesampler.js workerd.mjs statesampler.d.ts statesampler.d.mts \
     mixture.mjs mixture.d.mts \
     statesampler-simd.wasm statesampler.wasm; do
     set -- "$@" package/$name

@@ -169,6 +169,7 @@ static void show_line(const run *r, double started, uint64_t first)
     const uint64_t done =
         feed_epoch(&r->feed) * steps + feed_step(&r->feed);
     const double pace = (seconds() - started) / (double)(r->step - first);
+    const uint64_t left = (uint64_t)((double)(all - done) * pace);
     const int columns = terminal();
     char bar[21] = "", line[256];
     int room, i;
@@ -177,9 +178,10 @@ static void show_line(const run *r, double started, uint64_t first)
         return;
     room = columns - 1 -
            snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 "  loss %.3f"
-                    "  %.0f s left  %.0f tokens/s  scale %g  skipped %" PRIu64,
-                    done, all, reduce_mean_loss(&r->reduce),
-                    (double)(all - done) * pace,
+                    "  %" PRIu64 ":%02" PRIu64 " left  %.0f tokens/s  scale %g"
+                    "  skipped %" PRIu64,
+                    done, all, reduce_mean_loss(&r->reduce), left / 60,
+                    left % 60,
                     (double)(config_global_batch(&r->config) *
                              r->config.model.trunk.context) / pace,
                     r->scaler.scale, r->skipped);

@@ -1,9 +1,9 @@
 /* inlined.mjs - the part WebAssembly of the npm package's module: the bytes are
    in its own text and are compiled at once. So it needs no fetch, no file and
-   no await, and any bundler and require can load it. build.sh puts them here as
-   gzip packs them, in base64: 16 KB instead of 35. Engines unpack such bytes,
-   too, but not synchronously. */
-const packed = Uint8Array.from(atob("@WASM@"), (c) => c.charCodeAt(0));
+   no await, and any bundler and require can load it. They are as gzip packs
+   them, in base64: 16 KB instead of 35. Engines unpack such bytes, too, but not
+   synchronously. build.sh adds the function base64. */
+const packed = Uint8Array.from(atob(base64()), (c) => c.charCodeAt(0));
 
 /* Unpacks deflated data (RFC 1951) in blocks with Huffman codes of their own;
    gzip makes no others of a file like this. */

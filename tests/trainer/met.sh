@@ -439,7 +439,8 @@ bar() {
         awk -v w=$columns 'length($0) != w - 1' "$folder/bars" \
             >"$folder/errors"
         [ ! -s "$folder/errors" ] || fail 'a line of another width'
-        [ $columns != 80 ] || grep -q '^\[##*\.*\] 8/8 .* skipped [0-9]' \
+        [ $columns != 80 ] || grep -q \
+            '^\[##*\.*\] 8/8 .* 0:00 left .* skipped [0-9]' \
             "$folder/bars" || fail "80 columns do not say all"
         ! grep -qx '' "$folder/said" || fail 'a line is empty'
     done
