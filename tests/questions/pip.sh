@@ -70,7 +70,8 @@ contents() { # PYTHON
     printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
         _build.py _cursors.py _library.py _loops.py _older.py _recall.py \
         _watch.py frameworks.py ledger.py libstatesampler.so loader.py \
-        pack.py py.typed repeat.py samplers.py torch_samplers.py >files
+        pack.py py.typed repeat.py samplers.py spread.py \
+        torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
@@ -193,7 +194,7 @@ types() { # PYTHON
 from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
                           PackedBatchSampler, RepeatSampler,
                           RoundRobinBatchSampler, Sampler,
-                          StatefulDistributedSampler)
+                          SpreadBatchSampler, StatefulDistributedSampler)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
 state: bytes = Mix([3, 4], weights=[1, 2], stop="all").save()
@@ -212,6 +213,7 @@ sizes: list[int] = [len(batch) for batch in turns]
 packs: list[list[int]] = list(PackedBatchSampler([3, 4, 5], 8, endless=False))
 groups = RepeatSampler(range(9), 2, 4, seed=None)
 copies: list[int] = list(groups)
+spread: list[list[int]] = list(SpreadBatchSampler("abcdab", 2, apart=3))
 tickets: list[tuple[int, int]] = list(Ledger(9, 64, seed=1, epochs=2))
 ledger = Ledger(Sampler(9), 64)
 for ticket, batch in ledger:

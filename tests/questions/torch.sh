@@ -55,6 +55,8 @@ questions() {
         torch $python test_ledger test_repeat
     ask 'PyTorch: packs within a budget, killed, and what others lose' \
         torch $python test_pack
+    ask 'PyTorch: no two of one group in a step, killed; beside NO_DUPLICATES' \
+        torch $python test_spread
     ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python

@@ -150,7 +150,8 @@ class Library(unittest.TestCase):
         self.package = os.path.join(self.folder, "statesampler")
         shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
         self.source = os.path.join(self.package, "library.c")
-        for file in "statesampler.h", "examples/pack.h", "examples/fit.h":
+        for file in ("statesampler.h", "examples/pack.h", "examples/fit.h",
+                     "examples/spread.h"):
             shutil.copy(os.path.join(ROOT, file), self.folder)
         self.build = os.path.join(self.folder, "build")
         self.cache = os.path.join(top, "cache")
@@ -229,7 +230,7 @@ class Library(unittest.TestCase):
         count = 1
         for path in header, self.source, *(
                 os.path.join(self.folder, file) for file in (
-                    "pack.h", "fit.h")):
+                    "pack.h", "fit.h", "spread.h")):
             with open(path, "a") as file:
                 file.write("/* another */\n")
             os.utime(path, (0, 0))
@@ -354,7 +355,7 @@ class Library(unittest.TestCase):
                           self.said(STATESAMPLER_LIBRARY=other))
         os.unlink(self.source)
         self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
-        for file in "fit.h", "pack.h", "statesampler.h":
+        for file in "spread.h", "fit.h", "pack.h", "statesampler.h":
             os.unlink(os.path.join(self.folder, file))
             self.assertIn(f"ImportError: {file} is not in", self.said())
 

@@ -17,8 +17,8 @@ A run that loads such a checkpoint continues with the next batch, on any number
 of ranks. After the same batch all ranks have the same state, so saving rank
 0's is enough. RoundRobinBatchSampler does the same for several datasets, and
 RepeatSampler for groups of copies, as in GRPO. PackedBatchSampler makes packs
-of samples within a budget of tokens. Ledger is for work that ends out of
-order.
+of samples within a budget of tokens, SpreadBatchSampler batches without two
+samples of one group. Ledger is for work that ends out of order.
 
 Counting. The order of an epoch is computed, so a place in it is just a number.
 iter() starts the current epoch at its beginning, or at the loaded place. The
@@ -93,8 +93,8 @@ iterators: after a `break` the next loop goes on where this one stopped.
         train(dataset[numpy.asarray(batch)])
 
 pip installs this package with its compiled library. A copy of its folder needs
-statesampler.h, pack.h and fit.h in it or beside it, and a C compiler at the
-first import.
+statesampler.h, pack.h, fit.h and spread.h in it or beside it, and a C compiler
+at the first import.
 """
 
 import importlib
@@ -109,7 +109,8 @@ _LATER = {"Ledger": ".ledger"}
 _WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
                "RoundRobinBatchSampler": ".torch_samplers",
                "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
-               "PackedBatchSampler": ".pack"}
+               "PackedBatchSampler": ".pack",
+               "SpreadBatchSampler": ".spread"}
 
 __all__ = ["Sampler", "Mix", "Audit", *_LATER]
 if importlib.util.find_spec("torch"):

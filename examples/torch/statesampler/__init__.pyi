@@ -1,7 +1,7 @@
 # The types of the public names, for type checkers.
 
 import ctypes
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Hashable, Iterable, Iterator, Sized
 from typing import (
     Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload)
 
@@ -12,6 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
            "CountingDataLoader", "RepeatSampler", "PackedBatchSampler",
+           "SpreadBatchSampler",
            "Sampler", "Mix", "Audit", "Ledger"]
 
 __version__: str
@@ -215,6 +216,20 @@ class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
         shuffle: bool = True, *, plan_size: SupportsIndex = 10000,
         endless: bool = False, chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None, stream: SupportsIndex = 0,
+        read_ahead: SupportsIndex | None = None,
+        fingerprint: _Fingerprint = None,
+        changed: _Changed = "refuse") -> None: ...
+    def __iter__(self) -> Iterator[list[int]]: ...
+
+class SpreadBatchSampler(_Resumable, _TorchSampler[list[int]]):
+    batch_size: int
+    apart: int
+    def __init__(
+        self, groups: Iterable[Hashable], batch_size: SupportsIndex,
+        rank: SupportsIndex | None = None,
+        num_replicas: SupportsIndex | None = None, drop_last: bool = False,
+        seed: SupportsIndex = 0, *, apart: SupportsIndex | None = None,
+        tail: Literal["pad", "drop", "uneven"] = "pad",
         read_ahead: SupportsIndex | None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...

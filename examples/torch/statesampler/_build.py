@@ -87,17 +87,17 @@ def find(load):
     It is kept in the folder `build` beside the header, or in the user's cache
     if that folder cannot be written."""
     header = _source("statesampler.h", ".", "..", "../../..")
-    packs = [_source(name, ".", "..", "../..") for name in (
-        "pack.h", "fit.h")]
+    parts = [_source(name, ".", "..", "../..") for name in (
+        "pack.h", "fit.h", "spread.h")]
     source = _source("library.c", ".")
     include = os.path.dirname(header)
     command = os.environ.get("CC", "").split() or ["cc"]
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
     name = "libstatesampler-" + _digest(
-        *map(_contents, [source, header, *packs]),
+        *map(_contents, [source, header, *parts]),
         platform.platform().encode(), os.fsencode("\n".join(command)))
     command += ["-shared", "-fPIC", "-I", include, "-I",
-                os.path.dirname(packs[0]), "-x", "c", source]
+                os.path.dirname(parts[0]), "-x", "c", source]
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):    # The XDG rule: ignore relative paths.
         cache = os.path.expanduser("~/.cache")

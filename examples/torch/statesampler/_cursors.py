@@ -17,7 +17,7 @@ _CHUNK = 4096
 
 # How the facts about datasets themselves begin.
 _DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
-             "")
+             "len(groups) ", "groups whose digest is ", "")
 
 
 def owner(state):

@@ -138,7 +138,11 @@ _FUNCTIONS = (
     (_size, [_u32, _u32], "pack_bytes"),
     (_int, [_pointer, _sets(Desc), _pointer, _u32, _u32, _sets(_u64)],
      "pack_init"),
-    (_size, [_pointer, _u64, _u64, _pointer, _pointer], "pack_plan"))
+    (_size, [_pointer, _u64, _u64, _pointer, _pointer], "pack_plan"),
+    (_int, [_pointer, _sets(Desc), _pointer, _u64, _pointer, _pointer, _u64],
+     "spread_init"),
+    (None, [_pointer, _pointer, _size], "spread_map"),
+    (_size, [_pointer, _pointer, _size, _pointer, _pointer], "spread_batches"))
 
 # c.next is statesampler_next, and so on.
 c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()

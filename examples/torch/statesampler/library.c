@@ -7,6 +7,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "pack.h"
+#include "spread.h"
 
 /* The sizes of the structs and of a state, for Python, which allocates them. */
 extern STATESAMPLER_API const uint64_t statesampler_layout[4];
@@ -121,4 +122,58 @@ size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
         ends[pack] = end;
     }
     return p->plan.bins;
+}
+/* Lists the groups of an epoch, of desc's num_samples and seed, and chooses its
+   rounds. `work` has a word for each group. */
+STATESAMPLER_API
+int statesampler_spread_init(spread *s, const statesampler_desc *desc,
+                             const uint64_t *ids, uint64_t groups,
+                             uint64_t *members, uint64_t *work,
+                             uint64_t apart);
+int statesampler_spread_init(spread *s, const statesampler_desc *desc,
+                             const uint64_t *ids, uint64_t groups,
+                             uint64_t *members, uint64_t *work,
+                             uint64_t apart)
+{
+    statesampler_perm order;
+    int code = statesampler_perm_init(&order, desc->num_samples, desc->seed,
+                                      desc->epoch, 0);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    s->members = members;
+    s->samples = desc->num_samples;
+    s->seed = desc->seed;
+    s->epoch = desc->epoch;
+    s->apart = apart;
+    s->largest = spread_list(&order, ids, s->samples, groups, members, work);
+    return spread_begin(s);
+}
+
+STATESAMPLER_API
+void statesampler_spread_map(const spread *s, uint64_t *out, size_t count);
+void statesampler_spread_map(const spread *s, uint64_t *out, size_t count)
+{
+    spread_map(s, out, count);
+}
+
+/* Takes up to `most` batches of this epoch, as statesampler_turns does. */
+STATESAMPLER_API
+size_t statesampler_spread_batches(statesampler *sampler, const spread *s,
+                                   size_t most, uint64_t *out,
+                                   uint64_t *counts);
+size_t statesampler_spread_batches(statesampler *sampler, const spread *s,
+                                   size_t most, uint64_t *out,
+                                   uint64_t *counts)
+{
+    size_t batch, count;
+    for (batch = 0; batch < most; batch++) {
+        if (statesampler_next(sampler, out, &count) != 1) {
+            break;
+        }
+        spread_map(s, out, count);
+        out += count;
+        counts[batch] = count;
+    }
+    return batch;
 }

@@ -1,0 +1,265 @@
+"""No two of one group in a batch: examples/spread.h. The manual is in
+__init__.py."""
+
+import array
+import collections
+import ctypes
+import struct
+import zlib
+
+from torch.utils.data import Sampler as _TorchSampler
+
+from ._arguments import flag, items, whole, whole_batch_size
+from ._cursors import _CHUNK, _Cursor
+from ._library import (STATE_BYTES, TAILS, Desc, SamplerPlace, address, c,
+                       check, indices)
+from .samplers import Sampler, as_bytes, crc
+from .torch_samplers import _Resumable
+
+_STATE = struct.Struct(f"<4s{STATE_BYTES}sQI")
+
+
+class _Spread(ctypes.Structure):
+    """spread.h's."""
+    _fields_ = [("members", ctypes.c_void_p)] + [
+        (name, ctypes.c_uint64) for name in (
+            "samples", "seed", "epoch", "largest", "apart", "turns", "rounds",
+            "length", "longer", "first")]
+
+
+class _Groups:
+    """The group of each sample, as a number, and the list of an epoch."""
+
+    def __init__(self, groups):
+        numbers = {}
+        self.ids = array.array("q", [
+            numbers.setdefault(group, len(numbers)) for group in groups])
+        self.sizes = collections.Counter(self.ids).values()
+        self.digest = zlib.crc32(self.ids)
+        self._last = None, None
+
+    def __getstate__(self):
+        """Without the list, which has pointers into memory."""
+        return {**vars(self), "sizes": list(self.sizes), "_last": (None, None)}
+
+    def spread(self, seed, epoch, apart):
+        """The order of an epoch; that of the last call is kept."""
+        key, spread = self._last
+        if key != (seed, epoch, apart):
+            spread, length = _Spread(), len(self.ids)
+            spread.list, work = indices(length), indices(len(self.sizes))
+            check(c.spread_init(
+                ctypes.byref(spread), Desc(num_samples=length, seed=seed,
+                                           epoch=epoch),
+                address(self.ids), len(self.sizes), address(spread.list),
+                address(work), apart))
+            self._last = (seed, epoch, apart), spread
+        return spread
+
+    def check_room(self, apart):
+        length, largest = len(self.ids), max(self.sizes)
+        room = max(length // apart, 1)
+        if largest > room:
+            raise ValueError(
+                f"the largest group has {largest} of {length} samples, and "
+                f"steps of {apart} have room for {room}: "
+                f"{sum(max(size - room, 0) for size in self.sizes)} samples "
+                "must repeat their group in a step")
+
+
+class _SpreadCursor(_Cursor):
+    """A place in an epoch, which counts batches."""
+
+    def __init__(self, *made):
+        self._make(*made)
+
+    def _make(self, groups, rank, world, batch, seed, tail, drop_last, apart):
+        self._made = groups, rank, world, batch, seed, tail, drop_last, apart
+        self._groups, self._step, self._apart = groups, world * batch, apart
+        self._positions = Sampler(
+            len(groups.ids), rank, world, batch, seed=seed, shuffle=False,
+            tail=tail, drop_last=drop_last)
+        self._check_tight(apart, 0)
+
+    def _check_tight(self, apart, position):
+        """Where the largest group is in every step, steps must begin and end
+        where those of `apart` samples do."""
+        ids, largest = self._groups.ids, max(self._groups.sizes)
+        if largest * apart == len(ids) and largest > 1 and (
+                apart % self._step or position % self._step):
+            raise ValueError(
+                f"the largest group is in all steps of {apart} samples, which "
+                f"steps of {self._step} do not divide from position "
+                f"{position} on")
+
+    def __getstate__(self):
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
+
+    epoch = property(lambda self: self._positions.epoch)
+    step = property(lambda self: self._positions.step)
+    num_steps = own_steps = property(lambda self: self._positions.num_steps)
+
+    def begin(self, epoch):
+        self._positions.begin(epoch)
+
+    def seek(self, step):
+        self._positions.seek(step)
+
+    def turn_over(self):
+        self.begin((self.epoch + 1) % 2**64)
+
+    def sample_seed(self, epoch, index):
+        return self._positions.sample_seed(epoch, index)
+
+    def _spread(self):
+        return self._groups.spread(self._made[4] % 2**64, self.epoch,
+                                   self._apart)
+
+    def read(self, state):
+        """Yields lists of batches."""
+        here, size = self.after(state), self._made[3]
+        spread, ahead = here._spread(), max(_CHUNK // size, 1)
+        turns = ahead
+        while turns == ahead:
+            out, counts = indices(ahead * size), indices(ahead)
+            turns = c.spread_batches(
+                here._positions._memory, ctypes.byref(spread), ahead,
+                address(out), address(counts))
+            flat, batches, at = out.tolist(), [], 0
+            for count in counts[:turns]:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches
+
+    def _mapped(self, positions):
+        out = array.array("q", positions)
+        c.spread_map(ctypes.byref(self._spread()), address(out), len(out))
+        return out
+
+    def batch(self, first, last, rank):
+        found = self._positions.at(first, rank)
+        return None if found is None else self._mapped(found).tolist()
+
+    def locate(self, index):
+        whole("index", index, 0, len(self._groups.ids))
+        order = self._mapped(range(len(self._groups.ids)))
+        return self._positions.locate(order.index(index))
+
+    def save(self):
+        state = _STATE.pack(b"SSS1", self._positions.save(), self._apart,
+                            self._groups.digest)
+        return state + crc(state)
+
+    def load(self, state):
+        """The order is that of the run that saved it, if it keeps groups as
+        far apart as is needed here."""
+        desc, place, theirs = self._parts(state)
+        apart = self._made[-1]
+        if apart > theirs:
+            ours, before = (self._groups.spread(desc.seed, desc.epoch, each)
+                            for each in (apart, theirs))
+            if (ours.turns, ours.first) != (before.turns, before.first):
+                reach = (before.turns - 1) * before.length + 1
+                raise ValueError(
+                    f"the state's order keeps a group's samples {reach} "
+                    f"apart, which is not enough for apart={apart}: use fewer "
+                    "ranks or smaller batches, or begin with a larger apart")
+        apart = max(apart, theirs)
+        self._check_tight(apart, place.position)
+        self._positions.load(state[4:4 + STATE_BYTES])
+        self._apart = apart
+
+    @classmethod
+    def _parts(cls, state):
+        """What a state describes, and its `apart`."""
+        if not cls.facts(state):
+            raise ValueError("statesampler: the state is damaged")
+        desc, place = Desc(), SamplerPlace()
+        _, inner, apart, _ = _STATE.unpack(state[:-4])
+        check(c.describe(inner, STATE_BYTES, desc, place))
+        return desc, place, apart
+
+    def progress(self, state):
+        desc, place, _ = self._parts(state)
+        return desc.epoch, place.position > 0
+
+    def shape(self, state):
+        desc, _, _ = self._parts(state)
+        return desc.world_size, desc.batch_size
+
+    @staticmethod
+    def facts(state):
+        """Nothing if the state is damaged or not of a SpreadBatchSampler."""
+        state, last, desc = as_bytes(state)[:-4], state[-4:], Desc()
+        if len(state) != _STATE.size or last != crc(state) or (
+                state[:4] != b"SSS1"):
+            return []
+        _, inner, _, digest = _STATE.unpack(state)
+        if c.describe(inner, STATE_BYTES, desc, None) != 0:
+            return []
+        return [("len(groups) ", desc.num_samples, ""),
+                ("groups whose digest is ", digest, ""),
+                ("seed ", desc.seed, ""), ("tail ", TAILS[desc.tail], "")]
+
+
+class SpreadBatchSampler(_Resumable, _TorchSampler):
+    """Batches in which no group comes twice, for the `batch_sampler` of a
+    DataLoader: for contrastive losses, which take the other samples of a batch
+    as negatives. Each sample comes exactly once in an epoch.
+
+    groups: the group of each sample: numbers, strings or any other keys. Those
+        of a sample that is like no other have one sample.
+    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
+    rank, num_replicas, seed: as in StatefulDistributedSampler.
+    apart: in so many samples of all ranks in a row no group comes twice. None:
+        batch_size * num_replicas, a step of all ranks. With accelerate, which
+        deals batches to its processes: num_replicas=1, rank=0, and batch_size
+        times the number of processes. A run that will go on with larger steps
+        must begin with theirs.
+    tail: "pad", "drop" or "uneven", as in StatefulDistributedSampler. What is
+        added to the last step has no group of it, unless an epoch has fewer
+        samples than a step.
+    fingerprint, changed, read_ahead: as in StatefulDistributedSampler.
+
+    A group that has more samples than there are steps of `apart` samples raises
+    ValueError, which says how many samples must repeat their group.
+
+    groups are kept as 8 bytes a sample, beside an epoch's list of 8 bytes a
+    sample, which is made when its first batch is asked for, also after a
+    resume. A state has the place, and a digest of the groups.
+    """
+
+    _owner = "SpreadBatchSampler"
+    _fixed = _Resumable._fixed + ("batch_size", "apart")
+
+    def __init__(self, groups, batch_size, rank=None, num_replicas=None,
+                 drop_last=False, seed=0, *, apart=None, tail="pad",
+                 read_ahead=None, fingerprint=None, changed="refuse"):
+        _Resumable.__init__(self, num_replicas, rank, True, seed,
+                            flag("drop_last", drop_last), read_ahead, changed,
+                            fingerprint)
+        self.batch_size = batch = whole_batch_size(batch_size)
+        step = batch * self.num_replicas
+        self.apart = step if apart is None else whole(
+            "apart", apart, step, 2**62)
+        if tail == "carry":
+            raise ValueError("tail='carry' is not for groups, as each epoch "
+                             "has a list of its own")
+        groups = _Groups(items("groups", getattr(
+            groups, "tolist", lambda: groups)()))
+        if not groups.ids:
+            raise ValueError("groups should not be empty")
+        groups.check_room(self.apart)
+        self._cursor = _SpreadCursor(
+            groups, self.rank, self.num_replicas, batch,
+            whole("seed", seed, -2**63, 2**64), tail, self.drop_last,
+            self.apart)
+        self._length = self._cursor.num_steps
+
+    def _units_per_batch(self):
+        return 1
