@@ -427,6 +427,20 @@ class Command(Asked):
                     self.assertEqual(steps[found[2]][found[3]][found[4]],
                                      index)
 
+    def test_others_go_on(self):
+        first = Sampler(100, 0, 4, 3, seed=1)
+        first.seek(5)
+        self.write(first.save())
+
+        def make(rank):
+            made = Sampler(100, rank, 2, 7, seed=1)
+            made.load(first.save())
+            return made
+        self.assertEqual(
+            self.same_in_c("--world-size", 2, "--batch-size", 7, "--steps",
+                           "5..7", "--all"),
+            lines(0, everything(make, 2), 2, 5))
+
     def test_mixes(self):
         """From the state of any turn, also after it was loaded; a mixture's
         state has a mix's inside."""
@@ -559,6 +573,14 @@ class Command(Asked):
         later.load_state_dict(state)
         list(zip(range(8), later))
         self.save({"sampler": later.state_dict()})
+        whole = [[], [], []]
+        for rank, batches in enumerate(whole):
+            new = Distributed(range(100), 3, rank, seed=1)
+            new.begin(1)
+            batches += DataLoader(range(100), 4, sampler=new)
+        self.assertEqual(
+            self.ask("--batch-size", 4, "--steps", "0..8", "--all", "--epoch",
+                     1), lines(1, list(zip(*whole)), 3))
         for asked in [], ["--epoch", 0]:
             self.assertEqual(
                 self.ask("--batch-size", 4, "--steps", "4..7", "--all",
@@ -596,7 +618,7 @@ class Command(Asked):
                       ["--world-size", 0], ["--batch-size", 2**32]):
             self.assertIn("error: ", self.ask(*asked, status=2))
         for checkpoint, said in (
-                ({"model": torch.zeros(3)}, "no sampler's state"),
+                ({"model": torch.zeros(3)}, "no state of a"),
                 ({"sampler": Sampler(9, 0, 1)}, "weights_only")):
             self.save(checkpoint)
             self.assertIn(said, self.ask(status=1))

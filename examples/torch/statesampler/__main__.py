@@ -189,7 +189,9 @@ def load(path):
     for each in find("", thing):    # A loader's state has some twice.
         found.setdefault((each.state, each.of_loader), each)
     if not found:
-        raise ValueError("there is no sampler's state in this checkpoint")
+        raise ValueError("there is no state of a StatefulDistributedSampler, "
+                         "RoundRobinBatchSampler, Sampler or Mix in this "
+                         "checkpoint")
     return list(found.values())
 
 
