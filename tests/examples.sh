@@ -1429,6 +1429,33 @@ steps_option() {
     done
 }
 
+# What a state without a description refuses, before anything is printed.
+refused_questions() {
+    rm -f state
+    indices --num-samples 100 --steps 5 --state state >/dev/null
+    for question in --info "--where 3" "--steps 0..1"; do
+        : >damaged
+        status 1 indices --state damaged $question
+        finds 'size of the state' err
+        head -c 111 state >damaged
+        status 1 indices --state damaged $question
+        finds 'size of the state' err
+        { head -c 70 state; printf X; tail -c 41 state; } >damaged
+        status 1 indices --state damaged $question
+        finds 'bytes have changed' err
+        numbers 1 10000 >damaged
+        status 1 indices --state damaged $question
+        empty out
+        status 1 indices --state nowhere $question
+        finds 'no such file' err
+        status 2 indices --state state --rank 1 $question
+        finds 'rank is not below world_size' err
+    done
+    status 2 indices --state state --where 100
+    finds -e '--where 100: index is not below num_samples' err
+    empty out
+}
+
 # Of other epochs, past or to come, what fresh runs of the same ranks print.
 epoch_option() {
     set -- --num-samples 100 --world-size 3 --batch-size 4
@@ -1652,6 +1679,8 @@ bad_options() {
 check "indices: --where agrees with the indices printed" where_option
 check "indices: --state FILE --steps A..B, --where: what 4 ranks, then 2 printed" \
     steps_option
+check "indices: --state FILE: what is damaged or missing is refused" \
+    refused_questions
 check "indices: --epoch: other epochs, and CARRY's" epoch_option
 check "indices: examples/README.md shows what is printed" readme_answers
 check "indices: --audit is true in every combination" audit_option
