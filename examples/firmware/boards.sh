@@ -112,8 +112,8 @@ link_for() { # BOARD PROGRAM SOURCE FLAG...
     $(compiler_of $board) "$@"
 }
 
-# What the emulator gets instead of a kill when cut.c cuts the power, if it would
-# forget the slots.
+# What the emulator gets instead of a kill when cut.c cuts the power, where it
+# would forget the slots.
 last_words() { # BOARD
     [ $1 != microbit ] || cat <<'END'
 { "execute": "qmp_capabilities" }

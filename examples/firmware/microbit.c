@@ -1,6 +1,7 @@
 /* microbit.c - a BBC micro:bit: Cortex-M0, nRF51822, 16 MHz, 256 KB of flash
    and 16 KB of RAM. qemu-system-arm -M microbit. The slots are the last two
-   pages of the flash, which board_slot_write erases and writes as on any nRF51. */
+   pages of the flash; board_slot_write erases and writes them as on any
+   nRF51. */
 #include "board.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))

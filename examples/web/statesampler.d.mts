@@ -304,8 +304,8 @@ export const Mix: {
         options: Rank & { stop?: Stop; bigint?: boolean }): Mix<T>;
 };
 
-/** The contents of a mix's state, and of one of its sources: `new Mix` takes the
-    descriptions of all, and that mix can load the state. ERANGE if the source
+/** The contents of a mix's state, and of one of its sources. `new Mix` takes
+    the descriptions of all, and that mix can load the state. ERANGE: the source
     does not exist. */
 export function describeMix(state: Uint8Array, source: Whole): {
     epoch: bigint; turn: bigint; numSources: number; stop: Stop;

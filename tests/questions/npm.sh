@@ -177,7 +177,8 @@ for (const epoch of [0, 1]) {
 }
 if (kills < 4 || lines.length > once.length + kills)
     throw new Error(`${kills} kills, ${lines.length} of ${once.length} lines`);
-console.log(`note: ${kills} kills, ${lines.length - once.length} batches twice`);
+const twice = lines.length - once.length;
+console.log(`note: ${kills} kills, ${twice} batches twice`);
 END
     node kills.mjs
 }
@@ -463,7 +464,8 @@ questions() {
         named_mixtures
     ! from_npm @tensorflow/tfjs-data TensorFlow.js ||
         ask "The npm package: TensorFlow.js's tf.data, killed" reads_ahead
-    ! from_npm @vue/reactivity Vue || ask "The npm package: Vue's reactive" in_vue
+    ! from_npm @vue/reactivity Vue ||
+        ask "The npm package: Vue's reactive" in_vue
     ! tool esbuild 'The npm package: esbuild' ||
         ask 'The npm package: esbuild' by_esbuild
     for name in rollup webpack vite; do

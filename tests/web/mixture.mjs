@@ -79,7 +79,7 @@ function begin(stop) {
 const changes = ({ changes }) => changes.map(({ name, source, was, status }) =>
     ` ${name ?? "-"}:${source ?? was}:${STATUS.indexOf(status)}`).join("");
 
-/* A state, at times damaged, or with a name twice and a check word that fits. */
+/* A state, at times damaged, or with a name twice and the right check word. */
 function forged(state) {
     if (random(6))
         return state;

@@ -549,7 +549,8 @@ function mixes() {
     const alone = new Sampler({ ...padded, ...shape });
     for (const bigint of [false, true]) {
         const both = new Mix([{ numSamples: 5 }, padded], { ...shape, bigint });
-        same(both.counts(1), new Sampler({ ...padded, ...shape, bigint }).counts);
+        const { counts } = new Sampler({ ...padded, ...shape, bigint });
+        same(both.counts(1), counts);
         same([0, 1, 2].map((step) => both.padding(1, step)), [0, 1, 0]);
         same(both.padding(0, 1), 0);
         same(both.sampleSeed(1, 2, 5), alone.sampleSeed(2, 5));
