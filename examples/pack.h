@@ -56,15 +56,13 @@ static inline void pack_plan(packer *p)
         &p->sampler, statesampler_epoch(&p->sampler), p->samples[0]));
 }
 
-/* Goes so many packs on. Each turn passes one at least. */
+/* Goes so many packs on. Each turn passes a plan; at the end of an epoch is one
+   without packs. */
 static inline void pack_pass(packer *p, uint64_t packs)
 {
     for (p->number += packs; p->number >= p->plan.bins; pack_plan(p)) {
         p->number -= p->plan.bins;
         statesampler_next(&p->sampler, NULL, NULL);
-        if (statesampler_step(&p->sampler) ==
-            statesampler_num_steps(&p->sampler))
-            statesampler_next(&p->sampler, NULL, NULL); /* another epoch */
     }
 }
 

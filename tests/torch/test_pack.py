@@ -90,6 +90,7 @@ class Packs(unittest.TestCase):
         wanted = list(PackedBatchSampler(lengths, 10, 0, 1))
         kinds = [tuple(lengths), array.array("H", lengths),
                  array.array("I", lengths), array.array("q", lengths),
+                 array.array("L", lengths),
                  torch.tensor(lengths), iter(lengths)]
         try:
             import numpy
@@ -97,7 +98,7 @@ class Packs(unittest.TestCase):
                 "uint16", "uint32", "int64", ">u2", "uint8")]
             kinds.append(numpy.array(lengths + lengths, "uint16")[::2])
             kinds[-1] = numpy.repeat(numpy.array(lengths, "uint16"), 2)[::2]
-            kinds[6].flags.writeable = False
+            kinds[7].flags.writeable = False
         except ImportError:
             pass
         for each in kinds:
@@ -594,6 +595,12 @@ class Lookups(unittest.TestCase):
         self.assertEqual(list(sampler), epochs[2])
         sampler.set_epoch(0)
         self.assertEqual(list(sampler), epochs[0])
+        # A loop that breaks off starts over.
+        loader = DataLoader(range(len(case.lengths)), batch_sampler=sampler)
+        last = len(epochs[1]) * 2 // 3
+        self.assertEqual(list(itertools.islice(loader, last)),
+                         epochs[1][:last])
+        self.assertEqual(list(sampler), epochs[1])
 
     def test_endless(self):
         case = Case(next(cases(1, "endless packs")))
