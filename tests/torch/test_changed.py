@@ -1,5 +1,5 @@
-"""A state and another dataset: the fingerprint says so, and `changed` says what
-follows. Beside it what two other projects do."""
+"""A state and another dataset: the fingerprint says so, and `changed` says
+what follows. Beside it what two other projects do."""
 
 import copy
 import io

@@ -18,7 +18,8 @@ import time
 import unittest
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
-from statesampler import Audit, Mix, RoundRobinBatchSampler, Sampler
+from statesampler import (Audit, Mix, RepeatSampler, RoundRobinBatchSampler,
+                          Sampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 
@@ -220,8 +221,8 @@ class Audits(unittest.TestCase):
 
 class InTorch(unittest.TestCase):
     def test_every_batch_of_a_loop(self):
-        """Before a batch, after it and in another rank's sampler, the answer is
-        what the DataLoader gives."""
+        """Before a batch, after it and in another rank's sampler, the answer
+        is what the DataLoader gives."""
         for random in cases(25, "loop"):
             n, world = random.randrange(20, 90), random.randrange(1, 4)
             size, batch = random.randrange(1, 9), {}
@@ -588,6 +589,33 @@ class Command(Asked):
                 lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
         self.assertIn("before the base", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
+
+    def test_groups_of_copies(self):
+        for random in cases(10, "groups"):
+            one = RepeatSampler(range(random.randrange(9, 40)), 3, 4,
+                                random.randrange(1, 4), seed=2)
+            size = random.randrange(1, 9)
+            epochs = [list(DataLoader(range(40), size, sampler=one))
+                      for _ in range(2)]
+            one.begin(random.randrange(2))
+            present = one.epoch
+            list(zip(range(random.randrange(30)), one))
+            self.save({"sampler": one.state_dict()})
+            for epoch, batches in enumerate(epochs):
+                asked = ["--batch-size", size] + (
+                    ["--epoch", epoch] if epoch != present else [])
+                self.assertEqual(
+                    self.ask("--steps", f"0..{len(batches) - 1}", *asked),
+                    lines(epoch, [[batch] for batch in batches], 1))
+                flat = [i for batch in batches for i in batch]
+                item = flat.index(flat[-1])
+                self.assertRegex(
+                    self.ask("--where", flat[-1], *asked)[0],
+                    f"step {item // size} rank 0 slot {item % size} ")
+        self.assertIn(f"samples {one.num_samples},", self.ask()[0])
+        self.assertIn("give it by", self.ask("--steps", "0..1", status=1))
+        self.assertIn("any number", self.ask("--world-size", 2, "--steps",
+                                             "0..1", *asked, status=1))
 
     def test_what_is_refused(self):
         state = Sampler(100, 0, 2, 3).save()

@@ -18,10 +18,11 @@ _USAGE = """\
   python -m statesampler FILE --where 17 --epoch 3    step, rank and slot
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
-torch's with a state_dict anywhere in it. Steps before the ranks or weights last
-changed are in no later state: ask an earlier one. Other epochs are answered as
-the state's ranks and weights serve them. Indices of a mix are those of its
-datasets one after another; --where looks in the dataset's present epoch."""
+torch's with a state_dict anywhere in it. If ranks or weights changed in an
+epoch, ask the state from before about the steps before. Other epochs are
+answered as the state's ranks and weights serve them. Indices of a mix are
+those of its datasets one after another; --where looks in the dataset's present
+epoch."""
 
 
 class Recorded:
@@ -30,7 +31,8 @@ class Recorded:
 
     def __init__(self, path, state, of_loader=False, fingerprint=None):
         self.path, self.fingerprint, self.first_epoch = path, fingerprint, 0
-        self.of_loader = of_loader and state[:4] == b"SSMP"
+        self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
+        self.of_loader = self.groups or of_loader and state[:4] == b"SSMP"
         if state[:4] == b"SSMX" and len(state) % 8 == 4:    # a Mix's
             self.first_epoch, state = first_epoch_of(state), state[:-12]
         if state[:4] == b"SSMN" and len(state) >= 16:
@@ -55,6 +57,14 @@ class Recorded:
                 self.first_epoch + now) % 2**64
             if world_size is not None:
                 reshape_mix(self.cursor, world_size)
+        elif self.groups:
+            from . import repeat    # It needs torch.
+            if world_size is not None:
+                raise ValueError("--world-size: accelerate deals batches to "
+                                 "any number of ranks")
+            self.cursor = repeat.recall(self.state, epoch)
+            self.unit, self.drop_last = batch_size or 1, drop_last
+            self.epoch = self.cursor.epoch
         elif self.of_loader:
             self.cursor = recall_sampler(self.state, epoch, False, world_size)
             self.unit, self.drop_last = batch_size or 1, drop_last
@@ -130,7 +140,7 @@ def find(path, thing, inside=()):
         yield Recorded(path, raw)
     elif isinstance(thing, dict) and id(thing) not in inside:
         raw = _raw(thing.get("state"))
-        if raw is not None and raw[:4] in (b"SSMP", b"SSMX"):
+        if raw is not None and raw[:4] in (b"SSMP", b"SSMX", b"SSG1"):
             if "first_epoch" in thing:      # of an earlier version
                 raw = of_text(thing["state"], thing["first_epoch"])
             yield Recorded(path, raw, True, thing.get("fingerprint"))
@@ -146,18 +156,18 @@ def find(path, thing, inside=()):
 
 def _raw(thing):
     """The bytes of a state, whatever holds them; None if it is none."""
-    if isinstance(thing, str) and thing[:6].lower() == "53534d":    # "SSM"
+    if isinstance(thing, str) and thing[:4] == "5353":      # "SS"
         try:
             thing = bytes.fromhex(thing)
         except ValueError:
             return None
     elif type(thing).__name__ == "Tensor":
         if "uint8" not in str(thing.dtype) or thing.dim() != 1 or (
-                bytes(thing[:3].tolist()) != b"SSM"):
+                bytes(thing[:2].tolist()) != b"SS"):
             return None
         thing = bytes(thing.tolist())
     return bytes(thing) if isinstance(thing, (bytes, bytearray)) and (
-        thing[:4] in (b"SSMP", b"SSMX", b"SSMN")) else None
+        thing[:4] in (b"SSMP", b"SSMX", b"SSMN", b"SSG1")) else None
 
 
 def load(path):
@@ -190,8 +200,8 @@ def load(path):
         found.setdefault((each.state, each.of_loader), each)
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
-                         "RoundRobinBatchSampler, Sampler or Mix in this "
-                         "checkpoint")
+                         "RoundRobinBatchSampler, RepeatSampler, Sampler or "
+                         "Mix in this checkpoint")
     return list(found.values())
 
 
@@ -282,9 +292,9 @@ def options(arguments):
                         help="of a run of so many ranks that goes on from "
                              "FILE")
     parser.add_argument("--batch-size", metavar="N", type=_positive,
-                        help="the DataLoader's, which the state of a "
-                             "StatefulDistributedSampler does not hold; else "
-                             "as --world-size")
+                        help="the DataLoader's, which the states of "
+                             "StatefulDistributedSampler and RepeatSampler do "
+                             "not hold; else as --world-size")
     parser.add_argument("--drop-last", action="store_true",
                         help="the run had drop_last=True, which no state "
                              "holds")
@@ -303,9 +313,8 @@ def answer(asked):
         return 0
     one = choose(found, asked.sampler)
     if one.of_loader and not asked.batch_size:
-        raise ValueError("a StatefulDistributedSampler's state does not hold "
-                         "the DataLoader's batch_size: give it by "
-                         "--batch-size")
+        raise ValueError("this state does not hold the DataLoader's "
+                         "batch_size: give it by --batch-size")
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
     if asked.rank >= one.world_size:
         raise ValueError(f"there are {one.world_size} ranks, from 0 on")

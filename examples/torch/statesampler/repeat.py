@@ -41,6 +41,26 @@ class _GroupsCursor(_Cursor):
     def seek(self, step):
         self.step = whole("step", step, 0, self.num_steps + 1)
 
+    _shape = property(lambda self: self._order._desc)
+
+    def batch(self, first, last, rank):
+        """The indices of these items."""
+        self._order.begin(self.epoch)
+        found = []
+        for item in range(first, min(last, self.num_steps)):
+            number, rest = divmod(item, self._pass * self._uses)
+            prompt = rest % self._pass // self._made[2]
+            found.append(self._order.at(number)[prompt])
+        return found or None
+
+    def locate(self, index):
+        """Of the first copy."""
+        self._order.begin(self.epoch)
+        place = self._order.locate(index)
+        item = (place.step * self._pass * self._uses +
+                place.slot * self._made[2])
+        return place._replace(step=item, slot=0)
+
     def turn_over(self):
         self.begin((self.epoch + 1) % 2**64)
 
@@ -109,6 +129,19 @@ class _GroupsCursor(_Cursor):
                 ("shuffle=", shuffle, "")]
 
 
+def recall(state, epoch):
+    """A cursor at a state; in another epoch, at its beginning."""
+    if not _GroupsCursor.facts(state):
+        raise ValueError("the state is damaged")
+    _, length, batch, copies, uses, seed, shuffle, _, _ = _STATE.unpack(
+        state[:-4])
+    cursor = _GroupsCursor(length, batch, copies, uses, shuffle, seed)
+    cursor.load(state)
+    if epoch not in (None, cursor.epoch):
+        cursor.begin(epoch)
+    return cursor
+
+
 class RepeatSampler(_Resumable, _TorchSampler):
     """TRL's RepeatSampler (trl/trainer/utils.py) with a state, for GRPO: the
     same arguments, and the same shape of what it yields. A generation batch is
@@ -124,8 +157,8 @@ class RepeatSampler(_Resumable, _TorchSampler):
     another steps_per_generation: from the end of a generation batch, or from
     amid its uses where that is a whole number of ours.
 
-    read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All other arguments are
-    read-only attributes.
+    read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All
+    other arguments are read-only attributes.
     """
 
     _owner = "RepeatSampler"

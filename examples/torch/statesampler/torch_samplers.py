@@ -630,8 +630,8 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window, fingerprint, changed, read_ahead: as in
-        StatefulDistributedSampler, the fingerprint that of all datasets.
+    partition, tail, chunk_size, window, fingerprint, changed, read_ahead:
+        as in StatefulDistributedSampler, the fingerprint that of all datasets.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
         batch in a dataset's last turn; collate_fn then gets an empty list.
 
