@@ -21,7 +21,7 @@ from .torch_samplers import _Resumable
 
 _ELENGTH = -1101
 
-# After the state of a Sampler whose batches are the plans.
+# Before the state of a Sampler whose batches are the plans, and a checksum.
 _STATE = struct.Struct("<4sQqQQIII?")
 _State = collections.namedtuple(
     "_State", "magic step before number digest ranks max_tokens plan_size "
@@ -292,9 +292,10 @@ class _PackCursor(_Cursor):
 
     def save(self):
         plans, spot = self._plans, self._spot
-        state = plans.state(spot.epoch, spot.plan) + _STATE.pack(
+        state = _STATE.pack(
             b"SSP1", self.step, spot.before, spot.number, plans.digest,
-            self._ranks, plans.max_tokens, plans.plan_size, self._endless)
+            self._ranks, plans.max_tokens, plans.plan_size, self._endless
+        ) + plans.state(spot.epoch, spot.plan)
         return state + crc(state)
 
     def load(self, state):
@@ -305,7 +306,7 @@ class _PackCursor(_Cursor):
         found, place, desc = _rest(state), SamplerPlace(), Desc()
         if not found:
             raise ValueError("statesampler: the state is damaged")
-        check(c.describe(state[:STATE_BYTES], STATE_BYTES, desc, place))
+        check(c.describe(state[_STATE.size:-4], STATE_BYTES, desc, place))
         return desc.epoch, place.step, found
 
     def progress(self, state):
@@ -319,7 +320,7 @@ class _PackCursor(_Cursor):
     def facts(state):
         """Nothing if the state is damaged or not of a PackedBatchSampler."""
         rest = _rest(state)
-        order = SamplerCursor.facts(state[:STATE_BYTES]) if rest else []
+        order = SamplerCursor.facts(state[_STATE.size:-4]) if rest else []
         return order and order + [
             ("max_tokens ", rest.max_tokens, ""),
             ("plan_size ", rest.plan_size, ""),
@@ -330,9 +331,9 @@ class _PackCursor(_Cursor):
 def _rest(state):
     """What a state has after that of the plans; None if it is damaged."""
     state, last = as_bytes(state)[:-4], state[-4:]
-    if len(state) != STATE_BYTES + _STATE.size or last != crc(state):
+    if len(state) != _STATE.size + STATE_BYTES or last != crc(state):
         return None
-    found = _State(*_STATE.unpack(state[STATE_BYTES:]))
+    found = _State(*_STATE.unpack_from(state))
     return found if found.magic == b"SSP1" else None
 
 
