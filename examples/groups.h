@@ -4,7 +4,7 @@
    In the positions of an epoch, the first `batch` prompts of its order stand
    `copies` times each, side by side, and all this `reuse` times; then the next
    `batch` prompts. Too few for a generation batch are left out. (The rule of
-   huggingface/trl, trl/trainer/utils.py, RepeatSampler.)
+   huggingface/trl at f2cd5771, trl/trainer/utils.py, lines 695 to 788.)
 
    The position is the state: that of a sampler with the order SEQUENTIAL, the
    length groups_positions and world_size 1, whose batch is a step of all ranks.
