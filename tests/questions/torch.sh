@@ -45,7 +45,7 @@ questions() {
         torch $python test_parity test_round_robin test_order test_seeds \
         test_library
     ask 'PyTorch: a state at every batch of any loop, on other ranks; copies' \
-        torch $python test_state test_loops test_loader
+        torch $python test_state test_loops test_loader test_programs
     ask "PyTorch: killed in torchdata, accelerate, Lightning, the Trainer" \
         torch $python test_torchdata test_accelerate test_lightning \
         test_readme test_kills
