@@ -7,8 +7,9 @@
 . examples/packages/common.sh
 out=$PWD/build/packages
 status=0 said=
+# The last pattern matches what has no :// in it.
 case $release in
-*[\ \"\'\&\|\\]* | [!a-z]*)
+*[\ \"\'\&\|\\]* | [!a-z]* | "${release%%://?*}")
     echo "packages: RELEASE=$release is no address that a recipe can hold" >&2
     exit 1
     ;;

@@ -474,8 +474,10 @@ packages_complain() {
     (PATH=$PWD/tools && quietly "$MAKE" -s -C tree packages)
     sed -n '$p' said | grep -qx 'skip npm: install clang and lld'
     at_least 8 "$(grep -c '^ *[0-9]* *[0-9a-f]\{64\} ' said)" files
-    fails "$MAKE" -s -C tree packages RELEASE='https://a b'
-    grep -q '^packages: RELEASE=.* is no address' said
+    for address in 'https://a b' a.org/b https:// https:/a; do
+        fails "$MAKE" -s -C tree packages RELEASE="$address"
+        grep -q '^packages: RELEASE=.* is no address' said
+    done
     keep_scripts common make
     complained 'packages: nothing in old says .*' \
         'mkdir "$1/old"; echo 0.0.1 >"$1/old/version"'
