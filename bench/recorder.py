@@ -22,7 +22,8 @@ indices = os.path.join(folder, "indices")
 def compiled(output, source, *flags):
     subprocess.run(
         [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O2", "-I",
-         ROOT, *flags, "-o", output, source], check=True)
+         ROOT, "-I", os.path.join(ROOT, "examples"), *flags, "-o", output,
+         source], check=True)
 
 
 def least(*command):
