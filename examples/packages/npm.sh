@@ -1,7 +1,7 @@
 #!/bin/sh
 # npm.sh FOLDER - makes the npm package FOLDER/statesampler-VERSION.tgz of what
 # `make web` builds. It needs neither npm nor a network, and the same sources
-# and tools make the same bytes. `npm publish FILE` uploads it as it is.
+# and tools make the same bytes.
 . examples/packages/common.sh
 set -e
 

@@ -39,13 +39,14 @@ cat <<END
 Ready. What a person does, once make deps test and make mutants have passed:
     git tag -a v$version -m 'statesampler.h $version'
     git push origin v$version
-    upload build/packages/statesampler.h-$version.tar.gz to $RELEASE
 END
 step() { # COMMAND FILE...
     for file in $2; do
         [ ! -e "$file" ] || echo "    $1 $file"
     done
 }
+# npm installs from there: in its registry the name is another package's.
+step "upload to $RELEASE:" "build/packages/statesampler.h-$version.tar.gz
+    build/packages/*-$version.tgz"
 step 'twine upload' build/packages/statesampler-$version.tar.gz
-step 'npm publish' "build/packages/*-$version.tgz"
 echo '    offer each of build/packages/recipes to its package manager'

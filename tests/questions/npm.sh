@@ -49,17 +49,21 @@ END
 
 # --- Installed ----------------------------------------------------------------
 
-# npm itself, where it is; with "type": "module" and without.
+# npm itself, where it is, as the package's README says; with "type": "module"
+# and without.
 installed() {
     project
     prints node app.mjs
     prints node app.cjs
     prints node files.mjs
     if command -v npm >/dev/null; then
+        file=$(sed -n 's/^    npm install //p' \
+            node_modules/statesampler/README.md)
+        cp ../statesampler-*.tgz .
         rm -r node_modules
         echo '{ "type": "module" }' >package.json
         quietly npm install --offline --no-audit --no-fund --cache ../cache \
-            ../statesampler-*.tgz
+            "$file"
         cp app.mjs app.js
         prints node app.js
         prints node app.cjs

@@ -524,6 +524,14 @@ releases() {
     commit
     fails "$MAKE" -s -C tree release RELEASE=file:///there
     grep -q '^release: install ' said
+    echo 'cp LICENSE "$1/one-$(read_version <statesampler.h).tgz"' |
+        cat examples/packages/common.sh - >tree/examples/packages/1.sh
+    commit
+    quietly "$MAKE" -s -C tree release RELEASE=file:///there
+    for name in statesampler.h-.*.tar.gz one-.*.tgz; do
+        grep -q "^    upload to file:///there: build/packages/$name" said
+    done
+    grep 'npm publish' said | nothing
     git -C tree reset -q --hard first
     quietly "$MAKE" -s -C tree release RELEASE=file:///there
     command=$(sed -n 's/^    \(git tag .*\)/\1/p' said)
