@@ -65,7 +65,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 import augment
-from statesampler import StatefulDistributedSampler
+from statesampler import CountingDataLoader, StatefulDistributedSampler
 
 SAMPLES = 6000
 BATCH = 12      # per process
@@ -101,7 +101,7 @@ def train(folder):
     optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
     dataset = Waves()
     sampler = StatefulDistributedSampler(dataset, seed=1)
-    loader = DataLoader(dataset, BATCH, sampler=sampler, num_workers=1)
+    loader = CountingDataLoader(dataset, BATCH, sampler=sampler, num_workers=1)
     path = os.path.join(folder, "checkpoint.pt")
     # How often each sample was trained on: by all processes until the
     # checkpoint, and by this process since then.

@@ -300,7 +300,8 @@ class _Resumable(_older.StartIter):
     @_locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Does nothing if the sampler is in
-        this epoch already, so that it does not undo a resume.
+        this epoch already, so that it does not undo a resume; if a loop has
+        received all of it, the next one begins where that one did.
 
         A framework that counts epochs from 0 in each process calls this, after
         a state was loaded, with an epoch below the state's. From then on
