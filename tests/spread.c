@@ -107,6 +107,18 @@ static void check_rounds(const spread *s)
     CHECK(at == s->samples + s->samples - s->first);
 }
 
+/* Of 2, 3, 5, 9, ... turns, `apart` at the end, the fewest that are enough: as
+   many rounds, of which one is not whole, have `apart` samples. */
+static void check_turns(const spread *s)
+{
+    uint64_t turns = 2;
+
+    for (; turns < s->turns; turns = 2 * turns - 1)
+        CHECK(s->samples / (turns * s->largest + 1) * (turns - 1) + 1 <
+              s->apart);
+    CHECK(turns == s->turns || s->turns == s->apart);
+}
+
 /* Each sample once, and no group twice in `apart` positions, also around the
    end; where that is too tight, in those from a multiple of `apart` on. */
 static void check_apart(const spread *s)
@@ -206,6 +218,7 @@ static void any_groups(void)
         return;
     }
     CHECK(code == STATESAMPLER_OK);
+    check_turns(&s);
     kill_often(&s);
     check_rounds(&s);
     check_apart(&s);
