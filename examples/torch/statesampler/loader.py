@@ -38,10 +38,11 @@ class _Counted:
 
 
 class CountingDataLoader(DataLoader):
-    """torch's DataLoader, for a StatefulDistributedSampler or RepeatSampler as
-    sampler=, or a RoundRobinBatchSampler as batch_sampler=. It counts the
-    batches that it returns; the sampler's state is that after the last of
-    them."""
+    """torch's DataLoader, for this package's samplers as sampler=, and its
+    batch samplers as batch_sampler=. It counts the batches that it returns; the
+    sampler's state is that after the last of them. All arguments are torch's.
+    If something reads ahead of the loop, the sampler needs read_ahead=. iter()
+    raises TypeError with another sampler, or a batch sampler of your own."""
 
     def __iter__(self):
         sampler, unit, drops_last = self.batch_sampler, 1, False
