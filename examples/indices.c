@@ -296,7 +296,8 @@ static void read_env(void)
     int code;
 
     if (given("--rank") || given("--world-size")) {
-        example_fail(2, "--from-env cannot be combined with --rank or --world-size");
+        example_fail(2, "--from-env cannot be combined with --rank or "
+                     "--world-size");
     }
     code = statesampler_from_env(&desc, &launcher);
     if (code != STATESAMPLER_OK) {
