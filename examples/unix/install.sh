@@ -104,6 +104,7 @@ pc_folders=$(count_missing "$pc")
 prepare "$pc"
 { cat statesampler.h >"$header.$$" && write_pc >"$pc.$$"; } 2>/dev/null ||
     fail "$DESTDIR$PREFIX takes no file of this size: is the disk full?"
+trap '' INT TERM HUP # both files or none
 { mv -f "$header.$$" "$header" && mv -f "$pc.$$" "$pc"; } 2>/dev/null ||
     fail "you may not replace $header and $pc: become root"
 echo "$header"

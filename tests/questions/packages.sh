@@ -108,6 +108,13 @@ line"
         INCLUDEDIR="$PWD/made/1" PKGCONFIGDIR="$PWD/made/empty/include"
     grep -q '^uninstall: you may not remove ' said
     there | diff before -
+    # Broken off between the two files, it goes on.
+    mkdir tools
+    printf '#!/bin/sh\nkill -TERM $PPID\nexec "%s" "$@"\n' \
+        "$(command -v mv)" >tools/mv
+    chmod +x tools/mv
+    (PATH=$PWD/tools:$PATH && install_here PREFIX="$PWD/new")
+    installed new | wc -l | grep -qx 2
 }
 
 # Installed twice, and removed twice, by the same words.
