@@ -266,8 +266,7 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
 # This one needs the configuration only. STRICT holds the warning flags.
 build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
-    tests/trainer/config_texts.h \
-    examples/trainer/config*.[ch] examples/trainer/schedule.[ch])
+    tests/trainer/config_texts.h examples/trainer/config*.[ch])
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c99 $(STRICT) $(STB_FLAGS) -o $@ $(filter %.c,$^) \
 	    $(shell pkg-config --cflags --libs yaml-0.1) -lm

@@ -7,8 +7,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -16,100 +16,89 @@
    of CONFIG_FILES strings of two bytes per letter take 98,496 bytes. */
 enum { SIZE = 131072 };
 
+#define LR "OPTIMIZER.param_schedulers.lr."
+#define BASE "OPTIMIZER.base_optimizer."
+#define UNKNOWN "not a key; --keys lists all keys"
+
 /* One text: a file, an argument or a default. */
 struct reader {
-    struct trainer_config *config;
-    struct config_source *source;
-    const char *name;               /* of the text, for errors */
+    struct trainer_config config;   /* as both will be if the text is good */
+    struct config_source source;
     const char *text;
     size_t size;
-    int32_t shift;                  /* columns before the text */
     bool argument;
+    int documents;
     yaml_parser_t parser;
     yaml_event_t event;             /* the current one */
-    int documents;
-    struct config_place places[CONFIG_KEYS]; /* of the keys of this text */
+    /* While a part of a composite schedule is read, the bytes from the main
+       schedule to it, as it has the same keys; and where they were given. */
+    size_t shift;
+    struct config_place part[CONFIG_KEYS];
 };
 
 /* ---- Errors ---- */
 
-bool config_fail(struct config_source *source, const char *name,
-                 struct config_place at, const char *path,
-                 const char *sentence)
+bool config_fail(struct config_source *source, struct config_place at,
+                 const char *path, const char *format, ...)
 {
-    char where[64] = "", *c;
+    const bool file = !at.argument && source->file[0] != 0;
+    char line[32] = "", *c;
+    va_list list;
+    int used;
 
-    if (at.line != 0)
-        snprintf(where, sizeof where, ":%d:%d", at.line, at.column);
-    snprintf(source->error, sizeof source->error, "%s%s: %s%s%s", name, where,
-             path, path[0] != 0 ? ": " : "", sentence);
+    if (file && at.line != 0)
+        snprintf(line, sizeof line, ":%" PRId32, at.line);
+    used = snprintf(source->error, sizeof source->error, "%.511s%s: %.255s%s",
+                    file ? source->file : "command line", line, path,
+                    path[0] != 0 ? ": " : "");
+    va_start(list, format);
+    vsnprintf(source->error + used, sizeof source->error - (size_t)used, format,
+              list);
+    va_end(list);
     for (c = source->error; *c; c++) /* names may have terminal commands */
         if (*c < ' ' || *c > '~')
             *c = '?';
     return false;
 }
 
-static struct config_place place_of(const struct reader *r, yaml_mark_t mark)
+/* The current event's place. */
+static struct config_place here(const struct reader *r)
 {
     struct config_place place = {0};
 
-    place.line = (int32_t)mark.line + 1;
-    place.column = (int32_t)mark.column + 1 + (mark.line == 0 ? r->shift : 0);
+    place.line = (int32_t)r->event.start_mark.line + 1;
+    place.text = r->source.texts;
     place.argument = r->argument;
     return place;
 }
 
-static struct config_place here(const struct reader *r)
+static bool fail(struct reader *r, const char *path, const char *sentence)
 {
-    return place_of(r, r->event.start_mark);
+    return config_fail(&r->source, here(r), path, "%s", sentence);
 }
 
-static bool fail_at(struct reader *r, struct config_place at, const char *path,
-                    const char *format, ...)
+static bool must_be(struct reader *r, const char *path, const char *wanted)
 {
-    char sentence[512];
-    va_list list;
+    const bool scalar = r->event.type == YAML_SCALAR_EVENT;
 
-    va_start(list, format);
-    vsnprintf(sentence, sizeof sentence, format, list);
-    va_end(list);
-    return config_fail(r->source, r->name, at, path, sentence);
-}
-
-/* libyaml's reader reports errors by byte, without a line. */
-static yaml_mark_t mark_of_byte(const struct reader *r, size_t byte)
-{
-    yaml_mark_t mark = {0, 0, 0};
-    size_t i;
-
-    for (i = 0; i < byte && i < r->size; i++) {
-        if (r->text[i] == '\n') {
-            mark.line++;
-            mark.column = 0;
-        } else if (((unsigned char)r->text[i] & 0xc0) != 0x80) {
-            mark.column++;
-        }
-    }
-    return mark;
+    return config_fail(&r->source, here(r), path, "must be %s%s%.40s%s", wanted,
+                       scalar ? ", not '" : "",
+                       scalar ? (char *)r->event.data.scalar.value : "",
+                       scalar ? "'" : "");
 }
 
 static bool fail_for_libyaml(struct reader *r, const char *path)
 {
     const yaml_parser_t *parser = &r->parser;
+    struct config_place at = here(r);
+    size_t i;
 
-    switch (parser->error) {
-    case YAML_READER_ERROR:
-        return fail_at(r, place_of(r, mark_of_byte(r, parser->problem_offset)),
-                       "", "not UTF-8 as YAML requires: %s", parser->problem);
-    case YAML_SCANNER_ERROR:
-    case YAML_PARSER_ERROR:
-        return fail_at(r, place_of(r, parser->problem_mark), path,
-                       "not YAML: %s%s%s",
-                       parser->context ? parser->context : "",
-                       parser->context ? ", " : "", parser->problem);
-    default:
-        return fail_at(r, place_of(r, parser->mark), path, "out of memory");
-    }
+    at.line = (int32_t)parser->problem_mark.line + 1;
+    if (parser->error == YAML_READER_ERROR) /* has the byte, but no line */
+        for (i = 0; i < parser->problem_offset && i < r->size; i++)
+            at.line += r->text[i] == '\n';
+    return config_fail(&r->source, at, path, "not YAML: %s",
+                       parser->problem ? parser->problem : "out of memory");
 }
 
 /* ---- Events ---- */
@@ -117,7 +106,6 @@ static bool fail_for_libyaml(struct reader *r, const char *path)
 /* Goes to the next event. Refuses what a configuration does not need. */
 static bool next_event(struct reader *r, const char *path)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
     yaml_event_t *event = &r->event;
 
     yaml_event_delete(event);
@@ -126,226 +114,174 @@ static bool next_event(struct reader *r, const char *path)
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         return r->documents++ == 0 ||
-               fail_at(r, here(r), "", "a second document is not allowed");
+               fail(r, path, "a second document is not allowed");
     case YAML_ALIAS_EVENT:
-        return fail_at(r, here(r), path, "an alias (*) is not allowed");
+        return fail(r, path, "an alias (*) is not allowed");
     case YAML_SCALAR_EVENT:
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-        break;
+        if (strlen((const char *)event->data.scalar.value) !=
+            event->data.scalar.length)
+            return fail(r, path, "a zero byte is not allowed");
+        /* fall through */
     case YAML_SEQUENCE_START_EVENT:
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-        break;
     case YAML_MAPPING_START_EVENT:
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-        break;
+        /* The three begin with these members. */
+        return (event->data.scalar.anchor == NULL &&
+                event->data.scalar.tag == NULL) ||
+               fail(r, path, "an anchor (&) or a tag (!) is not allowed");
     default:
-        break;
+        return true;
     }
-    if (anchor != NULL)
-        return fail_at(r, here(r), path, "an anchor (&) is not allowed");
-    return tag == NULL ||
-           fail_at(r, here(r), path, "a tag (!) is not allowed");
-}
-
-/* Goes to the next key of the mapping at a path and on to its value. Sets whole
-   to the key's path, or to "" at the end of the mapping. */
-static bool next_key(struct reader *r, const char *path,
-                     char whole[CONFIG_PATH], struct config_place *at)
-{
-    const char *name;
-
-    whole[0] = 0;
-    if (!next_event(r, path) || r->event.type == YAML_MAPPING_END_EVENT)
-        return r->event.type == YAML_MAPPING_END_EVENT;
-    *at = here(r);
-    if (r->event.type != YAML_SCALAR_EVENT)
-        return fail_at(r, *at, path, "a key must be a scalar");
-    name = (const char *)r->event.data.scalar.value;
-    if (strlen(name) != r->event.data.scalar.length || name[0] == 0)
-        name = "?"; /* a zero byte, or nothing */
-    snprintf(whole, CONFIG_PATH, "%s%s%s", path, path[0] != 0 ? "." : "",
-             name);
-    return next_event(r, whole);
-}
-
-/* ---- Values ---- */
-
-static bool must_be(struct reader *r, const char *path, const char *wanted)
-{
-    const char *shown = r->event.type == YAML_SCALAR_EVENT
-                            ? (const char *)r->event.data.scalar.value
-                        : r->event.type == YAML_SEQUENCE_START_EVENT
-                            ? "a list"
-                        : r->event.type == YAML_MAPPING_START_EVENT
-                            ? "a mapping"
-                            : "";
-    const bool quoted = r->event.type == YAML_SCALAR_EVENT &&
-                        r->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-
-    return fail_at(r, here(r), path, "must be %s, not %s%.40s%s%s", wanted,
-                   quoted ? "\"" : "", *shown || quoted ? shown : "nothing",
-                   strlen(shown) > 40 ? "..." : "", quoted ? "\"" : "");
-}
-
-static bool read_value(struct reader *r, const struct config_key *key,
-                       const char *path, void *base);
-
-/* Reads a part of a schedule, which has exactly the keys of its kind. */
-static bool read_curve(struct reader *r, const char *path,
-                       struct config_curve *curve)
-{
-    const struct config_place start = here(r);
-    struct config_place at;
-    char whole[CONFIG_PATH];
-    bool given[16] = {false};
-    uint32_t i;
-
-    memset(curve, 0, sizeof *curve);
-    while (next_key(r, path, whole, &at)) { /* ends: consumes text */
-        const struct config_key *key;
-
-        if (whole[0] == 0) {
-            for (i = 0; i < config_curve_count; i++)
-                if (given[i] != (given[0] ? config_curve_needs(
-                        curve->name, config_curve_table[i].path) : i == 0))
-                    return fail_at(r, start, path, given[i]
-                        ? "a schedule of this name does not use %s"
-                        : "%s is missing", config_curve_table[i].path);
-            return true;
-        }
-        key = config_find_key(config_curve_table, config_curve_count,
-                              whole + strlen(path) + 1);
-        if (key == NULL)
-            return fail_at(r, at, whole, "unknown key");
-        if (given[key - config_curve_table])
-            return fail_at(r, at, whole, "duplicate key");
-        given[key - config_curve_table] = true;
-        if (!read_value(r, key, whole, curve))
-            return false;
-    }
-    return false;
-}
-
-/* one: the key, but not a list. */
-static bool read_item(struct reader *r, const struct config_key *one,
-                      const char *path, char *out)
-{
-    char wanted[256];
-
-    if (one->type == TYPE_CURVES ? r->event.type == YAML_MAPPING_START_EVENT
-                                 : r->event.type == YAML_SCALAR_EVENT) {
-        if (one->type == TYPE_CURVES)
-            return read_curve(r, path, (struct config_curve *)(void *)out);
-        if (config_take_scalar(
-                one, (const char *)r->event.data.scalar.value,
-                r->event.data.scalar.length,
-                r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE, out))
-            return true;
-    }
-    config_describe(one, wanted, sizeof wanted);
-    return must_be(r, path, wanted);
-}
-
-static bool read_value(struct reader *r, const struct config_key *key,
-                       const char *path, void *base)
-{
-    const struct config_place start = here(r);
-    char *field = (char *)base + key->offset, item[CONFIG_PATH + 16];
-    struct config_key one = *key;
-    uint32_t count = 0;
-
-    if (key->most == 0)
-        return read_item(r, key, path, field);
-    one.most = 0;
-    if (r->event.type != YAML_SEQUENCE_START_EVENT)
-        return must_be(r, path, key->type == TYPE_TEXT
-                                    ? "a list, such as [a.txt, b.txt]"
-                                    : "a list, such as [1, 2]");
-    /* Clear the items of a longer list, as the whole struct is sent. */
-    memset(field, 0, config_item_at(key, key->most));
-    for (;; count++) { /* ends: consumes text */
-        snprintf(item, sizeof item, "%s[%u]", path, count);
-        item[CONFIG_PATH - 1] = 0;
-        if (!next_event(r, item))
-            return false;
-        if (r->event.type == YAML_SEQUENCE_END_EVENT)
-            break;
-        if (count == key->most)
-            return fail_at(r, here(r), item, "more than %u items", key->most);
-        if (!read_item(r, &one, item, field + config_item_at(key, count)))
-            return false;
-    }
-    memcpy(field, &count, sizeof count);
-    return count >= key->least ||
-           fail_at(r, start, path, "fewer than %u items", key->least);
 }
 
 /* ---- Keys ---- */
 
-/* The keys of the table that may also be below base_optimizer. */
-#define NESTED_FIRST "OPTIMIZER.use_larc"
-#define NESTED_LAST "OPTIMIZER.betas"
+static bool read_path(struct reader *r, struct config_place at,
+                      const char *path);
 
-/* The path in the table: without the root `config` of VISSL's files, and
-   without base_optimizer, which *nested tells. */
-static const char *table_path(const char *path, char out[CONFIG_PATH],
-                              bool *nested)
+/* Reads a mapping of keys to values, which must not be empty: a section is
+   known by its keys. */
+static bool read_section(struct reader *r, const char *path)
 {
-    static const char base[] = "OPTIMIZER.base_optimizer.";
+    char whole[CONFIG_PATH];
+    uint32_t count;
 
-    if (strncmp(path, "config", 6) == 0 && (path[6] == '.' || path[6] == 0))
-        path += path[6] == '.' ? 7 : 6;
-    *nested = strncmp(path, base, sizeof base - 1) == 0;
-    if (!*nested || strcmp(path + sizeof base - 1, "name") == 0)
-        return path;
-    snprintf(out, CONFIG_PATH, "OPTIMIZER.%s", path + sizeof base - 1);
-    return out;
+    for (count = 0;; count++) { /* ends: consumes text */
+        const char *name = ""; /* of a list or a section */
+        struct config_place at;
+
+        if (!next_event(r, path))
+            return false;
+        if (r->event.type == YAML_MAPPING_END_EVENT)
+            return count > 0 || fail(r, path, "a section without keys");
+        at = here(r);
+        if (r->event.type == YAML_SCALAR_EVENT)
+            name = (const char *)r->event.data.scalar.value;
+        /* What is too long for a path is no key, and bounds the depth. */
+        if (snprintf(whole, sizeof whole, "%s%s%s", path, *path ? "." : "",
+                     *name ? name : "?") >= CONFIG_PATH)
+            return config_fail(&r->source, at, whole, UNKNOWN);
+        if (!next_event(r, whole) || !read_path(r, at, whole))
+            return false;
+    }
 }
 
-static bool is_section(const char *path)
+/* Reads a part of a composite schedule, which has exactly the keys of its
+   kind. */
+static bool read_part(struct reader *r, const char *path, char *out)
 {
-    const size_t length = strlen(path);
-    uint32_t i;
+    const struct config_place at = here(r);
+    const struct config_curve *curve = (const struct config_curve *)(void *)out;
+    const struct config_key *key;
+    bool good;
 
-    for (i = 0; i < config_key_count; i++)
-        if (length == 0 ||
-            (strncmp(config_key_table[i].path, path, length) == 0 &&
-             config_key_table[i].path[length] == '.'))
-            return true;
-    return false;
+    memset(r->part, 0, sizeof r->part);
+    r->shift = (size_t)(out - (char *)&r->config.optimizer.lr.curve);
+    good = read_section(r, path);
+    r->shift = 0;
+    if (!good)
+        return false;
+    if (curve->name == CONFIG_COMPOSITE)
+        return config_fail(&r->source, at, path, "must not be composite");
+    for (key = config_key_table; key < config_key_table + config_key_count;
+         key++) {
+        const bool given = r->part[key - config_key_table].line != 0;
+
+        if (config_is_of_curve(key) &&
+            given != config_is_used(key, curve->name))
+            return config_fail(&r->source, at, path, given
+                ? "a schedule of this name does not use %s" : "%s is missing",
+                strrchr(key->path, '.') + 1);
+    }
+    return true;
+}
+
+static bool read_item(struct reader *r, const struct config_key *key,
+                      const char *path, char *out)
+{
+    char wanted[256];
+
+    if (key->type == TYPE_CURVES && r->event.type == YAML_MAPPING_START_EVENT)
+        return read_part(r, path, out);
+    if (r->event.type == YAML_SCALAR_EVENT &&
+        config_take_scalar(
+            key, (const char *)r->event.data.scalar.value,
+            r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE, out))
+        return true;
+    config_describe(key, wanted, sizeof wanted);
+    return must_be(r, path, wanted);
+}
+
+static bool read_value(struct reader *r, const struct config_key *key,
+                       const char *path)
+{
+    char *field = (char *)&r->config + r->shift + key->offset;
+    const struct config_place at = here(r);
+    char item[CONFIG_PATH];
+    uint32_t count = 0;
+
+    if (key->most == 0)
+        return read_item(r, key, path, field);
+    if (r->event.type != YAML_SEQUENCE_START_EVENT)
+        return must_be(r, path, "a list, such as [a, b]");
+    /* Clear the items of a longer list, as the whole struct is sent. */
+    memset(field, 0, config_item_at(key, key->most));
+    for (;; count++) { /* ends: consumes text */
+        snprintf(item, sizeof item, "%s[%" PRIu32 "]", path, count);
+        if (!next_event(r, item))
+            return false;
+        if (r->event.type == YAML_SEQUENCE_END_EVENT || count == key->most)
+            break;
+        if (!read_item(r, key, item, field + config_item_at(key, count)))
+            return false;
+    }
+    memcpy(field, &count, sizeof count);
+    return (count >= key->least &&
+            r->event.type == YAML_SEQUENCE_END_EVENT) ||
+           config_fail(&r->source, at, path, "must have %" PRIu32 " to %" PRIu32
+                       " items", key->least, key->most);
+}
+
+/* The path in the table: without the root `config` of VISSL's files. And, in
+   out: without base_optimizer, which *nested tells; for a part of a composite
+   schedule, that of the main schedule. */
+static const char *table_path(const struct reader *r, const char *path,
+                              char out[CONFIG_PATH], bool *nested)
+{
+    if (r->shift != 0) {
+        snprintf(out, CONFIG_PATH, LR "%s", strchr(path, ']') + 2);
+        return out;
+    }
+    if (strncmp(path, "config", 6) == 0 && (path[6] == '.' || path[6] == 0))
+        path += path[6] == '.' ? 7 : 6;
+    *nested = strncmp(path, BASE, sizeof BASE - 1) == 0;
+    if (!*nested || strcmp(path, BASE "name") == 0)
+        return path;
+    snprintf(out, CONFIG_PATH, "OPTIMIZER.%s", path + sizeof BASE - 1);
+    return out;
 }
 
 /* Reads the value of a path, of a key or a section. */
 static bool read_path(struct reader *r, struct config_place at,
                       const char *path)
 {
-    char outer[CONFIG_PATH], whole[CONFIG_PATH];
-    bool nested;
-    const char *place = table_path(path, outer, &nested);
+    char out[CONFIG_PATH];
+    const char *place = table_path(r, path, out, &at.nested);
     const uint32_t number = config_key_number(place);
+    const struct config_key *key = &config_key_table[number];
+    struct config_place *was = r->shift ? r->part : r->source.places;
 
-    if (number == config_key_count
-            ? !is_section(place)
-            : place == outer && (number < config_key_number(NESTED_FIRST) ||
-                                 number > config_key_number(NESTED_LAST)))
-        return fail_at(r, at, path, "unknown key; --keys lists all keys");
-    if (number < config_key_count) {
-        if (r->places[number].line != 0)
-            return fail_at(r, at, path, "duplicate key, first given in line %d",
-                           r->places[number].line);
-        at.nested = nested;
-        r->places[number] = at;
-        return read_value(r, &config_key_table[number], path, r->config);
-    }
-    if (r->event.type != YAML_MAPPING_START_EVENT)
-        return must_be(r, path, "a mapping of keys to values");
-    while (next_key(r, path, whole, &at)) /* ends: consumes text */
-        if (whole[0] == 0 || !read_path(r, at, whole))
-            return whole[0] == 0;
-    return false;
+    if (r->event.type == YAML_MAPPING_START_EVENT)
+        return read_section(r, path);
+    if (number == config_key_count ||
+        (place == out &&
+         !(r->shift ? config_is_of_curve(key) : config_is_nested(key))))
+        return config_fail(&r->source, at, path, UNKNOWN);
+    was += number;
+    if (was->text == at.text)
+        return config_fail(&r->source, at, path, "duplicate key, first given "
+                           "in line %" PRId32, was->line);
+    *was = at;
+    return read_value(r, key, path);
 }
 
 /* ---- Texts ---- */
@@ -370,49 +306,53 @@ static bool ends_here(const struct reader *r)
 /* Reads all of the text. path: that of an argument, else "". */
 static bool read_all(struct reader *r, const char *path)
 {
-    const struct config_place beginning = {1, 1, 1, 0};
-
     if (r->size > SIZE)
-        return fail_at(r, here(r), path, "longer than 131,072 bytes");
+        return fail(r, path, "longer than 131,072 bytes");
     do /* the start of the stream, then of the document, if there is one */
         if (!next_event(r, path))
             return false;
     while (r->event.type == YAML_STREAM_START_EVENT ||
            r->event.type == YAML_DOCUMENT_START_EVENT);
-    if ((path[0] != 0 || r->event.type != YAML_STREAM_END_EVENT) &&
-        !read_path(r, beginning, path))
+    if ((r->argument || r->event.type != YAML_STREAM_END_EVENT) &&
+        !read_path(r, here(r), path))
         return false;
-    if (path[0] != 0 && !ends_here(r))
-        return fail_at(r, here(r), path,
-                       "text after the value; quote it if it belongs to it");
+    if (r->argument && !ends_here(r))
+        return fail(r, path, "text after the value; quote it if it belongs to "
+                    "it");
     while (r->event.type != YAML_STREAM_END_EVENT)
         if (!next_event(r, path)) /* ends at the last event */
             return false;
     return true;
 }
 
-/* Reads a text whose root is at a path. If it fails, nothing is changed. */
-static bool read_text(struct trainer_config *config, struct reader *r,
-                      const char *path)
+/* Reads a text whose root is at a path. If it fails, only source->error is
+   changed. name: that of a file, or NULL for an argument. */
+static bool read_text(struct trainer_config *config,
+                      struct config_source *source, const char *name,
+                      const char *path, const char *text, size_t size)
 {
-    struct trainer_config copy = *config;
+    struct reader r = {.config = *config, .source = *source, .text = text,
+                       .size = size, .argument = name == NULL};
     bool good;
-    uint32_t i;
 
-    r->config = &copy;
-    if (!yaml_parser_initialize(&r->parser))
-        return fail_at(r, here(r), path, "out of memory");
-    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->text,
-                                 r->size);
-    good = read_all(r, path);
-    yaml_event_delete(&r->event);
-    yaml_parser_delete(&r->parser);
+    r.source.texts++;
+    if (name)
+        snprintf(r.source.file, sizeof r.source.file, "%s", name);
+    if (yaml_parser_initialize(&r.parser)) {
+        yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
+                                     size);
+        good = read_all(&r, path);
+    } else {
+        good = fail(&r, path, "out of memory");
+    }
+    yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
     if (good) {
-        *config = copy;
-        for (i = 0; i < config_key_count; i++)
-            if (r->places[i].line != 0)
-                r->source->places[i] = r->places[i];
+        *config = r.config;
+        *source = r.source;
+    } else {
+        memcpy(source->error, r.source.error, sizeof source->error);
     }
     return good;
 }
@@ -425,13 +365,8 @@ bool config_read_text(struct trainer_config *config,
        first key. */
     const size_t mark =
         size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    struct reader r = {.source = source, .name = name, .text = text + mark,
-                       .size = size - mark};
 
-    if (!read_text(config, &r, ""))
-        return false;
-    snprintf(source->file, sizeof source->file, "%s", name);
-    return true;
+    return read_text(config, source, name, "", text + mark, size - mark);
 }
 
 bool config_read(struct trainer_config *config, struct config_source *source,
@@ -454,35 +389,41 @@ bool config_override(struct trainer_config *config,
                      struct config_source *source, const char *argument)
 {
     const char *equals = strchr(argument, '=');
-    const size_t length = equals ? (size_t)(equals - argument) : 0;
     char path[CONFIG_PATH] = "";
-    struct reader r = {.source = source, .name = "command line",
-                       .argument = true};
 
-    if (length == 0)
-        return fail_at(&r, here(&r), "",
-                       "an override has the form PATH=VALUE");
-    snprintf(path, sizeof path, "%.*s", (int)length, argument);
-    r.shift = (int32_t)length + 1;
-    r.text = equals + 1;
-    r.size = strlen(equals + 1);
-    return read_text(config, &r, path);
+    if (equals == NULL || equals == argument) {
+        snprintf(source->error, sizeof source->error,
+                 "command line: an override has the form PATH=VALUE");
+        return false;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)(equals - argument), argument);
+    return read_text(config, source, NULL, path, equals + 1,
+                     strlen(equals + 1));
+}
+
+bool config_set_default(struct trainer_config *config,
+                        struct config_source *source,
+                        const struct config_key *key)
+{
+    const struct config_place place = {0};
+
+    if (!read_text(config, source, NULL, key->path, key->standard,
+                   strlen(key->standard)))
+        return false;
+    source->places[key - config_key_table] = place;
+    return true;
 }
 
 bool config_defaults(struct trainer_config *config,
                      struct config_source *source)
 {
-    char argument[512];
-    bool good = true;
     uint32_t i;
 
     memset(config, 0, sizeof *config);
     memset(source, 0, sizeof *source);
-    for (i = 0; good && i < config_key_count; i++) {
-        snprintf(argument, sizeof argument, "%s=%s", config_key_table[i].path,
-                 config_key_table[i].standard);
-        good = config_override(config, source, argument);
-    }
-    memset(source->places, 0, sizeof source->places);
-    return good;
+    for (i = 0; i < config_key_count; i++)
+        if (!config_set_default(config, source, &config_key_table[i]))
+            return false;
+    source->texts = 0;
+    return true;
 }

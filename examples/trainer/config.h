@@ -48,14 +48,14 @@ enum config_schedule {
 
 struct config_numbers { uint32_t count; double items[CONFIG_LIST]; };
 struct config_integers { uint32_t count; int64_t items[CONFIG_LIST]; };
+struct config_weights { uint32_t count; int64_t items[CONFIG_FILES]; };
 struct config_strings {
     uint32_t count;
     char items[CONFIG_FILES][CONFIG_STRING];
 };
-struct config_weights { uint32_t count; int64_t items[CONFIG_FILES]; };
 
 /* A schedule that is not composite: the rate as a function of the part of the
-   run that is done. schedule.c has the formulas. */
+   run that is done. */
 struct config_curve {
     int64_t name;                   /* enum config_schedule */
     double value;                   /* constant; >= 0, as all rates are */
@@ -63,7 +63,6 @@ struct config_curve {
     struct config_numbers values;   /* multistep, step */
     struct config_integers milestones; /* multistep: increasing epochs */
 };
-
 struct config_curves {
     uint32_t count;
     struct config_curve items[CONFIG_SCHEDULES];
@@ -71,18 +70,15 @@ struct config_curves {
 
 /* The meaning and range of each is in the table of config_keys.c. */
 struct trainer_config {
-    int64_t seed_value;
-    int64_t log_frequency;
+    int64_t seed_value, log_frequency;
     bool test_model;
     int64_t test_every_num_epoch;
     struct {
         double ddp_bucket_cap_mb;
         struct {
-            bool use_stateful_distributed_sampler;
-            bool use_debugging_sampler;
+            bool use_stateful_distributed_sampler, use_debugging_sampler;
             bool drop_last;
-            int64_t batchsize_per_replica;
-            int64_t data_limit;
+            int64_t batchsize_per_replica, data_limit;
             struct config_strings data_paths;
         } train;
         struct {
@@ -94,9 +90,8 @@ struct trainer_config {
     struct {
         struct {
             bool use_amp;
-            int64_t opt_level;
+            int64_t amp_type, opt_level;
             double loss_scale; /* 0: dynamic */
-            int64_t amp_type;
         } amp_params;
         struct {
             bool use_activation_checkpointing;
@@ -112,12 +107,7 @@ struct trainer_config {
             double max_norm;
         } grad_clip;
         struct {
-            int64_t name;
-            int64_t num_layers;
-            int64_t num_heads;
-            int64_t hidden_dim;
-            int64_t mlp_dim;
-            int64_t context;
+            int64_t name, num_layers, num_heads, hidden_dim, mlp_dim, context;
         } trunk;
         struct { char params_file[CONFIG_STRING]; } weights_init;
     } model;
@@ -125,43 +115,33 @@ struct trainer_config {
         int64_t name;
         int64_t algorithm; /* CONFIG_SGD or CONFIG_ADAMW; after config_check */
         bool use_zero;
+        /* These may also be below base_optimizer: see config_is_nested. */
         bool use_larc;
-        struct {
-            bool clip;
-            double eps;
-            double trust_coefficient;
-        } larc_config;
-        double weight_decay;
-        double momentum;
+        struct { bool clip; double eps, trust_coefficient; } larc_config;
+        double weight_decay, momentum;
         bool nesterov;
         struct config_numbers betas;
         int64_t num_epochs;
-        bool regularize_bn;
-        bool regularize_bias;
+        bool regularize_bn, regularize_bias, construct_single_param_group_only;
         struct config_strings non_regularized_parameters;
-        bool construct_single_param_group_only;
         struct {
             struct {
                 bool auto_scale;
                 double base_value;
-                int64_t base_lr_batch_size;
-                int64_t scaling_type;
+                int64_t base_lr_batch_size, scaling_type;
             } auto_lr_scaling;
             int64_t update_interval;
             struct config_curve curve;
-            struct config_curves schedulers;
+            struct config_curves schedulers; /* after curve: see config.c */
             struct config_numbers lengths;
             struct config_integers interval_scaling;
         } lr;
     } optimizer;
     struct {
-        char dir[CONFIG_STRING];
+        char dir[CONFIG_STRING], extend[CONFIG_STRING];
         bool auto_resume;
-        int64_t checkpoint_frequency;
-        int64_t checkpoint_iter_frequency;
-        int64_t latest_checkpoint_resume_file_num;
-        int64_t keep;
-        char extend[CONFIG_STRING];
+        int64_t checkpoint_frequency, checkpoint_iter_frequency;
+        int64_t latest_checkpoint_resume_file_num, keep;
     } checkpoint;
     struct {
         int64_t num_nodes, num_proc_per_node;
@@ -174,14 +154,15 @@ struct trainer_config {
 };
 
 /* Where each key was given, for errors, and the last error:
-   FILE:LINE:COLUMN: PATH: MESSAGE. Private to config*.c except for error. */
+   FILE:LINE: KEY: SENTENCE. Private to config*.c except for error. */
 struct config_source {
     char file[CONFIG_STRING];
+    int32_t texts;          /* files and arguments that were read */
     struct config_place {
-        int32_t line;               /* 0: not given, the default is used */
-        int32_t column;
-        int32_t argument;           /* given by an argument */
-        int32_t nested;             /* below OPTIMIZER.base_optimizer */
+        int32_t line;       /* 0: not given, the default is used */
+        int32_t text;       /* the last text that gave it: 1, 2, ... */
+        bool argument;      /* that text is an argument */
+        bool nested;        /* below OPTIMIZER.base_optimizer */
     } places[CONFIG_KEYS];
     char error[CONFIG_ERROR];
 };
@@ -190,10 +171,10 @@ struct config_source {
 bool config_defaults(struct trainer_config *config,
                      struct config_source *source);
 
-/* These return whether they succeeded; if not, source->error is set and config
-   unchanged. Call config_check after the last override, as it also sets fields
-   that depend on others. processes: their current number, or 0 if it is not
-   known. */
+/* These return whether they succeeded; if not, source->error is set and nothing
+   else has changed. Call config_check after the last override, as it also sets
+   fields that depend on others. processes: their current number, or 0 if it is
+   not known. */
 bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file);
 bool config_read_text(struct trainer_config *config,
@@ -204,9 +185,9 @@ bool config_override(struct trainer_config *config,
 bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes);
 
-/* Prints YAML that config_read reads back to the same: all keys except those
-   that the kind of schedule does not use; or the value of one key; or KEYS.md,
-   every key with default, range and meaning. */
+/* Prints YAML that config_read reads back to the same, a line for each key but
+   those that the kind of schedule does not use; or the value of one key; or
+   KEYS.md, every key with default, range and meaning. */
 void config_print(const struct trainer_config *config, FILE *to);
 void config_print_key(const struct trainer_config *config, const char *path,
                       FILE *to);
@@ -221,6 +202,12 @@ int64_t config_global_batch(const struct trainer_config *config);
 int config_zero_stage(const struct trainer_config *config);  /* 0, 1 or 2 */
 int config_opt_level(const struct trainer_config *config);   /* O0 if no AMP */
 int64_t config_splits(const struct trainer_config *config);  /* 1: not split */
+
+/* The learning rate after a part of the run, from 0 to 1; and that of a step.
+   With update_interval `epoch` it changes only between epochs. */
+double schedule_at(const struct trainer_config *config, double where);
+double schedule_of_step(const struct trainer_config *config, uint64_t step,
+                        uint64_t steps_per_epoch);
 
 /* ---- The table, for config*.c and their tests ---- */
 
@@ -237,17 +224,18 @@ enum {
     KEY_ABOVE_LOW = 1,  /* low itself is not allowed */
     KEY_BELOW_HIGH = 2, /* high itself is not allowed */
     KEY_MINUS_ONE = 4,  /* -1 is also allowed */
-    KEY_EMPTY = 8       /* empty text is also allowed */
+    KEY_EMPTY = 8,      /* empty text is also allowed */
+    KEY_USED_BY = 16    /* << form: only such schedules use it */
 };
 
 struct config_key {
     const char *path;
     enum config_type type;
-    size_t offset;      /* of the field in its struct */
-    int flags;
+    size_t offset;      /* of the field in struct trainer_config */
     double low, high;
     uint32_t least, most;   /* items of a list; most is 0 if it is not one */
     const char *words;      /* such as sgd|adamw|zero */
+    int flags;
     const char *standard;   /* the default, as YAML */
     const char *meaning;
 };
@@ -255,20 +243,14 @@ struct config_key {
 extern const struct config_key config_key_table[];
 extern const uint32_t config_key_count;
 
-/* The keys of one part of a composite schedule, in a struct config_curve. */
-extern const struct config_key config_curve_table[];
-extern const uint32_t config_curve_count;
-
-/* The row with this path, or NULL; its index in the main table, or
-   config_key_count. */
-const struct config_key *config_find_key(const struct config_key *table,
-                                         uint32_t count, const char *path);
+/* The index of the row with this path, or config_key_count. */
 uint32_t config_key_number(const char *path);
 
-/* Whether a schedule of this kind uses a key of the curve table; whether a run
-   with it uses a key of the main table. */
-bool config_curve_needs(int64_t form, const char *key);
+/* Whether a schedule of this kind uses a key; whether a part of a composite one
+   may have it; whether base_optimizer may. */
 bool config_is_used(const struct config_key *key, int64_t form);
+bool config_is_of_curve(const struct config_key *key);
+bool config_is_nested(const struct config_key *key);
 
 /* The allowed values, such as `a number in (0, 1]`. */
 void config_describe(const struct config_key *key, char *out, size_t size);
@@ -276,17 +258,18 @@ void config_describe(const struct config_key *key, char *out, size_t size);
 /* Stores a scalar in a field, or in an item of a list. Returns whether it is
    allowed for the key; otherwise the field is undefined. plain: not quoted. */
 bool config_take_scalar(const struct config_key *key, const char *text,
-                        size_t length, bool plain, char *out);
+                        bool plain, char *out);
 
-/* The number that a word of a TYPE_REAL means. */
-double config_word_value(const char *word);
-
-/* The offset of an item in a list, in bytes. */
+/* The offset of an item in a list; the number that a word of a TYPE_REAL means;
+   a field set to its default. */
 size_t config_item_at(const struct config_key *key, uint32_t item);
+double config_word_value(const char *word);
+bool config_set_default(struct trainer_config *config,
+                        struct config_source *source,
+                        const struct config_key *key);
 
 /* Sets the error. Returns false. */
-bool config_fail(struct config_source *source, const char *name,
-                 struct config_place at, const char *path,
-                 const char *sentence);
+bool config_fail(struct config_source *source, struct config_place at,
+                 const char *path, const char *format, ...);
 
 #endif

@@ -212,18 +212,22 @@ static void put_value(const struct config_key *key)
 /* The keys that a form needs; before the first of them the bracket is open. */
 static void put_curve_keys(int64_t form)
 {
-    const struct config_key *table = config_curve_table;
+    const struct config_key *table = config_key_table;
+    const char *before = "";
     const uint64_t rates = 1 + check_random(4);
     uint64_t i;
     uint32_t k;
 
-    for (k = 0; k < config_curve_count; k++) {
-        if (!config_curve_needs(form, table[k].path))
+    for (k = 0; k < config_key_count; k++) {
+        const char *name = strrchr(table[k].path, '.');
+
+        if (!config_is_of_curve(&table[k]) || !config_is_used(&table[k], form))
             continue;
-        put("%s%s: ", k ? ", " : "", table[k].path);
-        if (strcmp(table[k].path, "name") == 0) {
+        put("%s%s: ", before, ++name);
+        before = ", ";
+        if (strcmp(name, "name") == 0) {
             put_word("constant|cosine|linear|multistep|step|composite", form);
-        } else if (strcmp(table[k].path, "milestones") == 0) {
+        } else if (strcmp(name, "milestones") == 0) {
             for (i = 1; i < rates; i++)
                 put("%s%" PRIu64, i > 1 ? ", " : "[", i);
             put(rates > 1 ? "]" : "[]");
@@ -265,10 +269,7 @@ static void put_schedule(void)
 /* The path as it may be written where OPTIMIZER.name is zero. */
 static void write_path(const struct config_key *key, char path[CONFIG_PATH])
 {
-    const uint32_t number = (uint32_t)(key - config_key_table);
-
-    if (made.nested && number >= config_key_number("OPTIMIZER.use_larc") &&
-        number <= config_key_number("OPTIMIZER.betas"))
+    if (made.nested && config_is_nested(key))
         snprintf(path, CONFIG_PATH, "OPTIMIZER.base_optimizer.%s",
                  key->path + strlen("OPTIMIZER."));
     else
@@ -402,8 +403,9 @@ static unsigned long lines_of(const char *text, size_t size)
     return lines;
 }
 
-/* NAME:LINE:COLUMN: and words, all in one line; the line is one of the text's.
-   Only what several keys must be together may stand nowhere: lines is 0. */
+/* NAME:LINE: and words, all in one line; the line is one of the text's. Of an
+   argument, and of what several keys must be together, there may be none: lines
+   is 0. */
 static void check_error(const char *name, unsigned long lines)
 {
     const char *at = source.error + strlen(name);
@@ -418,7 +420,6 @@ static void check_error(const char *name, unsigned long lines)
     if (lines != 0 || (at[1] >= '0' && at[1] <= '9')) {
         line = strtoul(at + 1, &end, 10);
         CHECK(line >= 1 && (lines == 0 || line <= lines) && *end == ':');
-        CHECK(strtoul(end + 1, &end, 10) >= 1 && *end == ':');
         at = end;
     }
     CHECK(at[1] == ' ' && strlen(at) > 5);
@@ -567,7 +568,7 @@ static int override(void)
     }
     made.text[made.size] = 0;
     if (!went(config_override(&config, &source, made.text), "command line",
-              lines_of(made.text, made.size))) {
+              0)) {
         CHECK(made.odd);
         return 0;
     }

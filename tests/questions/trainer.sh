@@ -75,7 +75,7 @@ config_files() {
     ./config_test print empty.yaml SEED_VALUE=3 OPTIMIZER.use_larc=True >said
     diff defaults said >changed && return 1
     [ "$(grep '^>' changed)" = '> SEED_VALUE: 3
->   use_larc: True' ]
+> OPTIMIZER.use_larc: True' ]
     config_refuses 'none.yaml: cannot read: No such file or directory' \
         none.yaml
     config_refuses 'tests: cannot read: Is a directory' tests
@@ -83,10 +83,10 @@ config_files() {
     ./config_test print long.yaml >said
     cmp defaults said
     echo >>long.yaml
-    config_refuses 'long.yaml:1:1: longer than 131,072 bytes' long.yaml
+    config_refuses 'long.yaml:1: longer than 131,072 bytes' long.yaml
     config_refuses \
-        'empty.yaml: MODEL.TRUNK.GPT.NUM_HEADS: 4 heads do not divide '` \
-        `'the HIDDEN_DIM of 130' empty.yaml MODEL.TRUNK.GPT.HIDDEN_DIM=130
+        'empty.yaml: MODEL.TRUNK.GPT.NUM_HEADS: must divide HIDDEN_DIM' \
+        empty.yaml MODEL.TRUNK.GPT.HIDDEN_DIM=130
 }
 
 config_random() {

@@ -214,8 +214,8 @@ starts_nothing() { # SENTENCE ARGUMENT...
 # What a person meets: a status, and a single sentence from all processes.
 errors() {
     dir=$folder/errors.d
-    says 2 9 '9 processes, but only 8 sequences'
-    says 2 3 'OPTIMIZER.use_lark: unknown key' OPTIMIZER.use_lark=True
+    says 2 9 'must be at least the number of processes'
+    says 2 3 'OPTIMIZER.use_lark: not a key' OPTIMIZER.use_lark=True
     says 2 2 '^--none: unknown option' --none
     says 2 2 'plain.yaml: at most one file is allowed' examples/trainer/plain.yaml
     "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
@@ -224,7 +224,7 @@ errors() {
         fail 'a file after a key is not named'
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
     says 1 3 'a sequence needs 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
-    says 2 3 'must have 2 items' STATESAMPLER.WEIGHTS='[1]'
+    says 2 3 'must have an item for each file' STATESAMPLER.WEIGHTS='[1]'
     says 1 3 'a gradient overflowed' $o1 \
         MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
     says 1 3 'a loss is not a number' $overflow

@@ -1,9 +1,9 @@
 /* schedule_test.c - the learning rate over a run, against the formulas of
-   schedule.c worked out by hand; a part of config_test. */
+   config_check.c worked out by hand; a part of config_test. */
 #include <math.h>
 
 #include "../check.h"
-#include "../../examples/trainer/schedule.h"
+#include "../../examples/trainer/config.h"
 #include "schedule_test.h"
 
 #define LR "OPTIMIZER.param_schedulers.lr"
@@ -85,7 +85,7 @@ static void test_multistep(void)
 {
     int epoch;
 
-    begin("90", "{}"); /* The default: 0.1, 0.01 and 0.001, at 30 and 60. */
+    begin("90", "{name: multistep}"); /* The default: 0.1, 0.01 and 0.001, at 30 and 60. */
     for (epoch = 0; epoch < 90; epoch++) {
         expect(epoch / 90.0, epoch < 30 ? 0.1 : epoch < 60 ? 0.01 : 0.001);
         /* The last moment of an epoch is still in it. */
