@@ -624,6 +624,7 @@ class Errors(unittest.TestCase):
                 (([3, "x"], 100), r"lengths\[1\] should be"),
                 (([], 100), "lengths should not be empty"),
                 ((5, 100), "lengths should be a list"),
+                ((torch.tensor(5), 100), "lengths should be a list"),
                 (([1], 0), "max_tokens should be"),
                 (([1], 2**31), "max_tokens should be"),
                 (([1], 2.5), "max_tokens should be"),

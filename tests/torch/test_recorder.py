@@ -18,8 +18,8 @@ import time
 import unittest
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
-from statesampler import (Audit, Mix, RepeatSampler, RoundRobinBatchSampler,
-                          Sampler)
+from statesampler import (Audit, Mix, PackedBatchSampler, RepeatSampler,
+                          RoundRobinBatchSampler, Sampler, SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 
@@ -650,6 +650,19 @@ class Command(Asked):
                 ({"sampler": Sampler(9, 0, 1)}, "weights_only")):
             self.save(checkpoint)
             self.assertIn(said, self.ask(status=1))
+        packs = PackedBatchSampler([3, 4], 7, 0, 1).state_dict()
+        spread = SpreadBatchSampler([3, 4], 2, 0, 1).state_dict()
+        self.save({"packs": packs, "spread": spread, "one": spread})
+        self.assertEqual([re.sub("(hold the .*):.*", r"\1", line)
+                          for line in self.ask()], [
+            "packs: the state of a PackedBatchSampler does not hold the "
+            "lengths", "spread: the state of a SpreadBatchSampler does not "
+            "hold the groups"])
+        for state in packs, spread:
+            self.write(raw(state))
+            for asked in ["--where", 1], ["--steps", "0..0"]:
+                self.assertRegex(self.ask(*asked, status=1),
+                                 "does not hold the (lengths|groups): ask at")
         self.write(Mix([5, 6], 0, 1).save())
         self.assertIn("keeps those of its", self.ask("--steps", "0..1",
                                                      "--batch-size", 2,

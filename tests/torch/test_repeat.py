@@ -333,7 +333,7 @@ class Errors(unittest.TestCase):
                 (RepeatSampler(range(60), 2, 6, 2, False, 11),
                  "shuffle=True, this sampler False"),
                 (StatefulDistributedSampler(range(60), 1, 0, seed=11),
-                 "statesampler: ")):
+                 "state_dict of RepeatSampler, not Stateful")):
             with self.assertRaisesRegex(ValueError, message):
                 another.load_state_dict(good)
         sampler, state = make(), good["state"]

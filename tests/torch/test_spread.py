@@ -11,6 +11,7 @@ import os
 import pickle
 import random
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -207,6 +208,17 @@ class Order(Steps):
             self.assertEqual([[len(batch) for batch in each]
                               for each in samplers], sizes)
 
+    def test_batches_larger_than_the_dataset(self):
+        """Memory is that of the samples: 2^32 words would be 32 GB."""
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (2**34, before[1]))
+        try:
+            for size in 11, 2**32 - 1:
+                whole = list(SpreadBatchSampler(range(10), size, 0, 1))
+                self.assertEqual(list(map(sorted, whole)), [list(range(10))])
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+
     def test_copies(self):
         groups = [i // 2 for i in range(400)]
         sampler = SpreadBatchSampler(groups, 16, 0, 1, seed=4)
@@ -393,6 +405,8 @@ class Errors(unittest.TestCase):
         for arguments, options, message in (
                 (([], 2), {}, "groups should not be empty"),
                 ((5, 2), {}, "groups should be a list"),
+                ((torch.tensor(5), 2), {}, "groups should be a list"),
+                (([[1], [2]], 2), {}, "groups should be a list .* unhashable"),
                 ((range(9), 0), {}, "batch_size should be"),
                 ((range(9), 2, 1, 1), {}, "Invalid rank 1"),
                 ((range(9), 2), {"apart": 1}, "apart should be"),
@@ -412,8 +426,6 @@ class Errors(unittest.TestCase):
                 SpreadBatchSampler(*arguments, **options)
         with self.assertRaises(TypeError):
             SpreadBatchSampler(range(9), 2, drop_last="no")
-        with self.assertRaises(TypeError):
-            SpreadBatchSampler([[1], [2]], 2)
         sampler = make(0, 1)
         for name in "batch_size", "apart", "seed":
             with self.assertRaisesRegex(AttributeError, "make another"):

@@ -7,6 +7,8 @@ import io
 from itertools import islice
 
 from common import DataLoader, cases, main, raw, torch
+from statesampler import (Ledger, PackedBatchSampler, RepeatSampler,
+                          SpreadBatchSampler)
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset
@@ -666,6 +668,21 @@ class States(unittest.TestCase):
                      "RoundRobinBatchSampler, not Stateful")
         self.refused(other, one.state_dict(), "a state_dict of "
                      "StatefulDistributedSampler, not RoundRobin")
+
+    def test_states_of_other_classes(self):
+        """Each class names the one whose state it is given."""
+        makers = (lambda: Distributed(range(20), 1, 0),
+                  lambda: RoundRobin([10, 10], 2, 0, 1),
+                  lambda: RepeatSampler(range(20), 2, 5, 2),
+                  lambda: PackedBatchSampler(20 * [3], 7, 0, 1),
+                  lambda: SpreadBatchSampler(range(20), 2, 0, 1))
+        saved = [make() for make in (*makers, lambda: Ledger(20, 64))]
+        for make in makers:
+            for other in saved:
+                if type(other) is not type(make()):
+                    self.refused(make(), other.state_dict(),
+                                 f"a state_dict of {type(other).__name__}, "
+                                 f"not {type(make()).__name__}")
 
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),

@@ -25,12 +25,21 @@ those of its datasets one after another; --where looks in the dataset's present
 epoch."""
 
 
+# States from which no step follows.
+_NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
+                   "lengths: ask at() and locate() of the sampler",
+          b"SSS1": "the state of a SpreadBatchSampler does not hold the "
+                   "groups: ask at() and locate() of the sampler"}
+_MAGICS = (b"SSMP", b"SSMX", b"SSMN", b"SSG1", *_NEEDS)
+
+
 class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
     per rank, as a StatefulDistributedSampler does not know the batches."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None):
         self.path, self.fingerprint, self.first_epoch = path, fingerprint, 0
+        self.needs = _NEEDS.get(state[:4])
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
         self.of_loader = self.groups or of_loader and state[:4] == b"SSMP"
         if state[:4] == b"SSMX" and len(state) % 8 == 4:    # a Mix's
@@ -45,6 +54,8 @@ class Recorded:
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
         """Makes the cursor that answers."""
+        if self.needs:
+            raise ValueError(self.needs)
         if self.mixes:
             if batch_size is not None:
                 raise ValueError("--batch-size: a mix keeps those of its "
@@ -140,7 +151,7 @@ def find(path, thing, inside=()):
         yield Recorded(path, raw)
     elif isinstance(thing, dict) and id(thing) not in inside:
         raw = _raw(thing.get("state"))
-        if raw is not None and raw[:4] in (b"SSMP", b"SSMX", b"SSG1"):
+        if raw is not None and raw[:4] != b"SSMN":
             if "first_epoch" in thing:      # of an earlier version
                 raw = of_text(thing["state"], thing["first_epoch"])
             yield Recorded(path, raw, True, thing.get("fingerprint"))
@@ -167,7 +178,7 @@ def _raw(thing):
             return None
         thing = bytes(thing.tolist())
     return bytes(thing) if isinstance(thing, (bytes, bytearray)) and (
-        thing[:4] in (b"SSMP", b"SSMX", b"SSMN", b"SSG1")) else None
+        thing[:4] in _MAGICS) else None
 
 
 def load(path):
@@ -308,8 +319,9 @@ def answer(asked):
     found, good = load(asked.file), True
     if asked.steps is None and not asked.where:
         for one in found:
-            one.open(asked.epoch, asked.drop_last, asked.world_size)
-            print(f"{one.path or asked.file}: {one.about()}")
+            if not one.needs:
+                one.open(asked.epoch, asked.drop_last, asked.world_size)
+            print(f"{one.path or asked.file}: {one.needs or one.about()}")
         return 0
     one = choose(found, asked.sampler)
     if one.of_loader and not asked.batch_size:

@@ -20,14 +20,18 @@ _DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
              "len(groups) ", "groups whose digest is ", "")
 
 
+# The classes whose states begin with a name of their own.
+OWNERS = {b"SSG1": "RepeatSampler", b"SSP1": "PackedBatchSampler",
+          b"SSS1": "SpreadBatchSampler", b"SSL1": "Ledger"}
+
+
 def owner(state):
-    """The class that saved a state; None if neither did, or if it is
-    damaged."""
+    """The class that saved a state; None if it is damaged or of none."""
     for kind, name in ((SamplerCursor, "StatefulDistributedSampler"),
                        (MixCursor, "RoundRobinBatchSampler")):
         if kind.facts(state):
             return name
-    return None
+    return OWNERS.get(state[:4])
 
 
 def _facts(desc, of=""):

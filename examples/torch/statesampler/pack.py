@@ -43,8 +43,7 @@ def _numbers(lengths):
     except TypeError:
         pass
     try:
-        listed = lengths.tolist() if hasattr(lengths, "tolist") else (
-            list(lengths))
+        listed = list(getattr(lengths, "tolist", lambda: lengths)())
     except TypeError:
         raise ValueError("lengths should be a list or an array of integers, "
                          f"but got {type(lengths).__name__}") from None

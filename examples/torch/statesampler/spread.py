@@ -9,7 +9,7 @@ import zlib
 
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import flag, items, whole, whole_batch_size
+from ._arguments import flag, whole, whole_batch_size
 from ._cursors import _CHUNK, _Cursor
 from ._library import (STATE_BYTES, TAILS, Desc, SamplerPlace, address, c,
                        check, indices)
@@ -122,7 +122,7 @@ class _SpreadCursor(_Cursor):
 
     def read(self, state):
         """Yields lists of batches."""
-        here, size = self.after(state), self._made[3]
+        here, size = self.after(state), self._positions._most
         spread, ahead = here._spread(), max(_CHUNK // size, 1)
         turns = ahead
         while turns == ahead:
@@ -250,8 +250,11 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
         if tail == "carry":
             raise ValueError("tail='carry' is not for groups, as each epoch "
                              "has a list of its own")
-        groups = _Groups(items("groups", getattr(
-            groups, "tolist", lambda: groups)()))
+        try:
+            groups = _Groups(getattr(groups, "tolist", lambda: groups)())
+        except TypeError as error:
+            raise ValueError("groups should be a list of keys, such as "
+                             f"numbers or strings: {error}") from None
         if not groups.ids:
             raise ValueError("groups should not be empty")
         groups.check_room(self.apart)
