@@ -120,11 +120,16 @@ fann() {
 #include <floatfann.h>
 int main(void)
 {
-    struct fann *ann = fann_create_standard(3, 8, 16, 1);
-    return fann_save(ann, "own.net");
+    return fann_save(fann_create_standard(3, 8, 16, 1), "own.net") ||
+           fann_save(fann_create_standard(3, 8, 100, 1), "large.net") ||
+           fann_save(fann_create_standard(3, 5, 23, 1), "other.net");
 }
 END
     ./own
+    head -c 500 own.net >cut.net
+    for net in cut large other; do
+        fails "$net.net is no network of these layers" build/fann $net.net
+    done
     quietly build/fann own.net
     grep -q '^own.net has weights and no place in an epoch: epoch 0 b' said
 }

@@ -51,6 +51,20 @@ static struct fann *make_network(void)
     return ann;
 }
 
+/* The network of a file of FANN's own, which must have the same layers. */
+static struct fann *read_network(const char *path, struct fann *like)
+{
+    struct fann *ann = fann_create_from_file(path);
+
+    if (ann == NULL || fann_get_num_input(ann) != INPUTS ||
+        fann_get_num_output(ann) != 1 ||
+        fann_get_total_connections(ann) != fann_get_total_connections(like)) {
+        example_fail(1, "%s is no network of these layers", path);
+    }
+    fann_destroy(like);
+    return ann;
+}
+
 /* Trains to the end, from wherever the file is. Returns the file's size. */
 static size_t train(const char *path, struct fann_train_data *data,
                     unsigned batch_size)
@@ -63,8 +77,7 @@ static size_t train(const char *path, struct fann_train_data *data,
 
     example_must(fann_sampler_init(&s, data, 42, batch_size));
     if (code != STATESAMPLER_ENOFILE && memcmp(bytes, "FANN_", 5) == 0) {
-        fann_destroy(ann);
-        ann = fann_create_from_file(path);
+        ann = read_network(path, ann);
         printf("%s has weights and no place in an epoch: epoch 0 begins at its "
                "start\n", path);
     } else if (code != STATESAMPLER_ENOFILE) {
