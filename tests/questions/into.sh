@@ -205,6 +205,9 @@ bigrams() {
     head -c 1500 saved.3 >other.3
     fails 'other.3: it is no shard of tokens, or is cut off' ./bigrams other
     cp saved.3 other.3
+    printf x | dd of=other.1 bs=1 seek=1040 conv=notrunc 2>said
+    fails 'other: the state has another stream' ./bigrams other
+    cp saved.1 other.1
     head -c 9000 saved >other
     fails 'other: it has another number of weights' ./bigrams other
     cp saved.0 other
