@@ -159,7 +159,11 @@ faiss() {
     fails 'the state has another num_samples' build/faiss $saved 1 200001
     head -c 1000 $saved >short
     fails 'the size of the state or file is wrong' build/faiss short
+    fails 'the state has another stream' build/faiss $saved 1 200000 2
     fails 'READERS is no divisor of 16384' build/faiss $saved 3
+    fails "'1x' is not a number from 1 to" build/faiss $saved 1x
+    fails "'99999999999' is not a number from 16384 to" \
+        build/faiss $saved 1 99999999999
     tail -c 4096 $saved >centroids
     quietly build/faiss centroids
     grep -q '^centroids has centroids and no place in an epoch: epoch 0 b' said

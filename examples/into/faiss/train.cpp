@@ -12,9 +12,10 @@
 #include "faiss_subset.h"
 
 static const char usage[] =
-    "usage: faiss FILE [READERS [N]]\n\n"
-    "Clusters N (200000) vectors, of which each step of k-means takes the\n"
-    "next 16384, for four epochs. READERS (1, 2, 4, ...) threads fetch them.\n"
+    "usage: faiss FILE [READERS [N [SEED]]]\n\n"
+    "Clusters N (200000) vectors, drawn from SEED (1). Each step of k-means\n"
+    "takes the next 16384, for four epochs. READERS (1, 2, 4 ... 64) threads\n"
+    "fetch them.\n"
     "Saves to FILE after each step, and goes on from FILE if it is there. If\n"
     "it has centroids alone, begins with these.\n";
 
@@ -90,21 +91,32 @@ static void train(const char* path, uint32_t num_readers,
     }
 }
 
+/* A number from `least` to `most`, or a message. */
+static uint32_t number(const char* text, uint32_t least, uint32_t most)
+{
+    char* end;
+    const unsigned long value = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || value < least || value > most)
+        example_fail(2, "'%s' is not a number from %u to %u", text, least,
+                     most);
+    return static_cast<uint32_t>(value);
+}
+
 int main(int argc, char** argv)
 {
-    example_begin(argc, argv, 3, usage);
+    example_begin(argc, argv, 4, usage);
     if (argc < 2)
         example_fail(2, "FILE is needed");
-    const long readers = argc > 2 ? atol(argv[2]) : 1;
-    const long n = argc > 3 ? atol(argv[3]) : 200000;
-    if (readers < 1 || COUNT % readers > 0)
+    const uint32_t readers = argc > 2 ? number(argv[2], 1, 64) : 1;
+    const size_t n = argc > 3 ? number(argv[3], COUNT, 10000000) : 200000;
+    const uint32_t seed = argc > 4 ? number(argv[4], 1, 1000000) : 1;
+    if (COUNT % readers > 0)
         example_fail(2, "READERS is no divisor of 16384");
-    if (n < COUNT)
-        example_fail(2, "N is below 16384");
 
-    std::vector<float> vectors(static_cast<size_t>(n) * D);
-    faiss::float_rand(vectors.data(), vectors.size(), 1);
-    train(argv[1], static_cast<uint32_t>(readers), vectors);
+    std::vector<float> vectors(n * D);
+    faiss::float_rand(vectors.data(), vectors.size(), seed);
+    train(argv[1], readers, vectors);
     return example_end(1, "%s holds the centroids and, in %d bytes, which "
                        "subset comes next", argv[1], STATESAMPLER_STATE_BYTES);
 }
