@@ -248,6 +248,9 @@ libtorch() {
     libtorch=build/libtorch saved=build/libtorch.saved
     fails 'the state has another num_samples' $libtorch mix $saved 1x0 2484
     fails 'the state has another stop rule' $libtorch one $saved
+    for size in many 71 -1; do
+        fails "'$size' is not a SIZE" $libtorch mix none 1x0 $size
+    done
     quietly $libtorch own own
     quietly $libtorch one own
     grep -q 'the archive has no place in an epoch; epoch 0 begins at its' said

@@ -17,9 +17,9 @@ static const char usage[] =
     "       libtorch compare\n\n"
     "Trains two epochs on one dataset, or on three that take turns. Saves to\n"
     "FILE after each step, and goes on from FILE if it is there. RANKS (1) is\n"
-    "a divisor of 12; each has a loader with WORKERS (0). SIZE (2412) is that\n"
-    "of all data. `own` takes no step and saves with RandomSampler. `compare`\n"
-    "measures libtorch's samplers beside ours.\n";
+    "a divisor of 12; each has a loader with WORKERS (0). SIZE (2412), 72 or\n"
+    "more, is that of all data. `own` takes no step and saves with\n"
+    "RandomSampler. `compare` measures libtorch's samplers beside ours.\n";
 
 /* What the command line says. Returns 1 if all of it is true. */
 static int run(int argc, char** argv)
@@ -32,6 +32,8 @@ static int run(int argc, char** argv)
     if (argc > 3 && (sscanf(argv[3], "%ux%u", &ranks, &workers) != 2 ||
                      ranks == 0 || 12 % ranks > 0 || workers > 64))
         example_fail(2, "'%s' is not RANKSxWORKERS", argv[3]);
+    if (size < 72 || size > 10000000)
+        example_fail(2, "'%s' is not a SIZE", argv[4]);
     if (mode == "compare" && argc == 2)
         return compare() && check_uses();
     if (argc < 3 || (mode != "one" && mode != "mix" && mode != "own"))
