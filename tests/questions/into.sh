@@ -258,12 +258,12 @@ libtorch() {
 
 # --- Pages --------------------------------------------------------------------
 
-# A page says of a file "[NAME](NAME), N lines".
+# A page says of a file "[NAME](PATH), N lines".
 lines_told() {
     for page in examples/into/*/README.md; do
         tr '\n' ' ' <"$page" |
-            grep -oE '\[[a-z_.]+\]\([a-z_.]+\),? [0-9]+ lines' |
-            tr -c 'a-z_.0-9\n' ' ' | while read -r file again lines rest; do
+            grep -oE '\[[a-z_.]+\]\([a-z_./]+\),? [0-9]+ lines' |
+            tr -c 'a-z_./0-9\n' ' ' | while read -r name file lines rest; do
             echo "$lines ${page%README.md}$file"
         done
     done >told
