@@ -73,14 +73,14 @@ static inline uint64_t spread_list(const statesampler_perm *order,
     return largest;
 }
 
-/* Chooses the rounds; again when a field has changed. EINVAL: `largest` is 0 or
-   above `samples`, or `apart` is 0. EROOM: see above. Then nothing changes. */
+/* Chooses the rounds; again if a field has changed. EINVAL: apart is 0, or not
+   0 < largest <= samples <= 2^62. EROOM: see above. Then nothing changes. */
 static inline int spread_begin(spread *s)
 {
     uint64_t turns = 2, n = s->samples;
     statesampler_perm perm;
 
-    if (s->largest == 0 || s->largest > n || s->apart == 0)
+    if (s->largest - 1 >= n || s->apart == 0 || n > STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_EINVAL;
     if (s->largest > spread_room(n, s->apart))
         return SPREAD_EROOM;

@@ -355,6 +355,7 @@ static void errors(void)
     refuses(9, 0, 4, STATESAMPLER_EINVAL);
     refuses(9, 10, 1, STATESAMPLER_EINVAL);
     refuses(9, 2, 0, STATESAMPLER_EINVAL);
+    refuses(most + 1, 1, 1, STATESAMPLER_EINVAL);
     refuses(9, 3, 4, SPREAD_EROOM);
     refuses(3, 2, 8, SPREAD_EROOM);
     refuses(most, most, 2, SPREAD_EROOM);
