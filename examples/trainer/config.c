@@ -3,9 +3,10 @@
 
    libyaml's events are processed as they come: a function that reads something
    begins at its first event and ends at its last. So the first error in a text
-   is the one reported, and the depth is bounded by that of the table. */
+   is the one reported, and the depth is bounded by the length of a path. */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -286,23 +287,6 @@ static bool read_path(struct reader *r, struct config_place at,
 
 /* ---- Texts ---- */
 
-/* Whether only blanks follow the value. Otherwise a # in an argument would
-   silently cut it off, and DIR would be another folder. */
-static bool ends_here(const struct reader *r)
-{
-    size_t left = r->event.end_mark.index, i; /* in characters */
-
-    for (i = 0; i < r->size; i++) {
-        if (((unsigned char)r->text[i] & 0xc0) == 0x80)
-            continue; /* not the first byte of its character */
-        if (left > 0)
-            left--;
-        else if (strchr(" \t\r\n", r->text[i]) == NULL)
-            return false;
-    }
-    return true;
-}
-
 /* Reads all of the text. path: that of an argument, else "". */
 static bool read_all(struct reader *r, const char *path)
 {
@@ -316,9 +300,6 @@ static bool read_all(struct reader *r, const char *path)
     if ((r->argument || r->event.type != YAML_STREAM_END_EVENT) &&
         !read_path(r, here(r), path))
         return false;
-    if (r->argument && !ends_here(r))
-        return fail(r, path, "text after the value; quote it if it belongs to "
-                    "it");
     while (r->event.type != YAML_STREAM_END_EVENT)
         if (!next_event(r, path)) /* ends at the last event */
             return false;
@@ -388,15 +369,19 @@ bool config_read(struct trainer_config *config, struct config_source *source,
 bool config_override(struct trainer_config *config,
                      struct config_source *source, const char *argument)
 {
-    const char *equals = strchr(argument, '=');
+    const char *equals = strchr(argument, '='), *hash = equals;
+    const struct config_place at = {.argument = true};
     char path[CONFIG_PATH] = "";
 
-    if (equals == NULL || equals == argument) {
-        snprintf(source->error, sizeof source->error,
-                 "command line: an override has the form PATH=VALUE");
-        return false;
-    }
+    if (equals == NULL || equals == argument)
+        return config_fail(source, at, "",
+                           "an override has the form PATH=VALUE");
     snprintf(path, sizeof path, "%.*s", (int)(equals - argument), argument);
+    /* A comment would silently cut the value off: DIR would be another. */
+    while ((hash = strchr(hash + 1, '#')))
+        if (!isalnum((unsigned char)hash[-1]))
+            return config_fail(source, at, path, "this # may begin a comment; "
+                               "write the value in the file");
     return read_text(config, source, NULL, path, equals + 1,
                      strlen(equals + 1));
 }

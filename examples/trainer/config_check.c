@@ -152,8 +152,7 @@ int64_t config_global_batch(const struct trainer_config *config)
 int config_zero_stage(const struct trainer_config *config)
 {
     return config->model.sharded_ddp_setup.use_sdp ? 2
-         : config->optimizer.use_zero              ? 1
-                                                   : 0;
+                                                   : config->optimizer.use_zero;
 }
 
 int config_opt_level(const struct trainer_config *config)

@@ -18,11 +18,13 @@
 #define INTEGERS(field, low, high, most, flags) \
     ROW(TYPE_INTEGER, field, low, high, 0, most, NULL, flags)
 #define INTEGER(field, low, high) INTEGERS(field, low, high, 0, 0)
-#define INTEGER_OR_MINUS_ONE(field, low, high) \
+#define OR_MINUS_ONE(field, low, high) \
     INTEGERS(field, low, high, 0, KEY_MINUS_ONE)
 #define REALS(field, low, high, least, most, flags) \
     ROW(TYPE_REAL, field, low, high, least, most, NULL, flags)
 #define REAL(field, low, high, flags) REALS(field, low, high, 0, 0, flags)
+#define POSITIVE(field, high) REAL(field, 0, high, KEY_ABOVE_LOW)
+#define RATE(field, flags) REAL(field, 0, RATE_MAX, flags)
 #define REAL_OR(word, field, low, high, flags) \
     ROW(TYPE_REAL, field, low, high, 0, 0, word, flags)
 #define WORDS(field, words, most, flags) \
@@ -43,6 +45,8 @@
 #define RATE_MAX 1e6
 
 #define TRAIN "DATA.TRAIN."
+#define CURVE(field) optimizer.lr.curve.field
+#define AUTO(field) optimizer.lr.auto_lr_scaling.field
 #define AMP "MODEL.AMP_PARAMS."
 #define RECOMPUTE "MODEL.ACTIVATION_CHECKPOINTING."
 #define GPT "MODEL.TRUNK.GPT."
@@ -58,10 +62,8 @@ const struct config_key config_key_table[] = {
     {"TEST_MODEL", BOOL(test_model), "True", "evaluate the held-out text"},
     {"TEST_EVERY_NUM_EPOCH", INTEGER(test_every_num_epoch, 1, 1e6), "1",
      "epochs between evaluations"},
-    {"DATA.DDP_BUCKET_CAP_MB",
-     REAL(data.ddp_bucket_cap_mb, 0, 1024, KEY_ABOVE_LOW), "25",
-     "MiB of gradients to reduce at a time, while others are still being "
-     "computed"},
+    {"DATA.DDP_BUCKET_CAP_MB", POSITIVE(data.ddp_bucket_cap_mb, 1024), "25",
+     "MiB of gradients to reduce at a time, during the backward pass"},
     {TRAIN "USE_STATEFUL_DISTRIBUTED_SAMPLER",
      BOOL(data.train.use_stateful_distributed_sampler), "False",
      "True: resume at the next batch; False: padding and sharing as in torch, "
@@ -73,17 +75,15 @@ const struct config_key config_key_table[] = {
     {TRAIN "BATCHSIZE_PER_REPLICA",
      INTEGER(data.train.batchsize_per_replica, 1, 1048576), "256",
      "sequences per process and step"},
-    {TRAIN "DATA_LIMIT",
-     INTEGER_OR_MINUS_ONE(data.train.data_limit, 1, COUNT_MAX), "-1",
-     "sequences to use of each file; -1: all"},
+    {TRAIN "DATA_LIMIT", OR_MINUS_ONE(data.train.data_limit, 1, COUNT_MAX),
+     "-1", "sequences to use of each file; -1: all"},
     {TRAIN "DATA_PATHS", TEXTS(data.train.data_paths), "[]",
      "text files, one dataset each; []: this repository's header and README"},
     {"DATA.TEST.USE_STATEFUL_DISTRIBUTED_SAMPLER",
      BOOL(data.test.use_stateful_distributed_sampler), "False",
      "no effect: held-out text is always served exactly once"},
-    {"DATA.TEST.DATA_LIMIT",
-     INTEGER_OR_MINUS_ONE(data.test.data_limit, 1, COUNT_MAX), "-1",
-     "held-out sequences to use of each file; -1: all"},
+    {"DATA.TEST.DATA_LIMIT", OR_MINUS_ONE(data.test.data_limit, 1, COUNT_MAX),
+     "-1", "held-out sequences to use of each file; -1: all"},
     {"DATA.TEST.DATA_PATHS", TEXTS(data.test.data_paths), "[]",
      "text files to evaluate; []: every tenth sequence of the training files"},
     {AMP "USE_AMP", BOOL(model.amp_params.use_amp), "False", "mixed precision"},
@@ -91,10 +91,11 @@ const struct config_key config_key_table[] = {
      "the rules for mixed precision"},
     {AMP "AMP_ARGS.opt_level", WORD(model.amp_params.opt_level, "O0|O1"), "O1",
      "O0: float; O1: half for matrix products, float for the rest"},
-    {AMP "AMP_ARGS.loss_scale", REAL_OR("dynamic",
-                model.amp_params.loss_scale, 0, 16777216, KEY_ABOVE_LOW),
-     "dynamic", "factor of the loss, so that small gradients do not vanish in "
-     "half precision; a number is a fixed factor"},
+    {AMP "AMP_ARGS.loss_scale",
+     REAL_OR("dynamic", model.amp_params.loss_scale, 0, 16777216,
+             KEY_ABOVE_LOW), "dynamic",
+     "factor of the loss, so that small gradients do not vanish in half "
+     "precision; a number is a fixed factor"},
     {RECOMPUTE "USE_ACTIVATION_CHECKPOINTING",
      BOOL(model.activation_checkpointing.use_activation_checkpointing), "False",
      "recompute activations instead of keeping them"},
@@ -105,23 +106,20 @@ const struct config_key config_key_table[] = {
     {"MODEL.SHARDED_DDP_SETUP.USE_SDP", BOOL(model.sharded_ddp_setup.use_sdp),
      "False", "ZeRO-2: shard the gradients as well as the optimizer state"},
     {"MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
-     INTEGER_OR_MINUS_ONE(model.sharded_ddp_setup.reduce_buffer_size, 0,
-                          COUNT_MAX), "-1",
-     "with USE_SDP: -1: a process adds up its sequences and sends them once "
-     "per step; else it keeps no sums of others' tensors and sends each "
+     OR_MINUS_ONE(model.sharded_ddp_setup.reduce_buffer_size, 0, COUNT_MAX),
+     "-1", "with USE_SDP: -1: a process adds up its sequences and sends them "
+     "once per step; else it keeps no sums of others' tensors and sends each "
      "sequence's, so many elements at a time; 0: one tensor"},
     {"MODEL.GRAD_CLIP.USE_GRAD_CLIP", BOOL(model.grad_clip.use_grad_clip),
      "False", "scale gradients down to MAX_NORM"},
     {"MODEL.GRAD_CLIP.NORM_TYPE",
      REAL_OR("inf", model.grad_clip.norm_type, 1, 1024, 0), "2",
      "power of the norm; inf: the largest element"},
-    {"MODEL.GRAD_CLIP.MAX_NORM",
-     REAL(model.grad_clip.max_norm, 0, 1e9, KEY_ABOVE_LOW), "1",
+    {"MODEL.GRAD_CLIP.MAX_NORM", POSITIVE(model.grad_clip.max_norm, 1e9), "1",
      "maximum norm of all gradients together"},
     {"MODEL.WEIGHTS_INIT.PARAMS_FILE",
      TEXT(model.weights_init.params_file, KEY_EMPTY), "\"\"",
-     "a checkpoint, such as DIR/step-000000000120: a new run begins with its "
-     "weights"},
+     "a checkpoint, DIR/step-...: a new run begins with its weights"},
     {"MODEL.TRUNK.NAME", WORD(model.trunk.name, "gpt"), "gpt",
      "the model: a GPT-2 on bytes"},
     {GPT "NUM_LAYERS", INTEGER(model.trunk.num_layers, 1, 256), "8", "blocks"},
@@ -158,56 +156,56 @@ const struct config_key config_key_table[] = {
     {"OPTIMIZER.larc_config.eps", REAL(optimizer.larc_config.eps, 0, 1, 0),
      "1e-08", "added to LARC's denominator"},
     {"OPTIMIZER.larc_config.trust_coefficient",
-     REAL(optimizer.larc_config.trust_coefficient, 0, RATE_MAX,
-             KEY_ABOVE_LOW), "0.001",
+     POSITIVE(optimizer.larc_config.trust_coefficient, RATE_MAX), "0.001",
      "LARC's factor for the ratio of the norms"},
-    {"OPTIMIZER.weight_decay", REAL(optimizer.weight_decay, 0, RATE_MAX, 0),
-     "0.0001", "weight decay"},
+    {"OPTIMIZER.weight_decay", RATE(optimizer.weight_decay, 0), "0.0001",
+     "weight decay"},
     {"OPTIMIZER.momentum", REAL(optimizer.momentum, 0, 1, KEY_BELOW_HIGH),
      "0.9", "momentum of sgd"},
     {"OPTIMIZER.nesterov", BOOL(optimizer.nesterov), "False",
      "Nesterov momentum for sgd"},
     {"OPTIMIZER.betas", REALS(optimizer.betas, 0, 1, 2, 2, KEY_BELOW_HIGH),
      "[0.9, 0.999]", "decay rates of adamw's two moments"},
-    {SCALING "auto_scale", BOOL(optimizer.lr.auto_lr_scaling.auto_scale),
-     "False", "scale the rate with the global batch"},
-    {SCALING "base_value", REAL(optimizer.lr.auto_lr_scaling.base_value, 0,
-             RATE_MAX, KEY_ABOVE_LOW), "0.1", "the rate at base_lr_batch_size"},
+    {SCALING "auto_scale", BOOL(AUTO(auto_scale)), "False",
+     "scale the rate with the global batch"},
+    {SCALING "base_value", POSITIVE(AUTO(base_value), RATE_MAX), "0.1",
+     "the rate at base_lr_batch_size"},
     {SCALING "base_lr_batch_size",
-     INTEGER(optimizer.lr.auto_lr_scaling.base_lr_batch_size, 1, COUNT_MAX),
-     "256", "the global batch that base_value is for"},
-    {SCALING "scaling_type",
-     WORD(optimizer.lr.auto_lr_scaling.scaling_type, "linear|sqrt"), "linear",
+     INTEGER(AUTO(base_lr_batch_size), 1, COUNT_MAX), "256",
+     "the global batch that base_value is for"},
+    {SCALING "scaling_type", WORD(AUTO(scaling_type), "linear|sqrt"), "linear",
      "scale with the global batch, or with its square root"},
     {LR "update_interval", WORD(optimizer.lr.update_interval, "epoch|step"),
      "epoch", "how often the rate changes"},
-    {LR "name", WORD(optimizer.lr.curve.name,
-          "constant|cosine|linear|multistep|step|composite"), "multistep",
-     "the kind of learning rate schedule"},
-    {LR "value",
-     REAL(optimizer.lr.curve.value, 0, RATE_MAX, USED_BY(CONSTANT)), "0.1",
+    {LR "name",
+     WORD(CURVE(name), "constant|cosine|linear|multistep|step|composite"),
+     "multistep", "the kind of learning rate schedule"},
+    {LR "value", RATE(CURVE(value), USED_BY(CONSTANT)), "0.1",
      "the rate of constant"},
-    {LR "start_value", REAL(optimizer.lr.curve.start_value, 0, RATE_MAX,
-             USED_BY(COSINE) | USED_BY(LINEAR)), "0.1",
+    {LR "start_value",
+     RATE(CURVE(start_value), USED_BY(COSINE) | USED_BY(LINEAR)), "0.1",
      "the first rate of cosine and linear"},
-    {LR "end_value", REAL(optimizer.lr.curve.end_value, 0, RATE_MAX,
-             USED_BY(COSINE) | USED_BY(LINEAR)), "0.0",
-     "the last rate of cosine and linear"},
-    {LR "values", REALS(optimizer.lr.curve.values, 0, RATE_MAX, 1, CONFIG_LIST,
+    {LR "end_value", RATE(CURVE(end_value), USED_BY(COSINE) | USED_BY(LINEAR)),
+     "0.0", "the last rate of cosine and linear"},
+    {LR "values",
+     REALS(CURVE(values), 0, RATE_MAX, 1, CONFIG_LIST,
            USED_BY(MULTISTEP) | USED_BY(STEPS)), "[0.1, 0.01, 0.001]",
      "the rates of multistep and step, in order"},
-    {LR "milestones", INTEGERS(optimizer.lr.curve.milestones, 1, 1e6,
-              CONFIG_LIST, USED_BY(MULTISTEP)), "[30, 60]",
-     "epochs at which multistep changes the rate"},
-    {LR "schedulers", ROW(TYPE_CURVES, optimizer.lr.schedulers, 0, 0, 0,
-                          CONFIG_SCHEDULES, NULL, USED_BY(COMPOSITE)), "[]",
+    {LR "milestones",
+     INTEGERS(CURVE(milestones), 1, 1e6, CONFIG_LIST, USED_BY(MULTISTEP)),
+     "[30, 60]", "epochs at which multistep changes the rate"},
+    {LR "schedulers",
+     ROW(TYPE_CURVES, optimizer.lr.schedulers, 0, 0, 0, CONFIG_SCHEDULES, NULL,
+         USED_BY(COMPOSITE)), "[]",
      "composite: the schedules, in order, each with the keys from name to "
      "milestones"},
-    {LR "lengths", REALS(optimizer.lr.lengths, 0, 1, 0, CONFIG_SCHEDULES,
+    {LR "lengths",
+     REALS(optimizer.lr.lengths, 0, 1, 0, CONFIG_SCHEDULES,
            KEY_ABOVE_LOW | USED_BY(COMPOSITE)), "[]",
      "composite: each schedule's share of the run"},
-    {LR "interval_scaling", WORDS(optimizer.lr.interval_scaling,
-           "rescaled|fixed", CONFIG_SCHEDULES, USED_BY(COMPOSITE)), "[]",
+    {LR "interval_scaling",
+     WORDS(optimizer.lr.interval_scaling, "rescaled|fixed", CONFIG_SCHEDULES,
+           USED_BY(COMPOSITE)), "[]",
      "composite: rescaled: each runs from its start to its end within its "
      "share; fixed: each is computed over the whole run and cut to its share; "
      "[]: all rescaled"},
@@ -219,16 +217,16 @@ const struct config_key config_key_table[] = {
      INTEGER(checkpoint.checkpoint_frequency, 1, 1e6), "1",
      "epochs between checkpoints"},
     {"CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
-     INTEGER_OR_MINUS_ONE(checkpoint.checkpoint_iter_frequency, 1, COUNT_MAX),
-     "-1", "steps between checkpoints; -1: only after epochs"},
+     OR_MINUS_ONE(checkpoint.checkpoint_iter_frequency, 1, COUNT_MAX), "-1",
+     "steps between checkpoints; -1: only after epochs"},
     {"CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM",
      INTEGER(checkpoint.latest_checkpoint_resume_file_num, 1, 1e6), "1",
      "1: resume from the newest checkpoint, 2: from the one before, ..."},
-    {"CHECKPOINT.KEEP", INTEGER_OR_MINUS_ONE(checkpoint.keep, 1, 1e6), "3",
+    {"CHECKPOINT.KEEP", OR_MINUS_ONE(checkpoint.keep, 1, 1e6), "3",
      "the newest checkpoints to keep; -1: all"},
     {"CHECKPOINT.EXTEND", TEXT(checkpoint.extend, KEY_EMPTY), "\"\"",
-     "a checkpoint: a new run goes on from it, in another DIR, with other "
-     "OPTIMIZER.num_epochs and rates"},
+     "a checkpoint: a new run in another DIR goes on from it, with other rates "
+     "or OPTIMIZER.num_epochs"},
     {"DISTRIBUTED.NUM_NODES", INTEGER(distributed.num_nodes, 1, 4096), "1",
      "machines of the run"},
     {"DISTRIBUTED.NUM_PROC_PER_NODE",

@@ -567,6 +567,7 @@ static int override(void)
         change(made.text, &made.size);
     }
     made.text[made.size] = 0;
+    made.odd |= strchr(made.text, '#') != NULL; /* may begin a comment */
     if (!went(config_override(&config, &source, made.text), "command line",
               0)) {
         CHECK(made.odd);
