@@ -70,7 +70,8 @@ static inline void dataloader_init(DataLoader *loader,
                                    int num_processes, int should_shuffle)
 {
     statesampler_desc desc;
-    size_t i, shards, tokens, bytes;
+    uint32_t tokens;
+    size_t i, shards;
     int code;
 
     memset(loader, 0, sizeof *loader);
@@ -94,13 +95,13 @@ static inline void dataloader_init(DataLoader *loader,
                       "there is not enough memory");
     for (i = 0; i < shards; i++) {
         loader->shards[i] = dataloader_map_(loader->glob_result.gl_pathv[i]);
-        tokens = (size_t)loader->shards[i][2];
+        tokens = (uint32_t)loader->shards[i][2];
         loader->num_tokens += tokens;
         loader->starts[i + 1] = loader->starts[i] + (tokens - 1) / T;
-        /* A page tells shards apart: their lengths, and how they begin. */
-        bytes = DATALOADER_BYTES + 2 * tokens;
-        desc.stream = statesampler_hash(desc.stream, loader->shards[i],
-                                        bytes < 4096 ? bytes : 4096);
+        desc.stream = statesampler_hash(desc.stream, &tokens, sizeof tokens);
+        desc.stream = statesampler_hash(
+            desc.stream, loader->shards[i] + DATALOADER_BYTES / 4,
+            2 * (size_t)(tokens < 128 ? tokens : 128));
     }
     desc.num_samples = loader->starts[shards];
     desc.seed = DATALOADER_SEED;
