@@ -80,12 +80,14 @@ static bool fail(struct reader *r, const char *path, const char *sentence)
 
 static bool must_be(struct reader *r, const char *path, const char *wanted)
 {
-    const bool scalar = r->event.type == YAML_SCALAR_EVENT;
+    const yaml_event_t *event = &r->event;
 
-    return config_fail(&r->source, here(r), path, "must be %s%s%.40s%s", wanted,
-                       scalar ? ", not '" : "",
-                       scalar ? (char *)r->event.data.scalar.value : "",
-                       scalar ? "'" : "");
+    if (event->type != YAML_SCALAR_EVENT)
+        return config_fail(&r->source, here(r), path, "must be %s", wanted);
+    return config_fail(
+        &r->source, here(r), path, "must be %s, not %s'%.40s'", wanted,
+        event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? "" : "the text ",
+        (const char *)event->data.scalar.value);
 }
 
 static bool fail_for_libyaml(struct reader *r, const char *path)
