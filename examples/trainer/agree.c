@@ -4,6 +4,7 @@
 #include "agree.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,11 @@ const char *complain(const char *format, ...)
             *c = '?';
     memcpy(words, text, sizeof words);
     return words;
+}
+
+const char *cannot(const char *what, const char *path)
+{
+    return complain("cannot %s %s: %s", what, path, strerror(errno));
 }
 
 const char *agree_on(const char *complaint)

@@ -16,6 +16,9 @@ void agree_begin(int *argc, char ***argv);
    last complaint may be among the arguments. */
 const char *complain(const char *format, ...);
 
+/* The complaint "cannot WHAT PATH: " and what errno says. */
+const char *cannot(const char *what, const char *path);
+
 /* All processes must call this. Returns the complaint of the first process that
    has one, the same on all; it is valid until the next call of complain. */
 const char *agree_on(const char *complaint);

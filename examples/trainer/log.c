@@ -28,13 +28,9 @@ static const char *make_folders(const char *path)
     for (i = 1; i <= strlen(path); i++)
         if (path[i] == '/' || path[i] == 0) {
             snprintf(part, sizeof part, "%.*s", (int)i, path);
+            snprintf(above, sizeof above, "%s", part);
             if (mkdir(part, 0777) != 0 && errno != EEXIST && path[i] == 0)
-                return complain("cannot create the folder %s: %s", path,
-                                strerror(errno));
-        }
-    for (i = 1; i <= strlen(path); i++)
-        if (path[i] == '/' || path[i] == 0) {
-            snprintf(above, sizeof above, "%.*s", (int)i, path);
+                return cannot("create the folder", path);
             wrong = checkpoint_flush(dirname(above));
         }
     return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
@@ -68,7 +64,7 @@ static int is_regular(int file)
 
 const char *log_open(run *r)
 {
-    char path[CONFIG_STRING + 16], begin[sizeof log_begin] = "";
+    char *path = r->log_path, begin[sizeof log_begin] = "";
     const char *wrong;
     int file;
 
@@ -79,7 +75,8 @@ const char *log_open(run *r)
     wrong = make_folders(r->config.checkpoint.dir);
     if (*wrong)
         return wrong;
-    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
+    snprintf(path, sizeof r->log_path, "%s/log.txt",
+             r->config.checkpoint.dir);
     file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && !is_regular(file))
         return complain("cannot write %s: it is not a regular file", path);
@@ -95,7 +92,7 @@ const char *log_open(run *r)
         return complain("%s was not written by the trainer: choose another "
                         "CHECKPOINT.DIR", path);
     if (ferror(r->log))
-        return complain("cannot read %s: %s", path, strerror(errno));
+        return cannot("read", path);
     return "";
 }
 
@@ -103,34 +100,26 @@ const char *log_open(run *r)
    that it has written. */
 static int log_is_whole(const run *r)
 {
-    char path[CONFIG_STRING + 16];
     struct stat held, there;
 
-    snprintf(path, sizeof path, "%s/log.txt", r->config.checkpoint.dir);
-    return fstat(fileno(r->log), &held) == 0 && stat(path, &there) == 0 &&
+    return fstat(fileno(r->log), &held) == 0 &&
+           stat(r->log_path, &there) == 0 &&
            held.st_dev == there.st_dev && held.st_ino == there.st_ino &&
            (uint64_t)held.st_size == r->log_bytes;
 }
 
-const char *log_copy(const run *r, FILE *to)
+const char *log_copy(const run *r, char *bytes)
 {
-    uint64_t left = r->log_bytes, hash = TEXT_HASH;
-    int got;
+    size_t got;
 
     rewind(r->log);
-    for (; left > 0 && (got = getc(r->log)) != EOF; left--) {
-        const char byte = (char)got;
-
-        hash = text_hash(hash, &byte, 1);
-        putc(got, to);
-    }
+    got = fread(bytes, 1, (size_t)r->log_bytes, r->log);
     if (ferror(r->log))
-        return complain("cannot read %s/log.txt: %s", r->config.checkpoint.dir,
-                        strerror(errno));
-    if (left != 0 || hash != r->log_hash || !log_is_whole(r) ||
+        return cannot("read", r->log_path);
+    if (got != r->log_bytes ||
+        text_hash(TEXT_HASH, bytes, got) != r->log_hash || !log_is_whole(r) ||
         fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
-        return complain("%s/log.txt was changed during the run",
-                        r->config.checkpoint.dir);
+        return complain("%s was changed during the run", r->log_path);
     return "";
 }
 
@@ -139,8 +128,7 @@ const char *log_cut(run *r)
     if (r->rank == 0 &&
         (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
          ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0))
-        return complain("cannot write %s/log.txt: %s",
-                        r->config.checkpoint.dir, strerror(errno));
+        return cannot("write", r->log_path);
     if (r->log_bytes == 0)
         log_line(r, log_begin);
     return log_flush(r);
@@ -163,8 +151,6 @@ const char *log_flush(run *r)
     if (r->log && r->log_errno == 0 &&
         (ferror(r->log) || fsync(fileno(r->log)) != 0))
         r->log_errno = errno;
-    return r->log_errno == 0 ? ""
-                             : complain("cannot write %s/log.txt: %s",
-                                        r->config.checkpoint.dir,
-                                        strerror(r->log_errno));
+    errno = r->log_errno;
+    return errno == 0 ? "" : cannot("write", r->log_path);
 }

@@ -16,9 +16,9 @@ const char *log_cut(run *r);
 /* Adds a line to the log and its hash. */
 void log_line(run *r, const char *line);
 
-/* Copies the log so far. Returns "" or that log.txt is not as this run has
-   written it. */
-const char *log_copy(const run *r, FILE *to);
+/* Copies the r->log_bytes of the log so far. Returns "" or that log.txt is not
+   as this run has written it. */
+const char *log_copy(const run *r, char *bytes);
 
 /* Flushes the log to disk. Returns "" or the first error of any write. */
 const char *log_flush(run *r);

@@ -8,32 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WRITTEN = 400, ROOM = 1 << 18 };
+enum { WRITTEN = 400 };
 
-/* The configuration is in the manifest, each line after the word config. */
 static int read_config(struct trainer_config *config, const char *folder)
 {
     static struct config_source source;
-    static char text[ROOM];
-    char path[CONFIG_STRING + 16], line[CONFIG_STRING * 2 * CONFIG_FILES];
-    size_t size = 0;
-    FILE *file;
+    char path[CONFIG_STRING + 16];
 
-    snprintf(path, sizeof path, "%s/manifest", folder);
-    file = fopen(path, "rb");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "config ", 7) == 0)
-            size += (size_t)snprintf(text + size, sizeof text - size, "%s",
-                                     line + 7);
-    if (file)
-        fclose(file);
-    if (size > 0 && size < sizeof text &&
-        config_defaults(config, &source) &&
-        config_read_text(config, &source, path, text, size) &&
-        config_check(config, &source, 0))
+    snprintf(path, sizeof path, "%s/config.yaml", folder);
+    if (config_defaults(config, &source) &&
+        config_read(config, &source, path) && config_check(config, &source, 0))
         return 1;
-    fprintf(stderr, "trainer: %s has no configuration%s%s\n", path,
-            source.error[0] ? ": " : "", source.error);
+    fprintf(stderr, "%s\n", source.error);
     return 0;
 }
 

@@ -69,43 +69,38 @@ static int take_argument(struct trainer_config *c,
     return 0;
 }
 
+enum { RUN = -1 }; /* instead of an exit status */
+
 /* Process 0 reads the configuration, or prints what the options ask for.
-   Returns whether to run; otherwise *status is the exit status. */
+   Returns RUN or the exit status. */
 static int read_config(struct trainer_config *c, int world, int argc,
-                       char **argv, int *status)
+                       char **argv)
 {
     static struct config_source source;
-    int i, print = 0, told = 0, good;
+    int i, print = 0, told = 0, good = config_defaults(c, &source);
 
-    *status = 0;
-    good = config_defaults(c, &source);
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
-            *status = end_print();
-            return 0;
+            return end_print();
         }
         if (strcmp(argv[i], "--keys") == 0) {
             config_keys(stdout);
-            *status = end_print();
-            return 0;
+            return end_print();
         }
         if (strcmp(argv[i], "--print-config") == 0)
             print = 1;
         else
             good = take_argument(c, &source, argv[i], told++);
     }
-    good = good && config_check(c, &source, print ? 0 : world);
-    if (!good) {
+    if (!good || !config_check(c, &source, print ? 0 : world)) {
         fprintf(stderr, "%s\n", source.error);
-        *status = 2;
-        return 0;
+        return 2;
     }
     if (!print)
-        return 1;
+        return RUN;
     config_print(c, stdout);
-    *status = end_print();
-    return 0;
+    return end_print();
 }
 
 /* Reads the configuration on process 0 and sends it to all. Without mpirun an
@@ -114,21 +109,21 @@ static void configure(run *r, int argc, char **argv)
 {
     const int alone = !getenv("OMPI_COMM_WORLD_RANK") && !getenv("PMI_RANK") &&
                       !getenv("PMIX_RANK");
-    int answer[2] = {1, 0}; /* whether to run, the exit status */
+    int status = alone ? read_config(&r->config, 1, argc, argv) : RUN;
 
-    if (alone && !read_config(&r->config, 1, argc, argv, &answer[1]))
-        exit(answer[1]);
+    if (status != RUN)
+        exit(status);
     agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->world);
     if (!alone && r->rank == 0)
-        answer[0] = read_config(&r->config, r->world, argc, argv, &answer[1]);
-    MPI_Bcast(answer, 2, MPI_INT, 0, MPI_COMM_WORLD);
+        status = read_config(&r->config, r->world, argc, argv);
+    MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Bcast(&r->config, sizeof r->config, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (!answer[0]) {
-        MPI_Finalize();
-        exit(answer[1]);
-    }
+    if (status == RUN)
+        return;
+    MPI_Finalize();
+    exit(status);
 }
 
 /* ---- The terminal ---- */

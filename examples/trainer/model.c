@@ -88,23 +88,6 @@ static size_t longest_segment(const size_t *first, size_t segments)
     return longest;
 }
 
-size_t model_activation_bytes(const model_shape *shape, size_t splits,
-                              int half)
-{
-    size_t *first = memory_borrow(shape->layers + 2, sizeof *first);
-    size_t segments, bytes = 0, keep;
-
-    segments = model_segments(shape->layers, splits, first);
-    for (keep = 0; keep < KEEPS; keep++)
-        bytes += block_keeps(shape, keep) *
-                 (half && keep >= KEEP_NORM1 ? sizeof(uint16_t)
-                                             : sizeof(real));
-    bytes *= longest_segment(first, segments);
-    bytes += (segments - 1) * shape->context * shape->width * sizeof(real);
-    free(first);
-    return bytes;
-}
-
 /* Under O1 values that are kept as halves are computed as floats, in buffers
    that all blocks share. */
 static void kept_take(model *m, size_t count)

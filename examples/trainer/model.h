@@ -79,10 +79,6 @@ typedef void model_sink(void *context, size_t tensor, const real *gradient);
 double model_leaf(model *m, const unsigned char *bytes, real scale,
                   model_sink *sink, void *context);
 
-/* The bytes that model_init allocates for activations. */
-size_t model_activation_bytes(const model_shape *shape, size_t splits,
-                              int half);
-
 /* Returns the number of segments; first[i] is the first block of segment i,
    with one more entry for the end. */
 size_t model_segments(size_t blocks, size_t splits, size_t *first);

@@ -26,18 +26,6 @@ static void model_from(model *m, const struct trainer_config *c)
     model_fill(m, (uint64_t)c->seed_value);
 }
 
-/* Each node may have its own copy. */
-static const char *compare_texts(const text *t)
-{
-    uint64_t hash = TEXT_HASH;
-    uint32_t i;
-
-    for (i = 0; i < t->num_files + t->num_test; i++)
-        hash = text_hash(hash, &t->files[i].hash, 8);
-    return agree_same(hash) ? ""
-                            : "the texts differ between processes";
-}
-
 enum { KERNEL = 32 }; /* bytes of a kernel's name, including the 0 */
 
 static int by_name(const void *a, const void *b)
@@ -88,7 +76,8 @@ void run_init(run *r)
     kernels_begin();
     list_kernels(r);
     agree(text_open(&r->text, c), 1);
-    agree(compare_texts(&r->text), 1);
+    agree(agree_same(r->text.hash) ? "" /* each node may have its own copy */
+                                   : "the texts differ between processes", 1);
     agree(feed_init(&r->feed, &r->text, c), 1);
     run_init_model(r);
     r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
@@ -183,24 +172,30 @@ double run_held_out(run *r)
                          log(2);
 }
 
-uint64_t run_digest(run *r)
+void run_hashes(const run *r, uint64_t *hashes)
 {
-    const size_t count = r->model.num_tensors;
-    uint64_t *hashes = memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
     size_t t;
     int i;
 
-    for (t = 0; t < count; t++) {
-        if (r->owner[t] != r->rank)
-            continue;
-        hashes[t] = TEXT_HASH;
-        for (i = 0; i <= r->optimizer.states; i++)
+    for (t = 0; t < r->model.num_tensors; t++) {
+        hashes[t] = r->owner[t] == r->rank ? TEXT_HASH : 0;
+        for (i = 0; r->owner[t] == r->rank && i <= r->optimizer.states; i++)
             hashes[t] = text_hash(hashes[t],
                                   optimizer_array(&r->optimizer, t, i),
                                   r->model.tensors[t].size * sizeof(float));
     }
-    hashes[count] = r->rank == 0 ? r->log_hash : 0;
-    MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count + 1, MPI_UINT64_T, MPI_SUM,
-                  MPI_COMM_WORLD);
-    return text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
+    MPI_Allreduce(MPI_IN_PLACE, hashes, (int)r->model.num_tensors,
+                  MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+uint64_t run_digest(const run *r)
+{
+    const size_t count = r->model.num_tensors;
+    uint64_t *hashes = memory_borrow(count + 1, sizeof *hashes), digest;
+
+    run_hashes(r, hashes);
+    hashes[count] = r->log_hash; /* the same on all processes */
+    digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
+    free(hashes);
+    return digest;
 }

@@ -31,7 +31,8 @@ typedef struct run {
     double rate;            /* of the last step */
     const unsigned char **leaves; /* this process's, of one step */
 
-    FILE *log; /* process 0 only */
+    FILE *log; /* process 0 only, as is its path */
+    char log_path[CONFIG_STRING + 16];
     int log_errno; /* of the first write that failed, or 0 */
     uint64_t log_bytes, log_hash;
 } run;
@@ -51,7 +52,9 @@ const char *run_step(run *r);
    processes; NaN if a loss is NaN or too large. */
 double run_held_out(run *r);
 
-/* A hash of weights, optimizer state and log. All processes must call it. */
-uint64_t run_digest(run *r);
+/* The hash of each tensor's weights and optimizer state, and one of these and
+   the log, the same on all processes. All must call them. */
+void run_hashes(const run *r, uint64_t *hashes);
+uint64_t run_digest(const run *r);
 
 #endif

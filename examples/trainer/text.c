@@ -59,7 +59,7 @@ static const char *file_map(text_file *f, const char *path)
 
     snprintf(f->path, sizeof f->path, "%s", path);
     if (descriptor < 0 || fstat(descriptor, &about) != 0) {
-        wrong = complain("cannot open the text %s: %s", path, strerror(errno));
+        wrong = cannot("open the text", path);
     } else if (!S_ISREG(about.st_mode) || about.st_size == 0) {
         wrong = complain("cannot use the text %s: it is %s", path,
                          S_ISREG(about.st_mode) ? "empty"
@@ -71,8 +71,7 @@ static const char *file_map(text_file *f, const char *path)
         f->size = (uint64_t)about.st_size;
         f->bytes = (const unsigned char *)at;
         if (at == MAP_FAILED)
-            wrong = complain("cannot map the text %s: %s", path,
-                             strerror(errno));
+            wrong = cannot("map the text", path);
         else
             f->hash = hash_file(f);
         f->descriptor = descriptor;

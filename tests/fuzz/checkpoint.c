@@ -1,5 +1,5 @@
 /* checkpoint.c - the trainer's checkpoints: honest ones of a small run, one of
-   which has other lines, bytes or files, most often with the right hash on it.
+   which has other numbers, bytes or files, most often with the right hashes.
    Loaded by 1 to 3 processes, which mpi/ has as threads. Refused in a sentence,
    or saved again with the same weights. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
@@ -13,15 +13,16 @@
 
 #include "../../examples/trainer/checkpoint.h"
 #include "../../examples/trainer/log.h"
-#include "../../examples/trainer/manifest.h"
 
 #include <ftw.h>
 #include <inttypes.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOGGED = 1, WORLDS = 3, SAVED = 2, PATH = 256, ROOM = 1 << 15 };
+enum { MANIFEST, LOG, CONFIG, TENSORS, FILES = TENSORS + 17 };
+enum { WORLDS = 3, SAVED = 2, PATH = 256, ROOM = 1 << 14 };
 
 static char root[64], dir[80];
 static FILE *run_log;
@@ -92,49 +93,6 @@ static void read_file(const char *path, file *f)
     CHECK(f->size < sizeof f->bytes - 1 && fclose(from) == 0);
 }
 
-/* --- Checkpoints ---------------------------------------------------------- */
-
-/* The manifest is the first of its files, then the log and the parts. */
-typedef struct saved {
-    char name[64];
-    int parts;
-    file files[LOGGED + 1 + WORLDS];
-} saved;
-
-static const char *file_name(int i)
-{
-    static const char *const names[] = {"manifest", "log.txt", "part0", "part1",
-                                        "part2"};
-
-    return names[i];
-}
-
-static void write_saved(const saved *s)
-{
-    char path[PATH];
-    int i;
-
-    snprintf(path, sizeof path, "%s/%s", dir, s->name);
-    CHECK(mkdir(path, 0700) == 0);
-    for (i = 0; i <= LOGGED + s->parts; i++) {
-        snprintf(path, sizeof path, "%s/%s/%s", dir, s->name, file_name(i));
-        write_file(path, &s->files[i]);
-    }
-}
-
-static void read_saved(saved *s, const char *name, int parts)
-{
-    char path[PATH];
-    int i;
-
-    snprintf(s->name, sizeof s->name, "%s", name);
-    s->parts = parts;
-    for (i = 0; i <= LOGGED + parts; i++) {
-        snprintf(path, sizeof path, "%s/%s/%s", dir, name, file_name(i));
-        read_file(path, &s->files[i]);
-    }
-}
-
 /* --- Runs ----------------------------------------------------------------- */
 
 /* Of so many processes: as it is, and as it was before it loaded. */
@@ -146,6 +104,67 @@ static struct process {
     char words[2048], name[64];
 } processes[WORLDS + 1][WORLDS];
 static int world; /* of those at work */
+
+typedef struct saved {
+    char name[64];
+    file files[FILES];
+} saved;
+
+static const char *file_name(int i)
+{
+    static const char *const names[] = {"manifest", "log.txt", "config.yaml"};
+
+    return i < TENSORS ? names[i]
+                       : processes[1][0].now.model.tensors[i - TENSORS].name;
+}
+
+static void write_saved(const saved *s)
+{
+    char path[PATH];
+    int i;
+
+    snprintf(path, sizeof path, "%s/%s", dir, s->name);
+    CHECK(mkdir(path, 0700) == 0);
+    for (i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", dir, s->name, file_name(i));
+        write_file(path, &s->files[i]);
+    }
+}
+
+static void read_saved(saved *s, const char *name)
+{
+    char path[PATH];
+    int i;
+
+    snprintf(s->name, sizeof s->name, "%s", name);
+    for (i = 0; i < FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", dir, name, file_name(i));
+        read_file(path, &s->files[i]);
+    }
+}
+
+/* Whether both have the same bytes but for how they were run: which shape, as
+   config.yaml says and so the manifest. */
+static int are_same(const saved *a, const saved *b)
+{
+    checkpoint_manifest ma, mb;
+    int i;
+
+    for (i = 0; i < FILES; i++)
+        if (i != CONFIG && (a->files[i].size != b->files[i].size ||
+                            (i != MANIFEST &&
+                             memcmp(a->files[i].bytes, b->files[i].bytes,
+                                    a->files[i].size) != 0)))
+            return 0;
+    memcpy(&ma, a->files[MANIFEST].bytes, sizeof ma);
+    memcpy(&mb, b->files[MANIFEST].bytes, sizeof mb);
+    ma.hash = mb.hash;
+    ma.config = mb.config;
+    return memcmp(&ma, &mb, sizeof ma) == 0 &&
+           memcmp(a->files[MANIFEST].bytes + sizeof ma,
+                  b->files[MANIFEST].bytes + sizeof ma,
+                  a->files[MANIFEST].size - sizeof ma) == 0;
+}
 
 static float *array_of(const run *r, size_t t, int i, size_t *size)
 {
@@ -213,6 +232,7 @@ static void begin(int rank, void *context)
     p->now.rank = rank;
     p->now.world = world;
     p->now.log = rank == 0 ? run_log : NULL;
+    snprintf(p->now.log_path, sizeof p->now.log_path, "%s/log.txt", dir);
     configure(&p->now);
     run_init(&p->now);
     p->values = (float *)calloc(4 * p->now.model.num_weights, sizeof(float));
@@ -275,7 +295,7 @@ static void save_twice(int rank, void *context)
     }
 }
 
-static saved honest[WORLDS + 1][SAVED];
+static saved honest[SAVED], attacked;
 static const char *const honest_names[SAVED] = {"step-000000000005",
                                                 "step-000000000009"};
 
@@ -313,20 +333,22 @@ static void begin_all(void)
     for (world = 1; world <= WORLDS; world++) {
         mpi_run(world, begin, NULL);
         mpi_run(world, save_twice, NULL);
-        for (number = 0; number < SAVED; number++)
-            read_saved(&honest[world][number], honest_names[number], world);
+        CHECK(processes[1][0].now.model.num_tensors == FILES - TENSORS);
+        for (number = 0; number < SAVED; number++) {
+            memcpy(&attacked, &honest[number], sizeof attacked);
+            read_saved(&honest[number], honest_names[number]);
+            CHECK(world == 1 || are_same(&honest[number], &attacked));
+        }
         clear_runs();
     }
 }
 
 /* --- Changes -------------------------------------------------------------- */
 
-static saved attacked;
-
-/* Replaces some bytes of the manifest. */
+/* Replaces some bytes of the configuration. */
 static void replace(size_t from, size_t size, const void *by, size_t length)
 {
-    file *f = &attacked.files[0];
+    file *f = &attacked.files[CONFIG];
 
     CHECK(from + size <= f->size);
     if (f->size + length >= ROOM)
@@ -338,165 +360,102 @@ static void replace(size_t from, size_t size, const void *by, size_t length)
     f->bytes[f->size] = 0;
 }
 
-/* Where a line with one of these names begins, and its size. */
-static size_t find_line(const char *name, size_t *size)
+/* Where some line of the configuration begins, and its size. */
+static size_t any_line(size_t *size)
 {
-    const file *f = &attacked.files[0];
-    size_t at = 0;
+    const file *f = &attacked.files[CONFIG];
+    size_t at = (size_t)check_random(f->size + 1);
+    const unsigned char *end;
 
-    for (;; at += *size) { /* ends: a line on */
-        const unsigned char *end =
-            memchr(f->bytes + at, '\n', f->size - at);
-
-        *size = end ? (size_t)(end + 1 - f->bytes) - at : f->size - at;
-        if (*size == 0 || strncmp((const char *)f->bytes + at, name,
-                                  strlen(name)) == 0)
-            return at;
-    }
+    while (at > 0 && f->bytes[at - 1] != '\n') /* ends: at the first byte */
+        at--;
+    end = memchr(f->bytes + at, '\n', f->size - at);
+    *size = end ? (size_t)(end + 1 - f->bytes) - at : f->size - at;
+    return at;
 }
 
-static const char *any_name(void)
-{
-    static const char *const names[] = {
-        "step ", "skipped ", "optimizer_steps ", "loss_scale ", "unskipped ",
-        "log_bytes ", "log_hash ", "blas ", "sampler ", "parts ", "part0 ",
-        "part1 ", "part2 ", "config ", "hash ", "format ", "texts ",
-        "opt_level ", "OPTIMIZER.momentum ", "CHECKPOINT"
-    };
-
-    /* Most often a number. */
-    return names[check_random(check_random(2) == 1 ? 7 : FORGED_COUNT(names))];
-}
-
-static void change_line(const char *name)
+static void change_config(void)
 {
     static const char *const odd[] = {
         "", " ", "0", "-1", "+1", "01", "nan", "inf", "-0", "0x10", "1e3",
-        "2147483647", "2147483648", "4294967297", "2000000000",
-        "9223372036854775808", "18446744073709551615",
-        "99999999999999999999999", "-9223372036854775808", "1e-320", "32768",
-        "4 4", "\n", "\033[2J", "0123456789abcdef", "g", "\xff"
+        "2147483648", "9223372036854775808", "1e-320", "True", "[1, 2]", "\n",
+        "\033[2J", "\xff"
     };
-    const char *by;
     static unsigned char line[ROOM];
-    char number[32];
-    size_t size, other, from = find_line(name, &size);
+    const char *by = odd[check_random(FORGED_COUNT(odd))];
+    size_t size, other, value, from = any_line(&size);
     unsigned char byte;
 
-    if (size <= strlen(name))
+    if (size == 0)
         return;
-    switch (check_random(8)) {
+    switch (check_random(5)) {
     case 0:
         replace(from, size, "", 0);
         return;
     case 1: /* a second time, in any place */
-        memcpy(line, attacked.files[0].bytes + from, size);
-        replace(find_line(any_name(), &other), 0, line, size);
+        memcpy(line, attacked.files[CONFIG].bytes + from, size);
+        replace(any_line(&other), 0, line, size);
         return;
     case 2:
         byte = (unsigned char)check_random(256);
         replace(from + check_random(size), 1, &byte, 1);
         return;
-    case 3: /* something near */
-        snprintf(number, sizeof number, "%" PRIu64, forged_value(strtoull(
-            (const char *)attacked.files[0].bytes + from + strlen(name), NULL,
-            10)));
-        replace(from + strlen(name), size - strlen(name) - 1, number,
-                strlen(number));
-        return;
-    case 4:
-        by = odd[check_random(FORGED_COUNT(odd))];
-        replace(from + strlen(name) + check_random(size - strlen(name)), 0, by,
-                strlen(by));
+    case 3:
+        replace(from + check_random(size), 0, by, strlen(by));
         return;
     default:
-        by = odd[check_random(FORGED_COUNT(odd))];
-        replace(from + strlen(name), size - strlen(name) - 1, by, strlen(by));
+        for (value = from; value < from + size - 1; value++)
+            if (attacked.files[CONFIG].bytes[value] == ':')
+                break;
+        if (value + 2 < from + size)
+            replace(value + 2, from + size - 1 - (value + 2), by, strlen(by));
     }
+}
+
+/* Another number of the manifest, often one near. */
+static void change_number(void)
+{
+    static const uint64_t odd[] = {
+        0, 1, 2, 3, 255, 32768, 2147483647, 2147483648, 4294967297, 2000000000,
+        9223372036854775808u, 18446744073709551615u,
+        0x40f0000000000000u /* 65536.0 */, 0x7ff0000000000000u /* infinity */,
+        0x7ff8000000000000u /* NaN */, 0x8000000000000000u, 1u << 20
+    };
+    file *f = &attacked.files[MANIFEST];
+    const size_t first = offsetof(checkpoint_manifest, step);
+    const size_t numbers = (offsetof(checkpoint_manifest, blas) - first) / 8;
+    const size_t at = first + 8 * (size_t)check_random(numbers);
+    uint64_t value;
+
+    if (f->size < at + 8)
+        return;
+    memcpy(&value, f->bytes + at, 8);
+    value = check_random(2) == 0 ? forged_value(value)
+                                 : odd[check_random(FORGED_COUNT(odd))];
+    memcpy(f->bytes + at, &value, 8);
 }
 
 /* Another state of the mix with the right check word, or of the audits. */
 static void change_sampler(void)
 {
-    const size_t mix = FORGE_MIX_BYTES(2);
-    unsigned char state[FORGE_MIX_BYTES(2) + 128];
-    size_t size, from = find_line("sampler ", &size), count = (size - 9) / 2, i;
-    unsigned byte;
+    file *f = &attacked.files[MANIFEST];
+    const size_t from = sizeof(checkpoint_manifest) + 8 * (FILES - TENSORS);
+    unsigned char *state = f->bytes + from;
 
-    if (size < 9 || count < mix || count > sizeof state)
+    if (f->size < from + FORGE_MIX_BYTES(2))
         return;
-    for (i = 0; i < count; i++) {
-        if (sscanf((const char *)attacked.files[0].bytes + from + 8 + 2 * i,
-                   "%2x", &byte) != 1)
-            return;
-        state[i] = (unsigned char)byte;
-    }
     if (check_random(4) == 0)
-        state[check_random(count)] = (unsigned char)check_random(256);
+        state[check_random(f->size - from)] = (unsigned char)check_random(256);
     else
         forged_change_mix(state, 2);
     if (check_random(8) != 1)
         forge_seal_mix(state, 2);
-    for (i = 0; i < count; i++) {
-        char digits[3];
-
-        snprintf(digits, sizeof digits, "%02x", (unsigned)state[i]);
-        replace(from + 8 + 2 * i, 2, digits, 2);
-    }
-}
-
-/* Gives a line another value, where there is one. */
-static void put_line(const char *name, const char *value)
-{
-    size_t size, from = find_line(name, &size);
-
-    if (size > strlen(name))
-        replace(from + strlen(name), size - strlen(name) - 1, value,
-                strlen(value));
-}
-
-/* What the manifest says of a part is made true. */
-static void seal_part(int part)
-{
-    const file *f = &attacked.files[LOGGED + 1 + part];
-    char name[16], value[64];
-
-    snprintf(name, sizeof name, "part%d ", part);
-    snprintf(value, sizeof value, "%zu %016" PRIx64, f->size,
-             text_hash(TEXT_HASH, f->bytes, f->size));
-    put_line(name, value);
-}
-
-/* The numbers of steps add up, and those of the log are its lines'. */
-static void seal_numbers(void)
-{
-    const char *all = (const char *)attacked.files[0].bytes;
-    const file *written = &attacked.files[LOGGED];
-    uint64_t step, skipped;
-    char value[32];
-    size_t size;
-
-    snprintf(value, sizeof value, "%zu", written->size);
-    put_line("log_bytes ", value);
-    snprintf(value, sizeof value, "%" PRIu64,
-             text_hash(TEXT_HASH, written->bytes, written->size));
-    put_line("log_hash ", value);
-    step = strtoull(all + find_line("step ", &size) + 5 * (size > 4), NULL,
-                    10);
-    skipped = strtoull(all + find_line("skipped ", &size) + 8 * (size > 7),
-                       NULL, 10);
-    snprintf(value, sizeof value, "%" PRId64, (int64_t)(step - skipped));
-    put_line("optimizer_steps ", value);
-    manifest_name(attacked.name, step);
 }
 
 static void change_file(void)
 {
-    const int i =
-        (int)check_random((uint64_t)attacked.parts + LOGGED + 1);
+    const int i = (int)check_random(FILES);
     file *f = &attacked.files[i];
-    const saved *other =
-        &honest[1 + check_random(WORLDS)][check_random(SAVED)];
 
     switch (check_random(8)) {
     case 0:
@@ -508,16 +467,14 @@ static void change_file(void)
     case 2:
         f->size += (size_t)check_random(70);
         break;
-    case 3: /* another checkpoint's */
-        memcpy(f, &other->files[i <= LOGGED + other->parts ? i : LOGGED],
+    case 3: /* another file of a checkpoint */
+        memcpy(f, &honest[check_random(SAVED)].files[check_random(FILES)],
                sizeof *f);
         break;
     default:
         if (f->size > 0)
             f->bytes[check_random(f->size)] = (unsigned char)check_random(256);
     }
-    if (i > LOGGED && check_random(2) == 0)
-        seal_part(i - 1 - LOGGED);
 }
 
 static void change_name(void)
@@ -531,15 +488,40 @@ static void change_name(void)
              names[check_random(FORGED_COUNT(names))]);
 }
 
+/* What the manifest says of the other files is made true, and its name. */
+static void seal_files(void)
+{
+    file *f = attacked.files;
+    checkpoint_manifest m;
+    int i;
+
+    if (f->size < sizeof m + 8 * (FILES - TENSORS))
+        return;
+    memcpy(&m, f->bytes, sizeof m);
+    m.log.size = f[LOG].size;
+    m.log.hash = text_hash(TEXT_HASH, f[LOG].bytes, f[LOG].size);
+    m.config.size = f[CONFIG].size;
+    m.config.hash = text_hash(TEXT_HASH, f[CONFIG].bytes, f[CONFIG].size);
+    memcpy(f->bytes, &m, sizeof m);
+    for (i = TENSORS; i < FILES; i++) {
+        const uint64_t hash = text_hash(TEXT_HASH, f[i].bytes, f[i].size);
+
+        memcpy(f->bytes + sizeof m + 8 * (size_t)(i - TENSORS), &hash, 8);
+    }
+    snprintf(attacked.name, sizeof attacked.name, "step-%012" PRIu64, m.step);
+}
+
 /* The hash over the manifest is right. */
 static void seal(void)
 {
-    char value[64];
-    size_t size, from = find_line("hash ", &size);
+    const size_t from = offsetof(checkpoint_manifest, step);
+    file *f = &attacked.files[MANIFEST];
+    uint64_t hash;
 
-    snprintf(value, sizeof value, "hash %016" PRIx64 "\n",
-             text_hash(TEXT_HASH, attacked.files[0].bytes, from));
-    replace(from, attacked.files[0].size - from, value, strlen(value));
+    if (f->size < from)
+        return;
+    hash = text_hash(TEXT_HASH, f->bytes + from, f->size - from);
+    memcpy(f->bytes + from - 8, &hash, 8);
 }
 
 static uint64_t attack(void)
@@ -547,21 +529,19 @@ static uint64_t attack(void)
     const uint64_t changes = check_random(4);
     uint64_t i;
 
-    for (i = 0; i < changes; i++) {
-        const uint64_t what = check_random(8);
-
-        if (what < 4)
-            change_line(any_name());
-        else if (what == 4)
-            change_sampler();
-        else if (what < 7)
-            change_file();
-        else
-            change_name();
-    }
-    if (attacked.files[0].kind == 0 && check_random(2) == 1)
-        seal_numbers();
-    if (attacked.files[0].kind == 0 && check_random(8) != 1)
+    for (i = 0; i < changes; i++)
+        switch (check_random(8)) {
+        case 0: change_config(); break;
+        case 1:
+        case 2:
+        case 3: change_number(); break;
+        case 4: change_sampler(); break;
+        case 7: change_name(); break;
+        default: change_file();
+        }
+    if (check_random(2) == 1)
+        seal_files();
+    if (check_random(8) != 1)
         seal();
     return changes;
 }
@@ -633,26 +613,23 @@ static void check_run(const run *r)
           (uint64_t)r->optimizer.steps == r->step - r->skipped);
 }
 
-/* Saved by those who have loaded it, and loaded by as many as had saved it
-   before: under the same name, and with the same weights. */
-static void check_taken(const saved *taken)
+/* Saved by those who have loaded it, and loaded by others: under the same name,
+   and with the same weights. */
+static void check_taken(const saved *taken, int others)
 {
     static saved again;
-    const int parts = (int)strtoul(
-        strstr((const char *)taken->files[0].bytes, "\nparts ") + 7, NULL, 10);
     const struct process *p;
     int i;
 
-    CHECK(parts >= 1 && parts <= WORLDS);
     for (i = 0; i < world; i++)
         check_run(&processes[world][i].now);
     clear_runs();
     mpi_run(world, save, NULL);
-    p = load_by(parts);
+    p = load_by(others);
     CHECK(*p->words == 0 && strcmp(p->name, taken->name) == 0);
     mpi_run(world, save, NULL);
-    read_saved(&again, taken->name, world);
-    for (i = 1 + LOGGED; i <= LOGGED + parts; i++)
+    read_saved(&again, taken->name);
+    for (i = TENSORS; i < FILES; i++)
         CHECK(taken->files[i].size == again.files[i].size &&
               memcmp(taken->files[i].bytes, again.files[i].bytes,
                      again.files[i].size) == 0);
@@ -663,15 +640,15 @@ static void fuzz(void)
     const struct process *p;
     const saved *beside = NULL;
     uint64_t changes;
-    int savers, ranks;
+    int others, ranks;
 
     if (!root[0])
         begin_all();
-    savers = 1 + (int)check_random(WORLDS);
+    others = 1 + (int)check_random(WORLDS);
     ranks = 1 + (int)check_random(WORLDS);
-    memcpy(&attacked, &honest[savers][1], sizeof attacked);
+    memcpy(&attacked, &honest[1], sizeof attacked);
     if (check_random(2) == 1)
-        beside = &honest[1 + check_random(WORLDS)][0];
+        beside = &honest[0];
     changes = attack();
     if (beside && strcmp(beside->name, attacked.name) != 0)
         write_saved(beside);
@@ -687,11 +664,11 @@ static void fuzz(void)
         fuzz_came_to("taken");
         if (changes > 0)
             fuzz_came_to("changed, and so");
-        check_taken(&attacked);
+        check_taken(&attacked, others);
     } else {
         fuzz_came_to("taken");
         CHECK(beside && strcmp(p->name, beside->name) == 0);
-        check_taken(beside);
+        check_taken(beside, others);
     }
     clear_runs();
 }

@@ -463,8 +463,13 @@ class Trainer:
     # Checkpoints after 3, 6 and 8 steps; one process, without mpirun.
     OPTIONS = ("CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3",
                "DATA.TRAIN.DATA_LIMIT=32", "OPTIMIZER.num_epochs=1",
-               "TEST_MODEL=False")
+               "MODEL.TRUNK.GPT.NUM_LAYERS=1", "TEST_MODEL=False")
     SAVED = (3, 6, 8)
+    TENSORS = ("wte.weight", "wpe.weight", "head.weight",
+               *("ln_f." + kind for kind in ("weight", "bias")),
+               *(f"block0.{layer}.{kind}" for kind in ("weight", "bias")
+                 for layer in ("ln1", "attn.qkv", "attn.proj", "ln2", "mlp.fc",
+                               "mlp.proj")))
 
     def __init__(self, program, folder, count, seed):
         self.folder = os.path.join(os.path.realpath(folder), "disk")
@@ -492,7 +497,8 @@ class Trainer:
         for saved in (".step.tmp", *map("step-{:012}".format, self.SAVED)):
             yield f"{self.dir}/{saved}"
             yield from (f"{self.dir}/{saved}/{name}"
-                        for name in ("manifest", "log.txt", "part0"))
+                        for name in ("manifest", "config.yaml", "log.txt",
+                                     *self.TENSORS))
 
     def run(self, options=None):
         """Without strace, which leaves the list of calls empty, or with it,

@@ -267,7 +267,7 @@ run_questions() {
     fi
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign
-    ask 'trainer: a process opens the parts with its tensors only' \
+    ask 'trainer: a process opens the files of its own tensors only' \
         trainer_runs parts
     ask 'trainer: optimizer and gradient bytes of a process' \
         trainer_runs memory

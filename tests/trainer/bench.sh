@@ -56,36 +56,56 @@ echo "$(whole MODEL.AMP_PARAMS.USE_AMP=True) $(whole)" | awk '{
     printf "| all, O1, plain.yaml | %.0f of %.0f KB | <= %.0f | %s |\n", $1,
         $2, $2, ($1 <= $2 ? "met" : "MISSED") }'
 
-# Bytes that two processes send in a step, as Open MPI counts them: the
-# difference of a run of two steps and of one.
-sent() { # SEQUENCES KEY=VALUE...
-    sequences=$1
-    shift
+# Bytes and messages that each process sends in a step, a line each, as Open MPI
+# counts them: the difference of a run of two steps and of one.
+sent() { # PROCESSES SEQUENCES KEY=VALUE...
+    w=$1 sequences=$2
+    shift 2
     for epochs in 1 2; do
         rm -rf "$folder/run" "$folder"/sent.*
         OMPI_MCA_pml= OMPI_MCA_pml_monitoring_enable=2 \
             OMPI_MCA_pml_monitoring_enable_output=3 \
             OMPI_MCA_pml_monitoring_filename="$folder/sent" \
-            sh examples/trainer/launch.sh 2 tests/trainer/small.yaml \
+            sh examples/trainer/launch.sh $w tests/trainer/small.yaml \
             CHECKPOINT.DIR="$folder/run" TEST_MODEL=False \
             CHECKPOINT.CHECKPOINT_FREQUENCY=2 OPTIMIZER.num_epochs=$epochs \
             DATA.TRAIN.BATCHSIZE_PER_REPLICA=$sequences \
             DATA.TRAIN.DATA_LIMIT=$((2 * sequences)) \
             DATA.TRAIN.DATA_PATHS='["statesampler.h"]' "$@" >"$folder/said"
-        awk '$1 == "I" || $1 == "E" { sum += $4 } END { print sum }' \
-            "$folder"/sent.*.prof
-    done | awk '{ was = is; is = $1 } END { print is - was }'
+        for process in "$folder"/sent.*.prof; do
+            awk '$1 == "I" || $1 == "E" { bytes += $4; messages += $6 }
+                END { print bytes + 0, messages + 0 }' "$process"
+        done >"$folder/step$epochs"
+    done
+    paste "$folder/step1" "$folder/step2" | awk '{ print $3 - $1, $4 - $2 }'
 }
+zero=OPTIMIZER.use_zero=True
+sdp=MODEL.SHARDED_DDP_SETUP.USE_SDP=True
 echo
 if ompi_info 2>/dev/null | grep -q 'pml: monitoring'; then
     echo '| bytes sent in a step, 2 processes | | bar | |'
     echo '|---|---|---|---|'
     for sequences in 1 4 16; do
-        echo "$sequences $(sent $sequences) $(sent $sequences \
-            MODEL.SHARDED_DDP_SETUP.USE_SDP=True)" | awk '{
-            printf "| ZeRO-2, %d sequences each | %.3g of plain | <= 1.1 |", $1,
-                $3 / $2
-            printf " %s |\n", ($3 <= 1.1 * $2 ? "met" : "MISSED") }'
+        { sent 2 $sequences; sent 2 $sequences $sdp; } |
+            awk -v n=$sequences '{ is += $1 } NR == 2 { plain = is }
+            END {
+                ratio = (is - plain) / plain
+                printf "| ZeRO-2, %d sequences each | %.3g of plain |", n, ratio
+                printf " <= 1.1 | %s |\n", (ratio <= 1.1 ? "met" : "MISSED")
+            }'
+    done
+    echo
+    echo '| a process sends in a step, at most | messages | KB |'
+    echo '|---|---|---|'
+    for way in plain "ZeRO-1 $zero" "ZeRO-2 $sdp"; do
+        for w in 2 4 8; do
+            sent $w 4 $(echo ${way#* } | grep =) |
+                awk -v w=$w -v way="${way%% *}" '
+                    $1 > bytes { bytes = $1 }
+                    $2 > messages { messages = $2 }
+                    END { printf "| %s, W = %d | %d | %.0f |\n", way, w,
+                        messages, bytes / 1024 }'
+        done
     done
 else
     echo "skip the bytes sent: Open MPI's monitoring is not here"

@@ -2,6 +2,7 @@
 
 # A run goes on in another shape, again and again.
 elsewhere() {
+    make_rehash
     for rule in "$nesterov" "$adamw $o1" "$larc $o1"; do
         rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
         dir=$folder/once
@@ -31,15 +32,24 @@ goes_on() { # STEP PROCESSES KEYS
     same "$plain" "$got" "from step $1 with $2 $3: $rule"
     grep -q "resuming from step-0000000000$1" "$folder/errors" ||
         fail "it did not go on from step $1"
-    cmp $dir/log.txt "$folder/once/log.txt" || fail 'another log'
-    manifests $dir >"$folder/got"
-    manifests "$folder/once" | diff - "$folder/got" >"$folder/differ" ||
-        fail "another manifest: $(cut -c1-100 "$folder/differ")"
+    # The log and all checkpoints are the same bytes, but for how it was run.
+    diff -r -x config.yaml -x manifest "$folder/once" $dir >"$folder/differ" ||
+        fail "another log or checkpoint: $(cut -c1-100 "$folder/differ")"
+    for saved in $dir/step-*; do
+        anyhow $saved >"$folder/got"
+        anyhow "$folder/once/${saved##*/}" | cmp - "$folder/got" ||
+            fail "another manifest in $saved"
+    done
 }
 
-# All of their lines but those about processes.
-manifests() { # DIR
-    grep -hv '^config\|^part\|^hash' "$1"/step-*/manifest
+# A manifest without what it says of config.yaml.
+anyhow() { # CHECKPOINT
+    "$folder/rehash" config_size 0 <$1/manifest | "$folder/rehash" config_hash 0
+}
+
+make_rehash() {
+    ${MPICC:-mpicc} -I. -Iexamples/trainer -o "$folder/rehash" \
+        tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
 }
 
 # SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
@@ -129,29 +139,33 @@ damaged() {
     dir=$folder/damaged
     plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
     newest=$dir/step-000000000032
-    printf x | dd of=$newest/part1 bs=1 seek=1000 conv=notrunc 2>/dev/null
+    change $newest/block1.mlp.fc.weight 1000
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
-    same "$plain" "$got" 'a byte of a part is changed'
-    grep -q 'skipping .*step-000000000032: part1 is' "$folder/errors" ||
-        fail 'the part is not named'
-    sed -i 's/^config /config x/' $newest/manifest # only its hash tells
+    same "$plain" "$got" 'a byte of a tensor is changed'
+    grep -q 'skipping .*step-000000000032: block1.mlp.fc.weight is' \
+        "$folder/errors" || fail 'the tensor is not named'
+    change $newest/manifest 150 # within the kernels: only its hash tells
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
         'the manifest is changed'
-    grep -q 'skipping .*step-000000000032: its manifest' "$folder/errors" ||
+    grep -q 'skipping .*step-000000000032: manifest is' "$folder/errors" ||
         fail 'the manifest is not named'
     refused 'has only 5 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 6' \
         $number=6
-    : >$dir/step-000000000030/part0
-    : >$dir/step-000000000020/part0
-    : >$dir/step-000000000016/part0
-    : >$dir/step-000000000010/part0
+    : >$dir/step-000000000030/wte.weight
+    : >$dir/step-000000000020/wte.weight
+    : >$dir/step-000000000016/wte.weight
+    : >$dir/step-000000000010/wte.weight
     refused 'no intact checkpoint in .* among those asked' $number=2
-    : >$newest/part0
+    : >$newest/wte.weight
     refused 'no intact checkpoint in [^ ]*$'
     dir=$folder/none
     refused 'has only 0 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 2' $number=2
 }
 number=CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM
+
+change() { # FILE PLACE
+    printf x | dd of=$1 bs=1 seek=$2 conv=notrunc 2>/dev/null
+}
 
 # A checkpoint is whole without log.txt: a folder that is copied alone goes on,
 # and the log is there again. A link in its place is replaced, and what it
@@ -162,7 +176,7 @@ alone() {
     mkdir "$folder/copy"
     cp -r $dir/step-000000000010 "$folder/copy"
     ln -s $dir/step-000000000020 "$folder/copy"
-    : >$dir/step-000000000020/part0
+    : >$dir/step-000000000020/wte.weight
     cp $dir/step-000000000020/manifest "$folder/kept"
     # There may be a file system that has no way to flush a folder.
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
@@ -200,7 +214,7 @@ unread() {
     cp -r $dir "$folder/as_it_was"
     newest=$dir/step-000000000032
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    for path in $dir $newest/manifest $newest/part0; do
+    for path in $dir $newest/manifest $newest/wte.weight; do
         unreadable open 'Permission denied'
         unreadable read 'Input/output error'
         [ $path = $dir ] || unreadable stat 'Input/output error'
@@ -232,24 +246,27 @@ unread() {
         ) || exit 1
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
     cp $newest/manifest "$folder/manifest"
-    ${MPICC:-mpicc} -Iexamples/trainer -o "$folder/rehash" \
-        tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
-    forge '1s/3$/9/'
-    refused "$newest: its format is 9, but this run's is "
-    forge 's/^parts 2/parts 2000000000/'
-    passed_over 'its manifest has an impossible number of parts'
+    make_rehash
+    for format in 3 9; do # older and newer releases
+        sed "1s/format 4/format $format/" "$folder/manifest" >$newest/manifest
+        refused "$newest: its format $format is that of another release"
+    done
+    forge tensors 2000000000
+    passed_over 'manifest is missing, truncated or changed'
+    forge states 2
+    passed_over 'its manifest has impossible numbers'
     cp "$folder/manifest" $newest
     sed 's/^step 1 /step 2 /' $dir/log.txt >$newest/log.txt
     passed_over 'log.txt is missing, truncated or changed'
     cp $dir/log.txt $newest
-    forge 's/^step 32/step 33/'
+    forge step 33
     passed_over 'its manifest is that of step 33'
-    forge 's/^skipped 0/skipped 33/'
+    forge skipped 33
     passed_over 'its manifest has impossible numbers'
     cp "$folder/manifest" $newest
-    rm $newest/part0
-    mkfifo $newest/part0
-    passed_over 'part0 is missing'
+    rm $newest/wte.weight
+    mkfifo $newest/wte.weight
+    passed_over 'wte.weight is missing'
 }
 
 unreadable() { # AT ERROR
@@ -261,8 +278,8 @@ unreadable() { # AT ERROR
 }
 
 # The newest manifest is another, and says of itself that it is whole.
-forge() { # SED
-    sed "$1" "$folder/manifest" | "$folder/rehash" >$newest/manifest
+forge() { # NAME VALUE
+    "$folder/rehash" $1 $2 <"$folder/manifest" >$newest/manifest
 }
 
 passed_over() { # SENTENCE
@@ -286,13 +303,13 @@ full_disk() {
     finds_no_room log.txt
     rm -r $dir
     leave $((1 + pages / 2))
-    finds_no_room .step.tmp/part0
+    finds_no_room '.step.tmp/[a-z].*weight'
     rm -r $dir
     leave $((1 + pages + pages - 1))
     finds_no_room .step.tmp/manifest 3
     rm -r $dir
     leave $((1 + pages + pages))
-    finds_no_room .step.tmp/part0 3 6
+    finds_no_room .step.tmp/wte.weight 3 6
     rm $dir/log.txt
     leave 0
     finds_no_room log.txt 3 6 8
@@ -316,13 +333,13 @@ limited() {
     plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     starved=$folder/wrapped DISK=$folder
-    size=$(wc -c <$dir/step-000000000008/part0)
+    size=$(wc -c <$dir/step-000000000008/wte.weight)
     for limit in 0 $((size - 1)); do
         wrap "export LIMIT=$limit LD_PRELOAD=$folder/opened.so"
         rm -r $dir
-        finds_no_room .step.tmp/part0
+        finds_no_room .step.tmp/wte.weight
         rm -r $dir/step-000000000008
-        finds_no_room .step.tmp/part0 3 6
+        finds_no_room .step.tmp/wte.weight 3 6
     done
 }
 
@@ -344,8 +361,8 @@ finds_no_room() { # FILE STEP...
         "$folder/errors" || fail "it did not go on from step $step"
 }
 
-# What must be as it was is refused by its name; all else may differ, and the
-# manifest has it.
+# What must be as it was is refused by its name; all else may differ, and
+# config.yaml has it.
 foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
@@ -375,10 +392,9 @@ foreign() {
     done
     refused 'foreign has step-.*32 of an earlier run' \
         CHECKPOINT.AUTO_RESUME=False
-    sed -n 's/^config //p' $dir/step-000000000032/manifest >"$folder/was.yaml"
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
-    cmp "$folder/was.yaml" "$folder/is.yaml" ||
-        fail "the manifest's configuration is another one"
+    cmp $dir/step-000000000032/config.yaml "$folder/is.yaml" ||
+        fail "the checkpoint's configuration is another one"
     cp README.md LICENSE "$folder"
     rm -rf $dir/step-000000000032
     got=$(run 3 $dir $sdp ${split}3 $manual DATA.DDP_BUCKET_CAP_MB=0.01 \
@@ -400,33 +416,33 @@ refused() { # SENTENCE KEY=VALUE...
     refusals=$((refusals + 1))
 }
 
-# A process opens no part but those with its own tensors. Three have saved: of
-# three that go on, each opens one; of two, the first owns nothing of part 1
-# and the second nothing of part 0, in a model of a single block.
+# A process opens no tensors but its own: of the 17 of a single block each is
+# opened by one process, and each process opens some.
 parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     wrap "export OPENED=$folder/opened.\$rank LD_PRELOAD=$folder/opened.so"
-    opens part0 part1 part2
-    opens 'part0 part2' 'part1 part2'
+    opens 3
+    opens 2
 }
 
-# What each process opens that goes on from step 16, whose parts are of three.
-opens() { # PARTS...
+opens() { # PROCESSES
     rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
     (
         TRAINER=$folder/wrapped
-        run $# $dir $rule >"$folder/said"
+        run $1 $dir $rule >"$folder/said"
     )
-    rank=0
-    for parts; do
-        got=$(sed -n 's/.*step-000000000016.*\/\(part.*\)/\1/p' \
-            "$folder/opened.$rank" | sort -u)
-        [ "$(echo $got)" = "$parts" ] ||
-            fail "process $rank of $# opened '$got', not '$parts'"
-        rank=$((rank + 1))
+    for rank in $(seq 0 $(($1 - 1))); do
+        grep -q 'step-000000000016/.*[ts]$' "$folder/opened.$rank" ||
+            fail "process $rank of $1 opened no tensor"
     done
+    # Of a tensor that two open there are two lines.
+    sed -n 's/.*step-000000000016.*\/\(.*\)/\1/p' "$folder"/opened.[0-9] |
+        grep -E '(weight|bias)$' | sort >"$folder/got"
+    (cd $dir/step-000000000016 && ls | grep -E '(weight|bias)$' | sort) |
+        diff - "$folder/got" || fail "of $1 processes"
+    [ "$(wc -l <"$folder/got")" = 17 ] || fail 'not 17 tensors'
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and

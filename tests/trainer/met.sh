@@ -95,7 +95,7 @@ begins() {
         CHECKPOINT.EXTEND=$beginning
     says 1 2 'cannot begin with the weights of .*: its MODEL.TRUNK.GPT.MLP' \
         MODEL.WEIGHTS_INIT.PARAMS_FILE=$beginning MODEL.TRUNK.GPT.MLP_DIM=96
-    says 1 2 'cannot extend /none: its manifest is missing' \
+    says 1 2 'cannot extend /none: manifest is missing' \
         CHECKPOINT.EXTEND=/none
 }
 

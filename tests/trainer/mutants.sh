@@ -55,36 +55,37 @@ fault 'a product'\''s shape follows W' kernels.c processes \
         s/size_t row;/size_t row, w = rows + 1 - (size_t)atoi(getenv("OMPI_COMM_WORLD_SIZE"));/
         s/ rows, outputs, inputs, 1);/ w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, (matrix){weight, inputs, 1}, rows - w, outputs, inputs, 1);/
     }'
-fault 'momentum is not saved' checkpoint.c elsewhere \
-    '/ \*values = /s/, t, i)/, t, 0)/'
-fault 'the sampler state is not restored' manifest.c elsewhere \
-    's/: feed_load(.*/: "";/'
-fault 'the scale is not saved' manifest.c elsewhere \
-    's/r->scaler.scale = loss_scale;//'
-fault 'unskipped is not saved' manifest.c elsewhere \
+fault 'momentum is not saved' checkpoint_load.c elsewhere \
+    '/^                   optimizer_array/s/, (int)i)/, 0)/'
+fault 'the sampler state is not restored' checkpoint_load.c elsewhere \
+    's/wrong = feed_load(.*/wrong = "";/'
+fault 'the scale is not saved' checkpoint_load.c elsewhere \
+    's/r->scaler.scale = m->loss_scale;//'
+fault 'unskipped is not saved' checkpoint_load.c elsewhere \
     's/r->scaler.unskipped = .*/;/'
 fault 'the audit is not saved' feed.c elsewhere 's/if (keep_audit)/if (0)/'
 fault 'the audit does not see a sequence' feed.c processes \
     's/audit(f, source, from, to, count);/audit(f, source, from + 1, to, count);/'
-fault 'a process opens all parts' checkpoint.c parts \
-    's/if (!needs(r, owner, part, &weights))/if (needs(r, owner, part, \&weights) > 1)/'
-fault 'the texts are not compared' manifest.c foreign \
-    's/r->text.hash);/(uint64_t)0);/'
-fault 'keys of the sampler are not compared' manifest.c foreign \
+fault 'a process opens all tensors' checkpoint_load.c parts \
+    '/^static const char \*read_tensors/,/^}/s/if (r->owner\[t\] != r->rank)/if (r->world == 0)/'
+fault 'the texts are not compared' checkpoint_load.c foreign \
+    's/s->r->text.hash);/s->m->texts);/'
+fault 'keys of the sampler are not compared' checkpoint_load.c foreign \
     's/"DATA.TRAIN.DATA_PATHS",/"DATA.TRAIN.D",/'
-fault 'two processes open all parts of three' checkpoint.c parts \
-    's/return any;/return any || r->world == 2;/'
+fault 'two processes open all tensors of three' checkpoint_load.c parts \
+    '/^static const char \*read_tensors/,/^}/s/if (r->owner\[t\] != r->rank)/if (r->owner[t] != r->rank \&\& r->world != 2)/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \
     's/r->stage == 2 && elements >= 0;/elements < -1;/'
-fault 'a part'\''s hash is not checked' checkpoint.c damaged \
+fault 'a tensor'\''s hash is not checked' checkpoint_load.c damaged \
     's/ == is->hash/ != 0/'
-fault 'the manifest'\''s hash is not checked' checkpoint.c damaged \
-    's/m->text \&\& manifest_whole(m)/m->text/'
+fault 'the manifest'\''s hash is not checked' checkpoint_load.c damaged \
+    's/m->hash != checkpoint_hash(m, size)/m->hash == 0/'
 fault 'weight decay is kept where LARC has no norm' optimizer.c test_steps \
     's/const float decay = rule->larc ? 0 : /const float decay = /'
 fault 'LARC'\''s norm is over a part' optimizer.c test_steps \
     's/length = norm(weight, size)/length = norm(weight, size \/ 2)/'
-fault 'a power of a gradient leaves a double'\''s range' optimizer.c test_steps \
+fault 'a power of a gradient leaves a double'\''s range' optimizer.c \
+    test_steps \
     's/const double x = fabs((double)values\[i\]) \/ largest;/const double x = fabs((double)values[i]);/; s/return largest \* pow/return pow/'
 fault 'a segment begins from a wrong input' model.c test_model \
     's/memcpy(m->stream, m->inputs\[s\], size)/memcpy(m->stream, m->inputs[0], size)/'
@@ -106,39 +107,38 @@ fault 'another start does not wait for the lock' log.c locked \
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
 fault 'a log that is changed is saved' log.c changed \
-    's/ || hash != r->log_hash / \&\& hash == r->log_hash /'
+    's/text_hash(TEXT_HASH, bytes, got) != r->log_hash/0/'
 fault 'a log that another writes to is saved' log.c changed \
     's/(uint64_t)held.st_size == r->log_bytes/1/'
 fault 'a log that is replaced is saved' log.c changed \
     's/ held.st_ino == there.st_ino / 1 /'
 fault 'a log that is taken away is saved' log.c changed \
-    's/ && stat(path, &there) == 0 / \&\& (stat(path, \&there) == 0 || (there = held, 1)) /'
-fault 'the log is not restored' checkpoint.c alone \
-    's/fwrite(bytes, 1, (size_t)is.size, r->log)/(void)is/'
+    's/stat(r->log_path, &there) == 0 /(stat(r->log_path, \&there) == 0 || (there = held, 1)) /'
+fault 'the log is not restored' checkpoint_load.c alone \
+    's/fwrite(bytes, 1, size, r->log)/(void)size/'
 fault 'what a link leads to is emptied' checkpoint.c alone \
     's/ | FTW_PHYS//'
-fault 'a name that a killed run gave is not flushed' checkpoint.c unread \
+fault 'a name that a killed run gave is not flushed' checkpoint_load.c unread \
     's/? checkpoint_flush(dir) : ""/? "" : ""/'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
-fault 'a manifest that may not be read is damaged' checkpoint.c unread \
-    's/\*other = \*refused != 0;/*other = 0;/'
-fault 'a part that may not be read is damaged' checkpoint.c unread \
-    's/\*other = \*\*wrong != 0;$/*other = 0;/'
+fault 'a file that may not be read is damaged' checkpoint_load.c unread \
+    's/s->ends = s->ends || failed;//'
 fault 'a folder ends where reading it fails' checkpoint.c unread \
     's/errno != 0 ? cannot("read the folder", dir)/errno < 0 ? ""/'
-fault 'a file is damaged when reading it fails' checkpoint.c unread \
-    's/if (file ? ferror(file) :/if (file ? 0 :/'
-fault 'a file is missing when nothing can be said of it' checkpoint.c unread \
-    's/ : errno != ENOENT/ : known \&\& errno != ENOENT/'
+fault 'a file is damaged when reading it fails' checkpoint_load.c unread \
+    's/failed = ferror(file);/failed = 0;/'
+fault 'a file is missing when nothing can be said of it' checkpoint_load.c \
+    unread \
+    's/if (stat(path, &about) == 0) {/if (stat(path, \&about) != 0) { errno = ENOENT; } else {/'
 fault 'a log is the trainer'\''s when reading it fails' log.c unread \
     's/if (ferror(r->log))/if (0)/'
 fault 'a limit on the size of files kills' log.c limited \
     's/signal(SIGXFSZ, SIG_IGN);//'
 fault 'a save that fails leaves what it has written' checkpoint.c limited \
     's/if (\*wrong && r->rank == 0)/if (0)/'
-fault 'another release is not noticed' manifest.c unread \
-    's/format 3/a 3/'
+fault 'another release is not noticed' checkpoint_load.c unread \
+    's/strncmp((char \*)s->m, "format ", 7) == 0/0/'
 fault 'a log of somebody else is emptied' log.c locked \
     's/strncmp(begin, log_begin, strlen(begin)) != 0/0/'
 fault 'held-out losses that are no number count as 0' run.c errors \
@@ -146,7 +146,7 @@ fault 'held-out losses that are no number count as 0' run.c errors \
 fault 'every step is skipped, and nobody says so' run.c test_steps \
     's/ || scale < 1e-6)/)/'
 fault 'other copies of the texts are not noticed' run.c errors \
-    's/agree_same(hash) ?/1 ?/'
+    's/agree_same(r->text.hash) ?/1 ?/'
 fault 'one kernel of OpenBLAS stands for all' run.c kernels \
     's/i < r->world && used/i < 1 \&\& used/'
 fault 'a step whose loss is no number is skipped' run.c errors \

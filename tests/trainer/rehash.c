@@ -1,19 +1,36 @@
-/* rehash.c - a manifest that was changed, as a release that writes it so would
-   have left it:
-       sed ... MANIFEST | rehash >ANOTHER
-   says the hash at its end anew. */
-#include <inttypes.h>
+/* rehash.c - a manifest with another number, as a release that writes it so
+   would have left it:
+       rehash NAME VALUE <MANIFEST >ANOTHER
+   makes its hash right. */
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "text.h"
+#include "checkpoint.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
-    static char all[1 << 20];
-    const size_t size = fread(all, 1, sizeof all, stdin);
-    char *end = all + size - 17;
+    static union {
+        checkpoint_manifest m;
+        unsigned char bytes[1 << 20];
+    } all;
+    const size_t size = fread(all.bytes, 1, sizeof all.bytes, stdin);
+    const struct {
+        const char *name;
+        uint64_t *number;
+    } numbers[] = {{"step", &all.m.step},
+                   {"skipped", &all.m.skipped},
+                   {"tensors", &all.m.tensors},
+                   {"states", &all.m.states},
+                   {"config_size", &all.m.config.size},
+                   {"config_hash", &all.m.config.hash}};
+    size_t i;
 
-    printf("%.*s%016" PRIx64 "\n", (int)(end - all), all,
-           text_hash(TEXT_HASH, all, (size_t)(end - all) - 5));
-    return 0;
+    for (i = 0; argc == 3 && i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(argv[1], numbers[i].name) == 0)
+            *numbers[i].number = strtoull(argv[2], NULL, 10);
+    all.m.hash = text_hash(TEXT_HASH, &all.m.step,
+                           size - offsetof(checkpoint_manifest, step));
+    return fwrite(all.bytes, 1, size, stdout) != size;
 }
