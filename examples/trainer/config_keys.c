@@ -432,8 +432,8 @@ void config_describe(const struct config_key *key, char *out, size_t size)
 {
     static const char *const kinds[] = {
         "True or False", "a whole number in ", "a number in ", "",
-        "printable text of 1 to 511 bytes, quoted if it looks like a number "
-        "or True", "a schedule such as {name: constant, value: 0.1}"};
+        ("printable text of 1 to 511 bytes, quoted if it looks like a number "
+         "or True"), "a schedule such as {name: constant, value: 0.1}"};
     const bool number = key->type == TYPE_INTEGER || key->type == TYPE_REAL;
     const int used = snprintf(
         out, size, "%s%s%s%s", key->words ? key->words : "",
