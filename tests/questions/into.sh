@@ -233,6 +233,31 @@ ggml() {
     commands_of ggml
     head -c 500 build/ggml.saved >short
     fails 'the state is damaged' build/ggml short
+    $CC -std=c99 -o own -x c - \
+        $(pkg-config --cflags --libs ggml) -lggml-base <<'END'
+#include <ggml.h>
+#include <gguf.h>
+static void save(const char *name, enum ggml_type type, int width)
+{
+    struct ggml_init_params size = {1 << 20, NULL, false};
+    struct ggml_tensor *t = ggml_new_tensor_2d(ggml_init(size), type, width, 5);
+    struct gguf_context *file = gguf_init_empty();
+    ggml_set_zero(ggml_set_name(t, "weights"));
+    gguf_add_tensor(file, t);
+    gguf_write_to_file(file, name, false);
+}
+int main(void)
+{
+    save("own.gguf", GGML_TYPE_F32, 8);
+    save("half.gguf", GGML_TYPE_F16, 16);
+    return 0;
+}
+END
+    ./own
+    fails 'the state is damaged' build/ggml half.gguf
+    quietly build/ggml own.gguf
+    grep -q '^own.gguf has weights only: epoch 0 begins at its start' said
+    cmp own.gguf build/ggml.saved
 }
 
 # --- libtorch -----------------------------------------------------------------

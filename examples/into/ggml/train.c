@@ -82,7 +82,8 @@ static int load_gguf(const char *path)
 
     if (gguf_init_from_file(path, params) != NULL)
         found = ggml_get_tensor(file, "weights");
-    if (found == NULL || ggml_nbytes(found) != ggml_nbytes(weights))
+    if (found == NULL || found->type != weights->type ||
+        !ggml_are_same_shape(found, weights))
         return 0;
     ggml_backend_tensor_set(weights, found->data, 0, ggml_nbytes(weights));
     return 1;
