@@ -14,6 +14,7 @@ import warnings
 
 from common import DataLoader, main, real
 from loader_lightning import Trainer, _PrefetchDataFetcher, inject
+from statesampler import PackedBatchSampler, SpreadBatchSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 import torch
@@ -218,11 +219,15 @@ class Lightning(unittest.TestCase):
                 self.assertEqual(getattr(ours, name), getattr(theirs, name))
         self.assertEqual(len(ours), len(theirs))
 
-    def test_a_round_robin_is_not_made_again(self):
+    def test_batch_samplers_are_not_made_again(self):
         """Neither around a sampler that Lightning makes, nor by keyword."""
-        with self.assertRaisesRegex(TypeError,
-                                    "use_distributed_sampler=False"):
-            self.inject(mixed(0, 0)[1])
+        for loader in mixed(0, 0)[1], *(
+                DataLoader(range(9), batch_sampler=batches) for batches in (
+                    PackedBatchSampler(9 * [1], 3, 0, 1),
+                    SpreadBatchSampler(range(9), 3, 0, 1))):
+            with self.assertRaisesRegex(TypeError,
+                                        "use_distributed_sampler=False"):
+                self.inject(loader)
         for sampler in Distributed(range(9), 1, 0), DistributedSampler(
                 range(9), 1, 0):
             with self.assertRaisesRegex(TypeError, type(sampler).__name__):

@@ -17,7 +17,7 @@ from ._cursors import SamplerCursor, _Cursor
 from ._library import (STATE_BYTES, Desc, SamplerPlace, address, c, check,
                        indices, memory)
 from .samplers import Place, as_bytes, crc
-from .torch_samplers import _Resumable
+from .torch_samplers import _Resumable, no_sampler
 
 _ELENGTH = -1101
 
@@ -368,23 +368,17 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     earlier state instead.
     """
 
-    _owner = "PackedBatchSampler"
+    _owner, _takes = "PackedBatchSampler", "the lengths of samples"
     _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
     batch_size = None       # accelerate asks.
 
+    @no_sampler
     def __init__(self, lengths, max_tokens, rank=None, num_replicas=None,
                  seed=0, shuffle=True, *, plan_size=10000, endless=False,
                  chunk_size=None, window=None, stream=0, read_ahead=None,
                  fingerprint=None, changed="refuse"):
         _Resumable.__init__(self, num_replicas, rank, flag("shuffle", shuffle),
                             seed, False, read_ahead, changed, fingerprint)
-        if isinstance(lengths, _TorchSampler):
-            # Lightning and others try to rebuild a batch sampler around
-            # another sampler.
-            raise TypeError(
-                "PackedBatchSampler takes the lengths of samples, not a "
-                f"{type(lengths).__name__}: it distributes to the ranks "
-                "itself. (Lightning: Trainer(use_distributed_sampler=False))")
         self.max_tokens = whole("max_tokens", max_tokens, 1, 2**31)
         self.plan_size = whole("plan_size", plan_size, 1, 2**31)
         self.endless = flag("endless", endless)

@@ -190,5 +190,6 @@ class RepeatSampler(_Resumable, _TorchSampler):
         self._length = self._cursor.num_steps
 
     def _units_per_batch(self):
-        raise ValueError("start_iter and batches need another sampler: this "
-                         "one does not know the DataLoader's batch_size")
+        raise ValueError("at, locate, start_iter and batches need another "
+                         "sampler: this one does not know the DataLoader's "
+                         "batch_size")

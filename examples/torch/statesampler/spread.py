@@ -14,7 +14,7 @@ from ._cursors import _CHUNK, _Cursor
 from ._library import (STATE_BYTES, TAILS, Desc, SamplerPlace, address, c,
                        check, indices)
 from .samplers import Sampler, as_bytes, crc
-from .torch_samplers import _Resumable
+from .torch_samplers import _Resumable, no_sampler
 
 _STATE = struct.Struct(f"<4s{STATE_BYTES}sQI")
 
@@ -234,9 +234,10 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     resume. A state has the place, and a digest of the groups.
     """
 
-    _owner = "SpreadBatchSampler"
+    _owner, _takes = "SpreadBatchSampler", "the groups of samples"
     _fixed = _Resumable._fixed + ("batch_size", "apart")
 
+    @no_sampler
     def __init__(self, groups, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, *, apart=None, tail="pad",
                  read_ahead=None, fingerprint=None, changed="refuse"):

@@ -43,6 +43,23 @@ def _locked(method):
     return locked
 
 
+def no_sampler(init):
+    """For the __init__ of batch samplers: Lightning and others try to rebuild
+    them around another sampler, with arguments of BatchSampler's. _takes is
+    what they take instead."""
+    @functools.wraps(init)
+    def checked(self, *arguments, **options):
+        for given in (*arguments[:1], options.get("sampler")):
+            if isinstance(given, _TorchSampler):
+                raise TypeError(
+                    f"{self._owner} takes {self._takes}, not a "
+                    f"{type(given).__name__}: it distributes to the ranks "
+                    "itself. (Lightning: "
+                    "Trainer(use_distributed_sampler=False))")
+        init(self, *arguments, **options)
+    return checked
+
+
 class _Resumable(_older.StartIter):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins; during a loop, anywhere in its
@@ -609,8 +626,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
 
     def _units_per_batch(self):
         if self.batch_size is None:
-            raise ValueError("start_iter and batches need a sampler with a "
-                             "batch_size")
+            raise ValueError("at, locate, start_iter and batches need a "
+                             "sampler with a batch_size")
         return self.batch_size
 
 
@@ -646,24 +663,17 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     earlier state instead.
     """
 
-    _owner = "RoundRobinBatchSampler"
+    _owner, _takes = "RoundRobinBatchSampler", "the lengths of datasets"
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
+    @no_sampler
     def __init__(self, lengths=None, batch_size=None, rank=None,
                  num_replicas=None, drop_last=False, seed=0, shuffle=True,
                  reinit=False, *, weights=None, stop=None, partition="blocked",
                  tail="pad", chunk_size=None, window=None, read_ahead=None,
-                 fingerprint=None, changed="refuse", sampler=None):
+                 fingerprint=None, changed="refuse"):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                             read_ahead, changed, fingerprint)
-        sampler = lengths if sampler is None else sampler
-        if isinstance(sampler, _TorchSampler):
-            # Lightning and others try to rebuild a batch sampler around
-            # another sampler.
-            raise TypeError(
-                "RoundRobinBatchSampler takes the lengths of datasets, not a "
-                f"{type(sampler).__name__}: it distributes to the ranks "
-                "itself. (Lightning: Trainer(use_distributed_sampler=False))")
         lengths = items("lengths", lengths)
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
