@@ -28,8 +28,8 @@ typedef struct source {
     const unsigned char *state;
 } source;
 
-/* Opens a file to read. Returns NULL if it is missing, not a regular file, or of
-   another size than `is`; *failed: if that cannot be said now. */
+/* Opens a file to read. Returns NULL if it is missing, not a regular file, or
+   of another size than `is`, or if that cannot be known now: then *failed. */
 static FILE *open_file(const char *path, const checkpoint_file *is,
                        size_t *size, int *failed)
 {

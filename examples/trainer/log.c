@@ -55,17 +55,11 @@ static int lock(int file)
     return 1;
 }
 
-static int is_regular(int file)
-{
-    struct stat about;
-
-    return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
-}
-
 const char *log_open(run *r)
 {
     char *path = r->log_path, begin[sizeof log_begin] = "";
     const char *wrong;
+    struct stat about;
     int file;
 
     /* Exceeding a limit on file sizes is then an error, like a full disk. */
@@ -78,7 +72,7 @@ const char *log_open(run *r)
     snprintf(path, sizeof r->log_path, "%s/log.txt",
              r->config.checkpoint.dir);
     file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
-    if (file >= 0 && !is_regular(file))
+    if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)))
         return complain("cannot write %s: it is not a regular file", path);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
     if (!r->log)

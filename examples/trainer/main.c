@@ -274,6 +274,9 @@ static int train(run *r)
     const double started = seconds();
     int ended, stopped = 0;
 
+    if (r->rank == 0 && r->config.test_model && r->text.held == 0)
+        fputs("trainer: no text has ten sequences, so nothing is held out and "
+              "evaluated\n", stderr);
     while (!stopped && feed_epoch(&r->feed) < epochs) {
         /* a step or an epoch's end each */
         ended = feed_step(&r->feed) == feed_steps(&r->feed);
@@ -293,13 +296,6 @@ static void stop(int number)
 {
     (void)number;
     run_stop = 1;
-}
-
-static void warn(const run *r)
-{
-    if (r->rank == 0 && r->config.test_model && r->text.held == 0)
-        fprintf(stderr, "trainer: no text has ten sequences, so nothing is "
-                "held out and evaluated\n");
 }
 
 /* Resumes from a checkpoint, if there is one. */
@@ -327,9 +323,9 @@ static void resume(run *r)
     }
     if (r->rank == 0)
         fprintf(stderr, "trainer: resuming from %s\n", name);
-    if (feed_step(&r->feed) == 0 ||
-        feed_step(&r->feed) == feed_steps(&r->feed) ||
-        r->config.data.train.use_stateful_distributed_sampler)
+    if (r->config.data.train.use_stateful_distributed_sampler ||
+        feed_step(&r->feed) == 0 ||
+        feed_step(&r->feed) == feed_steps(&r->feed))
         return;
     again = feed_restart_epoch(&r->feed);
     if (r->rank == 0)
@@ -380,7 +376,6 @@ int main(int argc, char **argv)
         return look(argv[2], argc == 4 ? argv[3] : "") || end_print();
     configure(&r, argc, argv);
     run_init(&r);
-    warn(&r);
     resume(&r);
     signal(SIGTERM, stop);
     signal(SIGUSR1, stop);

@@ -12,20 +12,6 @@
 
 /* ---- Setup ---- */
 
-static void model_from(model *m, const struct trainer_config *c)
-{
-    model_shape shape;
-
-    shape.layers = (size_t)c->model.trunk.num_layers;
-    shape.heads = (size_t)c->model.trunk.num_heads;
-    shape.width = (size_t)c->model.trunk.hidden_dim;
-    shape.mlp = (size_t)c->model.trunk.mlp_dim;
-    shape.context = (size_t)c->model.trunk.context;
-    model_init(m, &shape, (size_t)config_splits(c),
-               config_opt_level(c) == CONFIG_O1);
-    model_fill(m, (uint64_t)c->seed_value);
-}
-
 enum { KERNEL = 32 }; /* bytes of a kernel's name, including the 0 */
 
 static int by_name(const void *a, const void *b)
@@ -58,8 +44,15 @@ static void list_kernels(run *r)
 void run_init_model(run *r)
 {
     const struct trainer_config *c = &r->config;
+    const model_shape shape = {.layers = (size_t)c->model.trunk.num_layers,
+                               .heads = (size_t)c->model.trunk.num_heads,
+                               .width = (size_t)c->model.trunk.hidden_dim,
+                               .mlp = (size_t)c->model.trunk.mlp_dim,
+                               .context = (size_t)c->model.trunk.context};
 
-    model_from(&r->model, c);
+    model_init(&r->model, &shape, (size_t)config_splits(c),
+               config_opt_level(c) == CONFIG_O1);
+    model_fill(&r->model, (uint64_t)c->seed_value);
     r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
                            sizeof *r->owner);
     reduce_owners(r->owner, &r->model, r->world);

@@ -55,7 +55,7 @@ fault 'a product'\''s shape follows W' kernels.c processes \
         s/size_t row;/size_t row, w = rows + 1 - (size_t)atoi(getenv("OMPI_COMM_WORLD_SIZE"));/
         s/ rows, outputs, inputs, 1);/ w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, (matrix){weight, inputs, 1}, rows - w, outputs, inputs, 1);/
     }'
-fault 'momentum is not saved' checkpoint_load.c elsewhere \
+fault 'momentum is not saved' checkpoint.c elsewhere \
     '/^                   optimizer_array/s/, (int)i)/, 0)/'
 fault 'the sampler state is not restored' checkpoint_load.c elsewhere \
     's/wrong = feed_load(.*/wrong = "";/'
