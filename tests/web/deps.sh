@@ -12,6 +12,10 @@ command -v npm >/dev/null || {
     echo 'deps-npm: npm is not installed; the tests of bundlers are left out'
     exit 0
 }
+# Node trusts only its own list of authorities, which some networks are not on:
+# so it is also given what the system trusts.
+system=/etc/ssl/certs/ca-certificates.crt
+[ ! -e $system ] || export NODE_EXTRA_CA_CERTS="${NODE_EXTRA_CA_CERTS:-$system}"
 echo "deps-npm: to install: what $tools lists, 245 MB to download"
 rm -rf $folder $folder.new
 mkdir -p $folder.new
