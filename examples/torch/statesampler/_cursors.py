@@ -9,7 +9,7 @@ import itertools
 
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
                        SamplerPlace, address, c, check, indices)
-from .samplers import Mix, Sampler, first_epoch_of
+from .samplers import Made, Mix, Sampler, first_epoch_of
 
 # Indices read from the library at a time: enough to make the time of a call
 # negligible, few enough for a fast first batch and little memory.
@@ -44,7 +44,7 @@ def _facts(desc, of=""):
             ("tail ", TAILS[desc.tail], of)]
 
 
-class _Cursor:
+class _Cursor(Made):
     def after(self, state):
         """A copy at another state."""
         other = object.__new__(type(self))

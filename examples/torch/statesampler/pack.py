@@ -144,14 +144,6 @@ class _PackCursor(_Cursor):
         self._plans, self._rank, self._ranks = plans, rank, ranks
         self._endless = endless
 
-    def __getstate__(self):
-        return self._made, self.save()
-
-    def __setstate__(self, state):
-        made, place = state
-        self._make(*made)
-        self.load(place)
-
     epoch = property(lambda self: self._spot.epoch)
 
     def _settle(self, step, spot):

@@ -27,14 +27,6 @@ class _GroupsCursor(_Cursor):
         self.num_steps = self._order.num_steps * self._pass * uses
         self.own_steps, self.epoch, self.step = self.num_steps, 0, 0
 
-    def __getstate__(self):
-        return self._made, self.save()
-
-    def __setstate__(self, state):
-        made, place = state
-        self._make(*made)
-        self.load(place)
-
     def begin(self, epoch):
         self.epoch, self.step = whole("epoch", epoch, 0, 2**64), 0
 

@@ -141,8 +141,21 @@ class Audit:
         self._sums[:] = struct.unpack("=4Q", state)
 
 
-class _Iterator:
-    """A sampler of the library in its own memory. _make(*_made) sets it up.
+class Made:
+    """What _make(*_made) sets up and load(save()) moves, such as memory of the
+    library with pointers into itself. A copy is made anew."""
+
+    def __getstate__(self):
+        return self._made, self.save()
+
+    def __setstate__(self, state):
+        made, place = state
+        self._make(*made)
+        self.load(place)
+
+
+class _Iterator(Made):
+    """A sampler of the library in its own memory.
     Subclasses define _step, _num_steps and _seek, functions of the library;
     _shape, a description of the present shape; and _reshape, _at and
     _locate, for this rank."""
@@ -182,15 +195,6 @@ class _Iterator:
         place = SamplerPlace()
         step = self._locate(whole("index", index, 0, 2**64), place)
         return Place(step, place.rank, place.slot, place.position)
-
-    def __getstate__(self):
-        """Copies need their own memory, which has pointers into itself."""
-        return self._made, self.save()
-
-    def __setstate__(self, state):
-        made, place = state
-        self._make(*made)
-        self.load(place)
 
 
 class Sampler(_Iterator):

@@ -92,14 +92,6 @@ class _SpreadCursor(_Cursor):
                 f"steps of {self._step} do not divide from position "
                 f"{position} on")
 
-    def __getstate__(self):
-        return self._made, self.save()
-
-    def __setstate__(self, state):
-        made, place = state
-        self._make(*made)
-        self.load(place)
-
     epoch = property(lambda self: self._positions.epoch)
     step = property(lambda self: self._positions.step)
     num_steps = own_steps = property(lambda self: self._positions.num_steps)
