@@ -29,6 +29,8 @@ try {
         await page.until("document.getElementById('otherStamp').textContent");
         await page.evaluate("scrollTo(0, 0)");
         await page.shoot(`${folder}/${name}.png`);
+        await page.evaluate(`document.querySelectorAll("canvas").forEach(
+            (one) => one.style.contentVisibility = "visible")`);
         await page.shoot(`${folder}/${name}-whole.png`, true);
         for (const error of page.errors)
             console.log(`${name}: ${error}`);
