@@ -8,12 +8,17 @@
    is in neither, and is simply done again. The model here is a number that
    depends on every index and on their order, so a batch lost, doubled or
    swapped would change it. */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
@@ -107,24 +112,42 @@ static int restore(const char *path, statesampler *s, uint64_t *model)
                  statesampler_step(s));
 }
 
-/* Runs a training process that dies in its step of this number. Returns 1 if
-   it did, 0 if it came to its end before. */
+/* Starts this program as a training process that dies in its step of this
+   number, and waits for its end. Returns 0 if that was not a death. */
+static int start(const char *program, const char *path, int last)
+{
+#ifdef _WIN32 /* its shell takes a pair of quotes away */
+    char command[3000];
+
+    snprintf(command, sizeof command, "\"\"%s\" \"%s\" %d\"", program, path,
+             last);
+    return system(command);
+#else /* without a shell, which would read a $ in a path as its own */
+    char number[12];
+    int status = -1;
+    pid_t child;
+
+    snprintf(number, sizeof number, "%d", last);
+    child = fork();
+    if (child == 0) {
+        execlp(program, program, path, number, (char *)NULL);
+        _Exit(127);
+    }
+    waitpid(child, &status, 0);
+    return status;
+#endif
+}
+
+/* Runs a training process until it dies. Returns 1 if it did, 0 if it came to
+   its end before. */
 static int run_until(const char *program, const char *path, int last)
 {
-    char command[3000];
     statesampler s;
     uint64_t model;
     int begin = restore(path, &s, &model), end, killed;
 
-#ifdef _WIN32 /* its shell takes a pair of quotes away */
-    snprintf(command, sizeof command, "\"\"%s\" \"%s\" %d\"", program, path,
-             last);
-#else
-    snprintf(command, sizeof command, "exec \"%s\" \"%s\" %d", program, path,
-             last);
-#endif
     fflush(stdout);
-    killed = system(command) != 0;
+    killed = start(program, path, last) != 0;
     end = restore(path, &s, &model);
     if (end - begin != last - 1 && (killed || statesampler_epoch(&s) < EPOCHS))
         example_fail(1, "FAILED, the training process did not do its steps");

@@ -313,14 +313,14 @@ END
 }
 
 resume() {
-    mkdir -p tmp
-    TMPDIR=$work/tmp
+    TMPDIR="$work/tmp/a \$HOME \"'"
+    mkdir -p "$TMPDIR"
     export TMPDIR
     status 0 resume
     finds 'killed$' out
     equal "$(sed -n 's/.*times killed: *//p' out)" \
           "$(sed -n 's/^never killed: *//p' out)"
-    equal "$(ls tmp)" ""
+    equal "$(ls "$TMPDIR")" ""
     # Each run begins where the one before it ended.
     awk 'BEGIN { next_step = 0 }
          / \.\. / { if ($2 != next_step) {

@@ -41,7 +41,7 @@ wrap() { # COMMANDS
 #!/bin/sh
 rank=\$OMPI_COMM_WORLD_RANK
 $1
-exec "$PWD/$trainer" "\$@"
+exec $trainer "\$@"
 END
     chmod +x "$folder/wrapped"
 }
