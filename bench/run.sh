@@ -553,44 +553,38 @@ shown='function shown(x, unit,    i, units) {
                    x) " " units[i]
 }'
 
-# The fair opponent, from the headlines of fair.c.
-fair_table() {
+# The figures of the README: the fair opponent, from the headlines of fair.c.
+headlines() {
     cat <<'END'
-The fair opponent is a table in some twenty lines of C
-([bench/fair.c](bench/fair.c)). It cannot give all ranks equal shares after a
-change of their number, read a dataset in chunks, mix datasets, or refuse the
-state of another dataset.
+The fair opponent is a [table](bench/fair.c) in some twenty lines of C. It
+cannot read a dataset in chunks, mix datasets, refuse another dataset's state,
+or give all ranks equal shares after a change of their number (DDP then hangs).
 
+| | first batch of an epoch, n = 50,000 | 1.28 million | 10^7 | 10^8 | memory of a rank, n = 10^8 | changes of ranks with unequal shares |
+|---|---|---|---|---|---|---|
 END
     awk -F , "$shown"'
         { gsub(/;/, ",", $1); value[$1, $2] = $3; unit[$1] = $4 }
-        function line(what, text) {
-            printf "| %s | %s | %s |\n", text,
-                shown(value[what, "table"], unit[what]),
-                shown(value[what, "statesampler"], unit[what])
+        function row(name, text,    i) {
+            printf "| %s |", text
+            for (i = 1; i <= count; i++)
+                printf " %s |", shown(value[what[i], name], unit[what[i]])
+            printf " %s |\n", value["fair uneven", name]
         }
         END {
-            print "| | a table | statesampler |"
-            print "|---|---|---|"
-            count = split("50,000 1.28_million 10^7 10^8", n, " ")
-            for (i = 1; i <= count; i++) {
-                sub(/_/, " ", n[i])
-                line("fair " n[i], "first batch of each epoch, n = " n[i])
-            }
-            line("fair memory 10^8", "memory of a rank, n = 10^8")
-            printf "| changes of ranks that left them unequal shares" \
-                " (a hang under DDP) | %d %s | %d |\n", value["fair uneven", "table"],
-                unit["fair uneven"], value["fair uneven", "statesampler"]
+            count = split("50,000/1.28 million/10^7/10^8/memory 10^8", what,
+                          "/")
+            for (i = 1; i <= count; i++) what[i] = "fair " what[i]
+            value["fair uneven", "table"] = \
+                value["fair uneven", "table"] " " unit["fair uneven"]
+            row("table", "a table")
+            row("statesampler", "statesampler")
         }' $OUT/headlines.csv
-}
-
-# The figures of the README.
-headlines() {
-    fair_table
     echo
-    measured_by
-    echo "One thread, \`$(title_of fast)\`; all figures:" \
-        '[FIGURES.md](bench/FIGURES.md).'
+    echo "Measured by \`make bench\` (\`$(title_of fast)\`, one thread, commit" \
+        "$(machine commit)) on"
+    echo "$(machine processor)." \
+        'All figures: [FIGURES.md](bench/FIGURES.md).'
 }
 
 # --- Copying the last run's figures into the tree ---------------------------

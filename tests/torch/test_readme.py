@@ -1,5 +1,5 @@
-"""The Python in README.md and at the head of the package runs as it is
-written: two epochs, killed at some batch, and run again with the checkpoint.
+"""The Python in examples/README.md and at the head of the package runs as it
+is written: two epochs, killed at some batch, and run again with the checkpoint.
 
 A program may use `dataset`, `epochs`, `checkpoint`, `train` and `save`, which
 are a training script's own, and need not import what it uses."""
@@ -77,9 +77,10 @@ class Snippets(unittest.TestCase):
             self.assertEqual(len(saved), 32)
 
     def test_readme(self):
-        with open(os.path.join(ROOT, "README.md")) as file:
-            programs = blocks(file.read())
-        self.assertTrue(programs, "README.md has no block of Python")
+        with open(os.path.join(ROOT, "examples", "README.md")) as file:
+            _, section = file.read().split("\n# In PyTorch\n")
+        programs = blocks(section.split("\n# ")[0])
+        self.assertTrue(programs, "it has no block of Python")
         for program in programs:
             self.runs(program)
 
