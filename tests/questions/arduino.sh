@@ -73,7 +73,8 @@ newer_place() {
 
 # Killed in mid-round, twice, and once with the newer state damaged. The track
 # that was playing comes again; otherwise each comes once a round. (A track must
-# last longer than its line on the serial wire, or that is lost.)
+# last longer than its line on the serial wire, or that is lost. A line that the
+# kill has cut does not count.)
 sketch_resumes() {
     staged
     sed 's/TRACK_MS = 1000/TRACK_MS = 50/' \
@@ -87,7 +88,8 @@ sketch_resumes() {
         2>said
     play 40 third
     for part in first second third; do
-        grep '^track\|round' $part | tr -d '\r' | sed "s/^/$part /"
+        tr '\r' ';' <$part |
+            sed -n "/^track.*;$\|round;$/s/^\(.*\);/$part \1/p"
     done | awk '
         # After a start a few tracks may be those that were not saved.
         $1 != part { part = $1; may_repeat = 2 }
