@@ -65,9 +65,9 @@ const FAULTS = { once: ["--soft", PATTERNS[0], [0.5, 0.5]],
 const fault_tile = ([name, on, shares], s, tall) =>
     tile(rgb(name), on, shares, s, tall);
 
-/* Gives a canvas the resolution of the screen. */
-function sharp(canvas) {
-    const scale = devicePixelRatio, box = canvas.getBoundingClientRect();
+/* Gives a canvas the resolution of the screen, or another one. */
+function sharp(canvas, scale = devicePixelRatio) {
+    const box = canvas.getBoundingClientRect();
     canvas.width = Math.max(1, Math.round(box.width * scale));
     canvas.height = Math.max(1, Math.round(box.height * scale));
     const context = canvas.getContext("2d");
@@ -192,8 +192,10 @@ function sample_slider(id, low, high, changed, above) {
 /* --- a grid of samples ---------------------------------------------------- */
 
 /* A cell for each sample, painted by its kind, a number; 0 at first. If there
-   are more samples than pixels, each pixel stands for one of them. make_tiles
-   returns the pixels of each kind's cell, of a width and a height. */
+   are more samples than pixels, each pixel stands for one of them, and the
+   pixels are as large as on an ordinary screen, since finer ones look the same
+   and take longer. make_tiles returns the pixels of each kind's cell, of a width
+   and a height. */
 function make_grid(id, make_tiles) {
     let n = 0, kinds, view, cell, tall, columns, image, pixels, tiles;
 
@@ -223,6 +225,8 @@ function make_grid(id, make_tiles) {
     /* The largest cells that fit. */
     function layout() {
         view = sharp($(id));
+        if (n > view.width * view.height)
+            view = sharp($(id), Math.min(1, devicePixelRatio));
         cell = Math.floor(Math.sqrt(view.width * view.height / n));
         while (cell > 0 && Math.floor(view.width / cell) *
                            Math.floor(view.height / cell) < n)
@@ -398,12 +402,17 @@ function start_run() {
         return full[ranks.length];
     }
 
-    /* Draws each rank's batches in the last steps. */
+    /* Draws each rank's batches in the last steps, unless they look the same as
+       those that were drawn. */
     function draw_steps() {
         const { context, width, height, scale } = strip;
         const wide = 10 * scale, room = Math.floor(width / wide);
+        const last = history.slice(-room), looks = JSON.stringify(last);
+        if (looks === strip.looks)
+            return;
+        strip.looks = looks;
         context.clearRect(0, 0, width, height);
-        history.slice(-room).forEach(({ ranks, kill }, i) => {
+        last.forEach(({ ranks, kill }, i) => {
             if (ranks.every((share) => share === 1))
                 context.drawImage(full_step(ranks), i * wide, 0);
             else

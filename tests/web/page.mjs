@@ -1324,22 +1324,24 @@ async function cost_below(page) {
 
 /* A million samples: how many frames a second are drawn is printed. Before
    them, of 50,000 on a screen of two pixels a point every sample has a cell of
-   whole pixels, which no browser stretches. There what is out of sight must cost
-   little. */
+   whole pixels, which no browser stretches; a million are drawn with a pixel a
+   point. What is out of sight must cost little. */
 async function million() {
     const page = await open(browser, url, { scale: 2 });
     await enter_text(page, "numSamplesText", "50000");
-    const [width, height, sharp] = await page.evaluate(`(() => {
+    const pixels = () => page.evaluate(`(() => {
         const canvas = document.getElementById("grid");
-        const box = canvas.getBoundingClientRect();
-        return [canvas.width, canvas.height,
-                canvas.width === Math.round(2 * box.width) &&
-                canvas.height === Math.round(2 * box.height)];
+        const { width, height } = canvas.getBoundingClientRect();
+        return [canvas.width, canvas.height, Math.round(width),
+                Math.round(height)];
     })()`);
-    assert.ok(sharp && width * height >= 4 * 50000);
+    const [width, height, ...box] = await pixels();
+    assert.ok(Math.abs(width - 2 * box[0]) <= 1 && width * height >= 200000 &&
+              Math.abs(height - 2 * box[1]) <= 1);
     await enter_text(page, "numSamplesText", "1000000");
+    assert.deepEqual((await pixels()).slice(0, 2), box, "not more pixels");
     const below = await cost_below(page);
-    assert.ok(below < 1.4, `with what is below the run: ${below} times`);
+    assert.ok(below < 1.6, `with what is below the run: ${below} times`);
     await page.send("Emulation.setDeviceMetricsOverride", {
         width: 1280, height: 800, deviceScaleFactor: 1, mobile: false });
     const frames = await page.frames(1);
