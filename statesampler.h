@@ -785,7 +785,7 @@ typedef struct ssmp_cursor {
 /* What one shape serves of an epoch, from its base on. Private. */
 typedef struct ssmp_segment {
     ssmp_cursor base;
-    uint64_t end;    /* a position; CARRY: NONE */
+    uint64_t end;    /* a position; NONE with CARRY, which has no end */
     uint64_t wrap;   /* CARRY: num_samples, where the next epoch begins; NONE */
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } ssmp_segment;
@@ -1328,12 +1328,14 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_TAIL(run) STATESAMPLER_TAIL_PAD
 #define SSMP_BLOCKS(segment) ((void)(segment), 1)
 #define SSMP_WRAP(segment) STATESAMPLER_NONE
+#define SSMP_ENDLESS(run) ((void)(run), 0)
 #else
 #define SSMP_ORDER(run) (run)->order
 #define SSMP_PARTITION(run) (run)->partition
 #define SSMP_TAIL(run) (run)->tail
 #define SSMP_BLOCKS(segment) (segment)->blocks
 #define SSMP_WRAP(segment) (segment)->wrap
+#define SSMP_ENDLESS(run) ((run)->tail == STATESAMPLER_TAIL_CARRY)
 #endif
 
 /* Keeps the stack that a function needs out of its callers' frames. */
@@ -2446,7 +2448,7 @@ SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
     const uint64_t base = segment->base.position;
     uint64_t length;
     segment->end = segment->wrap = STATESAMPLER_NONE;
-    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY) {
+    if (SSMP_ENDLESS(run)) {
         segment->wrap = run->num_samples;
         return;
     }
@@ -2641,7 +2643,7 @@ SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
 
 SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 {
-    if (SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY)
+    if (!SSMP_ENDLESS(run))
         return STATESAMPLER_OK;
     if (run->num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
@@ -2747,7 +2749,7 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
-    if (run->now.position == 0 && SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY) {
+    if (run->now.position == 0 && !SSMP_ENDLESS(run)) {
         statesampler_begin(s, run->now.epoch);
         return;
     }
@@ -2792,7 +2794,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
         SSMP_PARTITION(run) != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
-    if (num_samples == 0 && SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY)
+    if (num_samples == 0 && SSMP_ENDLESS(run))
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
@@ -2800,7 +2802,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
         return SSMP_ERANGE_POSITION;
     run->num_samples = num_samples;
     s->ready.blocks = 0; /* it is that of the old num_samples */
-    if (segment->wrap != STATESAMPLER_NONE)
+    if (SSMP_ENDLESS(run))
         segment->wrap = num_samples;
     /* With CARRY the present may be the end now: the next epoch begins. */
     ssmp_cursor_move(&run->now, segment, 0);
@@ -2819,8 +2821,8 @@ SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
         ssmp_sampler_fill(out, s, segment, &run->now, &s->ready, count);
     run->now.step++;
     ssmp_cursor_move(&run->now, segment, global_batch);
-    /* With CARRY the base follows, so that the product never overflows. */
-    if (SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY &&
+    /* Without an end the base follows, so that the product cannot overflow. */
+    if (SSMP_ENDLESS(run) &&
         (run->now.step - segment->base.step) * global_batch >=
             STATESAMPLER_MAX_SAMPLES)
         ssmp_sampler_rebase(s);
@@ -2850,7 +2852,7 @@ SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
 {
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
-    const int endless = segment->end == STATESAMPLER_NONE;
+    const int endless = SSMP_ENDLESS(&s->run);
     if (step < segment->base.step)
         return SSMP_ERANGE_BASE;
     if ((endless && step > STATESAMPLER_NONE / 2) ||
@@ -2943,7 +2945,7 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
     const ssmp_segment *segment;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     segment = &s->run.segment;
-    return segment->end == STATESAMPLER_NONE
+    return SSMP_ENDLESS(&s->run)
                ? STATESAMPLER_NONE
                : segment->base.step +
                      ssmp_segment_steps(segment,
@@ -2966,7 +2968,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     segment = &s->run.segment;
     shape = &s->run.shape;
     n = s->run.num_samples;
-    end = SSMP_TAIL(&s->run) == STATESAMPLER_TAIL_CARRY ? n : segment->end;
+    end = SSMP_ENDLESS(&s->run) ? n : segment->end;
     used = ssmp_min(end, n);
     counts->positions = end;
     counts->padded = end - used;
@@ -2974,7 +2976,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (SSMP_TAIL(&s->run) != STATESAMPLER_TAIL_CARRY) {
+    if (!SSMP_ENDLESS(&s->run)) {
         uint64_t remaining = end - segment->base.position;
         remaining += shape->world_size - 1 - shape->rank;
         counts->rank_samples = remaining / shape->world_size;
@@ -2991,7 +2993,7 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
     size_t count;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
-    if (run->segment.end == STATESAMPLER_NONE ||
+    if (SSMP_ENDLESS(run) ||
         ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
         return 0;
     count = ssmp_segment_count(&run->segment, &run->shape, cursor.position);
@@ -3508,8 +3510,7 @@ SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
     in_mix->turns = ssmp_mix_descend(&seat, mix, mix->tick);
     if (mix->stop == STATESAMPLER_STOP_RESTART && ssmp_source_finished(source))
         return mix->tick;
-    return mix->stop == STATESAMPLER_STOP_NEVER &&
-                   run->segment.end != STATESAMPLER_NONE
+    return mix->stop == STATESAMPLER_STOP_NEVER && !SSMP_ENDLESS(run)
                ? SSMP_TOO_FAR
                : ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
@@ -3550,7 +3551,7 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
         const uint32_t had = in_mix->seat != SSMP_NOBODY;
         if (mix->turn == 0)
             in_mix->first_epoch = s->run.now.epoch;
-        if (s->run.segment.end == STATESAMPLER_NONE)
+        if (SSMP_ENDLESS(&s->run))
             ssmp_sampler_rebase(s);
         ssmp_segment_copy(&in_mix->segment, &s->run.segment);
         in_mix->step = s->run.now.step;
@@ -3621,8 +3622,7 @@ SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
         return SSMP_EINVAL_SOURCE_RANK;
     if (run->shape.world_size != first->shape.world_size)
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
-    return SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY &&
-                   stop != STATESAMPLER_STOP_NEVER
+    return SSMP_ENDLESS(run) && stop != STATESAMPLER_STOP_NEVER
                ? SSMP_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
 }
@@ -3757,7 +3757,7 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
     mix->turn++;
-    if (source->sampler.run.segment.end == STATESAMPLER_NONE &&
+    if (SSMP_ENDLESS(&source->sampler.run) &&
         turns + 1 >= source->in_mix.remaining)
         ssmp_mix_rebase(mix); /* no seek reaches farther */
     return (uint32_t)(source - mix->sources);
