@@ -26,6 +26,7 @@ import itertools
 import os
 import types
 
+import torch
 from torch.utils.data import BatchSampler, DataLoader
 
 
@@ -170,7 +171,8 @@ def trainer(shard, epochs, steps_done, counts_on=True, ignore_data_skip=False):
     has counted."""
     for epoch in range(steps_done // len(shard), epochs):
         loader = shard
-        loader.set_epoch(epoch)
+        if hasattr(loader, "set_epoch"):
+            loader.set_epoch(epoch)
         skipped = steps_done % len(shard)
         if skipped and not ignore_data_skip:
             loader = skip_first_batches(shard, skipped, counts_on)
@@ -187,7 +189,9 @@ class Trainer:
         self.train_dataset, self._train_batch_size = train_dataset, batch_size
         self.args = types.SimpleNamespace(
             seed=seed, output_dir=folder, should_save=process == 0,
-            ignore_data_skip=False)
+            ignore_data_skip=False, world_size=processes,
+            process_index=process)
+        self.data_collator = torch.tensor
         self.place = processes, process
         self.state = types.SimpleNamespace(global_step=0)
 

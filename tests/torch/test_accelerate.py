@@ -18,13 +18,18 @@ import warnings
 from common import EXAMPLES, DataLoader, cases, main, real
 import loader_accelerate
 from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
+from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
 from test_readme import blocks
 import torch
 from torch.utils.data import ConcatDataset
 
 EPOCHS = 3
+# Of the 36 samples of the Trainer's tests: two fill a pack.
+GROUPS = [index % 9 for index in range(36)]
+LENGTHS, TOKENS = [5 + index % 3 for index in range(36)], 14
 # Beside what may be broken, or the project's.
 RECIPES = os.path.join(os.path.dirname(EXAMPLES), "README.md")
 
@@ -566,20 +571,21 @@ class Trainer(unittest.TestCase):
         set_epoch does not reach the sampler."""
         names = {"StatefulDistributedSampler": Distributed,
                  "RoundRobinBatchSampler": RoundRobin,
-                 "itertools": itertools, "torch": torch,
-                 "transformers": self.transformers()}
+                 "SpreadBatchSampler": Spread, "groups": GROUPS,
+                 "PackedBatchSampler": Packed, "lengths": LENGTHS,
+                 "max_tokens": TOKENS, "itertools": itertools,
+                 "torch": torch, "transformers": self.transformers()}
         with open(RECIPES) as file:
             recipes = [each for each in blocks(file.read())
                        if "transformers.Trainer)" in each]
-        self.assertEqual(len(recipes), 2)
+        self.assertEqual(len(recipes), 4)
         for recipe, processes in itertools.product(recipes, self.worlds):
             exec(recipe, names)
             for depth in 3, 1:
                 with mock.patch.object(DataLoaderShard, "depth", depth):
-                    self.at_each_step(names["Trainer"], processes,
-                                      "InTurns" in recipe)
+                    self.at_each_step(names["Trainer"], processes, recipe)
 
-    def at_each_step(self, kind, processes, in_turns):
+    def at_each_step(self, kind, processes, recipe):
         data = ConcatDataset([range(24), range(24, 36)])
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -594,18 +600,28 @@ class Trainer(unittest.TestCase):
         whole = steps(0)
         self.assertNotEqual(whole, other)
         batches = [batch for step in whole for batch in step]
-        self.assertEqual(len(batches), EPOCHS * 12)
+        count = len(batches) // EPOCHS
+        self.assertEqual(len(batches), EPOCHS * (
+            18 if "Packed" in recipe else 12))
         for epoch in range(EPOCHS):
-            self.assertEqual(sorted(sum(batches[12 * epoch:][:12], [])),
+            self.assertEqual(sorted(sum(batches[count * epoch:][:count], [])),
                              list(range(36)))
-        self.assertNotEqual(batches[:12], batches[12:24])
+        self.assertNotEqual(batches[:count], batches[count:][:count])
         for done in range(1, len(whole)):
             self.assertEqual(steps(done), whole[done:])
-        if in_turns:
+        if "RoundRobin" in recipe:
             for at in range(0, len(batches), 3):
                 self.assertEqual(sorted([index >= 24 for index in batch]
                                         for batch in batches[at:at + 3]),
                                  [[False] * 3] * 2 + [[True] * 3])
+        elif "Spread" in recipe:
+            for step in whole:
+                self.assertEqual(len({GROUPS[index] for batch in step
+                                      for index in batch}), 3 * processes)
+        elif "Packed" in recipe:
+            for batch in batches:
+                self.assertLessEqual(sum(LENGTHS[index] for index in batch),
+                                     TOKENS)
 
 
 @real("transformers")

@@ -10,7 +10,9 @@ import unittest
 
 import loader_torchdata
 from common import cases, main, raw, real
+from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler
 
@@ -26,6 +28,13 @@ def kinds(random, most=8):
                                 drop_last=drop_last))
     yield (n, lambda rank, world: RoundRobin(
         [n // 3, 2 * n // 3], size, rank, world, seed=seed, stop="all"),
+        lambda sampler: dict(batch_sampler=sampler))
+    yield (n, lambda rank, world: Spread(
+        [i // 3 for i in range(n)], 2, rank, world, seed=seed),
+        lambda sampler: dict(batch_sampler=sampler))
+    yield (n, lambda rank, world: Packed(
+        [1 + i % 3 for i in range(n)], 6, rank, world, seed=seed,
+        plan_size=9),
         lambda sampler: dict(batch_sampler=sampler))
 
 
