@@ -15,6 +15,8 @@ unset TRAINER_TERMINAL TRAINER_AGAIN
 case ${TMPDIR:-/tmp} in *[!A-Za-z0-9_./-]*) export TMPDIR=/tmp ;; esac
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
+# In this folder the trainer's path has no sign that a shell would read.
+ln -s "$PWD/$trainer" "$folder/trainer"
 runs=0
 
 # Prints what a run prints at its end; DIR stays for a run that goes on.
@@ -41,7 +43,7 @@ wrap() { # COMMANDS
 #!/bin/sh
 rank=\$OMPI_COMM_WORLD_RANK
 $1
-exec $trainer "\$@"
+exec $folder/trainer "\$@"
 END
     chmod +x "$folder/wrapped"
 }
