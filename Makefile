@@ -416,7 +416,8 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
     dieharder pmccabe afl++ strace valgrind \
     libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps \
     luajit mono-mcs mono-runtime rustc golang-go \
-    libfann-dev libtorch-dev libfaiss-dev
+    libfann-dev libtorch-dev libfaiss-dev \
+    wamerican wdutch wfrench witalian wngerman wspanish
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
