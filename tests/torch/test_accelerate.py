@@ -6,6 +6,7 @@ where they are installed: accelerate 1.15.0.dev0 (16cb6eb8) and 1.2.1, and
 transformers 000945a9 are what this was written for."""
 
 import collections
+import functools
 import itertools
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
+import test_kills
 from test_readme import blocks
 import torch
 from torch.utils.data import ConcatDataset
@@ -541,6 +543,21 @@ class RealAccelerate(Accelerate):
             sampler.state_dict()["state"].tolist())}))
 
 
+def recipes(transformers, **names):
+    """The Trainers of examples/README.md, each after its text."""
+    names.update(StatefulDistributedSampler=Distributed,
+                 RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
+                 PackedBatchSampler=Packed, itertools=itertools, torch=torch,
+                 transformers=transformers)
+    with open(RECIPES) as file:
+        found = [each for each in blocks(file.read())
+                 if "transformers.Trainer)" in each]
+    assert len(found) == 4
+    for recipe in found:
+        exec(recipe, names)
+        yield recipe, names["Trainer"]
+
+
 class Trainer(unittest.TestCase):
     worlds = (1, 2)     # numbers of processes
 
@@ -569,21 +586,11 @@ class Trainer(unittest.TestCase):
     def test_the_recipes(self):
         """The Trainers of examples/README.md, at each step, also where
         set_epoch does not reach the sampler."""
-        names = {"StatefulDistributedSampler": Distributed,
-                 "RoundRobinBatchSampler": RoundRobin,
-                 "SpreadBatchSampler": Spread, "groups": GROUPS,
-                 "PackedBatchSampler": Packed, "lengths": LENGTHS,
-                 "max_tokens": TOKENS, "itertools": itertools,
-                 "torch": torch, "transformers": self.transformers()}
-        with open(RECIPES) as file:
-            recipes = [each for each in blocks(file.read())
-                       if "transformers.Trainer)" in each]
-        self.assertEqual(len(recipes), 4)
-        for recipe, processes in itertools.product(recipes, self.worlds):
-            exec(recipe, names)
-            for depth in 3, 1:
+        names = dict(groups=GROUPS, lengths=LENGTHS, max_tokens=TOKENS)
+        for recipe, kind in recipes(self.transformers(), **names):
+            for processes, depth in itertools.product(self.worlds, (3, 1)):
                 with mock.patch.object(DataLoaderShard, "depth", depth):
-                    self.at_each_step(names["Trainer"], processes, recipe)
+                    self.at_each_step(kind, processes, recipe)
 
     def at_each_step(self, kind, processes, recipe):
         data = ConcatDataset([range(24), range(24, 36)])
@@ -622,6 +629,41 @@ class Trainer(unittest.TestCase):
             for batch in batches:
                 self.assertLessEqual(sum(LENGTHS[index] for index in batch),
                                      TOKENS)
+
+
+def trains(kind, rank, world, saved, train):
+    """A way of test_kills, by a Trainer whose own checkpoints are saved."""
+    class Recorded(kind):
+        def training_step(self, model, inputs):
+            self.batch = inputs["index"]
+
+        def _save_checkpoint(self, *arguments):
+            super()._save_checkpoint(*arguments)
+            train(self.batch, lambda: os.path.join(
+                self.args.output_dir, f"checkpoint-{self.state.global_step}"))
+
+    n = test_kills.N
+    Recorded(ConcatDataset([range(2 * n // 3), range(2 * n // 3, n)]),
+             test_kills.BATCH, world, rank, 5, tempfile.gettempdir()).train(
+                 resume_from_checkpoint=saved)
+
+
+class Killed(unittest.TestCase):
+    def test_the_recipes(self):
+        """3 processes, 2 and 1: what counts are the epochs that 3 processes
+        train on which are not killed. The Trainer counts its last step anew."""
+        n, epochs = test_kills.N, test_kills.EPOCHS
+        names = dict(groups=[i * i % 97 for i in range(n)], max_tokens=64,
+                     lengths=[20 + 7 * i % 21 for i in range(n)])
+        for (recipe, kind), chance in zip(
+                recipes(loader_accelerate, **names), cases(4, "recipes")):
+            way = functools.partial(trains, kind)
+            whole, _ = test_kills.killed(way, (3,), None)
+            for epoch in range(epochs):
+                self.assertEqual(sorted(whole[epoch * n:][:n]),
+                                 list(range(n)))
+            seen, _ = test_kills.killed(way, (3, 2, 1), chance)
+            self.assertEqual(seen[:epochs * n], whole[:epochs * n], recipe)
 
 
 @real("transformers")

@@ -202,6 +202,27 @@ class Run:
                 " ".join(step).split()]
 
 
+def killed(way, worlds, moments, trained=Run.trained):
+    """Runs on each of these numbers of processes in turn, all but the last run
+    killed. Returns the samples that were trained on, without those after a
+    killed run's last checkpoint, and the number of these. Of a run and its
+    first steps, `trained` returns the samples."""
+    seen, saved, lost = [], None, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for world in worlds[:-1]:
+            run = Run(way, world, folder, saved, len(seen), moments)
+            run.kill()
+            steps = 0
+            if os.path.exists(run.path):
+                steps, saved = torch.load(run.path)
+                os.unlink(run.path)
+            seen += trained(run, steps)
+            lost += len(run.trained()) - len(run.trained(steps))
+        run = Run(way, worlds[-1], folder, saved, len(seen))
+        run.end()
+        return seen + trained(run), lost
+
+
 class Kills(unittest.TestCase):
     def chains(self, name, way, worlds):
         lost = []
@@ -217,23 +238,7 @@ class Kills(unittest.TestCase):
 
     def chain(self, way, worlds, seed):
         """How many samples were trained on after a run's last checkpoint."""
-        moments, seen, saved, lost = random.Random(seed), [], None, 0
-        with tempfile.TemporaryDirectory() as folder:
-            for number, world in enumerate(worlds, 1):
-                last = number == len(worlds)
-                run = Run(way, world, folder, saved, len(seen),
-                          None if last else moments)
-                if last:
-                    run.end()
-                    seen += run.trained()
-                    break
-                run.kill()
-                steps = 0
-                if os.path.exists(run.path):
-                    steps, saved = torch.load(run.path)
-                    os.unlink(run.path)
-                seen += run.trained(steps)
-                lost += len(run.trained()) - len(run.trained(steps))
+        seen, lost = killed(way, worlds, random.Random(seed))
         self.assertEqual(len(seen), EPOCHS * N)
         for epoch in range(EPOCHS):
             self.assertEqual(sorted(seen[epoch * N:][:N]), list(range(N)),

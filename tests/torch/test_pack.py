@@ -6,9 +6,7 @@ import array
 import collections
 import copy
 import itertools
-import os
 import pickle
-import tempfile
 import unittest
 
 from common import DataLoader, cases, main, raw
@@ -17,7 +15,6 @@ import loader_torchdata
 from statesampler import PackedBatchSampler, Sampler
 from statesampler import StatefulDistributedSampler
 from test_accelerate import RECIPES
-from test_kills import Run
 import test_kills
 from test_readme import blocks
 import torch
@@ -329,22 +326,7 @@ class Killed(unittest.TestCase):
         wanted = flat(flat(list(wanted) for _ in range(test_kills.EPOCHS)))
         self.assertEqual(len(wanted), test_kills.N * test_kills.EPOCHS)
         for chance in cases(2, "packs"):
-            seen, saved = [], None
-            with tempfile.TemporaryDirectory() as folder:
-                for world in 2, 3, 2, 1:
-                    last = world == 1
-                    run = Run(packed, world, folder, saved, len(seen),
-                              None if last else chance)
-                    if last:
-                        run.end()
-                        seen += run.trained()
-                        break
-                    run.kill()
-                    steps = 0
-                    if os.path.exists(run.path):
-                        steps, saved = torch.load(run.path)
-                        os.unlink(run.path)
-                    seen += run.trained(steps)
+            seen, _ = test_kills.killed(packed, (2, 3, 2, 1), chance)
             self.assertEqual(seen, wanted)
 
 

@@ -2,8 +2,6 @@
 processes that are killed, and what it refuses."""
 
 import itertools
-import os
-import tempfile
 import types
 import unittest
 import warnings
@@ -12,7 +10,6 @@ from common import DataLoader, cases, main, raw, real
 import loader_accelerate
 from loader_accelerate import DataLoaderShard, trainer
 from statesampler import RepeatSampler, Sampler, StatefulDistributedSampler
-from test_kills import Run
 from test_accelerate import RECIPES
 import test_kills
 from test_readme import blocks
@@ -272,22 +269,7 @@ class Killed(unittest.TestCase):
         serves that was never killed."""
         self.assertEqual(len(expected()), test_kills.N * test_kills.EPOCHS)
         for chance in cases(2, "grpo"):
-            seen, saved = [], None
-            with tempfile.TemporaryDirectory() as folder:
-                for world in 2, 3, 2, 1:
-                    last = world == 1
-                    run = Run(grpo, world, folder, saved, len(seen),
-                              None if last else chance)
-                    if last:
-                        run.end()
-                        seen += run.trained()
-                        break
-                    run.kill()
-                    steps = 0
-                    if os.path.exists(run.path):
-                        steps, saved = torch.load(run.path)
-                        os.unlink(run.path)
-                    seen += run.trained(steps)
+            seen, _ = test_kills.killed(grpo, (2, 3, 2, 1), chance)
             self.assertEqual(seen, expected())
 
 

@@ -13,7 +13,6 @@ import random
 import re
 import resource
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -21,7 +20,6 @@ from common import ROOT, DataLoader, cases, main, raw
 from loader_accelerate import DataLoaderShard
 from statesampler import (CountingDataLoader, RepeatSampler,
                           SpreadBatchSampler)
-from test_kills import Run
 import test_kills
 import torch
 
@@ -277,22 +275,8 @@ class Loaders(Steps):
         was never killed, in the order of positions."""
         for way in torchs, counting:
             chance = random.Random(way.__name__)
-            seen, saved = [], None
-            with tempfile.TemporaryDirectory() as folder:
-                for world in 2, 3, 2, 1:
-                    last = world == 1
-                    run = Run(way, world, folder, saved, len(seen),
-                              None if last else chance)
-                    if last:
-                        run.end()
-                        seen += self.trained(run)
-                        break
-                    run.kill()
-                    steps = 0
-                    if os.path.exists(run.path):
-                        steps, saved = torch.load(run.path)
-                        os.unlink(run.path)
-                    seen += self.trained(run, steps)
+            seen, _ = test_kills.killed(way, (2, 3, 2, 1), chance,
+                                        self.trained)
             self.assertEqual(seen, expected())
 
     def trained(self, run, steps=None):
