@@ -252,7 +252,7 @@ class Recipe(unittest.TestCase):
     def test_it_runs(self):
         with open(RECIPES) as file:
             recipe, = (each for each in blocks(file.read())
-                       if "PackedBatchSampler" in each)
+                       if "= PackedBatchSampler" in each)
         lengths = [1 + i * 37 % 4000 for i in range(500)]
         names = {"PackedBatchSampler": PackedBatchSampler, "lengths": lengths,
                  "DataLoader": torch.utils.data.DataLoader,
