@@ -70,6 +70,23 @@ class Loader(unittest.TestCase):
                 self.assertEqual(len(left), len(whole))
                 self.assertEqual(list(left), whole[stop:])
 
+    def test_its_batches(self):
+        """They are torch's, of any size, in each epoch; once with workers
+        that persist."""
+        for length, size, drop in itertools.product(
+                (0, 1, 6, 7), (1, 3, 7, 8), (False, True)):
+            workers = int((length, size) == (7, 3))
+            order = Distributed(range(length), 1, 0)
+            loader = Counting(
+                range(length), size, drop_last=drop, num_workers=workers,
+                sampler=Distributed(range(length), 1, 0),
+                persistent_workers=workers > 0)
+            for epoch in range(3):
+                order.set_epoch(epoch)
+                self.assertEqual(list(loader), list(DataLoader(
+                    range(length), size, drop_last=drop,
+                    sampler=list(order))))
+
     def test_one_loop_at_a_time(self):
         """Of two, the one that was asked last; a loop that was made and not
         asked takes nothing from others."""

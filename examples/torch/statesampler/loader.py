@@ -1,6 +1,8 @@
 """A DataLoader that counts the batches it returns. The manual is in
 __init__.py."""
 
+import itertools
+
 from torch.utils.data import BatchSampler, DataLoader
 
 from ._loops import Count
@@ -37,12 +39,32 @@ class _Counted:
         return batch
 
 
+class _Batches(BatchSampler):
+    """torch's class takes one index at a time in Python; this does not."""
+
+    def __iter__(self):
+        least = self.batch_size if self.drop_last else 1
+        cuts = map(itertools.islice, itertools.repeat(iter(self.sampler)),
+                   itertools.repeat(self.batch_size))
+        return itertools.takewhile(lambda batch: len(batch) >= least,
+                                   map(list, cuts))
+
+
 class CountingDataLoader(DataLoader):
     """torch's DataLoader, for this package's samplers as sampler=, and its
     batch samplers as batch_sampler=. It counts the batches that it returns; the
     sampler's state is that after the last of them. All arguments are torch's.
     If something reads ahead of the loop, the sampler needs read_ahead=. iter()
     raises TypeError with another sampler, or a batch sampler of your own."""
+
+    @property
+    def _index_sampler(self):
+        """What torch takes batches from. (Should it ask for that by another
+        name, batches are the same and only slower.)"""
+        batches = super()._index_sampler
+        if type(batches) is not BatchSampler:
+            return batches
+        return _Batches(batches.sampler, batches.batch_size, batches.drop_last)
 
     def __iter__(self):
         sampler, unit, drops_last = self.batch_sampler, 1, False
