@@ -42,10 +42,6 @@ export EVENT_NOEPOLL=1
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-if [ -t 1 ]; then
-    TRAINER_TERMINAL=$(stty size 2>/dev/null </dev/tty | cut -d ' ' -f 2)
-    export TRAINER_TERMINAL="${TRAINER_TERMINAL:-80}"
-fi
 # A signal stops the run: mpirun passes SIGUSR1 on to its processes, which save
 # and end; a second signal ends them at once. Slurm sends the last four; SIGPIPE
 # means that nobody reads our output.

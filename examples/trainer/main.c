@@ -126,7 +126,24 @@ static void configure(run *r, int argc, char **argv)
     exit(status);
 }
 
-/* ---- The terminal ---- */
+/* ---- The run ---- */
+
+/* Writes a line to the log and to standard output, there with `also` at its
+   end. */
+static void tell(run *r, const char *also, const char *format, ...)
+{
+    char line[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    log_line(r, line);
+    if (r->rank != 0)
+        return;
+    printf("%s%s\n", line, also);
+    fflush(stdout);
+}
 
 static double seconds(void)
 {
@@ -136,98 +153,25 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The columns of the terminal, or 0. mpirun gives every process a terminal of
-   its own, so launch.sh tells whether there is a real one. */
-static int terminal(void)
-{
-    const char *columns = getenv("TRAINER_TERMINAL");
-    const int given = columns ? atoi(columns) : 0;
-
-    return !columns ? 0 : given > 0 ? given : 80;
-}
-
-static int moving; /* whether the last line is the progress line */
-
-static void end_line(void)
-{
-    if (moving)
-        putchar('\n');
-    moving = 0;
-}
-
-/* A progress line, with a bar if there is room. It must not be wider than the
-   terminal, or it would scroll. */
-static void show_line(const run *r, double started, uint64_t first)
-{
-    const uint64_t steps = feed_steps(&r->feed);
-    const uint64_t all = steps * (uint64_t)r->config.optimizer.num_epochs;
-    const uint64_t done =
-        feed_epoch(&r->feed) * steps + feed_step(&r->feed);
-    const double pace = (seconds() - started) / (double)(r->step - first);
-    const uint64_t left = (uint64_t)((double)(all - done) * pace);
-    const int columns = terminal();
-    char bar[21] = "", line[256];
-    int room, i;
-
-    if (r->rank != 0 || columns == 0)
-        return;
-    room = columns - 1 -
-           snprintf(line, sizeof line, "%" PRIu64 "/%" PRIu64 "  loss %.3f"
-                    "  %" PRIu64 ":%02" PRIu64 " left  %.0f tokens/s  scale %g"
-                    "  skipped %" PRIu64,
-                    done, all, reduce_mean_loss(&r->reduce), left / 60,
-                    left % 60,
-                    (double)(config_global_batch(&r->config) *
-                             r->config.model.trunk.context) / pace,
-                    r->scaler.scale, r->skipped);
-    room = room - 3 > 20 ? 20 : room - 3; /* without "[", "] " */
-    for (i = 0; i < room; i++)
-        bar[i] = (uint64_t)i * all < done * (uint64_t)room ? '#' : '.';
-    if (room > 0)
-        printf("\r[%s] %-*s", bar, columns - 4 - room, line);
-    else
-        printf("\r%-*.*s", columns - 1, columns - 1, line);
-    fflush(stdout);
-    moving = 1;
-}
-
-/* Exits on all processes if any of them has a complaint. */
-static void require(const char *complaint)
-{
-    complaint = agree_on(complaint);
-    if (*complaint)
-        end_line();
-    agree(complaint, 1);
-}
-
-/* Writes a line to the log and, if shown, to standard output. */
-static void tell(run *r, int shown, const char *format, ...)
-{
-    char line[256];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    log_line(r, line);
-    if (shown && r->rank == 0) {
-        end_line();
-        puts(line);
-    }
-    fflush(stdout);
-}
-
-/* ---- The run ---- */
-
+/* started: when step `first` was done. */
 static void take_step(run *r, double started, uint64_t first)
 {
-    require(run_step(r));
-    show_line(r, started, first);
-    if (r->step % (uint64_t)r->config.log_frequency == 0)
-        tell(r, !terminal(),
-             "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
-             r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce),
-             r->rate, reduce_overflowed(&r->reduce) ? " skipped" : "");
+    const uint64_t steps = feed_steps(&r->feed);
+    uint64_t left;
+    char also[32];
+
+    agree(run_step(r), 1);
+    if (r->step % (uint64_t)r->config.log_frequency != 0)
+        return;
+    left = steps * ((uint64_t)r->config.optimizer.num_epochs -
+                    feed_epoch(&r->feed)) - feed_step(&r->feed);
+    left = (uint64_t)((double)left * (seconds() - started) /
+                      (double)(r->step - first));
+    snprintf(also, sizeof also, ", %" PRIu64 ":%02" PRIu64 " left", left / 60,
+             left % 60);
+    tell(r, also, "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
+         r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce), r->rate,
+         reduce_overflowed(&r->reduce) ? " skipped" : "");
 }
 
 static void end_epoch(run *r)
@@ -237,16 +181,16 @@ static void end_epoch(run *r)
     const int exact = feed_end_epoch(&r->feed, words, sizeof words);
     double held;
 
-    tell(r, 1, "epoch %" PRIu64 " done: %s", epoch, words);
-    require(exact ? "" : words);
+    tell(r, "", "epoch %" PRIu64 " done: %s", epoch, words);
+    agree(exact ? "" : words, 1);
     if (!r->config.test_model || r->text.held == 0 ||
         epoch % (uint64_t)r->config.test_every_num_epoch != 0)
         return;
     held = run_held_out(r);
-    tell(r, 1, "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
-    require(isnan(held) ? "a held-out loss is not a number or above 2048: "
-                          "lower the learning rate"
-                        : "");
+    tell(r, "", "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
+    agree(isnan(held) ? "a held-out loss is not a number or above 2048: "
+                        "lower the learning rate"
+                      : "", 1);
 }
 
 /* Whether a checkpoint is due. After the last step of an epoch, only once the
@@ -287,7 +231,7 @@ static int train(run *r)
         stopped = r->reduce.totals[REDUCE_STOPS] != 0 &&
                   feed_step(&r->feed) < feed_steps(&r->feed);
         if (stopped || is_due(r, ended))
-            require(checkpoint_save(r));
+            agree(checkpoint_save(r), 1);
     }
     return stopped && feed_epoch(&r->feed) < epochs;
 }
@@ -316,7 +260,7 @@ static void resume(run *r)
     agree(log_cut(r), 1);
     if (!name[0]) {
         if (*from)
-            tell(r, 1, "a new run, which %s %s",
+            tell(r, "", "a new run, which %s %s",
                  *c->checkpoint.extend ? "extends" : "has the weights of",
                  from);
         return;
@@ -348,7 +292,6 @@ static int report(run *r)
     MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
-        end_line();
         printf("kilobytes");
         for (kind = 0; kind < MEMORY_KINDS; kind++)
             printf(" %12s", memory_names[kind]);

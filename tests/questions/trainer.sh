@@ -244,8 +244,7 @@ run_questions() {
     [ "$(uname -m)" != x86_64 ] ||
         ask "trainer: several processors' kernels of OpenBLAS are named" \
             trainer_runs kernels
-    ask 'trainer: the line that moves is as wide as the terminal' \
-        trainer_runs bar
+    ask 'trainer: lines with the time left' trainer_runs lines
     ask 'trainer: a text or log that is changed during the run is named' \
         trainer_runs changed
     ask "trainer: launch.sh leaves its caller's input alone" \

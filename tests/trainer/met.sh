@@ -427,25 +427,18 @@ input() {
     done
 }
 
-# The line that moves has a column less than the terminal, or it would scroll,
-# and says all that it has to say where there are 80 columns. An error has a
-# line of its own.
-bar() {
-    for columns in 60 80 20; do
-        TRAINER_TERMINAL=$columns run 1 "$folder/new/$columns" $short $o1 \
-            >"$folder/said"
-        tr '\r' '\n' <"$folder/said" | grep ' loss [0-9]' >"$folder/bars"
-        [ "$(wc -l <"$folder/bars")" -ge 4 ] || fail 'no line moves'
-        awk -v w=$columns 'length($0) != w - 1' "$folder/bars" \
-            >"$folder/errors"
-        [ ! -s "$folder/errors" ] || fail 'a line of another width'
-        [ $columns != 80 ] || grep -q \
-            '^\[##*\.*\] 8/8 .* 0:00 left .* skipped [0-9]' \
-            "$folder/bars" || fail "80 columns do not say all"
-        ! grep -qx '' "$folder/said" || fail 'a line is empty'
-    done
-    TRAINER_TERMINAL=80 run 1 "$folder/new/error" $overflow >"$folder/said"
-    [ "$(tail -c 1 "$folder/said")" = '' ] || fail 'an error is in the line'
+# A line each LOG_FREQUENCY steps with the time left, which the log has not. A
+# line that cannot be printed is an error.
+lines() {
+    run 1 "$folder/new" $short LOG_FREQUENCY=3 >"$folder/said"
+    grep '^step ' "$folder/said" >"$folder/steps"
+    grep '^step ' "$folder/new/log.txt" >"$folder/logged"
+    [ "$(cut -d ' ' -f 2 "$folder/logged" | xargs)" = '3 6' ] ||
+        fail "a line each third step: $(cat "$folder/logged")"
+    sed 's/, 0:[0-5][0-9] left$//' "$folder/steps" |
+        cmp - "$folder/logged" || fail 'printed lines are others'
+    [ "$(grep -c left "$folder/steps")" = 2 ] || fail 'no time left'
+    ! grep left "$folder/logged" || fail 'the log has the time left'
     wrap 'exec >/dev/full'
     (
         TRAINER=$folder/wrapped

@@ -9,7 +9,7 @@
 trainer=$1 yaml=$PWD/$2
 shift 2
 export TRAINER="$trainer" RESTARTS=0
-unset TRAINER_TERMINAL TRAINER_AGAIN
+unset TRAINER_AGAIN
 # Questions do not quote what stands in it: where its name had a space, rm -rf
 # would remove another folder.
 case ${TMPDIR:-/tmp} in *[!A-Za-z0-9_./-]*) export TMPDIR=/tmp ;; esac
