@@ -257,12 +257,12 @@ build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
 
 # build/trainer/test/NAME is tests/trainer/test_NAME.c with the trainer except
 # its main. `gradients` is test_model.c compiled to compute in double.
-GRADIENTS_OBJECTS = $(patsubst %,build/trainer/%.o,agree memory sampler stb text)
+GRADIENTS_OBJECTS = $(patsubst %,build/trainer/%.o,agree memory sampler text)
 build/trainer/test/gradients: tests/trainer/test_model.c \
     $(GRADIENTS_OBJECTS) $(wildcard examples/trainer/*.[ch])
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
-	    $(patsubst %,examples/trainer/%.c,kernels model model_blocks) \
+	    $(patsubst %,examples/trainer/%.c,kernels model) \
 	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
 # This one needs the configuration only. STRICT holds the warning flags.
 build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \

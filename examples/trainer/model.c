@@ -1,113 +1,82 @@
-/* model.c - see model.h. model_blocks.c has the blocks. */
+/* model.c - see model.h. */
 #include "model.h"
 #include "memory.h"
 #include "statesampler.h"
 #include "text.h"
 
 #include <math.h>
-#include <stb_ds.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Tensors ---- */
 
-static void tensor_add(model *m, const char *block, const char *name,
-                       size_t size, int kind)
+static void tensor_add(model *m, const char *layer, const char *what,
+                       size_t rows, size_t columns, int kind)
 {
-    model_tensor t = {.offset = m->num_weights, .size = size, .kind = kind};
+    model_tensor *t = &m->tensors[m->num_tensors++];
 
-    snprintf(t.name, sizeof t.name, "%s%s", block, name);
-    arrput(m->tensors, t);
-    m->num_tensors++;
-    m->num_weights += size;
-    m->largest = size > m->largest ? size : m->largest;
+    snprintf(t->name, sizeof t->name, "%s.%s", layer, what);
+    t->offset = m->num_weights;
+    t->size = rows * columns;
+    t->columns = columns;
+    t->kind = kind;
+    m->num_weights += t->size;
+    m->largest = t->size > m->largest ? t->size : m->largest;
 }
 
-/* In the order of the forward pass; within a block, of the BLOCK_ constants. */
+/* The tensors of a block: each of these weights, and then its bias. The model
+   has two tensors before the first block, and three after the last. */
+enum { LN1 = 0, QKV = 2, PROJ = 4, LN2 = 6, FC = 8, OUT = 10, OF_BLOCK = 12 };
+enum { BEFORE = 2, AFTER = 3 };
+
+/* In the order of the forward pass. */
 static void tensors_list(model *m)
 {
     const size_t width = m->shape.width, mlp = m->shape.mlp;
-    char block[24];
-    size_t b;
+    const struct {
+        const char *name;
+        size_t outputs, inputs;
+        int weight, bias;
+    } layers[] = {{"ln1", width, 1, MODEL_NORM, MODEL_NORM},
+                  {"attn.qkv", 3 * width, width, MODEL_MATRIX, MODEL_BIAS},
+                  {"attn.proj", width, width, MODEL_MATRIX, MODEL_BIAS},
+                  {"ln2", width, 1, MODEL_NORM, MODEL_NORM},
+                  {"mlp.fc", mlp, width, MODEL_MATRIX, MODEL_BIAS},
+                  {"mlp.proj", width, mlp, MODEL_MATRIX, MODEL_BIAS}};
+    const size_t count = BEFORE + m->shape.layers * OF_BLOCK + AFTER;
+    char name[32];
+    size_t b, i;
 
-    tensor_add(m, "", "wte.weight", MODEL_BYTES * width, MODEL_EMBEDDING);
-    tensor_add(m, "", "wpe.weight", m->shape.context * width, MODEL_EMBEDDING);
-    for (b = 0; b < m->shape.layers; b++) {
-        snprintf(block, sizeof block, "block%u.", (unsigned)b);
-        tensor_add(m, block, "ln1.weight", width, MODEL_NORM);
-        tensor_add(m, block, "ln1.bias", width, MODEL_NORM);
-        tensor_add(m, block, "attn.qkv.weight", 3 * width * width,
-                   MODEL_MATRIX);
-        tensor_add(m, block, "attn.qkv.bias", 3 * width, MODEL_BIAS);
-        tensor_add(m, block, "attn.proj.weight", width * width, MODEL_MATRIX);
-        tensor_add(m, block, "attn.proj.bias", width, MODEL_BIAS);
-        tensor_add(m, block, "ln2.weight", width, MODEL_NORM);
-        tensor_add(m, block, "ln2.bias", width, MODEL_NORM);
-        tensor_add(m, block, "mlp.fc.weight", mlp * width, MODEL_MATRIX);
-        tensor_add(m, block, "mlp.fc.bias", mlp, MODEL_BIAS);
-        tensor_add(m, block, "mlp.proj.weight", width * mlp, MODEL_MATRIX);
-        tensor_add(m, block, "mlp.proj.bias", width, MODEL_BIAS);
-    }
-    tensor_add(m, "", "ln_f.weight", width, MODEL_NORM);
-    tensor_add(m, "", "ln_f.bias", width, MODEL_NORM);
-    tensor_add(m, "", "head.weight", MODEL_BYTES * width, MODEL_MATRIX);
+    m->tensors = memory_take(MEMORY_WORK, count, sizeof *m->tensors);
+    tensor_add(m, "wte", "weight", MODEL_BYTES, width, MODEL_EMBEDDING);
+    tensor_add(m, "wpe", "weight", m->shape.context, width, MODEL_EMBEDDING);
+    for (b = 0; b < m->shape.layers; b++)
+        for (i = 0; i < OF_BLOCK / 2; i++) {
+            snprintf(name, sizeof name, "block%u.%s", (unsigned)b,
+                     layers[i].name);
+            tensor_add(m, name, "weight", layers[i].outputs, layers[i].inputs,
+                       layers[i].weight);
+            tensor_add(m, name, "bias", layers[i].outputs, 1, layers[i].bias);
+        }
+    tensor_add(m, "ln_f", "weight", width, 1, MODEL_NORM);
+    tensor_add(m, "ln_f", "bias", width, 1, MODEL_NORM);
+    tensor_add(m, "head", "weight", MODEL_BYTES, width, MODEL_MATRIX);
 }
 
 /* ---- Memory ---- */
 
-size_t model_segments(size_t blocks, size_t splits, size_t *first)
+size_t model_keeps(const model_shape *shape, size_t keep)
 {
-    size_t segments = 1, longest, i;
+    const size_t rows = shape->context;
 
-    first[0] = 0;
-    first[1] = blocks;
-    /* Halves the longest segment. One of a single block is never cut, as
-       segments < blocks. */
-    while (segments < splits && segments < blocks) {
-        longest = 0;
-        for (i = 1; i < segments; i++)
-            if (first[i + 1] - first[i] > first[longest + 1] - first[longest])
-                longest = i;
-        for (i = segments + 1; i > longest + 1; i--)
-            first[i] = first[i - 1];
-        first[longest + 1] =
-            first[longest] + (first[longest + 2] - first[longest]) / 2;
-        segments++;
-    }
-    return segments;
-}
-
-static size_t longest_segment(const size_t *first, size_t segments)
-{
-    size_t longest = 0, i;
-
-    for (i = 0; i < segments; i++)
-        if (first[i + 1] - first[i] > longest)
-            longest = first[i + 1] - first[i];
-    return longest;
-}
-
-/* Under O1 values that are kept as halves are computed as floats, in buffers
-   that all blocks share. */
-static void kept_take(model *m, size_t count)
-{
-    size_t b, keep;
-
-    m->kept = memory_take(MEMORY_WORK, count, sizeof *m->kept);
-    for (b = 0; b < count; b++) {
-        for (keep = 0; keep < KEEPS; keep++) {
-            size_t size = block_keeps(&m->shape, keep);
-            int halved = m->half && keep >= KEEP_NORM1;
-
-            if (halved)
-                m->kept[b].halves[keep] =
-                    memory_take(MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
-            m->kept[b].values[keep] =
-                !halved  ? memory_take(MEMORY_ACTIVATIONS, size, sizeof(real))
-                : b == 0 ? memory_take(MEMORY_WORK, size, sizeof(real))
-                         : m->kept[0].values[keep];
-        }
+    switch (keep) {
+    case KEEP_STATS: return 4 * rows;
+    case KEEP_QKV: return 3 * rows * shape->width;
+    case KEEP_SHARES: return shape->heads * rows * rows;
+    case KEEP_FC:
+    case KEEP_GELU: return rows * shape->mlp;
+    default: return rows * shape->width;
     }
 }
 
@@ -116,12 +85,32 @@ static real *take(size_t count)
     return memory_take(MEMORY_WORK, count, sizeof(real));
 }
 
+/* Under O1 values that are kept as halves are computed as floats, in buffers
+   that all blocks share. */
+static void kept_take(model *m, model_kept *kept)
+{
+    size_t i;
+
+    for (i = 0; i < KEEPS; i++) {
+        const size_t size = model_keeps(&m->shape, i);
+
+        if (!m->half || i < KEEP_NORM1) {
+            kept->values[i] =
+                memory_take(MEMORY_ACTIVATIONS, size, sizeof(real));
+            continue;
+        }
+        kept->halves[i] =
+            memory_take(MEMORY_ACTIVATIONS, size, sizeof(uint16_t));
+        kept->values[i] = kept == m->kept ? take(size) : m->kept->values[i];
+    }
+}
+
 void model_init(model *m, const model_shape *shape, size_t splits, int half)
 {
-    const size_t rows = shape->context;
+    const size_t rows = shape->context, stream = rows * shape->width;
     const size_t wide = /* columns of the widest matrix inside of a block */
         shape->mlp > 3 * shape->width ? shape->mlp : 3 * shape->width;
-    size_t s;
+    size_t longest, i;
 
     memset(m, 0, sizeof *m);
     m->shape = *shape;
@@ -129,20 +118,21 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     tensors_list(m);
     m->weights = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
 
-    m->first = memory_take(MEMORY_WORK, shape->layers + 2, sizeof *m->first);
-    m->segments = model_segments(shape->layers, splits, m->first);
-    m->inputs = memory_take(MEMORY_WORK, m->segments, sizeof *m->inputs);
-    for (s = 0; s + 1 < m->segments; s++)
-        m->inputs[s] = memory_take(MEMORY_ACTIVATIONS, rows * shape->width,
-                                   sizeof(real));
-    kept_take(m, longest_segment(m->first, m->segments));
+    m->segments = splits;
+    m->inputs = memory_take(MEMORY_WORK, splits, sizeof *m->inputs);
+    for (i = 0; i + 1 < splits; i++)
+        m->inputs[i] = memory_take(MEMORY_ACTIVATIONS, stream, sizeof(real));
+    longest = (shape->layers + splits - 1) / splits;
+    m->kept = memory_take(MEMORY_WORK, longest, sizeof *m->kept);
+    for (i = 0; i < longest; i++)
+        kept_take(m, &m->kept[i]);
 
-    m->stream = take(rows * shape->width);
-    m->norm = take(rows * shape->width);
+    m->stream = take(stream);
+    m->norm = take(stream);
     m->stats = take(rows * 2);
     m->logits = take(rows * MODEL_BYTES);
-    m->d_stream = take(rows * shape->width);
-    m->d_branch = take(rows * shape->width);
+    m->d_stream = take(stream);
+    m->d_branch = take(stream);
     m->d_wide = take(rows * wide);
     m->d_shares = take(rows * rows);
     m->gradient = take(m->largest + wide);
@@ -166,30 +156,30 @@ void model_fill(model *m, uint64_t seed)
     size_t t, i;
 
     for (t = 0; t < m->num_tensors; t++) {
-        const model_tensor *tensor = m->tensors + t;
-        const size_t length = strlen(tensor->name);
-        const int one = tensor->kind == MODEL_NORM &&
-                        strcmp(tensor->name + length - 6, "weight") == 0;
+        const model_tensor *is = m->tensors + t;
+        const int random =
+            is->kind == MODEL_MATRIX || is->kind == MODEL_EMBEDDING;
+        const real fixed = is->kind == MODEL_NORM && strstr(is->name, "weight");
         const double deviation =
-            strstr(tensor->name, "proj.weight") ? residual : 0.02;
+            strstr(is->name, "proj.weight") ? residual : 0.02;
         statesampler_desc desc = {.num_samples = 1, .seed = seed};
         statesampler hash;
 
-        desc.stream = text_hash(TEXT_HASH, tensor->name, length);
+        desc.stream = text_hash(TEXT_HASH, is->name, strlen(is->name));
         statesampler_init(&hash, &desc);
-        for (i = 0; i < tensor->size; i++)
-            m->weights[tensor->offset + i] =
-                tensor->kind == MODEL_MATRIX || tensor->kind == MODEL_EMBEDDING
-                    ? (real)(deviation *
-                             normal(statesampler_sample_seed(&hash, 0, i)))
-                    : (real)one;
+        for (i = 0; i < is->size; i++)
+            m->weights[is->offset + i] =
+                random ? (real)(deviation *
+                                normal(statesampler_sample_seed(&hash, 0, i)))
+                       : fixed;
     }
 }
 
-/* Under O1 linear layers and their biases are halves. They are rounded where
-   they are used, in the memory of the gradient, which no one needs then: a copy
-   of all of them would cost what O1 saves. */
-const real *model_weight(const model *m, size_t tensor)
+/* A tensor as it is used. Under O1 linear layers and their biases are halves:
+   they are rounded here, in the memory of the gradient, which no one needs
+   then, and are valid until the next one or the next gradient. A copy of all of
+   them would cost what O1 saves. */
+static const real *weight(const model *m, size_t tensor)
 {
     const model_tensor *t = m->tensors + tensor;
     const real *weights = m->weights + t->offset;
@@ -202,87 +192,279 @@ const real *model_weight(const model *m, size_t tensor)
     return rounded;
 }
 
+/* ---- Layers, by the number of their weight; a bias follows it ---- */
+
+/* Under O1 rounds to half. It is called wherever Apex casts: on inputs and
+   outputs of linear layers and matrix products, and on their gradients. */
+static void round_o1(const model *m, real *values, size_t count)
+{
+    if (m->half)
+        half_round(values, NULL, count);
+}
+
+/* The head, the last tensor, has no bias. */
+static int has_bias(const model *m, size_t t)
+{
+    return t + 1 < m->num_tensors;
+}
+
+static void layer(model *m, real *out, const real *in, size_t t)
+{
+    const model_tensor *is = m->tensors + t;
+
+    linear(out, in, weight(m, t),
+           has_bias(m, t) ? weight(m, t + 1) : NULL, m->shape.context,
+           is->columns, is->size / is->columns);
+}
+
+/* From d_out to d_in, and the gradients to the sink. */
+static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
+                       size_t t)
+{
+    const model_tensor *is = m->tensors + t;
+    const size_t rows = m->shape.context, inputs = is->columns;
+    const size_t outputs = is->size / inputs;
+
+    if (has_bias(m, t)) {
+        sum_rows(m->gradient, d_out, rows, outputs);
+        round_o1(m, m->gradient, outputs);
+        m->sink(m->context, t + 1, m->gradient);
+    }
+    linear_weight(m->gradient, d_out, in, rows, inputs, outputs);
+    round_o1(m, m->gradient, is->size);
+    m->sink(m->context, t, m->gradient);
+    linear_input(d_in, d_out, weight(m, t), rows, inputs, outputs);
+    round_o1(m, d_in, rows * inputs);
+}
+
+static void norm(model *m, real *out, real *stats, size_t t)
+{
+    layernorm(out, stats, m->stream, weight(m, t), weight(m, t + 1),
+              m->shape.context, m->shape.width);
+}
+
+/* From d_branch to d_stream, and the gradients to the sink. */
+static void norm_back(model *m, const real *in, const real *stats, size_t t)
+{
+    real *d_weight = m->gradient, *d_bias = m->gradient + m->shape.width;
+
+    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, in, stats,
+                   weight(m, t), m->shape.context, m->shape.width);
+    m->sink(m->context, t + 1, d_bias);
+    m->sink(m->context, t, d_weight);
+}
+
+/* ---- Attention ---- */
+
+/* Kept values are rounded in the forward pass too, so that running a segment
+   again gives the same numbers. */
+static void keep(const model *m, model_kept *kept, size_t what)
+{
+    if (m->half)
+        half_round(kept->values[what], kept->halves[what],
+                   model_keeps(&m->shape, what));
+}
+
+/* The queries (0), keys (1) or values (2) of a head within qkv. */
+static matrix part(const model *m, const real *qkv, size_t which, size_t head,
+                   int transposed)
+{
+    const size_t width = m->shape.width;
+    const size_t at = which * width + head * (width / m->shape.heads);
+
+    return (matrix){qkv + at, 3 * width, transposed};
+}
+
+static void attention(model *m, model_kept *kept)
+{
+    const size_t rows = m->shape.context, width = m->shape.width;
+    const size_t depth = width / m->shape.heads;
+    const real scale = (real)(1 / sqrt((double)depth));
+    const real *qkv = kept->values[KEEP_QKV];
+    size_t h;
+
+    for (h = 0; h < m->shape.heads; h++) {
+        real *shares = kept->values[KEEP_SHARES] + h * rows * rows;
+
+        multiply(shares, rows, part(m, qkv, 0, h, 0), part(m, qkv, 1, h, 1),
+                 rows, rows, depth, scale);
+        round_o1(m, shares, rows * rows);
+        softmax_causal(shares, rows);
+    }
+    keep(m, kept, KEEP_SHARES);
+    for (h = 0; h < m->shape.heads; h++)
+        multiply(kept->values[KEEP_HEADS] + h * depth, width,
+                 (matrix){kept->values[KEEP_SHARES] + h * rows * rows, rows, 0},
+                 part(m, qkv, 2, h, 0), rows, depth, rows, 1);
+    keep(m, kept, KEEP_HEADS);
+}
+
+/* From the derivative of the heads in d_branch to that of qkv in d_wide. */
+static void attention_back(model *m, const model_kept *kept)
+{
+    const size_t rows = m->shape.context, width = m->shape.width;
+    const size_t depth = width / m->shape.heads;
+    const real scale = (real)(1 / sqrt((double)depth));
+    const real *qkv = kept->values[KEEP_QKV];
+    real *d = m->d_wide;
+    size_t h;
+
+    for (h = 0; h < m->shape.heads; h++) {
+        const real *shares = kept->values[KEEP_SHARES] + h * rows * rows;
+        const matrix d_head = {m->d_branch + h * depth, width, 0};
+        const matrix d_shares = {m->d_shares, rows, 0};
+        const matrix flipped = {m->d_shares, rows, 1};
+
+        multiply(m->d_shares, rows, d_head, part(m, qkv, 2, h, 1), rows, rows,
+                 depth, 1);
+        round_o1(m, m->d_shares, rows * rows);
+        multiply(d + 2 * width + h * depth, 3 * width,
+                 (matrix){shares, rows, 1}, d_head, rows, depth, rows, 1);
+        softmax_causal_back(m->d_shares, shares, rows);
+        round_o1(m, m->d_shares, rows * rows);
+        multiply(d + h * depth, 3 * width, d_shares, part(m, qkv, 1, h, 0),
+                 rows, depth, rows, scale);
+        multiply(d + width + h * depth, 3 * width, flipped,
+                 part(m, qkv, 0, h, 0), rows, depth, rows, scale);
+    }
+    round_o1(m, d, rows * 3 * width);
+}
+
+/* ---- A block: attention, then an MLP ---- */
+
+/* stream += layer t of in */
+static void branch(model *m, const real *in, size_t t)
+{
+    const size_t size = m->shape.context * m->shape.width;
+
+    layer(m, m->d_branch, in, t);
+    round_o1(m, m->d_branch, size);
+    add(m->stream, m->d_branch, size);
+}
+
+/* From stream to stream, or without `ends` to the last layer's input; keeps
+   what the backward pass needs. t: the block's first tensor. */
+static void block_forward(model *m, size_t t, model_kept *kept, int ends)
+{
+    const size_t rows = m->shape.context;
+    const size_t bytes = rows * m->shape.width * sizeof(real);
+    real **k = kept->values;
+
+    memcpy(k[KEEP_IN], m->stream, bytes);
+    norm(m, k[KEEP_NORM1], k[KEEP_STATS], t + LN1);
+    keep(m, kept, KEEP_NORM1);
+    layer(m, k[KEEP_QKV], k[KEEP_NORM1], t + QKV);
+    keep(m, kept, KEEP_QKV);
+    attention(m, kept);
+    branch(m, k[KEEP_HEADS], t + PROJ);
+
+    memcpy(k[KEEP_MID], m->stream, bytes);
+    norm(m, k[KEEP_NORM2], k[KEEP_STATS] + 2 * rows, t + LN2);
+    keep(m, kept, KEEP_NORM2);
+    layer(m, k[KEEP_FC], k[KEEP_NORM2], t + FC);
+    keep(m, kept, KEEP_FC);
+    gelu(k[KEEP_GELU], k[KEEP_FC], rows * m->shape.mlp);
+    keep(m, kept, KEEP_GELU);
+    if (ends)
+        branch(m, k[KEEP_GELU], t + OUT);
+}
+
+/* From d_stream to the derivative of `in`, in d_wide. */
+static void branch_back(model *m, const real *in, size_t t)
+{
+    const size_t size = m->shape.context * m->shape.width;
+
+    memcpy(m->d_branch, m->d_stream, size * sizeof(real));
+    round_o1(m, m->d_branch, size);
+    layer_back(m, m->d_wide, m->d_branch, in, t);
+}
+
+/* Updates d_stream. */
+static void block_back(model *m, size_t t, const model_kept *kept)
+{
+    const size_t rows = m->shape.context, wide = rows * m->shape.mlp;
+    real *const *k = kept->values;
+    size_t i;
+
+    for (i = KEEP_NORM1; m->half && i < KEEPS; i++)
+        half_expand(k[i], kept->halves[i], model_keeps(&m->shape, i));
+    branch_back(m, k[KEEP_GELU], t + OUT);
+    gelu_back(m->d_wide, k[KEEP_FC], wide);
+    round_o1(m, m->d_wide, wide);
+    layer_back(m, m->d_branch, m->d_wide, k[KEEP_NORM2], t + FC);
+    norm_back(m, k[KEEP_MID], k[KEEP_STATS] + 2 * rows, t + LN2);
+
+    branch_back(m, k[KEEP_HEADS], t + PROJ);
+    memcpy(m->d_branch, m->d_wide, rows * m->shape.width * sizeof(real));
+    attention_back(m, kept);
+    layer_back(m, m->d_branch, m->d_wide, k[KEEP_NORM1], t + QKV);
+    norm_back(m, k[KEEP_IN], k[KEEP_STATS], t + LN1);
+}
+
 /* ---- A leaf ---- */
 
 static void embed(model *m, const unsigned char *bytes)
 {
-    const size_t width = m->shape.width;
-    const real *table = model_weight(m, 0);
+    const size_t rows = m->shape.context, width = m->shape.width;
+    const real *table = weight(m, 0);
     size_t row;
 
-    memcpy(m->stream, model_weight(m, 1),
-           m->shape.context * width * sizeof(real));
-    for (row = 0; row < m->shape.context; row++)
+    memcpy(m->stream, weight(m, 1), rows * width * sizeof(real));
+    for (row = 0; row < rows; row++)
         add(m->stream + row * width, table + bytes[row] * width, width);
 }
 
-static void embed_back(model *m, const unsigned char *bytes, model_sink *sink,
-                       void *context)
+static void embed_back(model *m, const unsigned char *bytes)
 {
     const size_t width = m->shape.width;
     size_t row;
 
-    sink(context, 1, m->d_stream);
+    m->sink(m->context, 1, m->d_stream);
     memset(m->gradient, 0, m->tensors[0].size * sizeof(real));
     for (row = 0; row < m->shape.context; row++)
         add(m->gradient + bytes[row] * width, m->d_stream + row * width,
             width);
-    sink(context, 0, m->gradient);
+    m->sink(m->context, 0, m->gradient);
 }
 
 /* After the last block: returns the loss; m->logits is its derivative. */
 static double head(model *m, const unsigned char *next, real scale)
 {
-    const size_t rows = m->shape.context, width = m->shape.width;
-    const size_t last = m->num_tensors - 1;
+    const size_t rows = m->shape.context, t = m->num_tensors - AFTER;
 
-    layernorm(m->norm, m->stats, m->stream,
-              model_weight(m, last - 2),
-              model_weight(m, last - 1), rows, width);
-    block_half(m, m->norm, rows * width);
-    linear(m->logits, m->norm, model_weight(m, last), NULL, rows,
-           width, MODEL_BYTES);
-    block_half(m, m->logits, rows * MODEL_BYTES);
+    norm(m, m->norm, m->stats, t);
+    round_o1(m, m->norm, rows * m->shape.width);
+    layer(m, m->logits, m->norm, t + 2);
+    round_o1(m, m->logits, rows * MODEL_BYTES);
     return cross_entropy(m->logits, next, rows, MODEL_BYTES, scale) /
            (double)rows;
 }
 
-static void head_back(model *m, model_sink *sink, void *context)
+static void head_back(model *m)
 {
-    const size_t rows = m->shape.context, width = m->shape.width;
-    const size_t last = m->num_tensors - 1;
-    real *d_weight = m->gradient, *d_bias = m->gradient + width;
+    const size_t rows = m->shape.context, t = m->num_tensors - AFTER;
 
-    block_half(m, m->logits, rows * MODEL_BYTES);
-    linear_weight(m->gradient, m->logits, m->norm, rows, width, MODEL_BYTES);
-    block_half(m, m->gradient, width * MODEL_BYTES);
-    sink(context, last, m->gradient);
-    linear_input(m->d_branch, m->logits, model_weight(m, last),
-                 rows, width, MODEL_BYTES);
-    block_half(m, m->d_branch, rows * width);
-    memset(m->d_stream, 0, rows * width * sizeof(real));
-    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, m->stream,
-                   m->stats, model_weight(m, last - 2), rows,
-                   width);
-    sink(context, last - 1, d_bias);
-    sink(context, last - 2, d_weight);
+    round_o1(m, m->logits, rows * MODEL_BYTES);
+    layer_back(m, m->d_branch, m->logits, m->norm, t + 2);
+    memset(m->d_stream, 0, rows * m->shape.width * sizeof(real));
+    norm_back(m, m->stream, m->stats, t);
+}
+
+static size_t first_block(const model *m, size_t segment)
+{
+    return segment * m->shape.layers / m->segments;
 }
 
 /* Runs the blocks of a segment on m->stream. If it runs again, for the backward
    pass, the output of its last block is not needed. */
 static void segment_forward(model *m, size_t s, int again)
 {
-    const size_t last = m->first[s + 1] - 1;
+    const size_t first = first_block(m, s), end = first_block(m, s + 1);
     size_t b;
 
-    for (b = m->first[s]; b <= last; b++) {
-        model_kept *kept = &m->kept[b - m->first[s]];
-
-        if (again && b == last)
-            block_again(m, b, kept);
-        else
-            block_forward(m, b, kept);
-    }
+    for (b = first; b < end; b++)
+        block_forward(m, BEFORE + b * OF_BLOCK, &m->kept[b - first],
+                      !again || b + 1 < end);
 }
 
 double model_leaf(model *m, const unsigned char *bytes, real scale,
@@ -292,6 +474,8 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     size_t s, b;
     double nats;
 
+    m->sink = sink;
+    m->context = context;
     embed(m, bytes);
     for (s = 0; s < m->segments; s++) {
         if (s + 1 < m->segments)
@@ -301,15 +485,16 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     nats = head(m, bytes + 1, scale);
     if (!sink)
         return nats;
-    head_back(m, sink, context);
+    head_back(m);
     for (s = m->segments; s-- > 0;) {
         if (s + 1 < m->segments) {
             memcpy(m->stream, m->inputs[s], size);
             segment_forward(m, s, 1);
         }
-        for (b = m->first[s + 1]; b-- > m->first[s];)
-            block_backward(m, b, &m->kept[b - m->first[s]], sink, context);
+        for (b = first_block(m, s + 1); b-- > first_block(m, s);)
+            block_back(m, BEFORE + b * OF_BLOCK,
+                       &m->kept[b - first_block(m, s)]);
     }
-    embed_back(m, bytes, sink, context);
+    embed_back(m, bytes);
     return nats;
 }

@@ -18,6 +18,7 @@ enum { MODEL_MATRIX, MODEL_EMBEDDING, MODEL_BIAS, MODEL_NORM };
 typedef struct model_tensor {
     char name[48];
     size_t offset, size; /* in model.weights, in elements */
+    size_t columns;      /* of a matrix: the inputs of its layer */
     int kind;
 } model_tensor;
 
@@ -42,6 +43,9 @@ typedef struct model_kept {
     uint16_t *halves[KEEPS]; /* O1 */
 } model_kept;
 
+/* Receives the gradient of one tensor, which is valid during the call. */
+typedef void model_sink(void *context, size_t tensor, const real *gradient);
+
 typedef struct model {
     model_shape shape;
     int half; /* O1 */
@@ -49,29 +53,25 @@ typedef struct model {
     size_t num_tensors, num_weights, largest;
     real *weights;
 
-    /* Activation checkpointing: segment s is blocks first[s] .. first[s+1]-1.
-       All segments except the last keep only their input. */
-    size_t segments, *first;
+    /* Activation checkpointing: all segments of blocks except the last keep
+       only their input. */
+    size_t segments;
     real **inputs;
     model_kept *kept; /* one for each block of the longest segment */
 
     real *stream, *norm, *stats, *logits;  /* after the last block */
     real *d_stream, *d_branch, *d_wide, *d_shares; /* backward */
     real *gradient;   /* of one tensor, the largest, and a bias */
+    model_sink *sink; /* of this leaf */
+    void *context;
 } model;
 
-/* Allocates a model. splits: the number of segments; 1 keeps everything. */
+/* Allocates a model. splits: the number of segments, at most that of blocks; 1
+   keeps everything. */
 void model_init(model *m, const model_shape *shape, size_t splits, int half);
 
 /* Initial weights, a function of the seed, the names and the positions. */
 void model_fill(model *m, uint64_t seed);
-
-/* A tensor as it is used: under O1 perhaps rounded, and then valid until the
-   next call for a tensor of its kind, or the next gradient. */
-const real *model_weight(const model *m, size_t tensor);
-
-/* Receives the gradient of one tensor, which is valid during the call. */
-typedef void model_sink(void *context, size_t tensor, const real *gradient);
 
 /* The mean loss in nats of a sequence of context + 1 bytes. With a sink, also
    runs the backward pass and passes the gradients of that mean, times scale, to
@@ -79,28 +79,7 @@ typedef void model_sink(void *context, size_t tensor, const real *gradient);
 double model_leaf(model *m, const unsigned char *bytes, real scale,
                   model_sink *sink, void *context);
 
-/* Returns the number of segments; first[i] is the first block of segment i,
-   with one more entry for the end. */
-size_t model_segments(size_t blocks, size_t splits, size_t *first);
-
-/* ---- One block, in model_blocks.c: attention, then an MLP ---- */
-
 /* The number of elements of one of KEEP_IN .. KEEP_GELU. */
-size_t block_keeps(const model_shape *shape, size_t keep);
-
-/* Under O1 rounds to half, else does nothing. It is called wherever Apex casts:
-   on inputs and outputs of linear layers and matrix products, and on their
-   gradients. */
-void block_half(const model *m, real *values, size_t count);
-
-/* Updates m->stream; stores in kept what the backward pass needs. */
-void block_forward(model *m, size_t block, model_kept *kept);
-
-/* The same without the last update of m->stream. */
-void block_again(model *m, size_t block, model_kept *kept);
-
-/* Updates m->d_stream. */
-void block_backward(model *m, size_t block, model_kept *kept, model_sink *sink,
-                    void *context);
+size_t model_keeps(const model_shape *shape, size_t keep);
 
 #endif

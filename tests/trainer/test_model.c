@@ -114,18 +114,14 @@ static void differences(void)
    the inputs of all segments but the last. */
 static size_t activation_bytes(const model_shape *is, size_t splits, int half)
 {
-    size_t first[10], bytes = 0, longest = 0, keep, i;
-    const size_t segments = model_segments(is->layers, splits, first);
+    size_t bytes = 0, keep;
 
     for (keep = 0; keep < KEEPS; keep++)
-        bytes += block_keeps(is, keep) *
+        bytes += model_keeps(is, keep) *
                  (half && keep >= KEEP_NORM1 ? sizeof(uint16_t)
                                              : sizeof(real));
-    for (i = 0; i < segments; i++)
-        if (first[i + 1] - first[i] > longest)
-            longest = first[i + 1] - first[i];
-    return bytes * longest +
-           (segments - 1) * is->context * is->width * sizeof(real);
+    return bytes * ((is->layers + splits - 1) / splits) +
+           (splits - 1) * is->context * is->width * sizeof(real);
 }
 
 static void splits_change_nothing(int half)
@@ -150,27 +146,6 @@ static void splits_change_nothing(int half)
               "any number of splits gives the same bits", half ? "O1" : "O0",
               (double)splits);
     }
-}
-
-/* The segments of VISSL: the first longest is cut, the left part is the
-   shorter one. */
-static void segments(void)
-{
-    static const size_t want[9][10] = {
-        {0}, {0, 8}, {0, 4, 8}, {0, 2, 4, 8}, {0, 2, 4, 6, 8},
-        {0, 1, 2, 4, 6, 8}, {0, 1, 2, 3, 4, 6, 8}, {0, 1, 2, 3, 4, 5, 6, 8},
-        {0, 1, 2, 3, 4, 5, 6, 7, 8}};
-    size_t first[10], splits, i;
-
-    for (splits = 1; splits <= 8; splits++) {
-        check(model_segments(8, splits, first) == splits, "segments", "of 8",
-              (double)splits);
-        for (i = 0; i <= splits; i++)
-            check(first[i] == want[splits][i], "segments begin", "of 8",
-                  (double)splits);
-    }
-    model_segments(5, 2, first);
-    check(first[1] == 2, "the left part is the shorter one", "of 5", 2);
 }
 
 /* Rounding by bits is what the processor does, and goes back and forth. */
@@ -276,7 +251,6 @@ int main(int argc, char **argv)
 #ifdef TRAINER_DOUBLE
     differences();
 #else
-    segments();
     splits_change_nothing(0);
     splits_change_nothing(1);
     halves();
