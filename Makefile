@@ -31,7 +31,7 @@ help:
 	@echo 'make fuzz        fuzz the header and the trainer, SECONDS=60 per'
 	@echo '                 harness: 15 minutes (fuzz-agree: compare all'
 	@echo '                 compilers on random cases)'
-	@echo 'make examples    build the examples: build/quickstart, build/indices'
+	@echo 'make examples    build the examples: build/quickstart, build/resume'
 	@echo '                 and so on'
 	@echo 'make prove       prove properties for all inputs: a few minutes (first'
 	@echo '                 make deps-prove: 219 MB to download, 922 MB on disk)'

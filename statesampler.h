@@ -1387,10 +1387,9 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
    Where a new thing goes, besides the manual and examples/torch, which has
    constants of its own:
    a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc, ssmp_tail_round,
-                 ssmp_segment_close, ssmp_run_repeated; tests/reference.py and
-                 examples/indices.c
+                 ssmp_segment_close, ssmp_run_repeated; tests/reference.py
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
-                 ssmp_reader_fill_block, ssmp_order_inverse; the same files
+                 ssmp_reader_fill_block, ssmp_order_inverse; the same file
    a field of a state    ssmp_run and ssmp_run_fields
    an error              SSMP_RULES */
 

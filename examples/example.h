@@ -5,6 +5,7 @@
 #define EXAMPLE_H
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,23 @@ static inline void example_must(int code)
     if (code < 0) {
         example_fail(1, "%s", example_error(code));
     }
+}
+
+/* The number that is all of an argument. */
+static inline uint64_t example_number(const char *text, uint64_t least,
+                                      uint64_t most)
+{
+    char *end;
+    unsigned long long value;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 ||
+        value < least || value > most) {
+        example_fail(2, "'%s' is not a number from %" PRIu64 " to %" PRIu64,
+                     text, least, most);
+    }
+    return value;
 }
 
 /* Call it once, at the end: only here may a full disk show. */

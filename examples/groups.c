@@ -88,17 +88,13 @@ static uint64_t write_down(void)
 static void read_arguments(int argc, char **argv)
 {
     uint64_t *const fields[] = {&g.prompts, &g.copies, &g.batch, &g.reuse};
-    char *end;
     int i;
 
     if (argc != 1 && argc != 5)
         example_fail(2, "'%s': give all of PROMPTS COPIES BATCH REUSE, or none",
                      argv[argc - 1]);
-    for (i = 1; i < argc; i++) {
-        *fields[i - 1] = strtoull(argv[i], &end, 10);
-        if (*end != '\0' || strchr(argv[i], '-') || *fields[i - 1] == 0)
-            example_fail(2, "'%s' is not a number from 1 on", argv[i]);
-    }
+    for (i = 1; i < argc; i++)
+        *fields[i - 1] = example_number(argv[i], 1, UINT64_MAX);
     if (g.batch > g.prompts)
         example_fail(2, "%s prompts do not make a generation batch of %s",
                      argv[1], argv[3]);

@@ -6,7 +6,6 @@
    broken. The program lists the 256 samples of the step with the highest loss,
    finds the broken one, and asks the sampler where that sample comes in every
    epoch, past or future. No log of indices is needed. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,21 +119,6 @@ static int hunt(void)
     return found && culprit == BROKEN;
 }
 
-/* Reads an index. */
-static uint64_t read_index(const char *argument)
-{
-    char *end;
-    unsigned long long index;
-
-    errno = 0;
-    index = strtoull(argument, &end, 10);
-    if (argument[0] < '0' || argument[0] > '9' || *end != '\0' ||
-        errno != 0 || index >= SAMPLES) {
-        example_fail(2, "'%s' is not an index below %u", argument, SAMPLES);
-    }
-    return index;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t epoch;
@@ -148,11 +132,12 @@ int main(int argc, char **argv)
                                   "and served where locate says", BROKEN);
     }
     for (i = 1; i < argc; i++) {
-        read_index(argv[i]);
+        example_number(argv[i], 0, SAMPLES - 1);
     }
     for (i = 1; i < argc; i++) {
         for (epoch = 0; epoch < EPOCHS; epoch++) {
-            found = show(read_index(argv[i]), epoch) && found;
+            found = show(example_number(argv[i], 0, SAMPLES - 1), epoch) &&
+                    found;
         }
     }
     return example_end(found, "each sample is served where locate says");

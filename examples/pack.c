@@ -76,13 +76,10 @@ int main(int argc, char **argv)
     uint64_t state[PACK_STATE], i, shortest = 16;
     int kills = 0, exact = 1;
     double tokens = 0;
-    char *end = NULL;
 
     example_begin(argc, argv, 1, usage);
     if (argc > 1)
-        shortest = strtoull(argv[1], &end, 10);
-    if (shortest > 1000 || (argc > 1 && (*end != '\0' || end == argv[1])))
-        example_fail(2, "'%s' is not a number from 0 to 1000", argv[1]);
+        shortest = example_number(argv[1], 0, 1000);
     for (i = 0; i < SAMPLES; i++)
         lengths[i] = (uint16_t)(shortest + i * i % (1001 - shortest));
     while (live(state, ranks[kills % 4], 3 + (uint64_t)kills * 7 % 23))

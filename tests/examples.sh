@@ -125,22 +125,14 @@ numbers() {
     awk -v i="$1" -v n="$2" 'BEGIN { for (; i <= n; i++) print i }'
 }
 
-# Little-endian numbers of $1 bytes below 2^53, as text.
-decode() {
-    od -A n -v -t u1 | awk -v size="$1" '
-        { for (i = 1; i <= NF; i++) {
-            value += $i * 256 ^ k
-            if (++k == size) { printf "%.0f\n", value; value = 0; k = 0 }
-        } }'
-}
-
 # --- every example ------------------------------------------------------------
 
 # Runs an example with the arguments that it needs.
 numbers 1 3000 >text
 run() { # PROGRAM
     case ${1##*/} in
-    *indices) $limit "$1" --num-samples 10 --audit ;;
+    *indices) "$bin/quickstart" >/dev/null
+              $limit "$1" --state quickstart.state --where 3 ;;
     *train_text) $limit "$1" --epochs 1 text ;;
     *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;
@@ -189,6 +181,7 @@ all_disks_full() {
 }
 
 # The last line of the output or, where that is a picture, of the errors.
+# indices answers what it is asked, and claims nothing.
 all_verdicts() {
     for name in $(all_but indices); do
         status 0 run "$bin/$name"
@@ -199,14 +192,14 @@ all_verdicts() {
 
 # Compiled with a broken library: the last line and the status must say so.
 all_notice() {
-    for name in $(all_but); do
+    for name in $(all_but indices); do
         with=$core
         [ $name != grow ] || with="-DSTATESAMPLER_STB_DS $stb_flags"
         printf '#include "%s"\n' tests/broken.h examples/$name.c >broken.c
         ${CC:-cc} -std=c99 -O1 -w -I"$root" $with -o broken_$name broken.c \
             -lm -pthread
         status 1 run ./broken_$name
-        grep -qE 'FAILED|WRONG|NO$' out err || {
+        grep -qE 'FAILED|WRONG' out err || {
             echo "$name says nothing:"
             tail -n 5 out err
             return 1
@@ -993,373 +986,7 @@ else
     skip "grow.c: stb_ds.h is not here"
 fi
 
-# --- indices: what is printed -------------------------------------------------
-
-ranks() {
-    for order in shuffle sequential "window --chunk-size 9 --window 3"; do
-        for partition in interleaved blocked; do
-            set -- --num-samples 1003 --world-size 4 --batch-size 8 \
-                   --order $order --partition $partition
-            for tail in uneven pad drop; do
-                for r in 0 1 2 3; do
-                    indices "$@" --tail $tail --rank $r
-                done | sort -n >$tail
-            done
-            numbers 0 1002 | same - uneven
-            uniq pad | same - uneven
-            uniq drop | same - drop
-            lines 1004 pad
-            lines 1000 drop
-        done
-    done
-}
-
-interleave() {
-    indices --num-samples 1002 --seed 5 >one
-    for r in 0 1 2; do
-        indices --num-samples 1002 --seed 5 --rank $r --world-size 3 \
-                --batch-size 7 >rank$r
-    done
-    paste -d '\n' rank0 rank1 rank2 | same - one
-    indices --num-samples 50 --order sequential >in_order
-    numbers 0 49 | same - in_order
-}
-
-differ() {
-    indices --num-samples 1000 >base
-    for option in "--seed 1" "--epoch 1" "--stream 1" "--order replacement"; do
-        indices --num-samples 1000 $option >other
-        if cmp -s base other; then
-            echo "the same with $option"
-            return 1
-        fi
-        lines 1000 other
-    done
-}
-
-binary() {
-    set -- --num-samples 70000 --seed 9 --world-size 3 --rank 1
-    indices "$@" >text
-    indices "$@" --format u32 | decode 4 | same - text
-    indices "$@" --format u64 >u64
-    decode 8 <u64 | same - text
-    indices "$@" --format npy >npy
-    equal "$(head -c 10 npy | od -A n -v -t u1 | tr -s ' ')" \
-          " 147 78 85 77 80 89 1 0 118 0"
-    head -c 128 npy | tail -c 118 | sed 's/ *$//' >header
-    has header "{'descr': '<u8', 'fortran_order': False, 'shape': (23334,), }"
-    equal "$(head -c 128 npy | tail -c 1 | decode 1)" 10
-    tail -c +129 npy | same - u64
-}
-
-npy_lengths() {
-    for n in 0 2 37; do
-        for tail in uneven pad drop "drop --drop-last"; do
-            for rank in 0 3; do
-                for some in "" "--epochs 3" "--steps 4" "--steps 11" \
-                            "--steps 5 --epochs 2" "--steps 0"; do
-                    set -- --num-samples $n --tail $tail --rank $rank \
-                           --world-size 4 --batch-size 3 $some
-                    indices "$@" --format npy >npy
-                    count=$(indices "$@" | wc -l | tr -d ' ')
-                    grep -aqF "($count,)" npy || {
-                        echo "$* has $count:"
-                        head -c 128 npy
-                        return 1
-                    }
-                    equal "$(wc -c <npy | tr -d ' ')" $((128 + 8 * count))
-                done
-            done
-        done
-    done
-}
-
-numpy() {
-    indices --num-samples 2^40 --steps 1000 --batch-size 3 >text
-    indices --num-samples 2^40 --steps 1000 --batch-size 3 --format npy >npy
-    "$python" -c 'import numpy
-for i in numpy.load("npy"): print(i)' | same - text
-}
-
-written() {
-    for n in " 1000" " 1e3" " 0001000" " 10e2" =1000 =1e3; do
-        equal "$(indices --num-samples$n | cksum)" \
-              "$(indices --num-samples 1000 | cksum)"
-    done
-    equal "$(indices --num-samples 2^10 | wc -l | tr -d ' ')" 1024
-    equal "$(indices --num-samples 0e99999999999 --seed 2^63 | wc -c |
-             tr -d ' ')" 0
-}
-
-extremes() {
-    status 0 indices --num-samples 0
-    empty out
-    status 0 indices --num-samples 0 --steps 10
-    status 0 indices --num-samples 3 --tail drop --world-size 4 --epochs 1e18
-    empty out
-    for r in 0 1 2 3 4 5 6; do
-        status 0 indices --num-samples 3 --world-size 7 --rank $r
-        lines 1 out
-        cat out
-    done | sort -nu >all
-    numbers 0 2 | same - all
-    status 0 indices --num-samples 3 --world-size 4294967295 --rank 4294967294
-    status 0 indices --num-samples 2^62 --steps 1000
-    equal "$(sort -u out | wc -l | tr -d ' ')" 1000
-    equal "$(awk 'length > 19 || ! /^[0-9]+$/' out)" ""
-    status 0 indices --num-samples 2^62 --rank 4294967294 --batch-size 1000 \
-        --world-size 4294967295 --steps 2 --tail carry
-    lines 2000 out
-}
-
-little_memory() {
-    ulimit -v 65536
-    status 0 indices --num-samples 2^50 --steps 1e5 --batch-size 100 \
-        --format npy
-    equal "$(wc -c <out | tr -d ' ')" 80000128
-    status 1 indices --num-samples 10 --batch-size 1e9
-    finds 'no memory for a batch of 1000000000' err
-}
-
-check "indices: all ranks together give each sample once" ranks
-check "indices: ranks take turns in one order" interleave
-check "indices: seed, epoch, stream and order each matter" differ
-check "indices: u32, u64 and npy hold what text says" binary
-check "indices: npy begins with the right length" npy_lengths
-# Debian's numpy is for Debian's Python, which may not be the first.
-python=none
-for candidate in python3 /usr/bin/python3; do
-    "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
-done
-if [ $python != none ]; then
-    check "indices: numpy.load reads npy" numpy
-else
-    skip "indices: numpy.load reads npy: numpy is not here"
-fi
-check "indices: numbers like 1000, 1e3 and 2^10, options with or without =" \
-    written
-check "indices: no samples, 2^62 samples, more ranks than samples" extremes
-if (ulimit -v 65536 && "$bin/indices" --help >/dev/null) 2>/dev/null; then
-    check "indices: 64 MiB of memory are enough" little_memory
-else
-    skip "indices: 64 MiB of memory are enough: ulimit -v does not work here"
-fi
-
-# --- indices: state -----------------------------------------------------------
-
-in_pieces() {
-    for tail in pad drop uneven "drop --drop-last" "uneven --partition blocked"
-    do
-        rm -f state
-        set -- --num-samples 103 --seed 3 --world-size 4 --rank 3 \
-               --batch-size 4 --tail $tail
-        for piece in 1 2 3 4 5 6 7 8 9 10 11 12; do
-            indices "$@" --steps 3 --state state
-        done >pieces
-        indices "$@" --steps 36 | same - pieces
-    done
-    rm -f state
-    set -- --num-samples 103 --tail carry --batch-size 7 --world-size 3
-    for piece in 1 2 3 4 5; do
-        indices "$@" --steps 11 --state state
-    done >pieces
-    indices "$@" --steps 55 | same - pieces
-}
-
-# With 97 samples and batches of 4, the seventh batch of ranks 1 to 3 is empty.
-# It counts as a step, so that all ranks stop at the same one.
-in_step() {
-    set -- --num-samples 97 --world-size 4 --batch-size 4 --tail uneven
-    for r in 0 1 2 3; do
-        for epoch_ends in 1 2 3; do
-            indices "$@" --rank $r --steps $((7 * epoch_ends)) >steps
-            indices "$@" --rank $r --epochs $epoch_ends | same - steps
-        done
-    done
-}
-
-by_epochs() {
-    rm -f state
-    set -- --num-samples 103 --batch-size 10
-    indices "$@" --state state --steps 4 >first
-    indices "$@" --state state >>first
-    indices "$@" | same - first
-    indices "$@" --state state >second
-    indices "$@" --epoch 1 | same - second
-    indices "$@" --epochs 2 --epoch 2 >third
-    indices "$@" --epochs 2 --state state | same - third
-}
-
-other_shape() {
-    rm -f state
-    set -- --num-samples 1000 --seed 8 --tail uneven
-    for r in 3 2 1 0; do
-        rm -f state
-        indices "$@" --world-size 4 --batch-size 10 --rank $r --steps 7 \
-                --state state
-    done >all
-    cp state kept
-    for r in 0 1 2; do
-        cp kept state
-        indices "$@" --world-size 3 --batch-size 9 --rank $r --state state
-    done >>all
-    sort -n all >sorted
-    numbers 0 999 | same - sorted
-    cp kept state
-    indices "$@" --world-size 3 --state state --info >info
-    finds -x 'steps done  *7' info
-    finds -x 'positions done  *280' info
-    same state kept
-    status 1 indices "$@" --world-size 3 --state state --audit
-    finds 'another shape' err
-}
-
-killed() {
-    rm -f state pipe
-    mkfifo pipe
-    set -- --num-samples 1e9 --seed 4 --state state
-    indices "$@" --steps 1000 >before
-    cp state kept
-    "$bin/indices" "$@" >pipe &
-    pid=$!
-    exec 3<pipe
-    head -n 1 <&3 >/dev/null
-    kill -9 $pid
-    wait $pid || code=$?
-    exec 3<&-
-    equal "${code:-0}" 137
-    same state kept
-    indices "$@" --steps 1000 >after
-    indices --num-samples 1e9 --seed 4 --steps 2000 >whole
-    cat before after | same - whole
-}
-
-closed_pipe() {
-    rm -f state
-    for signal in default ignored; do
-        if [ $signal = ignored ]; then
-            trap '' PIPE
-        fi
-        "$bin/indices" --num-samples 1e9 --state state 2>err | head -n 1 >line
-        lines 1 line
-        empty err
-        indices --num-samples 1e9 --state state --steps 5 >again
-        indices --num-samples 1e9 --steps 5 | same - again
-        rm state
-    done
-}
-
-full_disk() {
-    rm -f state
-    indices --num-samples 100 --steps 5 --state state >/dev/null
-    cp state kept
-    code=0
-    indices --num-samples 100 --state state >/dev/full 2>err || code=$?
-    equal $code 1
-    finds 'cannot write the output' err
-    same state kept
-    for answer in --info "--where 3" --help; do
-        code=0
-        indices --num-samples 100 $answer >/dev/full 2>err || code=$?
-        equal $code 1
-        finds 'cannot write the output: No space' err
-    done
-}
-
-# refused MESSAGE OPTION...: with this message, before anything is printed, the
-# file unchanged.
-refused() {
-    message=$1
-    shift
-    cp damaged kept
-    status 1 indices --num-samples 100 --seed 1 --state damaged "$@"
-    finds -F "$message" err
-    empty out
-    same damaged kept
-}
-
-damaged_state() {
-    rm -f state
-    indices --num-samples 100 --seed 1 --steps 5 --state state >/dev/null
-    equal "$(wc -c <state | tr -d ' ')" 112
-    : >damaged
-    refused "size of the state or file is wrong"
-    head -c 111 state >damaged
-    refused "size of the state or file is wrong"
-    { head -c 70 state; printf X; tail -c 41 state; } >damaged
-    refused "bytes have changed"
-    { cat state; printf X; } >damaged
-    refused "size of the state or file is wrong"
-    numbers 1 10000 >damaged
-    refused "size of the state or file is wrong"
-    { head -c 4 state; printf '\2'; tail -c 107 state; } >damaged
-    refused "format is newer"
-    cp state damaged
-    refused "another num_samples" --num-samples 101
-    refused "another stream" --stream 1
-    refused "another order" --order sequential
-    refused "another partition" --partition blocked
-    refused "another tail" --tail drop
-    for answer in "" --info --audit "--where 3"; do
-        refused "another seed" --seed 2 $answer
-    done
-    mkdir -p folder
-    status 1 indices --num-samples 100 --state folder
-    finds '^indices: folder: ' err
-    # Before anything is printed.
-    status 1 indices --num-samples 100 --state nowhere/state
-    finds '^indices: nowhere/state: ' err
-    empty out
-    status 0 indices --num-samples 100 --seed 1 --state state --world-size 2
-}
-
-check "indices: a run in pieces prints the same as one run" in_pieces
-check "indices: uneven ranks stop at the same step" in_step
-check "indices: a state continues to the end of its epoch, then the next" \
-    by_epochs
-check "indices: 3 ranks continue the state of 4" other_shape
-if command -v mkfifo >/dev/null; then
-    check "indices: after a kill it prints the same again" killed
-else
-    skip "indices: after a kill it prints the same again: mkfifo is not here"
-fi
-check "indices: a closed pipe is quiet and leaves the state" closed_pipe
-if [ -c /dev/full ]; then
-    check "indices: a full disk is an error and leaves the state" full_disk
-else
-    skip "indices: a full disk is an error: /dev/full is not here"
-fi
-check "indices: a state that does not match is refused by name" damaged_state
-
-# --- indices: questions -------------------------------------------------------
-
-where_option() {
-    for order in shuffle sequential "window --chunk-size 10 --window 2"; do
-        set -- --num-samples 500 --world-size 3 --batch-size 4 --order $order
-        for r in 0 2; do
-            indices "$@" --rank $r >rank$r
-            for line in 1 9 83 160; do
-                index=$(sed -n "${line}p" rank$r)
-                k=$((line - 1))
-                echo "$index: epoch 0 step $((k / 4)) rank $r slot $((k % 4))" \
-                     "position $((k * 3 + r))" >wanted
-                indices "$@" --where $index | same - wanted
-            done
-        done
-    done
-    status 0 indices "$@" --where 0 --where 499
-    lines 2 out
-    # Two samples of 500 are dropped, and those two have no place.
-    set -- --num-samples 500 --world-size 3 --tail drop
-    numbers 0 499 | while read -r index; do
-        indices "$@" --where "$index" >>places || echo "$index"
-    done >dropped
-    for r in 0 1 2; do
-        indices "$@" --rank $r
-    done | sort -n - dropped >sorted
-    numbers 0 499 | same - sorted
-    lines 2 dropped
-}
+# --- indices ------------------------------------------------------------------
 
 # by_steps FIRST RANK BATCH_SIZE: indices as the answers to --steps.
 by_steps() {
@@ -1372,29 +999,29 @@ by_steps() {
         END { if (NR > 0) print "" }'
 }
 
-# What 4 ranks printed, and then 2 to the end of the epoch, is what the states
-# answer: for each step, for each index, from its shape's beginning on.
+# What 4 ranks were served, and then 2 to the end of the epoch, is what the
+# states answer: for each step, for each index, from its shape's beginning on.
 steps_option() {
-    for order in shuffle sequential "window --chunk-size 10 --window 2" \
-                 "shuffle --partition blocked"; do
-        for tail in pad drop uneven "uneven --drop-last"; do
-            set -- --num-samples 103 --seed 3 --tail $tail --order $order
+    for order in order=0 order=1 "order=2 chunk_size=10 window=2" partition=1
+    do
+        for tail in tail=0 tail=1 tail=2 "tail=2 drop_last=1"; do
+            set -- num_samples=103 seed=3 $tail $order
             for r in 0 1 2 3; do
                 rm -f early
-                indices "$@" --world-size 4 --batch-size 3 --rank $r \
-                    --steps 5 --state early | by_steps 0 $r 3
+                ./serve "$@" world_size=4 batch_size=3 rank=$r steps=5 early |
+                    by_steps 0 $r 3
             done | sort -n -k 4 -k 6 >wanted
             indices --state early --steps 0..4 --all | same - wanted
             for r in 1 0; do
                 cp early late
-                indices "$@" --world-size 2 --batch-size 5 --rank $r \
-                    --steps 2 --state late >part$r
+                ./serve "$@" world_size=2 batch_size=5 rank=$r steps=2 late \
+                    >part$r
                 cp late kept
-                indices "$@" --world-size 2 --batch-size 5 --rank $r \
-                    --state late | cat part$r - | by_steps 5 $r 5
+                ./serve "$@" world_size=2 batch_size=5 rank=$r late |
+                    cat part$r - | by_steps 5 $r 5
             done | sort -n -k 4 -k 6 >wanted
             last=$(awk 'END { print $4 }' wanted)
-            case $tail in *--drop-last) set -- --drop-last ;; *) set -- ;; esac
+            case $tail in *drop_last=1) set -- --drop-last ;; *) set -- ;; esac
             indices --state kept --steps 5..$last --all "$@" | same - wanted
             indices --state early --world-size 2 --batch-size 5 --all \
                 --steps 5..$last "$@" | same - wanted
@@ -1405,8 +1032,8 @@ steps_option() {
             empty out
             status 1 indices --state kept --steps 6..$((last + 1)) "$@"
             finds "step $((last + 1)) of epoch 0: .* past the end" err
-            # With pad the last step repeats what was served before.
-            [ "$tail" != pad ] || continue
+            # Padding repeats in the last step what was served before.
+            [ "$tail" != tail=0 ] || continue
             for index in 0 17 51 102; do
                 code=0
                 indices --state kept --where $index "$@" >answer || code=$?
@@ -1429,11 +1056,10 @@ steps_option() {
     done
 }
 
-# What a state without a description refuses, before anything is printed.
 refused_questions() {
     rm -f state
-    indices --num-samples 100 --steps 5 --state state >/dev/null
-    for question in --info "--where 3" "--steps 0..1"; do
+    ./serve num_samples=100 steps=5 state >/dev/null
+    for question in "--where 3" "--steps 0..1"; do
         : >damaged
         status 1 indices --state damaged $question
         finds 'size of the state' err
@@ -1448,35 +1074,45 @@ refused_questions() {
         empty out
         status 1 indices --state nowhere $question
         finds 'no such file' err
-        status 2 indices --state state --rank 1 $question
-        finds 'rank is not below world_size' err
+        empty out
     done
-    status 2 indices --state state --where 100
-    finds -e '--where 100: index is not below num_samples' err
-    empty out
+    status 1 indices --state state --rank 1 --steps 0..1
+    finds 'rank is not below world_size' err
+    status 1 indices --state state --world-size 4294967295 \
+        --batch-size 4294967295 --where 3
+    finds 'world_size \* batch_size' err
+    status 1 indices --state state --batch-size 1048577 --steps 0..0
+    finds 'buffer is too small' err
+    status 1 indices --state state --where 99 --where 100
+    has out '100: epoch 0: index is not below num_samples'
+    lines 2 out
+    rm state
+    ./serve num_samples=100 order=3 steps=5 state >/dev/null
+    status 1 indices --state state --where 1
+    finds '^1: epoch 0: locate does not work with REPLACEMENT' out
 }
 
-# Of other epochs, past or to come, what fresh runs of the same ranks print.
+# Of other epochs, past or to come, what fresh runs of the same ranks serve.
 epoch_option() {
-    set -- --num-samples 100 --world-size 3 --batch-size 4
+    set -- num_samples=100 world_size=3 batch_size=4
     rm -f state
-    indices "$@" --steps 20 --state state --rank 2 >/dev/null # in epoch 2
+    ./serve "$@" steps=20 rank=2 state >/dev/null # in epoch 2
     for e in 0 1 2 7; do
-        indices "$@" --epoch $e --rank 1 | by_steps 0 1 4 |
+        ./serve "$@" epoch=$e rank=1 | by_steps 0 1 4 |
             sed "s/epoch 0/epoch $e/" >wanted
         indices --state state --epoch $e --steps 0..8 --rank 1 | same - wanted
         indices --state state --epoch $e --where 42 >place
         rank=$(sed 's/.*rank \([0-9]*\).*/\1/' place)
-        indices "$@" --epoch $e --rank $rank |
+        ./serve "$@" epoch=$e rank=$rank |
             sed -n "$(sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' place |
                       awk '{ print $1 * 4 + $2 + 1 }')p" >found
         equal "$(cat found)" 42
     done
     # With CARRY the steps of all epochs are counted on.
-    set -- --num-samples 50 --tail carry --batch-size 7 --seed 4
+    set -- num_samples=50 tail=3 batch_size=7 seed=4
     rm -f state
-    indices "$@" --steps 30 --state state >/dev/null
-    indices "$@" --steps 60 >all
+    ./serve "$@" steps=30 state >/dev/null
+    ./serve "$@" steps=60 >all
     for e in 0 1 3 4 5 7; do
         indices --state state --where 11 --epoch $e >place
         finds "^11: epoch $e " place
@@ -1488,106 +1124,22 @@ epoch_option() {
     indices --state state --steps 33..33 >place
     sed -n 232,238p all | by_steps 33 0 7 | sed 's/epoch 0/epoch 4/' |
         same - place
-    status 2 indices --state state --steps 33..33 --epoch 3
-    finds 'leave --epoch out' err
-    # Without --num-samples a run goes on, too.
-    sed -n 211,420p all >rest
-    indices --state state --steps 30 | same - rest
+    status 1 indices --state state --where 11 --epoch 18446744073709551614
+    finds 'no such step' err
 }
 
 # The block of the README, run as it stands.
 readme_answers() {
     sed -n '/^# Which samples/,/^# Groups/p' "$root/examples/README.md" |
         sed -n '/^```/,/^```/p' | grep -v '^```' >block
-    rm -f run.state
+    rm -f quickstart.state
     ln -sf "$bin" build
-    grep -e '^\$' -e '^   ' block | sed 's/^\$ //' >commands
+    sed -n 's/^\$ //p' block >commands
     sh ./commands >answers
-    grep -v -e '^\$' -e '^   ' block | same - answers
-    lines 5 answers
+    grep -v '^\$' block | same - answers
+    lines 3 answers
 }
 
-audit_option() {
-    for order in shuffle sequential "window --chunk-size 10 --window 2"; do
-        for partition in interleaved blocked; do
-            for tail in pad drop uneven carry "pad --drop-last" \
-                        "drop --drop-last" "uneven --drop-last"; do
-                case $tail$partition in carryblocked) continue ;; esac
-                for shape in "1 1" "3 4" "8 16" "7 100"; do
-                    status 0 indices --num-samples 1003 --audit --order $order \
-                        --partition $partition --tail $tail \
-                        --world-size ${shape% *} --batch-size ${shape#* }
-                    if grep -qx 'dropped  *0' out; then
-                        finds -x 'each exactly once  *yes' out
-                    else
-                        finds -x 'all others once  *yes' out
-                    fi
-                done
-            done
-        done
-    done
-    status 0 indices --num-samples 1003 --audit --world-size 4
-    finds -x 'samples served  *1003' out
-    finds -x 'repeats  *1' out
-    status 0 indices --num-samples 1003 --audit --world-size 4 --tail drop
-    finds -x 'samples served  *1000' out
-    finds -x 'dropped  *3' out
-}
-
-info_option() {
-    rm -f state
-    set -- --num-samples 1003 --world-size 4 --batch-size 10 --rank 3 \
-           --state state
-    status 0 indices "$@" --info
-    finds 'state file .* (does not exist yet)' out
-    equal "$(find . -name state)" ""
-    indices "$@" --steps 9 --epoch 6 >/dev/null
-    status 0 indices "$@" --info
-    for line in "samples 1003" "rank 3 of 4" "epoch 6" "steps done 9" \
-                "steps in all 26" "positions done 360" "positions in all 1004" \
-                "repeats in all 1" "dropped in all 0" \
-                "this rank's samples 251" "this rank's batches 26" \
-                "bytes of a state 112" \
-                "order and sharing shuffle, interleaved, pad"; do
-        tr -s ' ' <out >squeezed
-        has squeezed "$line"
-    done
-    status 0 indices --num-samples 10 --tail carry --info
-    finds -x 'steps in all  *endless' out
-}
-
-from_env() {
-    set -- --num-samples 100 --from-env
-    indices --num-samples 100 --rank 2 --world-size 3 >rank2
-    env -i RANK=2 WORLD_SIZE=3 "$bin/indices" "$@" | same - rank2
-    env -i SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=3 \
-        "$bin/indices" "$@" | same - rank2
-    indices --num-samples 100 >alone
-    env -i "$bin/indices" "$@" | same - alone
-    status 2 env -i RANK=2 "$bin/indices" "$@"
-    finds -e '--from-env: torchrun: ' err
-    status 2 env -i PMI_RANK=x PMI_SIZE=3 "$bin/indices" "$@"
-    finds -e '--from-env: pmi: ' err
-}
-
-help_text() {
-    status 0 indices --help
-    empty err
-    cp out help
-    for option in --help $(grep -o '"--[a-z-]*"' "$root/examples/indices.c" |
-                           tr -d '"' | sort -u); do
-        grep -qF -e "$option" help || {
-            echo "$option is not in the help"
-            return 1
-        }
-    done
-    for option in $(grep -o -e '^  --[a-z-]*' help | grep -v help); do
-        grep -qF -e "\"$option\"" "$root/examples/indices.c" || {
-            echo "$option is in the help only"
-            return 1
-        }
-    done
-}
 
 # bad TEXT OPTION...: refused with this text in the message, nothing printed.
 bad() {
@@ -1595,98 +1147,42 @@ bad() {
     shift
     status 2 indices "$@"
     empty out
-    grep -qF -e "$text" err || {
-        echo "no '$text' for $*:"
-        cat err
-        return 1
-    }
+    finds -F -e "$text" err
     equal "$(sed -n 2p err)" "Try 'indices --help'."
     lines 2 err
 }
 
 bad_options() {
-    bad "--num-samples or --state is needed"
-    bad "--num-samples or --state is needed" --steps 1..2
-    bad "unknown option '--sed'" --num-samples 10 --sed 3
-    bad "unknown option '10'" 10
-    bad "unknown option '-n'" -n 10
-    bad "unknown option ''" --num-samples 10 ''
-    bad "unknown option '--seeds=3'" --num-samples 10 --seeds=3
-    bad "--info takes no value" --num-samples 10 --info=1
-    bad "--seed: ''" --num-samples 10 --seed=
-    n="--num-samples 10"
-    for option in --num-samples --seed --stream --epoch --rank --world-size \
-                  --batch-size --chunk-size --window --epochs --steps --where
-    do
-        bad "$option needs a value" $n $option
-        bad "$option: '-1' is not a number from " $n $option -1
+    bad "give --state FILE"
+    bad "give --state FILE" --steps 1..2
+    bad "and --steps A..B or --where INDEX" --state nowhere
+    bad "unknown option '--sed'" --state nowhere --sed 3
+    bad "unknown option '10'" 10 11
+    for option in --state --steps --where --rank --epoch --world-size \
+                  --batch-size; do
+        bad "'$option' needs a value" --where 1 $option
+        [ $option = --state ] || bad "'-1' is not" --state nowhere $option -1
     done
-    for value in '' x +1 ' 1' 1x 0x10 1.5 1e 1e99 2^64 3^2 '2^' \
-                 18446744073709551616 99999999999999999999999; do
-        bad "--seed: '$value' is not a number from 0 to 18446744073709551615" \
-            $n --seed "$value"
+    for value in '' x +1 ' 1' 1x 0x10 1.5 18446744073709551616; do
+        bad "'$value' is not a number from 0 to 18446744073709551615" \
+            --where "$value"
     done
-    for option in --order --partition --tail --format --state; do
-        bad "$option needs a value" $n $option
+    for option in --world-size --batch-size; do
+        bad "'0' is not a number from 1 to 4294967295" $option 0
     done
-    bad "'random' is not shuffle, sequential, window or replacement" \
-        $n --order random
-    bad "'' is not interleaved or blocked" $n --partition ''
-    bad "'PAD' is not pad, drop, uneven or carry" $n --tail PAD
-    bad "'csv' is not text, u32, u64 or npy" $n --format csv
-    bad "--num-samples: '2^63'" --num-samples 2^63
-    bad "--num-samples: '4611686018427387905'" --num-samples 4611686018427387905
-    bad "--world-size: '0'" $n --world-size 0
-    bad "--batch-size: '0'" $n --batch-size 0
-    bad "--rank: '4294967296'" $n --rank 4294967296
-    bad "rank is not below world_size" $n --rank 1
-    bad "rank is not below world_size" $n --rank 8 --world-size 8
-    bad "world_size * batch_size" $n --world-size 2^31 --batch-size 2^31
-    bad "WINDOW needs a chunk_size" $n --order window --window 3
-    bad "WINDOW needs a window" $n --order window --chunk-size 3
-    bad "need --order window" $n --window 3
-    bad "need --order window" $n --chunk-size 3
-    bad "chunk_size * window" $n --order window --chunk-size 2^31 \
-        --window 2^31
-    bad "CARRY needs at least one sample" --num-samples 0 --tail carry --steps 1
-    bad "CARRY has no last step" $n --tail carry --drop-last --steps 1
-    bad "CARRY needs the partition" $n --tail carry --partition blocked \
-        --steps 1
-    bad "--tail carry has no end" $n --tail carry
-    bad "--tail carry has no end" $n --tail carry --steps 3 --epochs 1
-    bad "--format u32" --num-samples 4294967297 --format u32
-    bad "--order replacement" $n --order replacement --audit
-    bad "locate does not work with REPLACEMENT" $n --order replacement --where 1
-    bad "--where 10: index is not below num_samples" $n --where 10
-    for range in 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2; do
-        bad "--steps: '" $n --steps "$range"
+    for range in '' 1 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2 3..2; do
+        bad "' is not " --steps "$range"
     done
-    bad "the first step is after the last" $n --steps 3..2
-    bad "--all needs --steps A..B" $n --all
-    bad "--all needs --steps A..B" $n --all --where 1
-    bad "--all needs --steps A..B" $n --all --rank 0 --steps 1..2
-    bad "leave --format out" $n --where 1 --format npy
-    for option in --seed --stream --chunk-size --window; do
-        bad "$option needs --num-samples" --state nowhere --info $option 3
-    done
-    bad "--from-env needs --num-samples" --state nowhere --info --from-env
-    bad "--order needs --num-samples" --state nowhere --info --order shuffle
-    bad "--tail needs --num-samples" --state nowhere --info --tail pad
-    bad "--from-env cannot be combined" $n --from-env --rank 0
-    bad "--from-env cannot be combined" $n --from-env --world-size 2
 }
 
-check "indices: --where agrees with the indices printed" where_option
-check "indices: --state FILE --steps A..B, --where: what 4 ranks, then 2 printed" \
+${CC:-cc} -std=c99 -O1 -w -I"$root" -DSTATESAMPLER_IMPLEMENTATION $core \
+    -o serve "$root/tests/serve.c"
+check "indices: --steps and --where: what 4 ranks, then 2 were served" \
     steps_option
-check "indices: --state FILE: what is damaged or missing is refused" \
+check "indices: a state that is damaged or missing is refused" \
     refused_questions
 check "indices: --epoch: other epochs, and CARRY's" epoch_option
 check "indices: examples/README.md shows what is printed" readme_answers
-check "indices: --audit is true in every combination" audit_option
-check "indices: --info has the sizes and the place of the state" info_option
-check "indices: --from-env takes rank and world size, or says why not" from_env
-check "indices: --help has every option and no other" help_text
 check "indices: a bad option has status 2 and a message that names it" \
     bad_options
 

@@ -25,10 +25,9 @@ take() { # LANGUAGE FENCE FILE
 
 # The samples that C serves, a line for each batch.
 batches() {
-    made build/indices
+    made build/test/cc/serve
     for epoch in 0 1; do
-        "$root/build/indices" --num-samples 10000 --seed 42 --epoch $epoch \
-            --epochs 1 >one
+        "$root/build/test/cc/serve" num_samples=10000 seed=42 epoch=$epoch >one
         sort -n one | cmp - numbers
         xargs -n 256 <one
     done

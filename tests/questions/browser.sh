@@ -9,7 +9,7 @@ module() { # QUESTION simd|plain|inlined
 
 # Two questions may need them at the same time: make sees that they are there.
 quietly_web() {
-    "$MAKE" -s build/web/made build/indices build/bag >"$folder/said" 2>&1 || {
+    "$MAKE" -s build/web/made build/test/cc/serve build/bag >"$folder/said" 2>&1 || {
         cat "$folder/said"
         return 1
     }

@@ -2,8 +2,8 @@
 
        node module.mjs QUESTION simd|plain|inlined
 
-   in the project's root, after make web and make build/indices. Each question
-   is a function of this file; inlined is the npm package's module. */
+   in the project's root, after make web and make build/test/cc/serve. Each
+   question is a function of this file; inlined is the npm package's module. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -189,9 +189,9 @@ function elastic() {
 
 /* --- states from and to a program in C ------------------------------------ */
 
-function indices(...options) {
+function served_by_c(...words) {
     const { status, stdout, stderr } =
-        spawnSync("build/indices", options, { encoding: "utf8" });
+        spawnSync("build/test/cc/serve", words, { encoding: "utf8" });
     assert.equal(status, 0, stderr);
     return stdout.trim().split("\n").map(Number);
 }
@@ -200,13 +200,13 @@ function indices(...options) {
 function exchange() {
     const folder = fs.mkdtempSync((process.env.TMPDIR ?? "/tmp") + "/web");
     const file = folder + "/state";
-    const all = ["--num-samples", "1000", "--seed", "9", "--batch-size", "10",
-                 "--order", "window", "--chunk-size", "16", "--window", "4"];
+    const all = ["num_samples=1000", "seed=9", "batch_size=10", "order=2",
+                 "chunk_size=16", "window=4"];
     const desc = { numSamples: 1000, seed: 9, batchSize: 10, order: "window",
                    chunkSize: 16, window: 4 };
-    const served = [], want = indices(...all);
+    const served = [], want = served_by_c(...all);
     for (let turn = 0; turn < 5; turn++) {
-        served.push(...indices(...all, "--state", file, "--steps", "8"));
+        served.push(...served_by_c(...all, "steps=8", file));
         const sampler = new Sampler(desc);
         sampler.load(new Uint8Array(fs.readFileSync(file)));
         same(sampler.step, 20 * turn + 8);

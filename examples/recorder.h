@@ -1,0 +1,148 @@
+/* recorder.h - from a saved state: the samples of any step of its run, and the
+   step of any sample, past or to come.
+
+   A state is that of a sampler, or of a mix or mixture, whose samples are then
+   counted through its datasets. Used by indices.c; copy it with recall.h. */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include "recall.h"
+
+/* Set what is asked before recorder_open, which sets the rest. */
+typedef struct recorder {
+    uint64_t epoch;                  /* STATESAMPLER_NONE: the state's */
+    uint32_t world_size, batch_size; /* of a run that goes on; 0: the state's */
+    uint32_t drop_last;              /* the run's: a state does not hold it */
+    uint32_t num_sources;            /* 0: a sampler's state */
+    statesampler sampler;
+    statesampler_mix mix;
+} recorder;
+
+/* Goes to the first step that begins in an epoch, as the steps of CARRY are
+   counted through all epochs. */
+static inline int recorder_carry(statesampler *s, const statesampler_desc *desc,
+                                 uint64_t epoch)
+{
+    uint64_t step = statesampler_step(s), at = statesampler_position(s), by;
+    uint64_t global = (uint64_t)desc->world_size * desc->batch_size;
+    int back = epoch < desc->epoch, code;
+
+    by = back ? desc->epoch - epoch : epoch - desc->epoch;
+    if (by >= STATESAMPLER_MAX_SAMPLES / desc->num_samples)
+        return STATESAMPLER_ERANGE;
+    by = by * desc->num_samples;
+    by = back ? (by + at) / global : (by - at + global - 1) / global;
+    if (back && by > step)
+        return STATESAMPLER_ERANGE;
+    code = statesampler_seek(s, back ? step - by : step + by);
+    return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
+               ? STATESAMPLER_ERANGE : code;
+}
+
+static inline int recorder_open_sampler(recorder *r, const void *state,
+                                        size_t size)
+{
+    statesampler *s = &r->sampler;
+    statesampler_desc desc;
+    int code = statesampler_describe(state, size, &desc, NULL);
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    desc.world_size = r->world_size > 0 ? r->world_size : desc.world_size;
+    desc.batch_size = r->batch_size > 0 ? r->batch_size : desc.batch_size;
+    desc.drop_last = r->drop_last;
+    r->world_size = desc.world_size;
+    r->batch_size = desc.batch_size;
+    code = statesampler_init(s, &desc);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load(s, state, size);
+    if (r->epoch == STATESAMPLER_NONE)
+        r->epoch = desc.epoch;
+    if (code != STATESAMPLER_OK || r->epoch == statesampler_epoch(s))
+        return code;
+    if (desc.tail == STATESAMPLER_TAIL_CARRY)
+        return recorder_carry(s, &desc, r->epoch);
+    statesampler_begin(s, r->epoch);
+    return STATESAMPLER_OK;
+}
+
+/* Reads a state. `sources` and `scratch` are as for recall_mix: a sampler needs
+   none. ERANGE: there is no such epoch. EINVAL: a description that init
+   refuses. ECORRUPT, EVERSION: as load. */
+static inline int recorder_open(recorder *r, statesampler_source *sources,
+                                const void *state, size_t size,
+                                unsigned char *scratch)
+{
+    statesampler_mix_place place;
+    statesampler_desc desc;
+    uint32_t world_size = r->world_size, i;
+    int code;
+
+    r->num_sources = recall_sources(state, size);
+    if (r->num_sources == 0)
+        return recorder_open_sampler(r, state, size);
+    code = recall_mix(&r->mix, sources, state, size, scratch, r->epoch,
+                      r->drop_last);
+    if (code != STATESAMPLER_OK)
+        return code;
+    state = recall_state(state, &size);
+    r->batch_size = 0; /* becomes the largest */
+    for (i = 0; i < r->num_sources; i++) {
+        statesampler_mix_describe(state, size, i, &desc, &place);
+        if (desc.batch_size > r->batch_size)
+            r->batch_size = desc.batch_size;
+        r->world_size = desc.world_size;
+    }
+    if (r->epoch == STATESAMPLER_NONE)
+        r->epoch = place.epoch;
+    if (world_size == 0)
+        return STATESAMPLER_OK;
+    r->world_size = world_size;
+    return statesampler_mix_reshape(&r->mix, 0, world_size);
+}
+
+/* A rank's samples in a step; `batch` has room for batch_size. *source is the
+   number of a mix's dataset. Returns 1; or 0 or an error as `at` and mix_at. */
+static inline int recorder_at(recorder *r, uint64_t step, uint32_t rank,
+                              uint64_t *batch, size_t *count, uint32_t *source)
+{
+    size_t i;
+    int code;
+
+    *source = 0;
+    if (r->num_sources == 0) {
+        code = statesampler_reshape(&r->sampler, rank, r->world_size,
+                                    r->batch_size);
+        return code != STATESAMPLER_OK
+                   ? code : statesampler_at(&r->sampler, step, batch, count);
+    }
+    code = statesampler_mix_reshape(&r->mix, rank, r->world_size);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_at(&r->mix, step, batch, count, source);
+    for (i = 0; code == 1 && i < *count; i++)
+        batch[i] += statesampler_mix_offset(&r->mix, *source);
+    return code;
+}
+
+/* Where a sample is, in a mix in its dataset's present epoch. Errors are those
+   of locate and mix_locate. */
+static inline int recorder_locate(const recorder *r, uint64_t index,
+                                  uint64_t *step, statesampler_place *place,
+                                  uint32_t *source)
+{
+    int code;
+
+    *source = 0;
+    if (r->num_sources == 0) {
+        code = statesampler_locate(&r->sampler, index, place);
+        *step = code == STATESAMPLER_OK ? place->step : 0;
+        return code;
+    }
+    while (*source + 1 < r->num_sources &&
+           index >= statesampler_mix_offset(&r->mix, *source + 1))
+        ++*source;
+    index -= statesampler_mix_offset(&r->mix, *source);
+    return statesampler_mix_locate(&r->mix, *source, index, step, place);
+}
+
+#endif
