@@ -216,7 +216,7 @@ web-shots: web
 MPICC ?= mpicc
 TRAINER_CFLAGS ?= -O3 -march=native
 TRAINER_FLAGS = -std=c99 $(TRAINER_CFLAGS) -ffp-contract=off -fno-math-errno \
-    -fno-trapping-math -I. $(STB_FLAGS) \
+    -fno-trapping-math -I. \
     $(shell pkg-config --cflags openblas yaml-0.1 2>/dev/null)
 TRAINER_LIBS = $(shell pkg-config --libs openblas yaml-0.1 2>/dev/null) -lm
 TRAINER_OBJECTS = $(patsubst examples/trainer/%.c,build/trainer/%.o,\
@@ -268,7 +268,7 @@ build/trainer/test/gradients: tests/trainer/test_model.c \
 build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
     tests/trainer/config_texts.h examples/trainer/config*.[ch])
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=c99 $(STRICT) $(STB_FLAGS) -o $@ $(filter %.c,$^) \
+	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $(filter %.c,$^) \
 	    $(shell pkg-config --cflags --libs yaml-0.1) -lm
 build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # here.sh - checks that what the trainer needs is installed; if not, prints one
 # line and fails.
-for package in openblas yaml-0.1 stb; do
+for package in openblas yaml-0.1; do
     pkg-config --exists $package 2>/dev/null || {
         echo "skip the trainer: $package is not installed"
         exit 1

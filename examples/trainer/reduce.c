@@ -3,7 +3,6 @@
 #include "memory.h"
 
 #include <math.h>
-#include <stb_ds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,131 +51,104 @@ void reduce_owners(int *owner, const model *m, int world)
     free(sum);
 }
 
-/* ---- Memory ---- */
-
-static void take_sums(reduce *r)
-{
-    size_t t, size = 0;
-
-    r->sum = memory_take(MEMORY_WORK, r->m->num_tensors, sizeof *r->sum);
-    for (t = 0; t < r->m->num_tensors; t++)
-        if (!r->pieces_only || r->owner[t] == r->rank)
-            size += r->m->tensors[t].size;
-    r->sums = memory_take(MEMORY_GRADIENTS, size, 8);
-    for (t = 0, size = 0; t < r->m->num_tensors; t++)
-        if (!r->pieces_only || r->owner[t] == r->rank) {
-            r->sum[t] = r->sums + size;
-            size += r->m->tensors[t].size;
-        }
-}
-
-/* Buckets go from the last tensor to the first, as the backward pass does. They
-   contain whole tensors. */
-static void make_buckets(reduce *r, double bytes)
-{
-    const model_tensor *tensors = r->m->tensors;
-    size_t t = r->m->num_tensors, size;
-
-    r->requests = memory_take(MEMORY_WORK, t, sizeof *r->requests);
-    while (t > 0) { /* ends: each bucket has at least one tensor */
-        reduce_bucket b = {.last = --t};
-
-        size = tensors[t].size;
-        while (t > 0 && (double)(size + tensors[t - 1].size) * 8 <= bytes)
-            size += tensors[--t].size;
-        b.first = t;
-        arrput(r->buckets, b);
-    }
-}
-
 void reduce_init(reduce *r, const model *m, const int *owner,
                  const struct trainer_config *config)
 {
     const int64_t elements = config->model.sharded_ddp_setup.reduce_buffer_size;
-    int i;
+    int64_t *all = NULL;
+    size_t t;
 
     memset(r, 0, sizeof *r);
     r->m = m;
     r->owner = owner;
     r->stage = config_zero_stage(config);
     r->manual = config->distributed.manual_gradient_reduction;
-    r->pieces_only = r->stage == 2 && elements >= 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
-    take_sums(r);
-    /* In stage 2 each tensor has an owner of its own. */
-    make_buckets(r, r->stage == 2 ? 0
-                                  : config->data.ddp_bucket_cap_mb * 1048576);
-    if (!r->pieces_only)
-        return;
-    r->capacity = m->largest; /* 0 elements: whole tensors */
-    if (elements > 0 && (size_t)elements < 2 * m->largest)
-        r->capacity = elements > 1 ? (size_t)elements / 2 : 1;
-    for (i = 0; i < 2; i++)
-        r->pieces[i].values = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
+    r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);
+    r->sum = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->sum);
+    if (r->stage == 2 && elements >= 0) {
+        r->capacity = elements > 0 && (size_t)elements < m->largest
+                          ? (size_t)elements
+                          : m->largest; /* 0: whole tensors */
+        r->piece = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
+    } else {
+        /* In stage 2 each tensor has an owner of its own. */
+        r->bucket =
+            r->stage == 2 ? 0 : config->data.ddp_bucket_cap_mb * 1048576;
+        all = memory_take(MEMORY_GRADIENTS, m->num_weights, 8);
+    }
+    for (t = 0; t < m->num_tensors; t++)
+        if (all)
+            r->sum[t] = all + m->tensors[t].offset;
+        else if (owner[t] == r->rank)
+            r->sum[t] = memory_take(MEMORY_GRADIENTS, m->tensors[t].size, 8);
+}
+
+/* Begins to sum values over all processes: for a tensor's owner in stage 2, or
+   for all. */
+static void begin_sum(reduce *r, int64_t *values, size_t count, size_t tensor)
+{
+    const int owner = r->owner[tensor], mine = owner == r->rank;
+    MPI_Request *request = &r->requests[r->begun++];
+
+    if (r->stage == 2)
+        MPI_Ireduce(mine ? MPI_IN_PLACE : values, mine ? values : NULL,
+                    (int)count, MPI_INT64_T, MPI_SUM, owner, MPI_COMM_WORLD,
+                    request);
+    else
+        MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
+                       MPI_COMM_WORLD, request);
+    if (r->manual)
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+static void end_sums(reduce *r)
+{
+    MPI_Waitall(r->begun, r->requests, MPI_STATUSES_IGNORE);
+    r->begun = 0;
 }
 
 /* ---- Once per step: every process adds up its leaves first ---- */
 
-static void bucket_begin(reduce *r)
+/* Sends the sums from this tensor on, in one bucket, unless the tensor before
+   fits into it too. Tensors come from the last to the first, as in the backward
+   pass. */
+static void tensor_end(reduce *r, size_t t)
 {
-    const reduce_bucket *b = &r->buckets[r->begun];
-    const model_tensor *last = r->m->tensors + b->last;
-    const size_t count =
-        last->offset + last->size - r->m->tensors[b->first].offset;
-    const int owner = r->owner[b->first], mine = owner == r->rank;
-    int64_t *sum = r->sum[b->first];
-    MPI_Request *request = &r->requests[r->begun];
+    const model_tensor *is = r->m->tensors + t;
+    const size_t count = r->rest - is->offset;
 
-    if (r->stage == 2)
-        MPI_Ireduce(mine ? MPI_IN_PLACE : sum, mine ? sum : NULL, (int)count,
-                    MPI_INT64_T, MPI_SUM, owner, MPI_COMM_WORLD, request);
-    else
-        MPI_Iallreduce(MPI_IN_PLACE, sum, (int)count, MPI_INT64_T, MPI_SUM,
-                       MPI_COMM_WORLD, request);
-    if (r->manual)
-        MPI_Wait(request, MPI_STATUS_IGNORE);
-    r->begun++;
+    if (t > 0 && (double)(count + is[-1].size) * 8 <= r->bucket)
+        return;
+    begin_sum(r, r->sum[t], count, t);
+    r->rest = is->offset;
 }
 
 static void add_here(reduce *r, size_t tensor, const real *gradient)
 {
+    const int last = r->totals[REDUCE_COUNT] + 1 == r->leaves;
     int done;
 
     r->totals[REDUCE_OVERFLOWS] += reduce_round(
         r->sum[tensor], gradient, r->m->tensors[tensor].size, r->unscale);
-    if (!r->is_last || r->manual)
+    if (!last || r->manual)
         return;
     if (r->begun > 0) /* MPI makes progress only while it is called */
-        MPI_Testall((int)r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
-    if (r->buckets[r->begun].first == tensor)
-        bucket_begin(r);
+        MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
+    tensor_end(r, tensor);
 }
 
 /* ---- By pieces, after each leaf: only the owner has the sum ---- */
 
-static void piece_end(reduce *r, reduce_piece *p)
+static void piece_end(reduce *r)
 {
     size_t i;
 
-    if (!p->under_way)
-        return;
-    MPI_Wait(&p->request, MPI_STATUS_IGNORE);
-    p->under_way = 0;
-    if (r->owner[p->tensor] == r->rank)
-        for (i = 0; i < p->count; i++)
-            r->sum[p->tensor][p->from + i] += p->values[i];
-}
-
-static void piece_begin(reduce *r, reduce_piece *p)
-{
-    const int owner = r->owner[p->tensor], mine = owner == r->rank;
-
-    MPI_Ireduce(mine ? MPI_IN_PLACE : p->values, mine ? p->values : NULL,
-                (int)p->count, MPI_INT64_T, MPI_SUM, owner, MPI_COMM_WORLD,
-                &p->request);
-    p->under_way = 1;
-    if (r->manual)
-        piece_end(r, p);
+    end_sums(r);
+    if (r->owner[r->tensor] == r->rank)
+        for (i = 0; i < r->count; i++)
+            r->sum[r->tensor][r->from + i] += r->piece[i];
+    r->count = 0;
 }
 
 /* gradient may be NULL: nothing to add. */
@@ -186,24 +158,21 @@ static void send_pieces(reduce *r, size_t tensor, const real *gradient)
     size_t from;
 
     for (from = 0; from < size; from += r->capacity) {
-        reduce_piece *p = &r->pieces[r->turn];
-
-        r->turn = !r->turn;
-        piece_end(r, p);
-        p->tensor = tensor;
-        p->from = from;
-        p->count = size - from < r->capacity ? size - from : r->capacity;
-        memset(p->values, 0, p->count * 8);
+        piece_end(r);
+        r->tensor = tensor;
+        r->from = from;
+        r->count = size - from < r->capacity ? size - from : r->capacity;
+        memset(r->piece, 0, r->count * 8);
         if (gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
-                p->values, gradient + from, p->count, r->unscale);
-        piece_begin(r, p);
+                r->piece, gradient + from, r->count, r->unscale);
+        begin_sum(r, r->piece, r->count, tensor);
     }
 }
 
 /* ---- A step ---- */
 
-void reduce_begin(reduce *r)
+void reduce_begin(reduce *r, double unscale, uint64_t leaves)
 {
     const model *m = r->m;
     size_t t;
@@ -212,20 +181,16 @@ void reduce_begin(reduce *r)
         if (r->sum[t])
             memset(r->sum[t], 0, m->tensors[t].size * 8);
     memset(r->totals, 0, sizeof r->totals);
-    r->begun = 0;
-}
-
-void reduce_leaf(reduce *r, double unscale, int is_last)
-{
     r->unscale = unscale;
-    r->is_last = is_last;
+    r->leaves = (int64_t)leaves;
+    r->rest = m->num_weights;
 }
 
 void reduce_sink(void *context, size_t tensor, const real *gradient)
 {
     reduce *r = (reduce *)context;
 
-    if (r->pieces_only)
+    if (r->piece)
         send_pieces(r, tensor, gradient);
     else
         add_here(r, tensor, gradient);
@@ -245,18 +210,27 @@ void reduce_no_leaf(reduce *r)
 {
     size_t t;
 
-    for (t = r->m->num_tensors; r->pieces_only && t-- > 0;)
+    for (t = r->m->num_tensors; r->piece && t-- > 0;)
         send_pieces(r, t, NULL);
 }
 
 void reduce_finish(reduce *r)
 {
-    while (!r->pieces_only && r->begun < arrlenu(r->buckets))
-        bucket_begin(r);
-    if (!r->pieces_only)
-        MPI_Waitall((int)r->begun, r->requests, MPI_STATUSES_IGNORE);
-    piece_end(r, &r->pieces[0]);
-    piece_end(r, &r->pieces[1]);
+    size_t t;
+
+    if (r->piece) {
+        piece_end(r);
+    } else {
+        /* By hand, or where no leaf was the last, nothing is sent yet. */
+        for (t = r->m->num_tensors; r->rest > 0 && t-- > 0;)
+            tensor_end(r, t);
+        end_sums(r);
+    }
+    reduce_totals(r);
+}
+
+void reduce_totals(reduce *r)
+{
     MPI_Allreduce(MPI_IN_PLACE, r->totals, REDUCE_TOTALS, MPI_INT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
 }

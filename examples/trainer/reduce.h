@@ -22,53 +22,45 @@ enum {
     REDUCE_TOTALS
 };
 
-typedef struct reduce_bucket {
-    size_t first, last; /* tensors, which are adjacent in memory */
-} reduce_bucket;
-
-/* Stage 2 by pieces: a part of a tensor on its way to the tensor's owner. */
-typedef struct reduce_piece {
-    int64_t *values;
-    size_t tensor, from, count;
-    MPI_Request request;
-    int under_way;
-} reduce_piece;
-
 typedef struct reduce {
     const model *m;
-    const int *owner;     /* of each tensor */
-    int rank, stage;      /* ZeRO stage; 2: only owners have sums at the end */
-    int pieces_only;      /* stage 2 with reduce_buffer_size: sums of own
-                             tensors only, so every leaf's gradient is sent */
-    int manual;           /* reduce after the backward pass, not during it */
-    int64_t *sums, **sum; /* sum[t]: tensor t's, or NULL */
-    double unscale;       /* 1 / loss scale */
-    int is_last;          /* the last leaf of this step on this process */
+    const int *owner; /* of each tensor */
+    int rank, stage;  /* ZeRO stage; 2: only owners have sums at the end */
+    int manual;       /* reduce after the backward pass, not during it */
+    int64_t **sum;    /* of each tensor, or NULL */
+
+    double unscale;   /* 1 / loss scale */
+    int64_t leaves;   /* of this process in this step */
     int64_t totals[REDUCE_TOTALS];
-
-    reduce_bucket *buckets; /* from the last tensor to the first */
-    size_t begun;           /* buckets started in this step */
     MPI_Request *requests;
+    int begun;        /* requests of this step */
 
-    reduce_piece pieces[2];
-    size_t capacity; /* of each piece */
-    int turn;        /* the piece to use next */
+    double bucket;    /* bytes of a message, unless a tensor has more */
+    size_t rest;      /* elements from 0 on whose sums are not yet sent */
+
+    /* Stage 2 with reduce_buffer_size: sums of own tensors only, so every
+       leaf's gradient is sent, piece by piece. Otherwise NULL. */
+    int64_t *piece;
+    size_t capacity;            /* of a piece */
+    size_t tensor, from, count; /* that is under way */
 } reduce;
 
 void reduce_init(reduce *r, const model *m, const int *owner,
                  const struct trainer_config *config);
 
-/* A step: reduce_begin; for each leaf reduce_leaf, the sink and reduce_loss;
-   reduce_no_leaf if this process has fewer leaves than another; reduce_finish.
-   By pieces all processes must make the same number of calls. */
-void reduce_begin(reduce *r);
-void reduce_leaf(reduce *r, double unscale, int is_last);
+/* A step: reduce_begin with the number of this process's leaves; for each leaf
+   the sink and then reduce_loss; reduce_no_leaf as often as another process has
+   more leaves; reduce_finish. */
+void reduce_begin(reduce *r, double unscale, uint64_t leaves);
 void reduce_sink(void *context, size_t tensor, const real *gradient);
 void reduce_loss(reduce *r, double nats);
 void reduce_no_leaf(reduce *r);
 void reduce_finish(reduce *r);
 
-/* After reduce_finish; the same on all processes. The loss is NaN if that of a
+/* Instead of reduce_finish, where there are losses only. */
+void reduce_totals(reduce *r);
+
+/* After one of these; the same on all processes. The loss is NaN if that of a
    leaf is NaN or too large. */
 int reduce_overflowed(const reduce *r);
 double reduce_mean_loss(const reduce *r);

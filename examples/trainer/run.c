@@ -105,11 +105,10 @@ const char *run_step(run *r)
     size_t i;
 
     r->rate = schedule_of_step(&r->config, done, steps);
-    reduce_begin(&r->reduce);
+    reduce_begin(&r->reduce, 1 / scale, count);
     r->reduce.totals[REDUCE_STOPS] = run_stop;
     for (i = 0; i < most; i++) {
         if (i < count) {
-            reduce_leaf(&r->reduce, 1 / scale, i + 1 == count);
             reduce_loss(&r->reduce,
                         model_leaf(&r->model, r->leaves[i], (real)scale,
                                    reduce_sink, &r->reduce));
@@ -144,25 +143,19 @@ double run_held_out(run *r)
         .world_size = (uint32_t)r->world,
         .order = STATESAMPLER_ORDER_SEQUENTIAL,
         .tail = STATESAMPLER_TAIL_UNEVEN};
-    int64_t sums[2] = {0, 0}; /* nats; the number of losses out of range */
     uint64_t i;
     size_t count;
     statesampler s;
 
     statesampler_init(&s, &every);
-    while (statesampler_next(&s, &i, &count)) {
-        if (count > 0) {
-            const real loss = (real)model_leaf(
-                &r->model, text_held(&r->text, i), 1, NULL, NULL);
-
-            sums[1] += reduce_round(sums, &loss, 1, 1);
-        }
-    }
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM,
-                  MPI_COMM_WORLD);
-    return sums[1] ? (double)NAN
-                   : ldexp((double)sums[0], -40) / (double)r->text.held /
-                         log(2);
+    reduce_begin(&r->reduce, 1, 0);
+    while (statesampler_next(&s, &i, &count))
+        if (count > 0)
+            reduce_loss(&r->reduce,
+                        model_leaf(&r->model, text_held(&r->text, i), 1, NULL,
+                                   NULL));
+    reduce_totals(&r->reduce);
+    return reduce_mean_loss(&r->reduce) / log(2);
 }
 
 void run_hashes(const run *r, uint64_t *hashes)

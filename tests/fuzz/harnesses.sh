@@ -2,21 +2,20 @@
 # and `make test` replays the corpus of each.
 
 # A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, stb_ds.h, libyaml, openblas, each with those
-# before it); the longest input that is worth trying; how many make test makes
-# up; and what is compiled with it.
+# the corpus; what it needs (-, stb_ds.h, libyaml, or openblas with libyaml); the
+# longest input that is worth trying; how many make test makes up; and what is
+# compiled with it.
 harnesses() {
     trainer=$(echo $(ls examples/trainer/*.c |
-        grep -Ev '/(main|sampler|stb)\.c$'))
-    cast=-Wno-cast-qual # stb_ds.h has casts that clang notices
+        grep -Ev '/(main|sampler)\.c$'))
     cat <<END
 perm       -        200 2000
 desc       -        400 2000
 state      -        300 2000
 mix        -        500 2000
 mixture    stb_ds.h 700 2000 -DFUZZ_STB_DS
-yaml       libyaml  900 2000 $cast examples/trainer/config*.c -lyaml
-checkpoint openblas 120 150 $cast -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
+yaml       libyaml  900 2000 examples/trainer/config*.c -lyaml
+checkpoint openblas 120 150 -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
     $trainer $(pkg-config --cflags openblas 2>/dev/null) \
     -lyaml -lopenblas -pthread
 END
@@ -33,7 +32,7 @@ harness_needs() { # NEED
     case $1 in
     -) ;;
     stb_ds.h) [ -n "$STB_FLAGS" ] ;;
-    libyaml) [ -n "$STB_FLAGS" ] && pkg-config --exists yaml-0.1 ;;
+    libyaml) pkg-config --exists yaml-0.1 ;;
     openblas) harness_needs libyaml && pkg-config --exists openblas ;;
     esac
 }
