@@ -53,7 +53,7 @@ static int make_edits(statesampler *s)
 
 static void train(uint64_t position)
 {
-    uint64_t id = edits_id(&now.edits, position);
+    uint64_t id = edits_id(&now.edits, now.edits.count, position);
     uint64_t used = edits_spare(&now.edits, id, is_readable);
 
     now.at[position] = id;
@@ -113,8 +113,8 @@ int main(int argc, char **argv)
         spares += is_readable(i) ? now.trained[i] - now.served[i] : 0;
     }
     for (i = 0; good && i < ids[0] + ids[1]; i++)
-        good = good && now.at[i] == edits_id(&now.edits, i) &&
-               edits_position(&now.edits, now.at[i]) == i;
+        good = good && now.at[i] == edits_id(&now.edits, now.edits.count, i) &&
+               edits_position(&now.edits, now.edits.count, now.at[i]) == i;
     return example_end(good && ids[0] == spares,
                        "each of %d readable ids once, none of %d removed ids, "
                        "a readable one for each of %d others, positions "

@@ -28,9 +28,8 @@ static inline uint64_t edit_find(const edit *e, uint64_t id)
 {
     uint64_t i = 0;
 
-    while (i < e->removed && e->out[i] != id) {
+    while (i < e->removed && e->out[i] != id)
         i++;
-    }
     return i;
 }
 
@@ -38,76 +37,61 @@ static inline int edits_is_out(const edits *all, uint64_t id)
 {
     uint64_t k, out = 0;
 
-    for (k = 0; k < all->count; k++) {
+    for (k = 0; k < all->count; k++)
         out += edit_find(&all->edit[k], id) < all->edit[k].removed;
-    }
     return out > 0;
 }
 
-/* How edit k shuffles its new ids with those that were not served yet. */
+/* How edit k, counted from 1, shuffles its new ids with those that were not
+   served yet. */
 static inline statesampler_perm edits_perm(const edits *all, uint64_t k)
 {
-    const edit *e = &all->edit[k];
+    const edit *e = &all->edit[k - 1];
     statesampler_perm perm;
 
     statesampler_perm_init(&perm, e->length - e->position, all->seed,
-                           all->epoch, k);
+                           all->epoch, k - 1);
     return perm;
 }
 
-/* The id at a position, after edit k. A removed id is replaced by what is
-   behind the new end, at the id's number in the list. The walk ends, as no two
-   ids have the same number. */
-static inline uint64_t edit_id(const edits *all, uint64_t k, uint64_t p)
+/* The id at a position, after the first k edits: all->count for now. A removed
+   id is replaced by what is behind the new end, at the id's number in the list.
+   The walk ends, as no two ids have the same number. */
+static inline uint64_t edits_id(const edits *all, uint64_t k, uint64_t p)
 {
-    const edit *e = &all->edit[k];
+    const edit *e = &all->edit[k - 1];
     uint64_t old = e->length - e->added, id, i;
     statesampler_perm perm;
 
-    if (p < e->position) {
-        return edit_id(all, k - 1, p);
-    }
+    if (p < e->position)
+        return edits_id(all, k - 1, p);
     if (e->added > 0) {
         perm = edits_perm(all, k);
         p = e->position + statesampler_perm_at(&perm, p - e->position);
-        return p < old ? edit_id(all, k - 1, p) : e->first + (p - old);
+        return p < old ? edits_id(all, k - 1, p) : e->first + (p - old);
     }
-    while ((i = edit_find(e, id = edit_id(all, k - 1, p))) < e->removed) {
+    while ((i = edit_find(e, id = edits_id(all, k - 1, p))) < e->removed)
         p = e->length + i;
-    }
     return id;
 }
 
 /* The position of an id that was not removed: the same walk backwards. */
-static inline uint64_t edit_position(const edits *all, uint64_t k,
-                                     uint64_t id)
+static inline uint64_t edits_position(const edits *all, uint64_t k, uint64_t id)
 {
-    const edit *e = &all->edit[k];
+    const edit *e = &all->edit[k - 1];
     uint64_t p;
     statesampler_perm perm;
 
     p = e->added > 0 && id >= e->first
             ? e->length - e->added + (id - e->first)
-            : edit_position(all, k - 1, id);
+            : edits_position(all, k - 1, id);
     if (e->added > 0 && p >= e->position) {
         perm = edits_perm(all, k);
         p = e->position + statesampler_perm_inverse(&perm, p - e->position);
     }
-    while (p >= e->length) {
-        p = edit_position(all, k - 1, e->out[p - e->length]);
-    }
+    while (p >= e->length)
+        p = edits_position(all, k - 1, e->out[p - e->length]);
     return p;
-}
-
-/* The id at a position, and the position of an id that was not removed. */
-static inline uint64_t edits_id(const edits *all, uint64_t position)
-{
-    return edit_id(all, all->count - 1, position);
-}
-
-static inline uint64_t edits_position(const edits *all, uint64_t id)
-{
-    return edit_position(all, all->count - 1, id);
 }
 
 /* Makes an edit at the current position: adds this many new ids, or removes the
@@ -119,29 +103,29 @@ static inline int edits_make(edits *all, statesampler *s, uint64_t added,
 {
     edit *e = &all->edit[all->count];
     uint64_t i;
+    int code;
 
     if (all->count == sizeof all->edit / sizeof *e ||
-        count > sizeof e->out / sizeof *e->out) {
+        count > sizeof e->out / sizeof *e->out)
         return STATESAMPLER_ECAPACITY;
-    }
-    if (added > 0 && count > 0) {
+    if (added > 0 && count > 0)
         return STATESAMPLER_EINVAL;
-    }
     memset(e, 0, sizeof *e);
     e->position = statesampler_position(s);
     e->first = all->ids;
     e->added = added;
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count; i++)
         if (out[i] < all->ids && !edits_is_out(all, out[i]) &&
             edit_find(e, out[i]) == e->removed &&
-            edits_position(all, out[i]) >= e->position) {
+            edits_position(all, all->count, out[i]) >= e->position)
             e->out[e->removed++] = out[i];
-        }
-    }
     e->length = (all->count > 0 ? e[-1].length : 0) + added - e->removed;
-    all->ids += added;
-    all->count++;
-    return statesampler_resize(s, e->length);
+    code = statesampler_resize(s, e->length);
+    if (code == STATESAMPLER_OK) {
+        all->ids += added;
+        all->count++;
+    }
+    return code;
 }
 
 /* The id if it can be read, else a readable one in its place: the next on its

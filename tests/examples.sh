@@ -438,7 +438,8 @@ turns() {
 
 grow() {
     status 0 grow
-    for line in "matched code" "new     books" "matched web" "removed mail"; do
+    for line in "matched code" "new     books" "matched web" \
+                "removed number 1 of the state"; do
         has out "    $line"
     done
     # The datasets that stay are where they were, and the new one begins.
@@ -448,7 +449,7 @@ grow() {
     done
     has out "    books  epoch 0, step 0 of 13"
     # Without code, web and books are where they were.
-    has out "    removed code"
+    has out "    removed number 0 of the state"
     for name in web books; do
         equal "$(grep " $name  *epoch" out | tail -n 2 | sort -u | wc -l)" 1
     done
