@@ -194,15 +194,15 @@ static const char *commit(const run *r, const char *folder, const char *name)
         wrong = cannot("remove", name);
     if (!*wrong && rename(folder, name) != 0)
         wrong = cannot("rename", folder);
-    return *wrong ? wrong : checkpoint_flush(r->config.checkpoint.dir);
+    return *wrong ? wrong : checkpoint_flush(r->config.dir);
 }
 
 /* Removes all but the newest KEEP checkpoints. What cannot be removed now is
    tried again after the next save. */
 static void prune(const run *r)
 {
-    const char *dir = r->config.checkpoint.dir;
-    const int64_t keep = r->config.checkpoint.keep;
+    const char *dir = r->config.dir;
+    const int64_t keep = r->config.keep;
     char name[64] = "", path[PATH_BYTES];
     int64_t found = 0;
 
@@ -215,7 +215,7 @@ static void prune(const run *r)
 
 const char *checkpoint_save(run *r)
 {
-    const char *dir = r->config.checkpoint.dir;
+    const char *dir = r->config.dir;
     const char *wrong = text_check(&r->text);
     char folder[PATH_BYTES - 64], name[PATH_BYTES];
     uint64_t *hashes = memory_borrow(r->model.num_tensors, sizeof *hashes);

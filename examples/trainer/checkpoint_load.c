@@ -127,104 +127,45 @@ static const char *share_manifest(source *s)
 
 /* ---- What must be the same ---- */
 
-static int begins_with_any(const char *path, const char *const *names)
-{
-    for (; *names; names++)
-        if (strncmp(path, *names, strlen(*names)) == 0)
-            return 1;
-    return 0;
-}
-
-/* Everything that must be the same on a resume, one line each: a name, usually
-   a key, and its value. Excluded are keys that never change a bit of the result
-   and those covered by the first four lines. To be freed. */
-static char *all_that_counts(const struct trainer_config *c, uint64_t texts)
-{
-    static const char *const but[] = {
-        "CHECKPOINT.", "DISTRIBUTED.", "DATA.DDP_BUCKET_CAP_MB",
-        "DATA.TEST.USE_STATEFUL_DISTRIBUTED_SAMPLER",
-        "MODEL.ACTIVATION_CHECKPOINTING.", "MODEL.SHARDED_DDP_SETUP.",
-        "MODEL.WEIGHTS_INIT.", "OPTIMIZER.use_zero",
-        "DATA.TRAIN.DATA_PATHS", "DATA.TEST.DATA_PATHS",
-        "OPTIMIZER.name", "OPTIMIZER.base_optimizer.name",
-        "MODEL.AMP_PARAMS.USE_AMP", "MODEL.AMP_PARAMS.AMP_ARGS.opt_level",
-        "DATA.TRAIN.BATCHSIZE_PER_REPLICA", NULL};
-    const char *path;
-    char *lines;
-    size_t size;
-    uint32_t i;
-    FILE *to = open_memstream(&lines, &size);
-
-    if (!to)
-        abort();
-    fprintf(to, "texts %016" PRIx64 "\n", texts);
-    fprintf(to, "optimizer %s\n",
-            c->optimizer.algorithm == CONFIG_ADAMW ? "adamw" : "sgd");
-    fprintf(to, "opt_level %s\n",
-            config_opt_level(c) == CONFIG_O1 ? "O1" : "O0");
-    /* Both factors: the ranks' blocks depend on them, not on the product. */
-    fprintf(to, "global_batch %" PRId64 " x %" PRId64 "\n",
-            config_world_size(c), c->data.train.batchsize_per_replica);
-    for (i = 0; (path = config_key_path(i)); i++)
-        if (!begins_with_any(path, but)) {
-            fprintf(to, "%s ", path);
-            config_print_key(c, path, to);
-            fputc('\n', to);
-        }
-    if (fclose(to) != 0)
-        abort();
-    return lines;
-}
-
-/* Whether a line may differ. Only the shape of the model matters to weights. */
-static int may_differ(const char *name, int take)
-{
-    static const char *const rates[] = {"OPTIMIZER.num_epochs",
-                                        "OPTIMIZER.param_schedulers.", NULL};
-    static const char *const shape[] = {"MODEL.TRUNK.", NULL};
-
-    return take == EXTEND    ? begins_with_any(name, rates)
-           : take == WEIGHTS ? !begins_with_any(name, shape)
-                             : 0;
-}
-
-/* Compares the configurations, on process 0. */
+/* Compares the texts and the configurations, on process 0. */
 static const char *match(source *s)
 {
+    /* Only the shape of the model matters to its weights. */
+    const enum config_same same = s->take == RESUME   ? CONFIG_RATE
+                                  : s->take == EXTEND ? CONFIG_RUN
+                                                      : CONFIG_SHAPE;
     static struct trainer_config config;
     static struct config_source from;
     const char *wrong = "";
-    char *was, *is, *a, *b, *next_a, *next_b;
+    char *difference;
     size_t size;
+    FILE *to;
     unsigned char *yaml =
         read_file(s, "config.yaml", &s->m->config, &size, &wrong);
 
     if (!yaml)
         return wrong;
     s->ends = 1; /* what was written is not of this run, if it is wrong */
-    if (!config_defaults(&config, &from) ||
-        !config_read_text(&config, &from, "config.yaml", (const char *)yaml,
+    config_defaults(&config, &from);
+    if (!config_read_text(&config, &from, "config.yaml", (const char *)yaml,
                           size) ||
         !config_check(&config, &from, 0))
         wrong = complain("%s", from.error);
     free(yaml);
     if (*wrong)
         return wrong;
-    was = all_that_counts(&config, s->m->texts);
-    is = all_that_counts(&s->r->config, s->r->text.hash);
-    for (a = was, b = is; *a && !*wrong; a = next_a, b = next_b) {
-        /* ends: a line on; both have the same names */
-        next_a = a + strcspn(a, "\n") + 1;
-        next_b = b + strcspn(b, "\n") + 1;
-        next_a[-1] = next_b[-1] = 0;
-        if (strcmp(a, b) != 0 && !may_differ(a, s->take))
-            wrong = complain("its %.*s is %s, but this run's is %s",
-                             (int)strcspn(a, " "), a, strchr(a, ' ') + 1,
-                             strchr(b, ' ') + 1);
-    }
-    s->ends = *wrong != 0;
-    free(was);
-    free(is);
+    if (s->take != WEIGHTS && s->m->texts != s->r->text.hash)
+        return complain("its texts is %016" PRIx64 ", but this run's is %016"
+                        PRIx64, s->m->texts, s->r->text.hash);
+    to = open_memstream(&difference, &size);
+    if (!to)
+        abort();
+    s->ends = config_differ(&config, &s->r->config, same, to);
+    if (fclose(to) != 0)
+        abort();
+    if (s->ends)
+        wrong = complain("its %s", difference);
+    free(difference);
     return wrong;
 }
 
@@ -336,11 +277,11 @@ static const char *load_one(run *r, const char *folder, int take, int *ends)
 /* What to say after so many checkpoints, of which none was intact. */
 static const char *found_none(const run *r, int64_t found)
 {
-    const char *dir = r->config.checkpoint.dir;
+    const char *dir = r->config.dir;
     const int64_t asked =
-        r->config.checkpoint.latest_checkpoint_resume_file_num;
+        r->config.latest_checkpoint_resume_file_num;
 
-    if (found == 0 && (asked == 1 || !r->config.checkpoint.auto_resume))
+    if (found == 0 && (asked == 1 || !r->config.auto_resume))
         return "";
     if (found < asked)
         return complain("%s has only %" PRId64 " checkpoints, but LATEST_"
@@ -353,8 +294,8 @@ static const char *found_none(const run *r, int64_t found)
 const char *checkpoint_load(run *r, char name[64])
 {
     const int64_t asked =
-        r->config.checkpoint.latest_checkpoint_resume_file_num;
-    const char *wrong, *dir = r->config.checkpoint.dir;
+        r->config.latest_checkpoint_resume_file_num;
+    const char *wrong, *dir = r->config.dir;
     char folder[CHECKPOINT_PATH];
     int64_t found = 0;
     int ends = 0;
@@ -367,7 +308,7 @@ const char *checkpoint_load(run *r, char name[64])
         MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
         if (!name[0])
             break;
-        if (!r->config.checkpoint.auto_resume)
+        if (!r->config.auto_resume)
             return complain("%s has %s of an earlier run: with CHECKPOINT."
                             "AUTO_RESUME=False choose another DIR", dir, name);
         if (++found < asked)

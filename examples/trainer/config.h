@@ -3,17 +3,17 @@
 
        struct trainer_config config;
        struct config_source source;
-       if (!config_defaults(&config, &source) ||
-           !config_read(&config, &source, "larc.yaml") ||
+       config_defaults(&config, &source);
+       if (!config_read(&config, &source, "larc.yaml") ||
            !config_override(&config, &source, "SEED_VALUE=7") ||
            !config_check(&config, &source, processes)) {
            fprintf(stderr, "%s\n", source.error);   (and exit with 2)
        }
 
-   The names are those of VISSL's configuration, in lower case. The struct has
-   no pointers, so that process 0 can send its bytes to the others.
-   config_keys.c has the table of all keys with defaults, ranges and meanings;
-   --keys prints it. Keys that the trainer does not implement are unknown. */
+   config_keys.h has all keys with defaults, ranges and meanings; --keys prints
+   it. Names are those of VISSL's configuration, in lower case. Keys that the
+   trainer does not implement are unknown. The struct has no pointers, so that
+   process 0 can send its bytes to the others. */
 #ifndef TRAINER_CONFIG_H
 #define TRAINER_CONFIG_H
 
@@ -23,158 +23,88 @@
 #include <stdio.h>
 
 enum {
-    CONFIG_LIST = 16,         /* items of a list of numbers, at most */
-    CONFIG_FILES = 32,        /* items of a list of strings, at most */
-    CONFIG_OWN = 2,           /* default texts, without DATA.TRAIN's */
-    CONFIG_STRING = 512,      /* bytes of a string, including the 0 */
-    CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
+    CONFIG_FILES = 32,        /* items of a list, at most */
     CONFIG_SCHEDULES = 8,     /* parts of a composite schedule, at most */
+    CONFIG_OWN = 2,           /* default texts, without DATA.TRAIN's */
+    CONFIG_STRING = 512,      /* bytes of a text, including the 0 */
+    CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
     CONFIG_ERROR = 1536,      /* bytes of an error, including the 0 */
-    CONFIG_KEYS = 96,         /* at least the number of keys of the table */
     CONFIG_PATH = 256         /* bytes of a path; longer ones are unknown */
 };
 
-/* The values of keys that take a word, in the order of the table's words. */
-enum config_amp { CONFIG_O0, CONFIG_O1 };
-enum config_optimizer { CONFIG_SGD, CONFIG_ADAMW, CONFIG_ZERO };
-enum config_stop { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART };
-enum config_interval { CONFIG_EPOCH, CONFIG_STEP };
-enum config_scaling { CONFIG_LINEAR_SCALING, CONFIG_SQRT_SCALING };
-enum config_parts { CONFIG_RESCALED, CONFIG_FIXED };
-enum config_schedule {
+/* The values of keys that take a word, in the order of the words. */
+enum { CONFIG_O0, CONFIG_O1 };
+enum { CONFIG_SGD, CONFIG_ADAMW, CONFIG_ZERO };
+enum { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART };
+enum { CONFIG_EPOCH, CONFIG_STEP };
+enum { CONFIG_LINEAR_SCALING, CONFIG_SQRT_SCALING };
+enum { CONFIG_RESCALED, CONFIG_FIXED };
+enum {
     CONFIG_CONSTANT, CONFIG_COSINE, CONFIG_LINEAR, CONFIG_MULTISTEP,
     CONFIG_STEPS, CONFIG_COMPOSITE
 };
 
-struct config_numbers { uint32_t count; double items[CONFIG_LIST]; };
-struct config_integers { uint32_t count; int64_t items[CONFIG_LIST]; };
-struct config_weights { uint32_t count; int64_t items[CONFIG_FILES]; };
-struct config_strings {
-    uint32_t count;
-    char items[CONFIG_FILES][CONFIG_STRING];
-};
+/* The kinds of fields. In lists, whole numbers and words' numbers are doubles,
+   too, which hold them exactly. */
+typedef bool config_bool;
+typedef int64_t config_whole; /* or the index of a word */
+typedef double config_real;
+typedef char config_text[CONFIG_STRING];
+typedef struct {
+    uint64_t count;
+    double items[CONFIG_FILES];
+} config_reals;
+typedef struct {
+    uint64_t count;
+    config_text items[CONFIG_FILES];
+} config_texts;
 
-/* A schedule that is not composite: the rate as a function of the part of the
-   run that is done. */
+/* A schedule that is not composite, or a part of one that is. */
 struct config_curve {
-    int64_t name;                   /* enum config_schedule */
-    double value;                   /* constant; >= 0, as all rates are */
-    double start_value, end_value;  /* cosine, linear */
-    struct config_numbers values;   /* multistep, step */
-    struct config_integers milestones; /* multistep: increasing epochs */
-};
-struct config_curves {
-    uint32_t count;
-    struct config_curve items[CONFIG_SCHEDULES];
+    config_whole name;
+    config_real value, start_value, end_value;
+    config_reals values, milestones;
 };
 
-/* The meaning and range of each is in the table of config_keys.c. */
+#define KEY(kind, field, ...) config_##kind field;
+#define CURVE(...)
 struct trainer_config {
-    int64_t seed_value, log_frequency;
-    bool test_model;
-    int64_t test_every_num_epoch;
-    struct {
-        double ddp_bucket_cap_mb;
-        struct {
-            bool use_stateful_distributed_sampler, use_debugging_sampler;
-            bool drop_last;
-            int64_t batchsize_per_replica, data_limit;
-            struct config_strings data_paths;
-        } train;
-        struct {
-            bool use_stateful_distributed_sampler;
-            int64_t data_limit;
-            struct config_strings data_paths;
-        } test;
-    } data;
-    struct {
-        struct {
-            bool use_amp;
-            int64_t amp_type, opt_level;
-            double loss_scale; /* 0: dynamic */
-        } amp_params;
-        struct {
-            bool use_activation_checkpointing;
-            int64_t num_activation_checkpointing_splits;
-        } activation_checkpointing;
-        struct {
-            bool use_sdp;
-            int64_t reduce_buffer_size;
-        } sharded_ddp_setup;
-        struct {
-            bool use_grad_clip;
-            double norm_type; /* INFINITY: the largest element */
-            double max_norm;
-        } grad_clip;
-        struct {
-            int64_t name, num_layers, num_heads, hidden_dim, mlp_dim, context;
-        } trunk;
-        struct { char params_file[CONFIG_STRING]; } weights_init;
-    } model;
-    struct {
-        int64_t name;
-        int64_t algorithm; /* CONFIG_SGD or CONFIG_ADAMW; after config_check */
-        bool use_zero;
-        /* These may also be below base_optimizer: see config_is_nested. */
-        bool use_larc;
-        struct { bool clip; double eps, trust_coefficient; } larc_config;
-        double weight_decay, momentum;
-        bool nesterov;
-        struct config_numbers betas;
-        int64_t num_epochs;
-        bool regularize_bn, regularize_bias, construct_single_param_group_only;
-        struct config_strings non_regularized_parameters;
-        struct {
-            struct {
-                bool auto_scale;
-                double base_value;
-                int64_t base_lr_batch_size, scaling_type;
-            } auto_lr_scaling;
-            int64_t update_interval;
-            struct config_curve curve;
-            struct config_curves schedulers; /* after curve: see config.c */
-            struct config_numbers lengths;
-            struct config_integers interval_scaling;
-        } lr;
-    } optimizer;
-    struct {
-        char dir[CONFIG_STRING], extend[CONFIG_STRING];
-        bool auto_resume;
-        int64_t checkpoint_frequency, checkpoint_iter_frequency;
-        int64_t latest_checkpoint_resume_file_num, keep;
-    } checkpoint;
-    struct {
-        int64_t num_nodes, num_proc_per_node;
-        bool manual_gradient_reduction;
-    } distributed;
-    struct {
-        struct config_weights weights;
-        int64_t stop;
-    } statesampler;
+#include "config_keys.h"
+    struct config_curve curve[1 + CONFIG_SCHEDULES]; /* first the schedule */
+};
+
+/* The number of each key: CONFIG_momentum, ... Keys of a curve are in the order
+   of their struct. */
+enum { CURVE_NAME, CURVE_VALUES = 4, CURVE_MILESTONES, CURVE_KEYS };
+#define KEY(kind, field, ...) CONFIG_##field,
+#define CURVE(i, ...) \
+    CONFIG_curve##i, CONFIG_end##i = CONFIG_curve##i + CURVE_KEYS - 1,
+enum {
+#include "config_keys.h"
+    CONFIG_KEYS
 };
 
 /* Where each key was given, for errors, and the last error:
    FILE:LINE: KEY: SENTENCE. Private to config*.c except for error. */
 struct config_source {
-    char file[CONFIG_STRING];
-    int32_t texts;          /* files and arguments that were read */
+    config_text file;
+    int32_t arguments;      /* that were read */
     struct config_place {
-        int32_t line;       /* 0: not given, the default is used */
-        int32_t text;       /* the last text that gave it: 1, 2, ... */
-        bool argument;      /* that text is an argument */
-        bool nested;        /* below OPTIMIZER.base_optimizer */
+        int32_t text;       /* 1: the file; 2, ...: the last argument that gave
+                               it; 0: the default is used */
+        int32_t line;
     } places[CONFIG_KEYS];
+    bool nested;            /* something is below OPTIMIZER.base_optimizer */
     char error[CONFIG_ERROR];
 };
 
-/* Sets all defaults. Fails only without memory. */
-bool config_defaults(struct trainer_config *config,
+void config_defaults(struct trainer_config *config,
                      struct config_source *source);
 
 /* These return whether they succeeded; if not, source->error is set and nothing
-   else has changed. Call config_check after the last override, as it also sets
-   fields that depend on others. processes: their current number, or 0 if it is
-   not known. */
+   else has changed. Read at most one file, before all arguments; call
+   config_check after them, as it also sets fields that depend on others.
+   processes: their current number, or 0 if it is not known. */
 bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file);
 bool config_read_text(struct trainer_config *config,
@@ -189,12 +119,21 @@ bool config_check(struct trainer_config *config, struct config_source *source,
    those that the kind of schedule does not use; or the value of one key; or
    KEYS.md, every key with default, range and meaning. */
 void config_print(const struct trainer_config *config, FILE *to);
-void config_print_key(const struct trainer_config *config, const char *path,
+void config_print_key(const struct trainer_config *config, uint32_t key,
                       FILE *to);
 void config_keys(FILE *to);
 
-/* The path of key i of the table, or NULL after the last. */
-const char *config_key_path(uint32_t i);
+/* When a key must be the same as in a checkpoint: FREE never, as it changes no
+   bit of the result, or what follows from it is compared; RATE on a resume; RUN
+   when a new run extends another, too; SHAPE also when it only begins with its
+   weights. */
+enum config_same { CONFIG_FREE, CONFIG_RATE, CONFIG_RUN, CONFIG_SHAPE };
+
+/* Whether two differ in a key that must be the same in this case or in a later
+   one of the above. Prints `KEY is A, but this run's is B` of the first. */
+bool config_differ(const struct trainer_config *a,
+                   const struct trainer_config *b, enum config_same least,
+                   FILE *to);
 
 /* Values derived from several keys; call them after config_check. */
 int64_t config_world_size(const struct trainer_config *config);
@@ -211,62 +150,30 @@ double schedule_of_step(const struct trainer_config *config, uint64_t step,
 
 /* ---- The table, for config*.c and their tests ---- */
 
-enum config_type {
-    TYPE_BOOL,          /* bool */
-    TYPE_INTEGER,       /* int64_t, from low to high */
-    TYPE_REAL,          /* double, from low to high, or the word of `words` */
-    TYPE_WORD,          /* int64_t, the index of one of `words` */
-    TYPE_TEXT,          /* char[CONFIG_STRING], not empty */
-    TYPE_CURVES         /* the parts of a composite schedule */
-};
-
-enum {
-    KEY_ABOVE_LOW = 1,  /* low itself is not allowed */
-    KEY_BELOW_HIGH = 2, /* high itself is not allowed */
-    KEY_MINUS_ONE = 4,  /* -1 is also allowed */
-    KEY_EMPTY = 8,      /* empty text is also allowed */
-    KEY_USED_BY = 16    /* << form: only such schedules use it */
-};
-
 struct config_key {
+    enum { IS_bool, IS_whole, IS_real, IS_text, IS_reals, IS_texts } kind;
+    size_t offset, size; /* of the field in struct trainer_config */
     const char *path;
-    enum config_type type;
-    size_t offset;      /* of the field in struct trainer_config */
-    double low, high;
-    uint32_t least, most;   /* items of a list; most is 0 if it is not one */
-    const char *words;      /* such as sgd|adamw|zero */
-    int flags;
-    const char *standard;   /* the default, as YAML */
+    const char *allowed; /* such as: dynamic or a number in (0, 1] */
+    enum config_same same;
     const char *meaning;
 };
 
-extern const struct config_key config_key_table[];
-extern const uint32_t config_key_count;
+extern const struct config_key config_table[CONFIG_KEYS];
 
-/* The index of the row with this path, or config_key_count. */
+/* The number of the key of this path, or CONFIG_KEYS. */
 uint32_t config_key_number(const char *path);
 
-/* Whether a schedule of this kind uses a key; whether a part of a composite one
-   may have it; whether base_optimizer may. */
-bool config_is_used(const struct config_key *key, int64_t form);
-bool config_is_of_curve(const struct config_key *key);
-bool config_is_nested(const struct config_key *key);
-
-/* The allowed values, such as `a number in (0, 1]`. */
-void config_describe(const struct config_key *key, char *out, size_t size);
+/* Whether such a configuration uses a key: those of a schedule have users. */
+bool config_is_used(const struct trainer_config *config, uint32_t key);
 
 /* Stores a scalar in a field, or in an item of a list. Returns whether it is
    allowed for the key; otherwise the field is undefined. plain: not quoted. */
 bool config_take_scalar(const struct config_key *key, const char *text,
-                        bool plain, char *out);
+                        bool plain, void *field, uint64_t item);
 
-/* The offset of an item in a list; the number that a word of a TYPE_REAL means;
-   a field set to its default. */
-size_t config_item_at(const struct config_key *key, uint32_t item);
-double config_word_value(const char *word);
-bool config_set_default(struct trainer_config *config,
-                        struct config_source *source,
-                        const struct config_key *key);
+/* Sets a field to its default. */
+void config_reset(struct trainer_config *config, uint32_t key);
 
 /* Sets the error. Returns false. */
 bool config_fail(struct config_source *source, struct config_place at,

@@ -20,10 +20,10 @@ static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
     desc->stream = file;
     desc->world_size = f->world_size;
     desc->batch_size = f->batch_size;
-    desc->drop_last = f->config->data.train.drop_last;
-    if (f->config->data.train.use_debugging_sampler) {
+    desc->drop_last = f->config->drop_last;
+    if (f->config->use_debugging_sampler) {
         desc->order = STATESAMPLER_ORDER_SEQUENTIAL;
-    } else if (f->config->data.train.use_stateful_distributed_sampler) {
+    } else if (f->config->use_stateful_distributed_sampler) {
         desc->partition = STATESAMPLER_PARTITION_BLOCKED;
         desc->tail = STATESAMPLER_TAIL_DROP;
     }
@@ -35,7 +35,7 @@ static const char *begin(feed *f)
     static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
                                      STATESAMPLER_STOP_ALL,
                                      STATESAMPLER_STOP_RESTART};
-    const struct config_weights *weights = &f->config->statesampler.weights;
+    const config_reals *weights = &f->config->weights;
     uint32_t i;
     int code = STATESAMPLER_OK;
 
@@ -53,7 +53,7 @@ static const char *begin(feed *f)
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, f->text->num_files,
-                                     stops[f->config->statesampler.stop]);
+                                     stops[f->config->stop]);
     return code == STATESAMPLER_OK ? "" : statesampler_error(code);
 }
 
@@ -64,7 +64,7 @@ const char *feed_init(feed *f, const text *t,
     f->text = t;
     f->config = config;
     f->world_size = (uint32_t)config_world_size(config);
-    f->batch_size = (uint32_t)config->data.train.batchsize_per_replica;
+    f->batch_size = (uint32_t)config->batchsize_per_replica;
     f->batch = memory_take(MEMORY_WORK, f->batch_size, 8);
     return begin(f);
 }
@@ -177,7 +177,7 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         there += f->text->files[i].train;
         if (f->audited[i] != statesampler_epoch(s) ||
             statesampler_step(s) != statesampler_num_steps(s) ||
-            f->config->data.train.drop_last)
+            f->config->drop_last)
             whole = 0; /* an audit cannot check a part of an epoch */
         else
             exact = exact && statesampler_audit_check(
@@ -251,7 +251,7 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
         memcpy(f, &before, sizeof before);
         return "its sampler state is from another world size or batch size";
     }
-    if (feed_epoch(f) > (uint64_t)f->config->optimizer.num_epochs) {
+    if (feed_epoch(f) > (uint64_t)f->config->num_epochs) {
         memcpy(f, &before, sizeof before);
         return "its sampler state is past the last epoch";
     }

@@ -66,11 +66,11 @@ const char *log_open(run *r)
     signal(SIGXFSZ, SIG_IGN);
     if (r->rank != 0)
         return "";
-    wrong = make_folders(r->config.checkpoint.dir);
+    wrong = make_folders(r->config.dir);
     if (*wrong)
         return wrong;
     snprintf(path, sizeof r->log_path, "%s/log.txt",
-             r->config.checkpoint.dir);
+             r->config.dir);
     file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)))
         return complain("cannot write %s: it is not a regular file", path);

@@ -16,8 +16,8 @@ static int read_config(struct trainer_config *config, const char *folder)
     char path[CONFIG_STRING + 16];
 
     snprintf(path, sizeof path, "%s/config.yaml", folder);
-    if (config_defaults(config, &source) &&
-        config_read(config, &source, path) && config_check(config, &source, 0))
+    config_defaults(config, &source);
+    if (config_read(config, &source, path) && config_check(config, &source, 0))
         return 1;
     fprintf(stderr, "%s\n", source.error);
     return 0;

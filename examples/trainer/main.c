@@ -77,8 +77,9 @@ static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv)
 {
     static struct config_source source;
-    int i, print = 0, told = 0, good = config_defaults(c, &source);
+    int i, print = 0, told = 0, good = 1;
 
+    config_defaults(c, &source);
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
@@ -163,7 +164,7 @@ static void take_step(run *r, double started, uint64_t first)
     agree(run_step(r), 1);
     if (r->step % (uint64_t)r->config.log_frequency != 0)
         return;
-    left = steps * ((uint64_t)r->config.optimizer.num_epochs -
+    left = steps * ((uint64_t)r->config.num_epochs -
                     feed_epoch(&r->feed)) - feed_step(&r->feed);
     left = (uint64_t)((double)left * (seconds() - started) /
                       (double)(r->step - first));
@@ -197,9 +198,9 @@ static void end_epoch(run *r)
    epoch has ended. */
 static int is_due(const run *r, int epoch_ended)
 {
-    const int64_t steps = r->config.checkpoint.checkpoint_iter_frequency;
+    const int64_t steps = r->config.checkpoint_iter_frequency;
     const uint64_t epochs =
-        (uint64_t)r->config.checkpoint.checkpoint_frequency;
+        (uint64_t)r->config.checkpoint_frequency;
 
     if (!epoch_ended && feed_step(&r->feed) == feed_steps(&r->feed))
         return 0;
@@ -207,13 +208,13 @@ static int is_due(const run *r, int epoch_ended)
         return 1;
     return epoch_ended &&
            (feed_epoch(&r->feed) % epochs == 0 ||
-            feed_epoch(&r->feed) == (uint64_t)r->config.optimizer.num_epochs);
+            feed_epoch(&r->feed) == (uint64_t)r->config.num_epochs);
 }
 
 /* Returns whether the run was stopped by a signal, and is saved. */
 static int train(run *r)
 {
-    const uint64_t epochs = (uint64_t)r->config.optimizer.num_epochs;
+    const uint64_t epochs = (uint64_t)r->config.num_epochs;
     const uint64_t first = r->step;
     const double started = seconds();
     int ended, stopped = 0;
@@ -246,28 +247,26 @@ static void stop(int number)
 static void resume(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const char *from = *c->checkpoint.extend
-                           ? c->checkpoint.extend
-                           : c->model.weights_init.params_file;
+    const char *from = *c->extend ? c->extend : c->params_file;
     char name[64] = "";
     uint64_t again;
 
     agree(log_open(r), 1);
     agree(checkpoint_load(r, name), 1);
     if (!name[0])
-        agree(*from ? checkpoint_begin(r, from, *c->checkpoint.extend) : "",
+        agree(*from ? checkpoint_begin(r, from, *c->extend) : "",
               1);
     agree(log_cut(r), 1);
     if (!name[0]) {
         if (*from)
             tell(r, "", "a new run, which %s %s",
-                 *c->checkpoint.extend ? "extends" : "has the weights of",
+                 *c->extend ? "extends" : "has the weights of",
                  from);
         return;
     }
     if (r->rank == 0)
         fprintf(stderr, "trainer: resuming from %s\n", name);
-    if (r->config.data.train.use_stateful_distributed_sampler ||
+    if (r->config.use_stateful_distributed_sampler ||
         feed_step(&r->feed) == 0 ||
         feed_step(&r->feed) == feed_steps(&r->feed))
         return;

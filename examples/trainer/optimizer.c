@@ -17,20 +17,19 @@ static int is_stepped(const optimizer *o, size_t tensor)
 static double decay_of(const optimizer *o, size_t tensor)
 {
     const struct trainer_config *c = o->config;
-    const struct config_strings *names =
-        &c->optimizer.non_regularized_parameters;
+    const config_texts *names = &c->non_regularized_parameters;
     const model_tensor *t = o->m->tensors + tensor;
     uint32_t i;
 
-    if (c->optimizer.construct_single_param_group_only)
-        return c->optimizer.weight_decay;
-    if ((t->kind == MODEL_NORM && !c->optimizer.regularize_bn) ||
-        (t->kind == MODEL_BIAS && !c->optimizer.regularize_bias))
+    if (c->construct_single_param_group_only)
+        return c->weight_decay;
+    if ((t->kind == MODEL_NORM && !c->regularize_bn) ||
+        (t->kind == MODEL_BIAS && !c->regularize_bias))
         return 0;
     for (i = 0; i < names->count; i++)
         if (strstr(t->name, names->items[i]))
             return 0;
-    return c->optimizer.weight_decay;
+    return c->weight_decay;
 }
 
 void optimizer_init(optimizer *o, const struct trainer_config *config,
@@ -45,8 +44,8 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     o->owner = owner;
     o->sharded = config_zero_stage(config) > 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &o->rank);
-    o->states = config->optimizer.algorithm == CONFIG_ADAMW ? 2
-                : config->optimizer.momentum > 0            ? 1
+    o->states = config->algorithm == CONFIG_ADAMW ? 2
+                : config->momentum > 0            ? 1
                                                             : 0;
     o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
     for (i = 0; i < o->states; i++) {
@@ -157,11 +156,11 @@ double optimizer_norm(const float *values, size_t size, double power)
    the norm of the tensors' norms, each computed by its owner or by all. */
 static double clipping(optimizer *o, const reduce *r)
 {
-    const double power = o->config->model.grad_clip.norm_type;
+    const double power = o->config->norm_type;
     double total;
     size_t t;
 
-    if (!o->config->model.grad_clip.use_grad_clip)
+    if (!o->config->use_grad_clip)
         return 1;
     for (t = 0; t < o->m->num_tensors; t++) {
         o->norms[t] = 0;
@@ -175,7 +174,7 @@ static double clipping(optimizer *o, const reduce *r)
         MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
                       MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     total = optimizer_norm(o->norms, o->m->num_tensors, power);
-    total = o->config->model.grad_clip.max_norm / (total + 1e-6);
+    total = o->config->max_norm / (total + 1e-6);
     return total < 1 ? total : 1;
 }
 
@@ -202,14 +201,14 @@ static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)
 
     memset(rule, 0, sizeof *rule);
     rule->rate = rate;
-    rule->momentum = c->optimizer.momentum;
-    rule->nesterov = c->optimizer.nesterov;
-    rule->larc = c->optimizer.use_larc;
-    rule->clip = c->optimizer.larc_config.clip;
-    rule->eps = c->optimizer.larc_config.eps;
-    rule->trust = c->optimizer.larc_config.trust_coefficient;
-    rule->beta1 = c->optimizer.betas.items[0];
-    rule->beta2 = c->optimizer.betas.items[1];
+    rule->momentum = c->momentum;
+    rule->nesterov = c->nesterov;
+    rule->larc = c->use_larc;
+    rule->clip = c->larc_clip;
+    rule->eps = c->larc_eps;
+    rule->trust = c->larc_trust_coefficient;
+    rule->beta1 = c->betas.items[0];
+    rule->beta2 = c->betas.items[1];
     rule->step = o->steps;
 }
 
@@ -231,7 +230,7 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
         reduce_gradient(r, t, o->m->gradient);
         for (i = 0; clip < 1 && i < tensor->size; i++)
             o->m->gradient[i] *= clip;
-        if (o->config->optimizer.algorithm == CONFIG_ADAMW)
+        if (o->config->algorithm == CONFIG_ADAMW)
             optimizer_adamw(weight, o->m->gradient, o->state[0][t],
                             o->state[1][t], tensor->size, &rule);
         else

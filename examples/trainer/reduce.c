@@ -54,7 +54,7 @@ void reduce_owners(int *owner, const model *m, int world)
 void reduce_init(reduce *r, const model *m, const int *owner,
                  const struct trainer_config *config)
 {
-    const int64_t elements = config->model.sharded_ddp_setup.reduce_buffer_size;
+    const int64_t elements = config->reduce_buffer_size;
     int64_t *all = NULL;
     size_t t;
 
@@ -62,7 +62,7 @@ void reduce_init(reduce *r, const model *m, const int *owner,
     r->m = m;
     r->owner = owner;
     r->stage = config_zero_stage(config);
-    r->manual = config->distributed.manual_gradient_reduction;
+    r->manual = config->manual_gradient_reduction;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);
     r->sum = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->sum);
@@ -74,7 +74,7 @@ void reduce_init(reduce *r, const model *m, const int *owner,
     } else {
         /* In stage 2 each tensor has an owner of its own. */
         r->bucket =
-            r->stage == 2 ? 0 : config->data.ddp_bucket_cap_mb * 1048576;
+            r->stage == 2 ? 0 : config->ddp_bucket_cap_mb * 1048576;
         all = memory_take(MEMORY_GRADIENTS, m->num_weights, 8);
     }
     for (t = 0; t < m->num_tensors; t++)

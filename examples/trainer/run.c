@@ -44,11 +44,11 @@ static void list_kernels(run *r)
 void run_init_model(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const model_shape shape = {.layers = (size_t)c->model.trunk.num_layers,
-                               .heads = (size_t)c->model.trunk.num_heads,
-                               .width = (size_t)c->model.trunk.hidden_dim,
-                               .mlp = (size_t)c->model.trunk.mlp_dim,
-                               .context = (size_t)c->model.trunk.context};
+    const model_shape shape = {.layers = (size_t)c->num_layers,
+                               .heads = (size_t)c->num_heads,
+                               .width = (size_t)c->hidden_dim,
+                               .mlp = (size_t)c->mlp_dim,
+                               .context = (size_t)c->context};
 
     model_init(&r->model, &shape, (size_t)config_splits(c),
                config_opt_level(c) == CONFIG_O1);
@@ -58,7 +58,7 @@ void run_init_model(run *r)
     reduce_owners(r->owner, &r->model, r->world);
     reduce_init(&r->reduce, &r->model, r->owner, c);
     optimizer_init(&r->optimizer, c, &r->model, r->owner);
-    scaler_init(&r->scaler, r->model.half, c->model.amp_params.loss_scale);
+    scaler_init(&r->scaler, r->model.half, c->loss_scale);
 }
 
 void run_init(run *r)

@@ -133,8 +133,8 @@ static const char *add(text *t, const char *path, int test,
         wrong = complain("the text %s has %" PRIu64 " bytes, but a sequence "
                          "needs %" PRIu64, path, f->size, t->length);
     f->whole = test;
-    f->held = at_most(config->data.test.data_limit, test ? sequences : tenth);
-    f->train = test ? 0 : at_most(config->data.train.data_limit,
+    f->held = at_most(config->test_data_limit, test ? sequences : tenth);
+    f->train = test ? 0 : at_most(config->data_limit,
                                   sequences - tenth);
     t->held += f->held;
     *(test ? &t->num_test : &t->num_files) += 1;
@@ -144,14 +144,14 @@ static const char *add(text *t, const char *path, int test,
 const char *text_open(text *t, const struct trainer_config *config)
 {
     static const char *const own[CONFIG_OWN] = {"statesampler.h", "README.md"};
-    const struct config_strings *train = &config->data.train.data_paths;
-    const struct config_strings *test = &config->data.test.data_paths;
+    const config_texts *train = &config->data_paths;
+    const config_texts *test = &config->test_data_paths;
     const char *wrong = "";
     uint32_t i;
 
     signal(SIGBUS, file_cut);
     memset(t, 0, sizeof *t);
-    t->length = (uint64_t)config->model.trunk.context + 1;
+    t->length = (uint64_t)config->context + 1;
     for (i = 0; i < train->count && !*wrong; i++)
         wrong = add(t, train->items[i], 0, config);
     for (i = 0; i < CONFIG_OWN && train->count == 0 && !*wrong; i++)

@@ -211,7 +211,7 @@ static void configure(run *r)
     char argument[256];
     size_t i;
 
-    CHECK(config_defaults(&r->config, &source));
+    config_defaults(&r->config, &source);
     for (i = 0; i < FORGED_COUNT(arguments); i++)
         CHECK(config_override(&r->config, &source, arguments[i]));
     snprintf(argument, sizeof argument,

@@ -16,6 +16,8 @@
 
 enum { ROOM = 1 << 19 }; /* more than any text here takes */
 
+static struct trainer_config defaults;
+
 /* A text that is being made, and what must come of its keys. */
 static struct {
     char text[ROOM];
@@ -50,67 +52,106 @@ static void put_often(char letter, uint64_t count)
 
 /* --- Values --------------------------------------------------------------- */
 
-static const char *put_word(const char *words, int64_t number)
-{
-    const int quoted = check_random(4) == 1;
+/* The range at the end of what is allowed, if there is one. */
+struct range {
+    int there;
+    char begin, end;
+    double low, high;
+};
 
-    for (; number > 0; words++) /* ends: there are more words than that */
-        number -= *words == '|';
-    put(quoted ? "\"%.*s\"" : "%.*s", (int)strcspn(words, "|"), words);
+static struct range range_of(const struct config_key *key)
+{
+    const char *from = strpbrk(key->allowed, "[(");
+    struct range r = {0};
+
+    r.there = from && sscanf(from, "%c%lf, %lf%c", &r.begin, &r.low, &r.high,
+                             &r.end) == 4;
+    return r;
+}
+
+static int in_range(const struct config_key *key, double value)
+{
+    const struct range r = range_of(key);
+
+    return r.there && value >= r.low && value <= r.high &&
+           (value > r.low || r.begin == '[') &&
+           (value < r.high || r.end == ']');
+}
+
+/* The words before the range. */
+static int64_t words_of(const struct config_key *key)
+{
+    int64_t words = range_of(key).there ? 0 : 1;
+    const char *c;
+
+    for (c = key->allowed; (c = strstr(c, " or ")); c++)
+        words++;
     return words;
+}
+
+static void put_word(const char *words, int64_t number)
+{
+    const int quoted = *words != '-' && check_random(4) == 1;
+
+    for (; number > 0; number--)
+        words = strstr(words, " or ") + strlen(" or ");
+    put(quoted ? "\"%.*s\"" : "%.*s", (int)strcspn(words, " "), words);
 }
 
 /* Outside of what the key takes, or at its edge. */
 static void put_odd_number(const struct config_key *key)
 {
+    const struct range r = range_of(key);
     const double numbers[] = {
-        key->low, key->low - 1, key->low - 0.5, key->high + 1, -1, 0.5, -0.0,
-        1e18, 1e300, 4e-324, NAN, -HUGE_VAL
+        r.low, r.low - 1, r.low - 0.5, r.high + 1, -1, 0.5, -0.0, 1e18, 1e300,
+        4e-324, NAN, -HUGE_VAL
     };
 
     made.odd = 1;
     put("%.17g", numbers[check_random(sizeof numbers / sizeof *numbers)]);
 }
 
+static int is_whole(const struct config_key *key)
+{
+    return strstr(key->allowed, "whole") != NULL;
+}
+
 /* What the key takes: its default most often, as other keys go with that. */
 static double any_number(const struct config_key *key)
 {
+    const char *standard = (const char *)&defaults + key->offset;
     const uint64_t how = check_random(16);
+    const struct range r = range_of(key);
+    int64_t integer;
+    double real;
 
-    if (how < 12 && key->most == 0)
-        return strtod(key->standard ? key->standard : "1", NULL);
-    if (how == 12 && (key->flags & KEY_BELOW_HIGH) == 0)
-        return key->high;
-    if (how == 13 && (key->flags & KEY_MINUS_ONE) != 0)
-        return -1;
-    if (key->type == TYPE_INTEGER)
-        return key->low + (double)check_random(8);
-    if (how == 14 || (key->flags & KEY_ABOVE_LOW) != 0)
-        return key->low + (key->high - key->low) /
-                              (double)(2 + check_random((uint64_t)1 << 32));
-    return key->low;
+    memcpy(&integer, standard, 8);
+    memcpy(&real, standard, 8);
+    if (how < 12 && key->kind < IS_reals)
+        return key->kind == IS_whole ? (double)integer : real;
+    if (how == 12 && r.end == ']')
+        return r.high;
+    if (is_whole(key))
+        return r.low + (double)check_random(8);
+    if (how == 14 || r.begin == '(')
+        return r.low + (r.high - r.low) /
+                           (double)(2 + check_random((uint64_t)1 << 32));
+    return r.low;
 }
 
-static void put_number(const struct config_key *key, char value[8])
+static double put_number(const struct config_key *key)
 {
     double real = any_number(key);
-    int64_t integer;
 
-    if (key->type == TYPE_INTEGER) {
-        integer = (int64_t)real;
-        memcpy(value, &integer, 8);
-        put(check_random(4) == 1 && integer >= 0 ? "+%" PRId64 : "%" PRId64,
-            integer);
-        return;
+    if (words_of(key) > 0 && (check_random(8) == 1 || !in_range(key, real))) {
+        put_word(key->allowed, 0);
+        return strtod(key->allowed, NULL);
     }
-    if (key->words && (check_random(8) == 1 ||
-                       strcmp(key->standard, key->words) == 0)) {
-        real = config_word_value(key->words);
-        put("%s", key->words);
-    } else {
+    if (is_whole(key))
+        put(check_random(4) == 1 && real >= 0 ? "+%.0f" : "%.0f", real);
+    else
         put(check_random(2) ? "%.17g" : "%.17E", real);
-    }
-    memcpy(value, &real, 8);
+    return real;
 }
 
 static void put_text(void)
@@ -138,36 +179,35 @@ static void put_scalar(const struct config_key *key)
     static const char *const bools[] = {"True", "true", "TRUE", "False",
                                         "false", "FALSE"};
     char value[8] = "";
-    int64_t word = 0;
+    double real;
+    int64_t integer;
 
-    if ((key->type == TYPE_INTEGER || key->type == TYPE_REAL) &&
-        check_random(64) == 1) {
-        put_odd_number(key);
-        return;
-    }
-    switch (key->type) {
-    case TYPE_BOOL:
-        word = (int64_t)check_random(6);
-        put("%s", bools[word]);
-        value[0] = word < 3;
-        break;
-    case TYPE_WORD:
-        for (const char *c = key->words; *c; c++)
-            word += *c == '|';
-        word = (int64_t)check_random((uint64_t)word + 1);
-        put_word(key->words, word);
-        memcpy(value, &word, 8);
-        break;
-    case TYPE_TEXT:
-        if ((key->flags & KEY_EMPTY) != 0) /* two that exclude each other */
+    if (key->kind == IS_text || key->kind == IS_texts) {
+        if (range_of(key).low == 0) /* two that exclude each other */
             put("\"\"");
         else
             put_text();
         return;
-    default:
-        put_number(key, value);
     }
-    if (key->most == 0 && made.known < CONFIG_KEYS) {
+    if (range_of(key).there && check_random(64) == 1) {
+        put_odd_number(key);
+        return;
+    }
+    if (key->kind == IS_bool) {
+        integer = (int64_t)check_random(6);
+        put("%s", bools[integer]);
+        value[0] = integer < 3;
+    } else {
+        if (range_of(key).there) {
+            real = put_number(key);
+        } else {
+            real = (double)check_random((uint64_t)words_of(key));
+            put_word(key->allowed, (int64_t)real);
+        }
+        integer = key->kind == IS_whole ? (int64_t)real : 0;
+        memcpy(value, key->kind == IS_whole ? (void *)&integer : &real, 8);
+    }
+    if (key->kind < IS_reals && made.known < CONFIG_KEYS) {
         made.keys[made.known].key = key;
         memcpy(made.keys[made.known++].value, value, 8);
     }
@@ -198,13 +238,12 @@ static void put_list(const struct config_key *key, uint64_t count)
 
 static void put_value(const struct config_key *key)
 {
-    if (key->most == 0)
+    if (key->kind < IS_reals)
         put_scalar(key);
-    else if (check_random(4) == 1)
-        put_list(key, key->most);
     else
-        put_list(key, key->least +
-                          check_random(key->most - key->least + 1) % 3);
+        put_list(key, key == &config_table[CONFIG_betas] ? 2
+                      : check_random(4) == 1             ? CONFIG_FILES
+                                                         : check_random(3));
 }
 
 /* --- Schedules ------------------------------------------------------------ */
@@ -212,29 +251,31 @@ static void put_value(const struct config_key *key)
 /* The keys that a form needs; before the first of them the bracket is open. */
 static void put_curve_keys(int64_t form)
 {
-    const struct config_key *table = config_key_table;
+    static struct trainer_config of_form;
     const char *before = "";
     const uint64_t rates = 1 + check_random(4);
     uint64_t i;
     uint32_t k;
 
-    for (k = 0; k < config_key_count; k++) {
-        const char *name = strrchr(table[k].path, '.');
+    of_form.curve[0].name = form;
+    for (k = CONFIG_curve0; k <= CONFIG_end0; k++) {
+        const struct config_key *key = &config_table[k];
+        const char *name = strrchr(key->path, '.') + 1;
 
-        if (!config_is_of_curve(&table[k]) || !config_is_used(&table[k], form))
+        if (!config_is_used(&of_form, k))
             continue;
-        put("%s%s: ", before, ++name);
+        put("%s%s: ", before, name);
         before = ", ";
-        if (strcmp(name, "name") == 0) {
-            put_word("constant|cosine|linear|multistep|step|composite", form);
+        if (k == CONFIG_curve0) {
+            put_word(key->allowed, form);
         } else if (strcmp(name, "milestones") == 0) {
             for (i = 1; i < rates; i++)
                 put("%s%" PRIu64, i > 1 ? ", " : "[", i);
             put(rates > 1 ? "]" : "[]");
-        } else if (table[k].most > 0) {
-            put_list(&table[k], rates);
+        } else if (key->kind == IS_reals) {
+            put_list(key, rates);
         } else {
-            put_scalar(&table[k]);
+            put_scalar(key);
         }
     }
     made.known = 0; /* those of a part are elsewhere */
@@ -269,7 +310,8 @@ static void put_schedule(void)
 /* The path as it may be written where OPTIMIZER.name is zero. */
 static void write_path(const struct config_key *key, char path[CONFIG_PATH])
 {
-    if (made.nested && config_is_nested(key))
+    if (made.nested && key >= &config_table[CONFIG_use_larc] &&
+        key <= &config_table[CONFIG_betas])
         snprintf(path, CONFIG_PATH, "OPTIMIZER.base_optimizer.%s",
                  key->path + strlen("OPTIMIZER."));
     else
@@ -306,8 +348,8 @@ static void put_keys(int indent)
 
     made.nested = check_random(4) == 1;
     skip = check_random(16);
-    for (i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_key_table[i];
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        const struct config_key *key = &config_table[i];
         const int base =
             strcmp(key->path, "OPTIMIZER.base_optimizer.name") == 0;
         const int name = strcmp(key->path, "OPTIMIZER.name") == 0;
@@ -439,64 +481,50 @@ static int went(bool good, const char *name, unsigned long lines)
     return good;
 }
 
-static int in_range(const struct config_key *key, double value)
-{
-    return (value == -1 && (key->flags & KEY_MINUS_ONE) != 0) ||
-           (value >= key->low && value <= key->high &&
-            (value > key->low || (key->flags & KEY_ABOVE_LOW) == 0) &&
-            (value < key->high || (key->flags & KEY_BELOW_HIGH) == 0));
-}
-
 /* An item is what the table says. */
 static void check_item(const struct config_key *key, const char *item)
 {
-    const char *word;
-    double real = 0;
-    int64_t integer = 0;
+    double real;
+    int64_t integer;
 
-    memcpy(&integer, item, key->type == TYPE_BOOL ? 1 : 8);
-    switch (key->type) {
-    case TYPE_BOOL:
+    if (key->kind == IS_bool) {
         CHECK(item[0] == 0 || item[0] == 1);
         return;
-    case TYPE_TEXT:
-        CHECK((item[0] != 0 || (key->flags & KEY_EMPTY) != 0) &&
-              strlen(item) < CONFIG_STRING);
-        return;
-    case TYPE_WORD:
-        for (word = key->words; *word; word++)
-            integer -= *word == '|';
-        CHECK(integer <= 0);
-        return;
-    case TYPE_INTEGER:
-        CHECK(in_range(key, (double)integer));
-        return;
-    case TYPE_REAL:
-        memcpy(&real, item, 8);
-        CHECK((key->words && real == config_word_value(key->words)) ||
-              in_range(key, real));
-        return;
-    case TYPE_CURVES: /* those that are used are printed and read back */
+    }
+    if (key->kind == IS_text || key->kind == IS_texts) {
+        CHECK(in_range(key, (double)strlen(item)));
         return;
     }
+    memcpy(&integer, item, 8);
+    memcpy(&real, item, 8);
+    if (key->kind == IS_whole)
+        real = (double)integer;
+    if (range_of(key).there)
+        CHECK(in_range(key, real) ||
+              (words_of(key) > 0 && real == strtod(key->allowed, NULL)));
+    else
+        CHECK(real >= 0 && real < (double)words_of(key));
 }
 
 static void check_table(void)
 {
-    uint32_t i, item, count;
+    uint32_t i;
+    uint64_t item, count;
 
-    for (i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_key_table[i];
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        const struct config_key *key = &config_table[i];
         const char *field = (const char *)&config + key->offset;
 
-        count = 1;
-        if (key->most > 0) {
-            memcpy(&count, field, sizeof count);
-            CHECK(count >= key->least && count <= key->most);
+        if (key->kind < IS_reals) {
+            check_item(key, field);
+            continue;
         }
+        memcpy(&count, field, sizeof count);
+        CHECK(count <= CONFIG_FILES);
+        field += sizeof count;
         for (item = 0; item < count; item++)
-            check_item(key, field + (key->most > 0 ? config_item_at(key, item)
-                                                   : 0));
+            check_item(key, field + item * (key->size - sizeof count) /
+                                        CONFIG_FILES);
     }
 }
 
@@ -509,7 +537,7 @@ static void check_known(void)
         const struct config_key *key = made.keys[i].key;
 
         CHECK(memcmp((const char *)&config + key->offset, made.keys[i].value,
-                     key->type == TYPE_BOOL ? 1 : 8) == 0);
+                     key->kind == IS_bool ? 1 : 8) == 0);
     }
 }
 
@@ -547,7 +575,7 @@ static int read_text(void)
 static int override(void)
 {
     const struct config_key *key =
-        &config_key_table[check_random(config_key_count)];
+        &config_table[check_random(CONFIG_KEYS)];
     char path[CONFIG_PATH];
 
     write_path(key, path);
@@ -557,10 +585,7 @@ static int override(void)
         put_schedule();
     } else {
         put("%s=", path);
-        if (key->type == TYPE_CURVES)
-            put("[]");
-        else
-            put_value(key);
+        put_value(key);
     }
     if (check_random(8) == 1) {
         made.odd = 1;
@@ -581,13 +606,12 @@ static int override(void)
 static void fuzz(void)
 {
     static const int64_t processes[] = {0, 0, 0, 1, 5000, INT64_MAX};
-    static struct trainer_config defaults;
     uint64_t overrides;
     int64_t now;
     bool good;
 
     if (defaults.log_frequency == 0)
-        CHECK(config_defaults(&defaults, &source));
+        config_defaults(&defaults, &source);
     memcpy(&config, &defaults, sizeof config);
     memcpy(&before, &defaults, sizeof config);
     memset(&source, 0, sizeof source);

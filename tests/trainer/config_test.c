@@ -81,11 +81,13 @@ static void check_values(const struct test_case *test,
         char found[4096] = "", *space = strchr(test->values[i], ' ');
         FILE *to = tmpfile();
         size_t size;
+        uint32_t key;
 
         CHECK(to != NULL && space != NULL);
         *space = 0;
-        CHECK(config_key_number(test->values[i]) < config_key_count);
-        config_print_key(config, test->values[i], to);
+        key = config_key_number(test->values[i]);
+        CHECK(key < CONFIG_KEYS);
+        config_print_key(config, key, to);
         rewind(to);
         size = fread(found, 1, sizeof found - 1, to);
         found[size] = 0;
@@ -122,7 +124,7 @@ static void run_case(struct test_case *test)
     bool good;
     int i;
 
-    CHECK(config_defaults(&config, &source));
+    config_defaults(&config, &source);
     memcpy(&before, &config, sizeof before);
     good = config_read_text(&config, &source, "bad.yaml", test->text,
                             test->size);
@@ -222,7 +224,7 @@ static void run_random(unsigned long count, char **files, int num_files)
     static struct config_source source;
     unsigned long i, good = 0;
 
-    CHECK(config_defaults(&defaults, &source));
+    config_defaults(&defaults, &source);
     for (i = 0; i < count; i++) {
         uint64_t changes = 1 + check_random(4);
         size_t size;
@@ -259,8 +261,8 @@ static int print_file(int argc, char **argv)
     bool good;
     int i;
 
-    good = config_defaults(&config, &source) &&
-           config_read(&config, &source, argv[0]);
+    config_defaults(&config, &source);
+    good = config_read(&config, &source, argv[0]);
     for (i = 1; good && i < argc; i++) {
         good = config_override(&config, &source, argv[i]);
     }

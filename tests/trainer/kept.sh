@@ -370,10 +370,11 @@ foreign() {
     refused 'its texts is' DATA.TEST.DATA_PATHS='["LICENSE"]'
     refused "its MODEL.TRUNK.GPT.MLP_DIM is 128, but this run's is 96" \
         MODEL.TRUNK.GPT.MLP_DIM=96
-    refused "its optimizer is sgd, but this run's is adamw" OPTIMIZER.name=adamw
+    refused "its OPTIMIZER.name is sgd, but this run's is adamw" \
+        OPTIMIZER.name=adamw
     refused 'its OPTIMIZER.use_larc is' OPTIMIZER.use_larc=True
     refused 'its OPTIMIZER.num_epochs is' OPTIMIZER.num_epochs=3
-    refused 'its opt_level is' $o1
+    refused 'its MODEL.AMP_PARAMS.USE_AMP is' $o1
     # What else decides the weights, and the log.
     for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \
         MODEL.GRAD_CLIP.USE_GRAD_CLIP=True LOG_FREQUENCY=2; do
@@ -381,7 +382,7 @@ foreign() {
     done
     # What decides which sequences are in a step.
     refused "its SEED_VALUE is 0, but this run's is 9" SEED_VALUE=9
-    refused "its global_batch is 2 x 4, but this run's is 4 x 2" \
+    refused "its DATA.TRAIN.BATCHSIZE_PER_REPLICA is 4, but this run's is 2" \
         DISTRIBUTED.NUM_PROC_PER_NODE=4 DATA.TRAIN.BATCHSIZE_PER_REPLICA=2
     stateful=DATA.TRAIN.USE_STATEFUL_DISTRIBUTED_SAMPLER
     refused "its $stateful is True, but this run's is False" $stateful=False
@@ -398,9 +399,10 @@ foreign() {
     cp README.md LICENSE "$folder"
     rm -rf $dir/step-000000000032
     got=$(run 3 $dir $sdp ${split}3 $manual DATA.DDP_BUCKET_CAP_MB=0.01 \
+        DISTRIBUTED.NUM_NODES=2 DISTRIBUTED.NUM_PROC_PER_NODE=1 \
         DATA.TRAIN.DATA_PATHS="[\"$folder/README.md\", \"$folder/LICENSE\"]" |
         sed -n 's/^digest //p')
-    same "$plain" "$got" 'processes, ZeRO, splits, reduction, paths differ'
+    same "$plain" "$got" 'machines, ZeRO, splits, reduction, paths differ'
     grep -q 'resuming from step-000000000016' "$folder/errors" ||
         fail 'it did not go on from step 16'
     note "$refusals refusals"

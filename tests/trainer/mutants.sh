@@ -69,9 +69,11 @@ fault 'the audit does not see a sequence' feed.c processes \
 fault 'a process opens all tensors' checkpoint_load.c parts \
     '/^static const char \*read_tensors/,/^}/s/if (r->owner\[t\] != r->rank)/if (r->world == 0)/'
 fault 'the texts are not compared' checkpoint_load.c foreign \
-    's/s->r->text.hash);/s->m->texts);/'
-fault 'keys of the sampler are not compared' checkpoint_load.c foreign \
-    's/"DATA.TRAIN.DATA_PATHS",/"DATA.TRAIN.D",/'
+    's/s->m->texts != s->r->text.hash/0/'
+fault 'keys of the sampler are not compared' config_keys.h foreign \
+    's/USE_DEBUGGING_SAMPLER", BOOL, RUN/USE_DEBUGGING_SAMPLER", BOOL, FREE/'
+fault 'the number of machines must be the same' config_keys.c foreign \
+    's/c->num_nodes = 1;//'
 fault 'two processes open all tensors of three' checkpoint_load.c parts \
     '/^static const char \*read_tensors/,/^}/s/if (r->owner\[t\] != r->rank)/if (r->owner[t] != r->rank \&\& r->world != 2)/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \

@@ -24,7 +24,7 @@ static void begin(const char *epochs, const char *schedule)
 {
     char argument[1024];
 
-    CHECK(config_defaults(&config, &source));
+    config_defaults(&config, &source);
     snprintf(argument, sizeof argument, "OPTIMIZER.num_epochs=%s", epochs);
     override(argument);
     snprintf(argument, sizeof argument, LR "=%s", schedule);

@@ -53,8 +53,9 @@ int main(int argc, char **argv)
     static struct trainer_config config;
     static text t;
     double best = 1e9, weight;
-    int i, good = config_defaults(&config, &source);
+    int i, good = 1;
 
+    config_defaults(&config, &source);
     for (i = 1; i < argc && good; i++)
         good = config_override(&config, &source, argv[i]);
     if (!good || *text_open(&t, &config)) {

@@ -274,7 +274,7 @@ static void never_fits(run *r)
         for (i = 0; i < tensors[t].size; i++)
             r->model.weights[tensors[t].offset + i] *= factor;
     }
-    r->config.optimizer.lr.curve.value = 0;
+    r->config.curve[0].value = 0;
     scaler_init(&r->scaler, 1, 0);
     for (step = 0; step < 50 && !*wrong; step++) {
         if (feed_step(&r->feed) == feed_steps(&r->feed))
@@ -297,8 +297,8 @@ static void sequential(const char *yaml)
     model m;
     int step;
 
-    check(config_defaults(&r.config, &source) &&
-              config_read(&r.config, &source, yaml) &&
+    config_defaults(&r.config, &source);
+    check(config_read(&r.config, &source, yaml) &&
               config_check(&r.config, &source, 1), source.error, 0);
     r.world = 1;
     run_init(&r);
