@@ -367,7 +367,7 @@ GUARANTEES
    - A call's time does not depend on the position or the epoch, and hardly on
      num_samples: few samples need more rounds and short walks, more than 2^30
      need wider arithmetic. A mix's time grows with its sources, not with turns.
-   - A sampler is at most 512 bytes, a source 560, a mix 80. The stack stays
+   - A sampler is at most 512 bytes, a source 544, a mix 80. The stack stays
      below 1 KiB on Cortex-M, RV32 and AVR, 4 KiB on other processors (s390x:
      6 KiB), and 10 KiB in the hosted part (Windows: 40 KiB).
    - Functions with a const sampler or mix may be called from any number of
@@ -785,8 +785,8 @@ typedef struct ssmp_cursor {
 /* What one shape serves of an epoch, from its base on. Private. */
 typedef struct ssmp_segment {
     ssmp_cursor base;
-    uint64_t end;    /* a position; NONE with CARRY, which has no end */
-    uint64_t wrap;   /* CARRY: num_samples, where the next epoch begins; NONE */
+    uint64_t end;    /* a position */
+    uint32_t carry;  /* 1, with CARRY: at the end the next epoch begins */
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } ssmp_segment;
 
@@ -1327,15 +1327,13 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_PARTITION(run) STATESAMPLER_PARTITION_INTERLEAVED
 #define SSMP_TAIL(run) STATESAMPLER_TAIL_PAD
 #define SSMP_BLOCKS(segment) ((void)(segment), 1)
-#define SSMP_WRAP(segment) STATESAMPLER_NONE
-#define SSMP_ENDLESS(run) ((void)(run), 0)
+#define SSMP_CARRY(segment) ((void)(segment), 0)
 #else
 #define SSMP_ORDER(run) (run)->order
 #define SSMP_PARTITION(run) (run)->partition
 #define SSMP_TAIL(run) (run)->tail
 #define SSMP_BLOCKS(segment) (segment)->blocks
-#define SSMP_WRAP(segment) (segment)->wrap
-#define SSMP_ENDLESS(run) ((run)->tail == STATESAMPLER_TAIL_CARRY)
+#define SSMP_CARRY(segment) (segment)->carry
 #endif
 
 /* Keeps the stack that a function needs out of its callers' frames. */
@@ -2409,7 +2407,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 {
     ssmp_cursor_copy(&to->base, &from->base);
     to->end = from->end;
-    to->wrap = from->wrap;
+    to->carry = from->carry;
     to->blocks = from->blocks;
 }
 
@@ -2445,19 +2443,14 @@ SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_shape *shape)
 {
     const uint64_t base = segment->base.position;
-    uint64_t length;
-    segment->end = segment->wrap = STATESAMPLER_NONE;
-    if (SSMP_ENDLESS(run)) {
-        segment->wrap = run->num_samples;
-        return;
-    }
-    length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
-                             SSMP_BLOCKS(segment));
+    uint64_t length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
+                                      SSMP_BLOCKS(segment));
     length = length > base ? length - base : 0;
     length = ssmp_tail_round(SSMP_TAIL(run), length, shape->world_size);
     if (shape->drop_last)
         length -= length % ssmp_global_batch(shape);
     segment->end = base + length;
+    segment->carry = SSMP_TAIL(run) == STATESAMPLER_TAIL_CARRY;
 }
 
 /* Sets a segment to a whole epoch in some shape. */
@@ -2475,11 +2468,11 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
     ssmp_segment_close(segment, run, shape);
 }
 
-/* Steps of a segment; without an end, as many as seek reaches. */
+/* Steps of a segment; with CARRY, as many as seek reaches. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                                   uint64_t global_batch)
 {
-    return segment->end == STATESAMPLER_NONE
+    return SSMP_CARRY(segment)
                ? STATESAMPLER_MAX_SAMPLES / global_batch
                : ssmp_ceil_div(segment->end - segment->base.position,
                                global_batch);
@@ -2491,9 +2484,9 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
                                             uint64_t positions)
 {
     uint64_t position = cursor->position + positions;
-    if (position >= SSMP_WRAP(segment)) {
-        cursor->epoch += position / SSMP_WRAP(segment);
-        position %= SSMP_WRAP(segment);
+    if (SSMP_CARRY(segment) && position >= segment->end) {
+        cursor->epoch += position / segment->end;
+        position %= segment->end;
     }
     cursor->position = ssmp_min(position, segment->end);
 }
@@ -2523,11 +2516,15 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
 }
 
 /* How many samples this rank has in the step at a position. */
-SSMP_FN size_t ssmp_segment_count(const ssmp_segment *segment,
-                                  const ssmp_shape *shape, uint64_t position)
+SSMP_OUTLINE_FOR_SIZE size_t ssmp_segment_count(const ssmp_segment *segment,
+                                                const ssmp_shape *shape,
+                                                uint64_t position)
 {
-    return ssmp_shape_below(shape, segment->end, position + shape->rank,
-                            (size_t)shape->batch_size);
+    const size_t full = (size_t)shape->batch_size;
+    return SSMP_CARRY(segment)
+               ? full
+               : ssmp_shape_below(shape, segment->end, position + shape->rank,
+                                  full);
 }
 
 /* ssmp_reader_fill_block with the stride world_size, where neighbours are in
@@ -2642,7 +2639,7 @@ SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
 
 SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 {
-    if (!SSMP_ENDLESS(run))
+    if (SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY)
         return STATESAMPLER_OK;
     if (run->num_samples == 0)
         return SSMP_EINVAL_CARRY_EMPTY;
@@ -2748,7 +2745,7 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
-    if (run->now.position == 0 && !SSMP_ENDLESS(run)) {
+    if ((run->now.position | run->now.step) == 0) {
         statesampler_begin(s, run->now.epoch);
         return;
     }
@@ -2793,7 +2790,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
         SSMP_PARTITION(run) != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
-    if (num_samples == 0 && SSMP_ENDLESS(run))
+    if (num_samples == 0 && SSMP_CARRY(segment))
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
@@ -2801,8 +2798,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
         return SSMP_ERANGE_POSITION;
     run->num_samples = num_samples;
     s->ready.blocks = 0; /* it is that of the old num_samples */
-    if (SSMP_ENDLESS(run))
-        segment->wrap = num_samples;
+    segment->end = num_samples;
     /* With CARRY the present may be the end now: the next epoch begins. */
     ssmp_cursor_move(&run->now, segment, 0);
     ssmp_sampler_rebase(s);
@@ -2820,8 +2816,8 @@ SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
         ssmp_sampler_fill(out, s, segment, &run->now, &s->ready, count);
     run->now.step++;
     ssmp_cursor_move(&run->now, segment, global_batch);
-    /* Without an end the base follows, so that the product cannot overflow. */
-    if (SSMP_ENDLESS(run) &&
+    /* With CARRY the base follows, so that the product cannot overflow. */
+    if (SSMP_CARRY(segment) &&
         (run->now.step - segment->base.step) * global_batch >=
             STATESAMPLER_MAX_SAMPLES)
         ssmp_sampler_rebase(s);
@@ -2851,12 +2847,11 @@ SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
 {
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
-    const int endless = SSMP_ENDLESS(&s->run);
     if (step < segment->base.step)
         return SSMP_ERANGE_BASE;
-    if ((endless && step > STATESAMPLER_NONE / 2) ||
+    if ((SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2) ||
         step - segment->base.step > ssmp_segment_steps(segment, global_batch))
-        return endless ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
+        return SSMP_CARRY(segment) ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
     ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
     return STATESAMPLER_OK;
 }
@@ -2944,7 +2939,7 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
     const ssmp_segment *segment;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     segment = &s->run.segment;
-    return SSMP_ENDLESS(&s->run)
+    return SSMP_CARRY(segment)
                ? STATESAMPLER_NONE
                : segment->base.step +
                      ssmp_segment_steps(segment,
@@ -2967,7 +2962,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     segment = &s->run.segment;
     shape = &s->run.shape;
     n = s->run.num_samples;
-    end = SSMP_ENDLESS(&s->run) ? n : segment->end;
+    end = segment->end;
     used = ssmp_min(end, n);
     counts->positions = end;
     counts->padded = end - used;
@@ -2975,7 +2970,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->steps = statesampler_num_steps(s);
     counts->rank_samples = STATESAMPLER_NONE;
     counts->rank_batches = STATESAMPLER_NONE;
-    if (!SSMP_ENDLESS(&s->run)) {
+    if (!SSMP_CARRY(segment)) {
         uint64_t remaining = end - segment->base.position;
         remaining += shape->world_size - 1 - shape->rank;
         counts->rank_samples = remaining / shape->world_size;
@@ -2989,15 +2984,17 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
 {
     const ssmp_run *run;
     ssmp_cursor cursor;
+    uint64_t first;
     size_t count;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
-    if (SSMP_ENDLESS(run) ||
-        ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
+    if (ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
         return 0;
-    count = ssmp_segment_count(&run->segment, &run->shape, cursor.position);
-    return count - ssmp_shape_below(&run->shape, run->num_samples,
-                                    cursor.position + run->shape.rank, count);
+    first = cursor.position + run->shape.rank;
+    count = ssmp_shape_below(&run->shape, run->segment.end, first,
+                             (size_t)run->shape.batch_size);
+    return count -
+           ssmp_shape_below(&run->shape, run->num_samples, first, count);
 }
 
 /* A sample's position, or NONE if DROP leaves it out. Not for REPLACEMENT. */
@@ -3225,7 +3222,8 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
     ssmp_cursor found;
     uint64_t steps;
     ssmp_segment_close(segment, run, &run->shape);
-    if (base->position >= segment->wrap || base->position > SSMP_MAX_POSITION ||
+    if ((SSMP_CARRY(segment) && base->position >= segment->end) ||
+        base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
         return SSMP_ECORRUPT_BASE;
     /* If this wraps around, another cursor is found than the state's. */
@@ -3509,7 +3507,7 @@ SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
     in_mix->turns = ssmp_mix_descend(&seat, mix, mix->tick);
     if (mix->stop == STATESAMPLER_STOP_RESTART && ssmp_source_finished(source))
         return mix->tick;
-    return mix->stop == STATESAMPLER_STOP_NEVER && !SSMP_ENDLESS(run)
+    return mix->stop == STATESAMPLER_STOP_NEVER && !SSMP_CARRY(&run->segment)
                ? SSMP_TOO_FAR
                : ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
@@ -3550,7 +3548,7 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
         const uint32_t had = in_mix->seat != SSMP_NOBODY;
         if (mix->turn == 0)
             in_mix->first_epoch = s->run.now.epoch;
-        if (SSMP_ENDLESS(&s->run))
+        if (SSMP_CARRY(&s->run.segment))
             ssmp_sampler_rebase(s);
         ssmp_segment_copy(&in_mix->segment, &s->run.segment);
         in_mix->step = s->run.now.step;
@@ -3621,7 +3619,7 @@ SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
         return SSMP_EINVAL_SOURCE_RANK;
     if (run->shape.world_size != first->shape.world_size)
         return SSMP_EINVAL_SOURCE_WORLD_SIZE;
-    return SSMP_ENDLESS(run) && stop != STATESAMPLER_STOP_NEVER
+    return SSMP_CARRY(&run->segment) && stop != STATESAMPLER_STOP_NEVER
                ? SSMP_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
 }
@@ -3756,7 +3754,7 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
     mix->turn++;
-    if (SSMP_ENDLESS(&source->sampler.run) &&
+    if (SSMP_CARRY(&source->sampler.run.segment) &&
         turns + 1 >= source->in_mix.remaining)
         ssmp_mix_rebase(mix); /* no seek reaches farther */
     return (uint32_t)(source - mix->sources);

@@ -95,8 +95,10 @@ static inline int ssmp_run_check_desc(const ssmp_run *run);
 
 /*@ requires \valid(run) && Shape(&run->shape) && run->segment.blocks != 0;
     requires run->num_samples <= 1 << 62 && run->tail <= 3;
-    requires run->tail == 3 ==> run->num_samples != 0;
-    assigns run->segment.end, run->segment.wrap, run->now.step;
+    requires run->tail == 3 ==>
+      run->num_samples != 0 && run->shape.drop_last == 0 &&
+      run->segment.blocks == 1;
+    assigns run->segment.end, run->segment.carry, run->now.step;
     ensures code: \result == -307 || \result == -308 || \result == 0;
     ensures base: \result != -307 <==> Based(run);
     ensures takes: \result == 0 ==> Present(run);

@@ -16,10 +16,10 @@
 ; header: ssmp_segment_find(&found, segment, global_batch, steps);
 ; header: run->now.step = found.step;
 ; header: own->now.position > own->segment.end)
-; header: cursor->epoch += position / segment->wrap;
-;     position %= segment->wrap;
+; header: cursor->epoch += position / segment->end;
+;     position %= segment->end;
 ; header: (run->now.step - segment->base.step) * global_batch >=
-; header: (endless && step > STATESAMPLER_NONE / 2)
+; header: (SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2)
 ; header: distance =
 ;     (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
 ; header: place->step = base->step + distance / global_batch;

@@ -4,8 +4,7 @@
 #include "base.h"
 
 /* The manual's sentences, in integers. Whole is what a rule makes of n in parts
-   of equal size; End is where the epoch ends, but with CARRY, which has no end:
-   18446744073709551615, NONE.
+   of equal size; End is where the epoch ends.
 
    Count(t, n) is true of all numbers, so that the axiom `count` is too: it only
    shows the prover the pairs that other axioms are about. Of these, `rising`,
@@ -44,8 +43,7 @@
     predicate Shape(ssmp_shape *s) =
       s->world_size != 0 && s->batch_size != 0 && s->rank < s->world_size &&
       1 <= s->world_size * s->batch_size < 1 << 62;
-    predicate Bounded(ssmp_segment *s) =
-      s->end == 18446744073709551615 || s->base.position <= s->end <= 1 << 63;
+    predicate Bounded(ssmp_segment *s) = s->base.position <= s->end <= 1 << 63;
 */
 
 /*@ requires \valid_read(shape);
@@ -68,17 +66,15 @@ static inline uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
     requires run->num_samples <= 1 << 62;
     requires \separated(segment, &run->num_samples);
     requires \separated(segment, &run->tail) && \separated(segment, shape);
-    assigns segment->end, segment->wrap;
-    ensures carry: run->tail == 3 ==> segment->wrap == run->num_samples &&
-      segment->end == 18446744073709551615;
-    ensures wrap: run->tail != 3 ==> segment->wrap == 18446744073709551615;
+    assigns segment->end, segment->carry;
+    ensures carry: segment->carry != 0 <==> run->tail == 3;
     ensures room: segment->base.position <= segment->end;
-    ensures most: run->tail != 3 ==> segment->end == segment->base.position ||
+    ensures most: segment->end == segment->base.position ||
       segment->end < run->num_samples + segment->blocks + shape->world_size;
-    ensures all: run->tail != 3 && shape->drop_last == 0 ==>
+    ensures all: shape->drop_last == 0 ==>
       segment->end == End(run->tail, run->num_samples, segment->blocks,
                           segment->base.position, shape->world_size);
-    ensures full: run->tail != 3 && shape->drop_last != 0 ==>
+    ensures full: shape->drop_last != 0 ==>
       segment->end == segment->base.position +
         shape->world_size * shape->batch_size *
         ((End(run->tail, run->num_samples, segment->blocks,
@@ -95,17 +91,19 @@ static inline void ssmp_segment_close(ssmp_segment *segment,
    steps are at most 2^62 positions. */
 /*@ requires \valid_read(segment) && global_batch != 0 && Bounded(segment);
     assigns \nothing;
-    ensures enough: segment->end != 18446744073709551615 ==>
+    ensures enough: segment->carry == 0 ==>
       \result * global_batch >= segment->end - segment->base.position;
-    ensures least: segment->end != 18446744073709551615 ==> \result == 0 ||
+    ensures least: segment->carry == 0 ==> \result == 0 ||
       (\result - 1) * global_batch < segment->end - segment->base.position;
-    ensures carry: segment->end == 18446744073709551615 ==>
-      \result * global_batch <= 1 << 62;
-    ensures exact: \forall integer t; Count(t, global_batch) && 0 <= t ==>
+    ensures carry: segment->carry != 0 ==> \result * global_batch <= 1 << 62;
+    ensures exact: segment->carry == 0 ==>
+      \forall integer t; Count(t, global_batch) && 0 <= t ==>
       (t <= \result <==>
-       (segment->end == 18446744073709551615 ? t * global_batch <= 1 << 62 :
-        t * global_batch <
-          segment->end - segment->base.position + global_batch));
+       t * global_batch <
+         segment->end - segment->base.position + global_batch);
+    ensures reach: segment->carry != 0 ==>
+      \forall integer t; Count(t, global_batch) && 0 <= t ==>
+      (t <= \result <==> t * global_batch <= 1 << 62);
 */
 static inline uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                           uint64_t global_batch);
@@ -118,44 +116,42 @@ static inline uint64_t ssmp_segment_steps(const ssmp_segment *segment,
 static inline void ssmp_cursor_copy(ssmp_cursor *to, const ssmp_cursor *from);
 
 /*@ requires \valid(cursor) && \valid_read(segment);
-    requires \separated(cursor, segment) && segment->wrap != 0;
-    requires cursor->position + positions < 18446744073709551615;
-    requires segment->wrap == 18446744073709551615 ||
-      segment->end == 18446744073709551615;
+    requires \separated(cursor, segment);
+    requires cursor->position + positions < 18446744073709551616;
+    requires segment->carry != 0 ==> segment->end != 0;
     assigns cursor->epoch, cursor->position;
-    ensures here: segment->wrap == 18446744073709551615 ==>
+    ensures here: segment->carry == 0 ==>
       cursor->epoch == \old(cursor->epoch) &&
       cursor->position == \min(segment->end,
                                \old(cursor->position) + positions);
-    ensures carry: segment->end == 18446744073709551615 ==>
+    ensures carry: segment->carry != 0 ==>
       cursor->position ==
-        (\old(cursor->position) + positions) % segment->wrap &&
+        (\old(cursor->position) + positions) % segment->end &&
       cursor->epoch == (uint64_t)(\old(cursor->epoch) +
-        (\old(cursor->position) + positions) / segment->wrap);
+        (\old(cursor->position) + positions) / segment->end);
 */
 static inline void ssmp_cursor_move(ssmp_cursor *cursor,
                                     const ssmp_segment *segment,
                                     uint64_t positions);
 
 /* Step t of a segment begins at its base + t * G; with CARRY, an epoch is
-   `wrap` positions. */
+   `end` positions. */
 /*@ requires \valid(cursor) && \valid_read(segment);
-    requires \separated(cursor, segment) && segment->wrap != 0;
+    requires \separated(cursor, segment);
     requires segment->base.position + steps * global_batch <
-      18446744073709551615;
-    requires segment->wrap == 18446744073709551615 ||
-      segment->end == 18446744073709551615;
+      18446744073709551616;
+    requires segment->carry != 0 ==> segment->end != 0;
     assigns cursor->epoch, cursor->position, cursor->step;
     ensures step: cursor->step == (uint64_t)(segment->base.step + steps);
-    ensures here: segment->wrap == 18446744073709551615 ==>
+    ensures here: segment->carry == 0 ==>
       cursor->epoch == segment->base.epoch &&
       cursor->position == \min(segment->end, segment->base.position +
                                              steps * global_batch);
-    ensures carry: segment->end == 18446744073709551615 ==>
+    ensures carry: segment->carry != 0 ==>
       cursor->position ==
-        (segment->base.position + steps * global_batch) % segment->wrap &&
+        (segment->base.position + steps * global_batch) % segment->end &&
       cursor->epoch == (uint64_t)(segment->base.epoch +
-        (segment->base.position + steps * global_batch) / segment->wrap);
+        (segment->base.position + steps * global_batch) / segment->end);
 */
 static inline void ssmp_segment_find(ssmp_cursor *cursor,
                                      const ssmp_segment *segment,
@@ -175,17 +171,17 @@ static inline size_t ssmp_shape_below(const ssmp_shape *shape, uint64_t bound,
                                       uint64_t first, size_t count);
 
 /* Number j of this rank is position + j * W + rank: it has those before the
-   end. */
+   end, and with CARRY all. */
 /*@ requires \valid_read(segment) && \valid_read(shape) && Shape(shape);
     requires position <= 1 << 63;
     assigns \nothing;
     ensures most: \result <= shape->batch_size;
-    ensures which: \forall integer j; Count(j, shape->world_size) &&
+    ensures which: segment->carry == 0 ==>
+      \forall integer j; Count(j, shape->world_size) &&
       Slot(j, shape->batch_size, shape->rank, shape->world_size) ==>
         (j < \result <==>
          position + j * shape->world_size + shape->rank < segment->end);
-    ensures carry: segment->end == 18446744073709551615 ==>
-      \result == shape->batch_size;
+    ensures carry: segment->carry != 0 ==> \result == shape->batch_size;
 */
 static inline size_t ssmp_segment_count(const ssmp_segment *segment,
                                         const ssmp_shape *shape,
@@ -193,35 +189,30 @@ static inline size_t ssmp_segment_count(const ssmp_segment *segment,
 
 /*@ requires \valid_read(s) && Shape(&s->run.shape) && Bounded(&s->run.segment);
     assigns \nothing;
-    ensures s->run.segment.end == 18446744073709551615 ==>
-      \result == 18446744073709551615;
+    ensures s->run.segment.carry != 0 ==> \result == 18446744073709551615;
 */
 uint64_t statesampler_num_steps(const statesampler *s);
 
 /* rank_samples is the least that is enough for the slots before the end. */
 /*@ requires \valid_read(s) && Shape(&s->run.shape) && Bounded(&s->run.segment);
     requires s->run.num_samples <= 1 << 62;
-    requires s->run.tail == 3 <==>
-      s->run.segment.end == 18446744073709551615;
     requires \valid(counts) && \separated(counts, s);
     assigns *counts;
-    ensures positions: counts->positions ==
-      (s->run.segment.end == 18446744073709551615 ? s->run.num_samples :
-       s->run.segment.end);
+    ensures positions: counts->positions == s->run.segment.end;
     ensures all: counts->positions - counts->padded + counts->dropped ==
       s->run.num_samples;
     ensures one: counts->padded == 0 || counts->dropped == 0;
-    ensures rank: s->run.segment.end != 18446744073709551615 ==>
+    ensures rank: s->run.segment.carry == 0 ==>
       counts->rank_samples * s->run.shape.world_size >=
         s->run.segment.end - s->run.segment.base.position - s->run.shape.rank >
       (counts->rank_samples - 1) * s->run.shape.world_size;
-    ensures batches: s->run.segment.end != 18446744073709551615 ==>
+    ensures batches: s->run.segment.carry == 0 ==>
       counts->rank_batches * s->run.shape.batch_size >=
         counts->rank_samples &&
       (counts->rank_batches == 0 ||
        (counts->rank_batches - 1) * s->run.shape.batch_size <
          counts->rank_samples);
-    ensures carry: s->run.segment.end == 18446744073709551615 ==>
+    ensures carry: s->run.segment.carry != 0 ==>
       counts->rank_samples == 18446744073709551615 &&
       counts->rank_batches == 18446744073709551615;
 */
