@@ -11,26 +11,30 @@
 #include "statesampler.h"
 #include "text.h"
 
+/* What was served in this epoch, all of it 64-bit numbers. */
+typedef struct feed_served {
+    uint64_t count;
+    statesampler_audit audits[CONFIG_FILES]; /* of each source's own epoch */
+} feed_served;
+
 typedef struct feed {
     const text *text;
     const struct trainer_config *config;
     statesampler_mix mix;
     statesampler_source sources[CONFIG_FILES];
-    statesampler_audit audits[CONFIG_FILES]; /* of what this process served */
-    uint64_t audited[CONFIG_FILES];          /* the audits' epochs */
-    uint64_t served[CONFIG_FILES]; /* in this epoch, by this process */
-    uint32_t world_size, batch_size;         /* of the run */
+    feed_served served; /* by this process */
     uint64_t *batch;
+
+    unsigned char *start; /* the state of the mix when the epoch began */
+    uint64_t again; /* served before a resume that began the epoch again */
 } feed;
 
 /* Returns "" or an error. */
 const char *feed_init(feed *f, const text *t,
                       const struct trainer_config *config);
 
-/* Steps of an epoch, and those done in this one. */
-uint64_t feed_steps(const feed *f);
-uint64_t feed_step(const feed *f);
-uint64_t feed_epoch(const feed *f);
+/* Whether no step of this epoch is left. No state is saved then. */
+int feed_at_end(const feed *f);
 
 /* Takes a step: sets leaves to positions first .. last - 1 of the global batch
    and returns their number, which is less at a short last step. */
@@ -42,14 +46,13 @@ size_t feed_next(feed *f, uint64_t first, uint64_t last,
    and returns whether the audit passed. */
 int feed_end_epoch(feed *f, char *words, size_t size);
 
-/* The state of the mix and all processes' audits; the same on each. */
+/* The state of the mix, and what all processes served; the same on each. As
+   with torch's sampler, the state is that of the epoch's start without
+   USE_STATEFUL_DISTRIBUTED_SAMPLER. All processes must save. keep_served: on
+   one process. Return "" or an error. */
 size_t feed_state_bytes(const feed *f);
 const char *feed_save(const feed *f, unsigned char *state);
 const char *feed_load(feed *f, const unsigned char *state, size_t size,
-                      int keep_audit);
-
-/* Restarts the epoch, as torch's sampler does after a resume. Returns how many
-   sequences it had served, which will be served again. All must call it. */
-uint64_t feed_restart_epoch(feed *f);
+                      int keep_served);
 
 #endif

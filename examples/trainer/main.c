@@ -157,27 +157,28 @@ static double seconds(void)
 /* started: when step `first` was done. */
 static void take_step(run *r, double started, uint64_t first)
 {
-    const uint64_t steps = feed_steps(&r->feed);
+    const statesampler_mix *mix = &r->feed.mix;
+    const uint64_t epoch = statesampler_mix_epoch(mix);
     uint64_t left;
     char also[32];
 
     agree(run_step(r), 1);
     if (r->step % (uint64_t)r->config.log_frequency != 0)
         return;
-    left = steps * ((uint64_t)r->config.num_epochs -
-                    feed_epoch(&r->feed)) - feed_step(&r->feed);
+    left = ((uint64_t)r->config.num_epochs - epoch) *
+               statesampler_mix_num_turns(mix) - statesampler_mix_turn(mix);
     left = (uint64_t)((double)left * (seconds() - started) /
                       (double)(r->step - first));
     snprintf(also, sizeof also, ", %" PRIu64 ":%02" PRIu64 " left", left / 60,
              left % 60);
     tell(r, also, "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
-         r->step, feed_epoch(&r->feed), reduce_mean_loss(&r->reduce), r->rate,
+         r->step, epoch, reduce_mean_loss(&r->reduce), r->rate,
          reduce_overflowed(&r->reduce) ? " skipped" : "");
 }
 
 static void end_epoch(run *r)
 {
-    const uint64_t epoch = feed_epoch(&r->feed) + 1;
+    const uint64_t epoch = statesampler_mix_epoch(&r->feed.mix) + 1;
     char words[128];
     const int exact = feed_end_epoch(&r->feed, words, sizeof words);
     double held;
@@ -194,27 +195,26 @@ static void end_epoch(run *r)
                       : "", 1);
 }
 
-/* Whether a checkpoint is due. After the last step of an epoch, only once the
-   epoch has ended. */
-static int is_due(const run *r, int epoch_ended)
+static int is_done(const run *r)
 {
-    const int64_t steps = r->config.checkpoint_iter_frequency;
-    const uint64_t epochs =
-        (uint64_t)r->config.checkpoint_frequency;
+    return statesampler_mix_epoch(&r->feed.mix) ==
+           (uint64_t)r->config.num_epochs;
+}
 
-    if (!epoch_ended && feed_step(&r->feed) == feed_steps(&r->feed))
-        return 0;
-    if (steps > 0 && r->step % (uint64_t)steps == 0)
-        return 1;
-    return epoch_ended &&
-           (feed_epoch(&r->feed) % epochs == 0 ||
-            feed_epoch(&r->feed) == (uint64_t)r->config.num_epochs);
+/* Whether a checkpoint is due after a step; ended: which was an epoch's last. */
+static int is_due(const run *r, int ended)
+{
+    const uint64_t epoch = statesampler_mix_epoch(&r->feed.mix);
+    const uint64_t epochs = (uint64_t)r->config.checkpoint_frequency;
+    const int64_t steps = r->config.checkpoint_iter_frequency;
+
+    return (steps > 0 && r->step % (uint64_t)steps == 0) ||
+           (ended && (epoch % epochs == 0 || is_done(r)));
 }
 
 /* Returns whether the run was stopped by a signal, and is saved. */
 static int train(run *r)
 {
-    const uint64_t epochs = (uint64_t)r->config.num_epochs;
     const uint64_t first = r->step;
     const double started = seconds();
     int ended, stopped = 0;
@@ -222,19 +222,16 @@ static int train(run *r)
     if (r->rank == 0 && r->config.test_model && r->text.held == 0)
         fputs("trainer: no text has ten sequences, so nothing is held out and "
               "evaluated\n", stderr);
-    while (!stopped && feed_epoch(&r->feed) < epochs) {
-        /* a step or an epoch's end each */
-        ended = feed_step(&r->feed) == feed_steps(&r->feed);
+    while (!is_done(r) && !stopped) {
+        take_step(r, started, first);
+        stopped = r->reduce.totals[REDUCE_STOPS] != 0;
+        ended = feed_at_end(&r->feed);
         if (ended)
             end_epoch(r);
-        else
-            take_step(r, started, first);
-        stopped = r->reduce.totals[REDUCE_STOPS] != 0 &&
-                  feed_step(&r->feed) < feed_steps(&r->feed);
         if (stopped || is_due(r, ended))
             agree(checkpoint_save(r), 1);
     }
-    return stopped && feed_epoch(&r->feed) < epochs;
+    return !is_done(r);
 }
 
 static void stop(int number)
@@ -249,46 +246,33 @@ static void resume(run *r)
     const struct trainer_config *c = &r->config;
     const char *from = *c->extend ? c->extend : c->params_file;
     char name[64] = "";
-    uint64_t again;
 
     agree(log_open(r), 1);
     agree(checkpoint_load(r, name), 1);
-    if (!name[0])
-        agree(*from ? checkpoint_begin(r, from, *c->extend) : "",
-              1);
+    if (!name[0] && *from)
+        agree(checkpoint_begin(r, from, *c->extend), 1);
     agree(log_cut(r), 1);
-    if (!name[0]) {
-        if (*from)
-            tell(r, "", "a new run, which %s %s",
-                 *c->extend ? "extends" : "has the weights of",
-                 from);
-        return;
-    }
-    if (r->rank == 0)
+    if (!name[0] && *from)
+        tell(r, "", "a new run, which %s %s",
+             *c->extend ? "extends" : "has the weights of", from);
+    if (r->rank == 0 && name[0])
         fprintf(stderr, "trainer: resuming from %s\n", name);
-    if (r->config.use_stateful_distributed_sampler ||
-        feed_step(&r->feed) == 0 ||
-        feed_step(&r->feed) == feed_steps(&r->feed))
-        return;
-    again = feed_restart_epoch(&r->feed);
-    if (r->rank == 0)
+    if (r->rank == 0 && r->feed.again > 0)
         fprintf(stderr,
                 "trainer: without the stateful sampler this epoch starts "
-                "over: %" PRIu64 " sequences are seen twice\n", again);
+                "over: %" PRIu64 " sequences are seen twice\n",
+                r->feed.again);
 }
 
 /* Prints the memory of each process and the digest, before MPI_Finalize, in
    which a process may still die. Returns the exit status. */
 static int report(run *r)
 {
-    uint64_t mine[MEMORY_KINDS], *all =
-        memory_borrow((size_t)r->world, sizeof mine);
+    uint64_t *all = memory_borrow((size_t)r->world, sizeof memory_taken);
     const uint64_t digest = run_digest(r);
     int kind, process;
 
-    for (kind = 0; kind < MEMORY_KINDS; kind++)
-        mine[kind] = memory_taken(kind);
-    MPI_Gather(mine, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
+    MPI_Gather(memory_taken, MEMORY_KINDS, MPI_UINT64_T, all, MEMORY_KINDS,
                MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (r->rank == 0) {
         printf("kilobytes");

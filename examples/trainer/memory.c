@@ -3,7 +3,6 @@
 
 #include "memory.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 const char *const memory_names[MEMORY_KINDS] = {
     "weights", "optimizer", "gradients", "activations", "work"};
 
-static size_t taken[MEMORY_KINDS];
+uint64_t memory_taken[MEMORY_KINDS];
 
 void *memory_take(int kind, size_t count, size_t size)
 {
@@ -25,7 +24,7 @@ void *memory_take(int kind, size_t count, size_t size)
         exit(1);
     }
     memset(memory, 0, count * size);
-    taken[kind] += count * size;
+    memory_taken[kind] += count * size;
     return memory;
 }
 
@@ -38,9 +37,4 @@ void *memory_borrow(size_t count, size_t size)
         exit(1);
     }
     return memory;
-}
-
-size_t memory_taken(int kind)
-{
-    return taken[kind];
 }

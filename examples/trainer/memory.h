@@ -4,6 +4,7 @@
 #define TRAINER_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     MEMORY_WEIGHTS,     /* the model */
@@ -15,14 +16,12 @@ enum {
 };
 
 extern const char *const memory_names[MEMORY_KINDS];
+extern uint64_t memory_taken[MEMORY_KINDS]; /* bytes of each kind so far */
 
 /* Zeroed memory, aligned to 64 bytes. Exits if there is none. */
 void *memory_take(int kind, size_t count, size_t size);
 
 /* The same for short use: not counted, and to be freed. */
 void *memory_borrow(size_t count, size_t size);
-
-/* Bytes of this kind so far. */
-size_t memory_taken(int kind);
 
 #endif

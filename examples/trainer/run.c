@@ -99,8 +99,9 @@ const char *run_step(run *r)
     const double scale = r->scaler.scale;
     /* Not r->step: steps of a restarted epoch count once, so that the schedule
        ends with the last epoch. */
-    const uint64_t steps = feed_steps(&r->feed);
-    const uint64_t done = feed_epoch(&r->feed) * steps + feed_step(&r->feed);
+    const uint64_t steps = statesampler_mix_num_turns(&r->feed.mix);
+    const uint64_t done = statesampler_mix_epoch(&r->feed.mix) * steps +
+                          statesampler_mix_turn(&r->feed.mix);
     const size_t count = feed_next(&r->feed, first, last, r->leaves);
     size_t i;
 

@@ -250,7 +250,7 @@ static void put_back(int rank, void *context)
     visit(p, PUT_BACK);
 }
 
-/* A step that computes nothing, or the end of an epoch. */
+/* A step that computes nothing. */
 static void step(run *r)
 {
     const unsigned char *leaves[8];
@@ -258,11 +258,6 @@ static void step(run *r)
     const uint64_t last = 4u * (uint64_t)(r->rank + 1) / (uint64_t)r->world;
     char words[128];
 
-    if (feed_step(&r->feed) == feed_steps(&r->feed)) {
-        CHECK(feed_end_epoch(&r->feed, words, sizeof words));
-        log_line(r, words);
-        return;
-    }
     feed_next(&r->feed, first, last, leaves);
     if (scaler_skips(&r->scaler, ++r->step % 3 == 0))
         r->skipped++;
@@ -270,6 +265,10 @@ static void step(run *r)
         r->optimizer.steps++;
     snprintf(words, sizeof words, "step %" PRIu64, r->step);
     log_line(r, words);
+    if (feed_at_end(&r->feed)) {
+        CHECK(feed_end_epoch(&r->feed, words, sizeof words));
+        log_line(r, words);
+    }
 }
 
 /* Makes a run's two checkpoints: within an epoch, and in the next. */
@@ -297,7 +296,7 @@ static void save_twice(int rank, void *context)
 
 static saved honest[SAVED], attacked;
 static const char *const honest_names[SAVED] = {"step-000000000005",
-                                                "step-000000000009"};
+                                                "step-000000000010"};
 
 static void write_text(const char *name, unsigned char first)
 {
@@ -480,8 +479,8 @@ static void change_file(void)
 static void change_name(void)
 {
     static const char *const names[] = {
-        "step-000000000005", "step-000000000010", "step-999999999999",
-        "step-00000000000a", "step-5", ".step.tmp", "step-000000000009"
+        "step-000000000005", "step-000000000009", "step-999999999999",
+        "step-00000000000a", "step-5", ".step.tmp", "step-000000000010"
     };
 
     snprintf(attacked.name, sizeof attacked.name, "%s",

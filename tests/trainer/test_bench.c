@@ -69,11 +69,11 @@ static double leaf_time(const model_shape *s, size_t splits, int half)
 /* As allocated. */
 static double activation_bytes(size_t splits, int half)
 {
-    const size_t before = memory_taken(MEMORY_ACTIVATIONS);
+    const size_t before = memory_taken[MEMORY_ACTIVATIONS];
     model m;
 
     model_init(&m, &deep, splits, half);
-    return (double)(memory_taken(MEMORY_ACTIVATIONS) - before);
+    return (double)(memory_taken[MEMORY_ACTIVATIONS] - before);
 }
 
 /* A linear layer's three products. */

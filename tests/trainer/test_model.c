@@ -134,9 +134,9 @@ static void splits_change_nothing(int half)
     make(&m, 1, half);
     gradients = gradients_of(&m, &nats);
     for (splits = 1; splits <= shape.layers; splits++) {
-        before = memory_taken(MEMORY_ACTIVATIONS);
+        before = memory_taken[MEMORY_ACTIVATIONS];
         make(&m, splits, half);
-        check(memory_taken(MEMORY_ACTIVATIONS) - before ==
+        check(memory_taken[MEMORY_ACTIVATIONS] - before ==
                   activation_bytes(&shape, splits, half),
               "activations are what the formula says", half ? "O1" : "O0",
               (double)splits);

@@ -277,7 +277,7 @@ static void never_fits(run *r)
     r->config.curve[0].value = 0;
     scaler_init(&r->scaler, 1, 0);
     for (step = 0; step < 50 && !*wrong; step++) {
-        if (feed_step(&r->feed) == feed_steps(&r->feed))
+        if (feed_at_end(&r->feed))
             feed_end_epoch(&r->feed, words, sizeof words);
         wrong = run_step(r);
     }
@@ -311,7 +311,8 @@ static void sequential(const char *yaml)
     for (step = 0; step < 15; step++) {
         wrong = run_step(&r);
         check(*wrong == 0, wrong, step);
-        step_of_reference(&m, momentum, &order.mix, order.world_size, &r.text);
+        step_of_reference(&m, momentum, &order.mix,
+                          (uint32_t)config_world_size(&r.config), &r.text);
         check(memcmp(m.weights, r.model.weights,
                      m.num_weights * sizeof(float)) == 0,
               "the same bits as a sequential training", step);
