@@ -68,8 +68,8 @@ contents() { # PYTHON
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
     printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
-        _build.py _cursors.py _library.py _loops.py _older.py _recall.py \
-        _watch.py frameworks.py ledger.py libstatesampler.so loader.py \
+        _build.py _cursors.py _library.py _loops.py _recall.py _shared.py \
+        _steps.py _watch.py frameworks.py ledger.py libstatesampler.so loader.py \
         pack.py py.typed repeat.py samplers.py spread.py \
         torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -

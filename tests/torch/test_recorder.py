@@ -558,12 +558,6 @@ class Command(Asked):
             self.ask("--sampler", "loops[1].sampler", "--steps", "0..14")[3],
             "epoch 0 step 3 rank 0 dataset 1: " +
             " ".join(map(str, batches[3])))
-        told = self.ask("--sampler", "loops[1].sampler", "--steps", "0..14")
-        self.save({"old": {"state": raw(turns.state_dict())[:-12].hex(),
-                           "first_epoch": 5}})
-        self.assertEqual(self.ask("--steps", "0..14"), [
-            line.replace("epoch 0", "epoch 5") for line in told])
-        self.save(checkpoint)
         self.assertEqual(self.ask("--sampler", "bytes", "--steps", "1..1"),
                          lines(0, [[plain.at(1).tolist()]], 1, 1))
         # The three ranks after the four: their batches count on from 4.

@@ -100,28 +100,26 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
+from .ledger import Ledger
 from .samplers import Audit, Mix, Sampler
 
-# The modules of what is imported when it is used. Those with torch take a
-# second.
-_LATER = {"Ledger": ".ledger"}
+# The modules of what is imported when it is used, as torch takes a second.
 _WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
                "RoundRobinBatchSampler": ".torch_samplers",
                "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
                "PackedBatchSampler": ".pack",
                "SpreadBatchSampler": ".spread"}
 
-__all__ = ["Sampler", "Mix", "Audit", *_LATER]
+__all__ = ["Sampler", "Mix", "Audit", "Ledger"]
 if importlib.util.find_spec("torch"):
     __all__ += _WITH_TORCH
 
 
 def __getattr__(name):
-    path = _LATER.get(name) or _WITH_TORCH.get(name)
-    if path is None:
+    if name not in _WITH_TORCH:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = importlib.import_module(path, __name__)
+        module = importlib.import_module(_WITH_TORCH[name], __name__)
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise

@@ -8,7 +8,6 @@ import struct
 import sys
 
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
-from ._older import of_text
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from .samplers import first_epoch_of
 
@@ -152,8 +151,6 @@ def find(path, thing, inside=()):
     elif isinstance(thing, dict) and id(thing) not in inside:
         raw = _raw(thing.get("state"))
         if raw is not None and raw[:4] != b"SSMN":
-            if "first_epoch" in thing:      # of an earlier version
-                raw = of_text(thing["state"], thing["first_epoch"])
             yield Recorded(path, raw, True, thing.get("fingerprint"))
             return
         for key, value in thing.items():

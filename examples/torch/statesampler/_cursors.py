@@ -9,7 +9,7 @@ import itertools
 
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
                        SamplerPlace, address, c, check, indices)
-from .samplers import Made, Mix, Sampler, first_epoch_of
+from .samplers import Made, Mix, Sampler, as_bytes, first_epoch_of
 
 # Indices read from the library at a time: enough to make the time of a call
 # negligible, few enough for a fast first batch and little memory.
@@ -21,17 +21,39 @@ _DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
 
 
 # The classes whose states begin with a name of their own.
-OWNERS = {b"SSG1": "RepeatSampler", b"SSP1": "PackedBatchSampler",
-          b"SSS1": "SpreadBatchSampler", b"SSL1": "Ledger"}
+_OWNERS = {b"SSG1": "RepeatSampler", b"SSP1": "PackedBatchSampler",
+           b"SSS1": "SpreadBatchSampler", b"SSL1": "Ledger"}
 
 
-def owner(state):
+def _owner(state):
     """The class that saved a state; None if it is damaged or of none."""
     for kind, name in ((SamplerCursor, "StatefulDistributedSampler"),
                        (MixCursor, "RoundRobinBatchSampler")):
         if kind.facts(state):
             return name
-    return OWNERS.get(state[:4])
+    return _OWNERS.get(state[:4])
+
+
+def state_of(state_dict, ours):
+    """The library's state in a state_dict of a class."""
+    try:
+        state = state_dict["state"]
+        if not isinstance(state_dict.get("fingerprint", ""), str):
+            raise TypeError
+        state = as_bytes(getattr(state, "tolist", lambda: state)())
+    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
+        raise ValueError(f"this is not a state_dict of {ours}") from None
+    theirs = _owner(state)
+    if theirs not in (ours, None):
+        raise ValueError(f"this is a state_dict of {theirs}, not {ours}")
+    return state
+
+
+def described(state):
+    """What a Sampler's state describes, and its place."""
+    desc, place = Desc(), SamplerPlace()
+    check(c.describe(state, len(state), desc, place))
+    return desc, place
 
 
 def _facts(desc, of=""):
@@ -51,6 +73,14 @@ class _Cursor(Made):
         other.__setstate__((self._made, state))
         return other
 
+    def begun_at(self, state):
+        """A copy where the next loop begins after a state: not at the end of
+        an epoch."""
+        cursor = self.after(state)
+        if 0 < cursor.step == cursor.num_steps:
+            cursor.turn_over()
+        return cursor
+
     def differences(self, state):
         """How a state differs from this cursor: in the datasets' lengths, and
         otherwise. Two lists of sentences, both empty if it is damaged."""
@@ -66,10 +96,33 @@ class _Cursor(Made):
         """A state of this cursor at the start of the epoch that comes after
         another state, whose datasets may be different. An epoch of which
         nothing was served is yet to come."""
-        epoch, begun = self.progress(state)
+        epoch, begun, _ = self.summary(state)
         cursor = self.after(self.save())
         cursor.begin((epoch + begun) % 2**64)
         return cursor.save()
+
+    def turn_over(self):
+        self.begin((self.epoch + 1) % 2**64)
+
+
+class _BatchCursor(_Cursor):
+    """Of batches, which _turns(most) takes as Mix does."""
+
+    def read(self, state):
+        """Yields lists of batches."""
+        reader, ahead = self.after(state), max(_CHUNK // self._most, 1)
+        turns = ahead
+        while turns == ahead:
+            out, counts = reader._turns(ahead)
+            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
+            for count in counts:
+                batches.append(flat[at:at + count])
+                at += count
+            yield batches
+
+    def batch(self, first, last, rank):
+        found = self.at(first, rank)
+        return None if found is None else found.tolist()
 
 
 class SamplerCursor(_Cursor, Sampler):
@@ -101,20 +154,12 @@ class SamplerCursor(_Cursor, Sampler):
             (self.at(step, rank) for step in range(first, last))))
         return [i for each in steps for i in each] if steps else None
 
-    def turn_over(self):
-        self.begin((self.epoch + 1) % 2**64)
-
-    def progress(self, state):
-        """The epoch of a state, and whether it has begun."""
-        desc, place = Desc(), SamplerPlace()
-        check(c.describe(state, len(state), desc, place))
-        return desc.epoch, place.position > 0
-
-    def shape(self, state):
-        """World size and batch size in an undamaged state."""
-        desc = Desc()
-        check(c.describe(state, len(state), desc, None))
-        return desc.world_size, desc.batch_size
+    def summary(self, state):
+        """The epoch of an undamaged state, whether it has begun, and the number
+        of ranks and batch size."""
+        desc, place = described(state)
+        return (desc.epoch, place.position > 0,
+                (desc.world_size, desc.batch_size))
 
     @staticmethod
     def facts(state):
@@ -124,39 +169,19 @@ class SamplerCursor(_Cursor, Sampler):
         return _facts(desc) if code == 0 else []
 
 
-class MixCursor(_Cursor, Mix):
+class MixCursor(_BatchCursor, Mix):
     own_steps = Mix.num_steps
 
-    def read(self, state):
-        """Yields lists of batches."""
-        reader, ahead = self.after(state), max(_CHUNK // self._most, 1)
-        turns = ahead
-        while turns == ahead:
-            out, counts = reader._turns(ahead)
-            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
-            for count in counts:
-                batches.append(flat[at:at + count])
-                at += count
-            yield batches
-
-    def batch(self, first, last, rank):
-        found = self.at(first, rank)
-        return None if found is None else found.tolist()
-
-    def progress(self, state):
-        first_epoch, place = first_epoch_of(state), MixPlace()
-        check(c.mix_describe(state[:-12], len(state) - 12, 0, None, place))
-        return (first_epoch + place.epoch) % 2**64, place.turn > 0
+    def summary(self, state):
+        first_epoch, desc, place = first_epoch_of(state), Desc(), MixPlace()
+        check(c.mix_describe(state[:-12], len(state) - 12, 0, desc, place))
+        return ((first_epoch + place.epoch) % 2**64, place.turn > 0,
+                (desc.world_size, desc.batch_size))
 
     def turn_over(self):
         """Datasets that were restarted continue from where they are."""
         self.seek(self.num_steps)
         self._turns(1)
-
-    def shape(self, state):
-        desc, size = Desc(), len(state) - 12
-        check(c.mix_describe(state[:-12], size, 0, desc, None))
-        return desc.world_size, desc.batch_size
 
     @staticmethod
     def facts(state):

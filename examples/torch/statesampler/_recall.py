@@ -1,7 +1,7 @@
 """Samplers and mixes from their states alone, to ask what was in any step."""
 
-from ._cursors import MixCursor, SamplerCursor
-from ._library import STOPS, TAILS, Desc, MixPlace, SamplerPlace, c, check
+from ._cursors import MixCursor, SamplerCursor, described
+from ._library import STOPS, TAILS, Desc, MixPlace, c, check
 
 
 def _new(kind, *made):
@@ -15,8 +15,7 @@ def recall_sampler(state, epoch, drop_last, world_size=None, batch_size=None):
     """A cursor at a state; in another epoch, at its beginning, as the state's
     ranks serve it, or others that go on from it. A state does not hold
     drop_last."""
-    desc, place = Desc(), SamplerPlace()
-    check(c.describe(state, len(state), desc, place))
+    desc, place = described(state)
     desc.drop_last = drop_last
     desc.world_size = world_size or desc.world_size
     desc.batch_size = batch_size or desc.batch_size

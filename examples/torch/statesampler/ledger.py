@@ -174,10 +174,8 @@ class Ledger:
         that is damaged, or of another sampler, or has tickets done that are
         beyond the window or the end, raises ValueError and changes nothing."""
         try:
-            state, sampler = (
-                bytes.fromhex(text) if isinstance(text, str) else
-                as_bytes(text)
-                for text in (state_dict["state"], state_dict["sampler"]))
+            state, sampler = map(as_bytes, (state_dict["state"],
+                                            state_dict["sampler"]))
         except (LookupError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of Ledger") from None
         frontier, done = _decode(state)

@@ -13,19 +13,18 @@ import torch
 from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole
-from ._cursors import SamplerCursor, _Cursor
-from ._library import (STATE_BYTES, Desc, SamplerPlace, address, c, check,
-                       indices, memory)
-from .samplers import Place, as_bytes, crc
+from ._cursors import SamplerCursor, _Cursor, described
+from ._library import STATE_BYTES, address, c, check, indices, memory
+from .samplers import Place, crc, unpack
 from .torch_samplers import _Resumable, no_sampler
 
 _ELENGTH = -1101
 
-# Before the state of a Sampler whose batches are the plans, and a checksum.
-_STATE = struct.Struct("<4sQqQQIII?")
+# The last is the state of a Sampler whose batches are the plans.
+_STATE = struct.Struct(f"<4sQqQQIII?{STATE_BYTES}s")
 _State = collections.namedtuple(
     "_State", "magic step before number digest ranks max_tokens plan_size "
-    "endless")
+    "endless plans")
 
 # Where the next pack is: its plan, its number there, and how many packs came
 # before that plan since step 0.
@@ -199,10 +198,7 @@ class _PackCursor(_Cursor):
 
     def _total(self):
         """How many packs are served from step 0 to the end of the epoch."""
-        _, spot = self._base
-        return spot.before + sum(
-            self._plans.number(spot.epoch, plan)
-            for plan in range(spot.plan, self._plans.count))
+        return self._walk(self._base[1], 2**63).before
 
     @property
     def num_steps(self):
@@ -285,8 +281,8 @@ class _PackCursor(_Cursor):
         plans, spot = self._plans, self._spot
         state = _STATE.pack(
             b"SSP1", self.step, spot.before, spot.number, plans.digest,
-            self._ranks, plans.max_tokens, plans.plan_size, self._endless
-        ) + plans.state(spot.epoch, spot.plan)
+            self._ranks, plans.max_tokens, plans.plan_size, self._endless,
+            plans.state(spot.epoch, spot.plan))
         return state + crc(state)
 
     def load(self, state):
@@ -294,24 +290,21 @@ class _PackCursor(_Cursor):
         self._settle(rest.step, _Spot(epoch, plan, rest.number, rest.before))
 
     def _place(self, state):
-        found, place, desc = _rest(state), SamplerPlace(), Desc()
+        found = _fields(state)
         if not found:
             raise ValueError("statesampler: the state is damaged")
-        check(c.describe(state[_STATE.size:-4], STATE_BYTES, desc, place))
+        desc, place = described(found.plans)
         return desc.epoch, place.step, found
 
-    def progress(self, state):
+    def summary(self, state):
         epoch, plan, rest = self._place(state)
-        return epoch, plan + rest.number > 0
-
-    def shape(self, state):
-        return _rest(state).ranks, 1
+        return epoch, plan + rest.number > 0, (rest.ranks, 1)
 
     @staticmethod
     def facts(state):
         """Nothing if the state is damaged or not of a PackedBatchSampler."""
-        rest = _rest(state)
-        order = SamplerCursor.facts(state[_STATE.size:-4]) if rest else []
+        rest = _fields(state)
+        order = SamplerCursor.facts(rest.plans) if rest else []
         return order and order + [
             ("max_tokens ", rest.max_tokens, ""),
             ("plan_size ", rest.plan_size, ""),
@@ -319,13 +312,9 @@ class _PackCursor(_Cursor):
             ("lengths whose digest is ", f"{rest.digest:016x}", "")]
 
 
-def _rest(state):
-    """What a state has after that of the plans; None if it is damaged."""
-    state, last = as_bytes(state)[:-4], state[-4:]
-    if len(state) != _STATE.size + STATE_BYTES or last != crc(state):
-        return None
-    found = _State(*_STATE.unpack_from(state))
-    return found if found.magic == b"SSP1" else None
+def _fields(state):
+    found = unpack(_STATE, b"SSP1", state)
+    return found and _State(*found)
 
 
 class PackedBatchSampler(_Resumable, _TorchSampler):
@@ -383,6 +372,3 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     @property
     def _length(self):
         return self._cursor.length()
-
-    def _units_per_batch(self):
-        return 1

@@ -6,7 +6,7 @@ from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole, whole_batch_size
 from ._cursors import _Cursor
-from .samplers import Sampler, as_bytes, crc
+from .samplers import Sampler, crc, unpack
 from .torch_samplers import _Resumable
 
 _STATE = struct.Struct("<4sQQQQQ?QQ")
@@ -53,9 +53,6 @@ class _GroupsCursor(_Cursor):
                 place.slot * self._made[2])
         return place._replace(step=item, slot=0)
 
-    def turn_over(self):
-        self.begin((self.epoch + 1) % 2**64)
-
     def sample_seed(self, epoch, index):
         return self._order.sample_seed(epoch, index)
 
@@ -83,8 +80,7 @@ class _GroupsCursor(_Cursor):
     def load(self, state):
         """Also from a run with another repeat_count, whose passes count for
         ours."""
-        epoch, step = self._place(state)
-        uses = _STATE.unpack(state[:-4])[4]
+        uses, *_, epoch, step = self._fields(state)[4:]
         if uses != self._uses:
             passes, rest = divmod(step * self._uses, self._pass * uses)
             if rest or step % self._pass:
@@ -96,26 +92,24 @@ class _GroupsCursor(_Cursor):
         self.begin(epoch)
         self.seek(step)
 
-    def _place(self, state):
-        if not self.facts(state):
+    @staticmethod
+    def _fields(state):
+        fields = unpack(_STATE, b"SSG1", state)
+        if not fields:
             raise ValueError("statesampler: the state is damaged")
-        return _STATE.unpack(state[:-4])[7:]
+        return fields
 
-    def progress(self, state):
-        epoch, step = self._place(state)
-        return epoch, step > 0
-
-    def shape(self, state):
-        return 1, 1
+    def summary(self, state):
+        *_, epoch, step = self._fields(state)
+        return epoch, step > 0, (1, 1)
 
     @staticmethod
     def facts(state):
         """Nothing if the state is damaged or not of a RepeatSampler."""
-        state, last = as_bytes(state)[:-4], state[-4:]
-        if len(state) != _STATE.size or last != crc(state) or (
-                state[:4] != b"SSG1"):
+        fields = unpack(_STATE, b"SSG1", state)
+        if not fields:
             return []
-        _, length, batch, copies, _, seed, shuffle, _, _ = _STATE.unpack(state)
+        _, length, batch, copies, _, seed, shuffle, _, _ = fields
         return [("len(data_source) ", length, ""), ("batch_size ", batch, ""),
                 ("mini_repeat_count ", copies, ""), ("seed ", seed, ""),
                 ("shuffle=", shuffle, "")]
@@ -123,10 +117,8 @@ class _GroupsCursor(_Cursor):
 
 def recall(state, epoch):
     """A cursor at a state; in another epoch, at its beginning."""
-    if not _GroupsCursor.facts(state):
-        raise ValueError("the state is damaged")
-    _, length, batch, copies, uses, seed, shuffle, _, _ = _STATE.unpack(
-        state[:-4])
+    _, length, batch, copies, uses, seed, shuffle, _, _ = (
+        _GroupsCursor._fields(state))
     cursor = _GroupsCursor(length, batch, copies, uses, shuffle, seed)
     cursor.load(state)
     if epoch not in (None, cursor.epoch):

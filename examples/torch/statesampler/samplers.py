@@ -74,9 +74,11 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
 
 
 def as_bytes(state):
-    """The form of a state for the library, from any bytes-like object, or from
-    a list of its bytes, as JSON has it."""
+    """The form of a state for the library, from any bytes-like object or, as
+    JSON has it, from a list of its bytes or from hexadecimal text."""
     try:
+        if isinstance(state, str):
+            return bytes.fromhex(state)
         return bytes(state if isinstance(state, list) else memoryview(state))
     except (TypeError, ValueError):
         raise ValueError("a state should be bytes, but got a "
@@ -85,6 +87,16 @@ def as_bytes(state):
 
 def crc(state):
     return struct.pack("<I", zlib.crc32(state))
+
+
+def unpack(layout, name, state):
+    """The fields of a state that begins with a name and ends with a checksum;
+    None if it is damaged or another's."""
+    state, last = as_bytes(state)[:-4], state[-4:]
+    if (len(state) != layout.size or state[:4] != name or
+            last != crc(state)):
+        return None
+    return layout.unpack(state)
 
 
 def first_epoch_of(state):

@@ -10,10 +10,9 @@ import zlib
 from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole, whole_batch_size
-from ._cursors import _CHUNK, _Cursor
-from ._library import (STATE_BYTES, TAILS, Desc, SamplerPlace, address, c,
-                       check, indices)
-from .samplers import Sampler, as_bytes, crc
+from ._cursors import _BatchCursor, described
+from ._library import STATE_BYTES, TAILS, Desc, address, c, check, indices
+from .samplers import Sampler, crc, unpack
 from .torch_samplers import _Resumable, no_sampler
 
 _STATE = struct.Struct(f"<4s{STATE_BYTES}sQI")
@@ -67,7 +66,7 @@ class _Groups:
                 "must repeat their group in a step")
 
 
-class _SpreadCursor(_Cursor):
+class _SpreadCursor(_BatchCursor):
     """A place in an epoch, which counts batches."""
 
     def __init__(self, *made):
@@ -94,6 +93,7 @@ class _SpreadCursor(_Cursor):
 
     epoch = property(lambda self: self._positions.epoch)
     step = property(lambda self: self._positions.step)
+    _most = property(lambda self: self._positions._most)
     num_steps = own_steps = property(lambda self: self._positions.num_steps)
 
     def begin(self, epoch):
@@ -102,9 +102,6 @@ class _SpreadCursor(_Cursor):
     def seek(self, step):
         self._positions.seek(step)
 
-    def turn_over(self):
-        self.begin((self.epoch + 1) % 2**64)
-
     def sample_seed(self, epoch, index):
         return self._positions.sample_seed(epoch, index)
 
@@ -112,30 +109,21 @@ class _SpreadCursor(_Cursor):
         return self._groups.spread(self._made[4] % 2**64, self.epoch,
                                    self._apart)
 
-    def read(self, state):
-        """Yields lists of batches."""
-        here, size = self.after(state), self._positions._most
-        spread, ahead = here._spread(), max(_CHUNK // size, 1)
-        turns = ahead
-        while turns == ahead:
-            out, counts = indices(ahead * size), indices(ahead)
-            turns = c.spread_batches(
-                here._positions._memory, ctypes.byref(spread), ahead,
-                address(out), address(counts))
-            flat, batches, at = out.tolist(), [], 0
-            for count in counts[:turns]:
-                batches.append(flat[at:at + count])
-                at += count
-            yield batches
+    def _turns(self, most):
+        out, counts = indices(most * self._most), indices(most)
+        turns = c.spread_batches(
+            self._positions._memory, ctypes.byref(self._spread()), most,
+            address(out), address(counts))
+        return out, counts[:turns]
 
     def _mapped(self, positions):
         out = array.array("q", positions)
         c.spread_map(ctypes.byref(self._spread()), address(out), len(out))
         return out
 
-    def batch(self, first, last, rank):
-        found = self._positions.at(first, rank)
-        return None if found is None else self._mapped(found).tolist()
+    def at(self, step, rank):
+        found = self._positions.at(step, rank)
+        return None if found is None else self._mapped(found)
 
     def locate(self, index):
         whole("index", index, 0, len(self._groups.ids))
@@ -171,29 +159,21 @@ class _SpreadCursor(_Cursor):
         """What a state describes, and its `apart`."""
         if not cls.facts(state):
             raise ValueError("statesampler: the state is damaged")
-        desc, place = Desc(), SamplerPlace()
-        _, inner, apart, _ = _STATE.unpack(state[:-4])
-        check(c.describe(inner, STATE_BYTES, desc, place))
-        return desc, place, apart
+        _, inner, apart, _ = unpack(_STATE, b"SSS1", state)
+        return (*described(inner), apart)
 
-    def progress(self, state):
+    def summary(self, state):
         desc, place, _ = self._parts(state)
-        return desc.epoch, place.position > 0
-
-    def shape(self, state):
-        desc, _, _ = self._parts(state)
-        return desc.world_size, desc.batch_size
+        return (desc.epoch, place.position > 0,
+                (desc.world_size, desc.batch_size))
 
     @staticmethod
     def facts(state):
         """Nothing if the state is damaged or not of a SpreadBatchSampler."""
-        state, last, desc = as_bytes(state)[:-4], state[-4:], Desc()
-        if len(state) != _STATE.size or last != crc(state) or (
-                state[:4] != b"SSS1"):
+        fields, desc = unpack(_STATE, b"SSS1", state), Desc()
+        if not fields or c.describe(fields[1], STATE_BYTES, desc, None) != 0:
             return []
-        _, inner, _, digest = _STATE.unpack(state)
-        if c.describe(inner, STATE_BYTES, desc, None) != 0:
-            return []
+        digest = fields[-1]
         return [("len(groups) ", desc.num_samples, ""),
                 ("groups whose digest is ", digest, ""),
                 ("seed ", desc.seed, ""), ("tail ", TAILS[desc.tail], "")]
@@ -256,6 +236,3 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
             whole("seed", seed, -2**63, 2**64), tail, self.drop_last,
             self.apart)
         self._length = self._cursor.num_steps
-
-    def _units_per_batch(self):
-        return 1

@@ -1,10 +1,7 @@
 """The samplers for torch's DataLoader. The manual is in __init__.py."""
 
-import ctypes
 import functools
-import mmap
 import multiprocessing.context
-import os
 import sys
 import threading
 import warnings
@@ -14,33 +11,16 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from . import _older, frameworks
+from . import frameworks
 from ._arguments import (choice, flag, items, own_fingerprint, text_of, whole,
                          whole_batch_size, world)
-from ._cursors import MixCursor, SamplerCursor, owner
+from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Loop, Pass
+from ._shared import SharedEpoch
+from ._steps import Steps, locked
 from ._watch import Watch
-from .samplers import as_bytes
-
-
-def _page():
-    """Memory that forked workers share, for the epoch, and whether a worker
-    has loops of its own. Unlike torch's shared memory it needs no file; torch's
-    is added for spawned workers."""
-    return [memoryview(mmap.mmap(-1, 16)).cast("q")]
-
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
-
-
-def _locked(method):
-    """Locks the methods that move the cursor, as any thread may ask for a
-    state."""
-    @functools.wraps(method)
-    def locked(self, *arguments, **options):
-        with self._lock:
-            return method(self, *arguments, **options)
-    return locked
 
 
 def no_sampler(init):
@@ -60,12 +40,11 @@ def no_sampler(init):
     return checked
 
 
-class _Resumable(_older.StartIter):
+class _Resumable(Steps):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins; during a loop, anywhere in its
     epoch. Settling moves it to the place after what the loop has received.
-    Subclasses define _owner, their name; _cursor; _length; and
-    _units_per_batch(), for start_iter."""
+    Subclasses define _owner, their name; _cursor; and _length."""
 
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
@@ -88,8 +67,7 @@ class _Resumable(_older.StartIter):
         self.fingerprint = text_of(own_fingerprint(dataset) if fingerprint
                                    is None else fingerprint)
         self.changed = _CHANGED[choice("changed", changed, _CHANGED)]
-        # The epoch of the current loop, also for the copies in workers.
-        self._shared, self._process = _page(), os.getpid()
+        self._shared = SharedEpoch()    # That of the current loop.
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
@@ -104,24 +82,14 @@ class _Resumable(_older.StartIter):
         self._cursor.turn_over()
         self._share()
 
-    def _of_another(self):
-        """Whether this is a copy in a worker process."""
-        return (torch.utils.data.get_worker_info() is not None and
-                self._process != os.getpid())
-
     def _share(self):
         """Tells the workers the epoch of the cursor."""
-        if self._of_another():  # This worker has loops of its own.
-            for shared in self._shared:
-                shared[1] = 1
-            self._shared, self._process = _page(), os.getpid()
-        for shared in self._shared:
-            shared[0] = ctypes.c_int64(self._cursor.epoch).value
+        self._shared.tell(self._cursor.epoch)
 
-    @_locked
+    @locked
     def _begin(self, this):
         """Begins a pass, in the current loop or in a new one."""
-        if self._of_another():
+        if self._shared.in_worker():
             self._count = None      # It is the original's.
         watch = self._count or Watch.find()
         self._settle()
@@ -138,8 +106,7 @@ class _Resumable(_older.StartIter):
             if watch:
                 watch.check(self, self._loaded[1] and self._cursor.step)
             self._drained = watch is None and Watch.being_made()
-            for shared in self._shared:
-                shared[1] = 0
+            self._shared.forget()
             loop = Loop(self, watch)
             self._compare_shapes(loop)
         if this.literal is not None:
@@ -164,7 +131,8 @@ class _Resumable(_older.StartIter):
     def _compare_shapes(self, loop):
         """Whether batches are those of the run that saved the loaded state."""
         if self._old_shape and loop.watch:
-            if (self._old_shape != self._cursor.shape(self._cursor.save()) or
+            *_, shape = self._cursor.summary(self._cursor.save())
+            if (self._old_shape != shape or
                     loop.unit and self._loaded[1] % loop.unit):
                 frameworks.warn_of_other_batches(loop.watch.reader)
             self._old_shape = None
@@ -214,7 +182,7 @@ class _Resumable(_older.StartIter):
             self._cursor.step >= end or self._loop is not None and (
                 self._loop.ends > 0 or self._loop.dropped_the_rest()))
 
-    @_locked
+    @locked
     def _finish(self, loop):
         """A loop has ended: the next epoch begins."""
         if self._loop is loop:
@@ -229,7 +197,7 @@ class _Resumable(_older.StartIter):
                 self._loop = self._at = None
                 self._turn_over()
 
-    @_locked
+    @locked
     def _taken(self, this):
         """The state after what was taken from a pass."""
         if this.loop is None:
@@ -259,7 +227,7 @@ class _Resumable(_older.StartIter):
         return self._length
 
     @property
-    @_locked
+    @locked
     def remaining(self):
         """How many items of the epoch are left for the current loop; between
         loops, for the next one. None if there is no end."""
@@ -267,25 +235,21 @@ class _Resumable(_older.StartIter):
         end = self._cursor.own_steps
         return None if end is None else max(end - self._cursor.step, 0)
 
-    @_locked
+    @locked
     def __getstate__(self):
         """Copies are in no loop."""
-        state = {**vars(self), "_cursor": self._next_after(self._save()),
-                 "_loop": None, "_at": None, "_count": None, "_shared": None}
+        state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
+                 "_loop": None, "_at": None, "_count": None}
         del state["_lock"]
-        if multiprocessing.context.get_spawning_popen():
-            if len(self._shared) == 1:
-                with torch.inference_mode(False):
-                    self._shared.append(
-                        torch.tensor([self._shared[0][0], 0]).share_memory_())
-            state["_shared"] = self._shared[1:]
+        if not multiprocessing.context.get_spawning_popen():
+            del state["_shared"]
         return state
 
     def __setstate__(self, state):
         vars(self).update(state)
         self._lock = threading.RLock()
-        if self._shared is None:
-            self._shared, self._process = _page(), os.getpid()
+        if "_shared" not in state:
+            self._shared = SharedEpoch()
             self._share()
 
     def sample_seed(self, index, epoch=None):
@@ -294,19 +258,16 @@ class _Resumable(_older.StartIter):
         the current loop, also in its workers. (If workers load ahead into the
         next epoch, as with tail="carry" or _RepeatSampler, pass the epoch.)"""
         if epoch is None:
-            epoch = self._shared_epoch()
+            epoch = self._shared.epoch
         return self._cursor.sample_seed(epoch, index)
 
-    def _shared_epoch(self):
-        return int(self._shared[0][0]) % 2**64
-
     @property
-    @_locked
+    @locked
     def epoch(self):
         """The epoch of the current loop, also in its workers; between loops,
         that of the next one."""
-        if self._of_another():
-            return self._shared_epoch()
+        if self._shared.in_worker():
+            return self._shared.epoch
         self._settle()
         return self._cursor.epoch
 
@@ -314,7 +275,7 @@ class _Resumable(_older.StartIter):
     def epoch(self, epoch):
         self.set_epoch(epoch)
 
-    @_locked
+    @locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Does nothing if the sampler is in
         this epoch already, so that it does not undo a resume; if a loop has
@@ -348,7 +309,7 @@ class _Resumable(_older.StartIter):
         self._fresh = self._fresh and epoch < present
         self._move_to((epoch + self._relative) % 2**64)
 
-    @_locked
+    @locked
     def begin(self, epoch):
         """The next loop begins this epoch at its start."""
         epoch = whole("epoch", epoch, 0, 2**64)
@@ -377,58 +338,7 @@ class _Resumable(_older.StartIter):
             self._loaded = self._loaded[0], 0
         self._share()
 
-    @_locked
-    def at(self, step, rank=None):
-        """The indices of any batch of this epoch, of this rank or another, as
-        a list; None past the end. Batches count as start_iter does, and a last
-        one that is not full is one of them. Batches before the number of ranks
-        last changed, in a RoundRobinBatchSampler before its last load, raise
-        ValueError."""
-        step = whole("step", step, 0, 2**62)
-        self._settle()
-        unit, short = self._batches()
-        first = max(unit * step - short, 0)
-        return self._cursor.batch(first, unit * (step + 1) - short, rank)
-
-    @_locked
-    def locate(self, index):
-        """The first place in this epoch at which a sample is served, by any
-        rank: a tuple of step, rank, slot and position, with
-        at(step, rank)[slot] == index. ValueError says why there is none."""
-        self._settle()
-        place, (unit, short) = self._cursor.locate(index), self._batches()
-        step = (place.step + short) // unit
-        first = max(unit * step - short, 0)
-        return place._replace(step=step, slot=place.step - first + place.slot)
-
-    def _batches(self):
-        """Units per batch, and by how many the first batch of this epoch
-        counts as shorter: such that a batch ends at the loaded place, which
-        may be from a run with another batch size."""
-        unit, (epoch, step) = self._units_per_batch(), self._loaded
-        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
-        return unit, -step % unit if here else 0
-
-    def _after(self, batches, what):
-        """A cursor after so many batches of the present epoch."""
-        self._settle()
-        (unit, short), end = self._batches(), self._cursor.num_steps
-        batches = whole(what, batches, 0, 2**62)
-        units = max(unit * batches - short, 0)
-        if end is not None:
-            most = -(-(end + short) // unit)
-            if batches > most:
-                raise ValueError(f"{what} should be at most {most}, but got "
-                                 f"{what}={batches}")
-            units = min(units, end)
-        cursor = self._cursor.after(self._cursor.save())
-        try:
-            cursor.seek(units)
-        except ValueError as error:
-            raise ValueError(f"{what}={batches}: {error}") from None
-        return cursor
-
-    @_locked
+    @locked
     def state_dict(self, batches=None):
         """The state after the last batch that the loop received. After the
         same batch it is the same on every rank: save rank 0's.
@@ -452,14 +362,14 @@ class _Resumable(_older.StartIter):
                 "this state is that of the end of the epoch, wherever the "
                 "loop is. Let it take them when a batch is asked for, or use "
                 "state_dict(batches=...).", stacklevel=4)
-        if any(shared[1] for shared in self._shared):
+        if self._shared.others:
             warnings.warn(
                 "a worker process iterates a copy of this sampler, and this "
                 "process does not know how far: the state is not that of the "
                 "workers. Use a map-style dataset, and this sampler as the "
                 "DataLoader's sampler or batch_sampler.", stacklevel=4)
 
-    @_locked
+    @locked
     def load_state_dict(self, state_dict):
         """Continues where a state was saved, by any number of ranks with any
         batch size. A state that is damaged or from another dataset, seed or
@@ -469,15 +379,16 @@ class _Resumable(_older.StartIter):
 
     def _load(self, state_dict):
         """Returns the state that was loaded."""
-        state = self._accepted(self._parse(state_dict),
+        state = self._accepted(state_of(state_dict, self._owner),
                                state_dict.get("fingerprint"))
         cursor = (self._cursor.after(state) if frameworks.ends_first(
-            sys._getframe(1)) else self._next_after(state))
+            sys._getframe(1)) else self._cursor.begun_at(state))
         self._give_up()
         self._cursor = cursor
         self._relative, self._fresh = 0, True
         self._loaded = self._cursor.epoch, self._cursor.step
-        self._old_shape = self._cursor.step and self._cursor.shape(state)
+        *_, shape = cursor.summary(state)
+        self._old_shape = cursor.step and shape
         self._share()
         return state
 
@@ -494,35 +405,6 @@ class _Resumable(_older.StartIter):
         if lengths + others:
             raise ValueError("; ".join(lengths + others))
         return state
-
-    def _next_after(self, state):
-        """A cursor where the next loop begins after a state: not at the end of
-        an epoch."""
-        cursor = self._cursor.after(state)
-        if 0 < cursor.step == cursor.num_steps:
-            cursor.turn_over()
-        return cursor
-
-    def _parse(self, state_dict):
-        """Extracts the library's state from a state_dict."""
-        try:
-            state = state_dict["state"]
-            if not isinstance(state_dict.get("fingerprint", ""), str):
-                raise TypeError
-            if isinstance(state, str):
-                state = _older.of_text(state, state_dict.get("first_epoch"))
-            elif torch.is_tensor(state):
-                state = state.tolist()
-            state = as_bytes(state)
-        except (AttributeError, LookupError, TypeError, ValueError,
-                RuntimeError):
-            raise ValueError("this is not a state_dict of "
-                             f"{self._owner}") from None
-        theirs, ours = owner(state), self._owner
-        if theirs not in (ours, None):
-            raise ValueError(f"this is a state_dict of {theirs}, not {ours}")
-        return state
-
 
 class StatefulDistributedSampler(_Resumable, DistributedSampler):
     """torch's DistributedSampler without a table, and with a state.
@@ -611,7 +493,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         vars(self).update(total_size=counts.positions, num_samples=samples,
                           _length=None if endless else samples)
 
-    @_locked
+    @locked
     def resize(self, num_samples):
         """From the present place on, this epoch and later ones have
         num_samples positions; the next loop goes on there. For orders of your
@@ -691,6 +573,3 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
             seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
-
-    def _units_per_batch(self):
-        return 1

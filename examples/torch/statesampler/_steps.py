@@ -1,0 +1,93 @@
+"""What asks a sampler by the number of a batch in its present epoch."""
+
+import functools
+
+from ._arguments import whole
+
+
+def locked(method):
+    """Locks the methods that move the cursor, as any thread may ask for a
+    state."""
+    @functools.wraps(method)
+    def locked(self, *arguments, **options):
+        with self._lock:
+            return method(self, *arguments, **options)
+    return locked
+
+
+class Steps:
+    """For samplers with a _cursor and a _lock."""
+
+    @locked
+    def at(self, step, rank=None):
+        """The indices of any batch of this epoch, of this rank or another, as
+        a list; None past the end. Batches count as start_iter does, and a last
+        one that is not full is one of them. Batches before the number of ranks
+        last changed, in a RoundRobinBatchSampler before its last load, raise
+        ValueError."""
+        step = whole("step", step, 0, 2**62)
+        self._settle()
+        unit, short = self._batches()
+        first = max(unit * step - short, 0)
+        return self._cursor.batch(first, unit * (step + 1) - short, rank)
+
+    @locked
+    def locate(self, index):
+        """The first place in this epoch at which a sample is served, by any
+        rank: a tuple of step, rank, slot and position, with
+        at(step, rank)[slot] == index. ValueError says why there is none."""
+        self._settle()
+        place, (unit, short) = self._cursor.locate(index), self._batches()
+        step = (place.step + short) // unit
+        first = max(unit * step - short, 0)
+        return place._replace(step=step, slot=place.step - first + place.slot)
+
+    def _units_per_batch(self):
+        """Those of a batch sampler are batches."""
+        return 1
+
+    def _batches(self):
+        """Units per batch, and by how many the first batch of this epoch
+        counts as shorter: such that a batch ends at the loaded place, which
+        may be from a run with another batch size."""
+        unit, (epoch, step) = self._units_per_batch(), self._loaded
+        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
+        return unit, -step % unit if here else 0
+
+    def _after(self, batches, what):
+        """A cursor after so many batches of the present epoch."""
+        self._settle()
+        (unit, short), end = self._batches(), self._cursor.num_steps
+        batches = whole(what, batches, 0, 2**62)
+        units = max(unit * batches - short, 0)
+        if end is not None:
+            most = -(-(end + short) // unit)
+            if batches > most:
+                raise ValueError(f"{what} should be at most {most}, but got "
+                                 f"{what}={batches}")
+            units = min(units, end)
+        cursor = self._cursor.after(self._cursor.save())
+        try:
+            cursor.seek(units)
+        except ValueError as error:
+            raise ValueError(f"{what}={batches}: {error}") from None
+        return cursor
+
+    @property
+    @locked
+    def start_iter(self):
+        """How many batches of this epoch were received; with tail="carry",
+        since epoch 0. (VISSL's name.)"""
+        self._settle()
+        unit, short = self._batches()
+        return -(-(self._cursor.step + short) // unit)
+
+    @locked
+    def set_start_iter(self, start_iter):
+        """The next loop begins at this batch of the current epoch. (For
+        another epoch, call set_epoch first.) Batches before a loaded state
+        raise ValueError if the state is from another number of ranks, and in
+        a RoundRobinBatchSampler always."""
+        cursor = self._after(start_iter, "start_iter")
+        self._give_up()
+        self._cursor = cursor
