@@ -147,8 +147,8 @@ static const char *match(source *s)
         return wrong;
     s->ends = 1; /* what was written is not of this run, if it is wrong */
     config_defaults(&config, &from);
-    if (!config_read_text(&config, &from, "config.yaml", (const char *)yaml,
-                          size) ||
+    if (!config_read_text(&config, &from, "config.yaml", "",
+                          (const char *)yaml, size) ||
         !config_check(&config, &from, 0))
         wrong = complain("%s", from.error);
     free(yaml);

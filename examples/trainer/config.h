@@ -71,6 +71,12 @@ struct config_curve {
 struct trainer_config {
 #include "config_keys.h"
     struct config_curve curve[1 + CONFIG_SCHEDULES]; /* first the schedule */
+
+    /* What follows from several keys, after config_check. */
+    int64_t world_size, global_batch; /* of the run, not of the moment */
+    int64_t splits;                   /* 1: nothing is computed again */
+    int zero_stage;                   /* 0, 1 or 2 */
+    bool half;                        /* O1 */
 };
 
 /* The number of each key: CONFIG_momentum, ... Keys of a curve are in the order
@@ -88,13 +94,8 @@ enum {
    FILE:LINE: KEY: SENTENCE. Private to config*.c except for error. */
 struct config_source {
     config_text file;
-    int32_t arguments;      /* that were read */
-    struct config_place {
-        int32_t text;       /* 1: the file; 2, ...: the last argument that gave
-                               it; 0: the default is used */
-        int32_t line;
-    } places[CONFIG_KEYS];
-    bool nested;            /* something is below OPTIMIZER.base_optimizer */
+    int32_t lines[CONFIG_KEYS]; /* of the file; -1: an argument; 0: not given */
+    bool nested;                /* something is below base_optimizer */
     char error[CONFIG_ERROR];
 };
 
@@ -109,7 +110,7 @@ bool config_read(struct trainer_config *config, struct config_source *source,
                  const char *file);
 bool config_read_text(struct trainer_config *config,
                       struct config_source *source, const char *name,
-                      const char *text, size_t size);
+                      const char *path, const char *text, size_t size);
 bool config_override(struct trainer_config *config,
                      struct config_source *source, const char *argument);
 bool config_check(struct trainer_config *config, struct config_source *source,
@@ -134,13 +135,6 @@ enum config_same { CONFIG_FREE, CONFIG_RATE, CONFIG_RUN, CONFIG_SHAPE };
 bool config_differ(const struct trainer_config *a,
                    const struct trainer_config *b, enum config_same least,
                    FILE *to);
-
-/* Values derived from several keys; call them after config_check. */
-int64_t config_world_size(const struct trainer_config *config);
-int64_t config_global_batch(const struct trainer_config *config);
-int config_zero_stage(const struct trainer_config *config);  /* 0, 1 or 2 */
-int config_opt_level(const struct trainer_config *config);   /* O0 if no AMP */
-int64_t config_splits(const struct trainer_config *config);  /* 1: not split */
 
 /* The learning rate after a part of the run, from 0 to 1; and that of a step.
    With update_interval `epoch` it changes only between epochs. */
@@ -175,8 +169,8 @@ bool config_take_scalar(const struct config_key *key, const char *text,
 /* Sets a field to its default. */
 void config_reset(struct trainer_config *config, uint32_t key);
 
-/* Sets the error. Returns false. */
-bool config_fail(struct config_source *source, struct config_place at,
-                 const char *path, const char *format, ...);
+/* Sets the error. line: as in lines. Returns false. */
+bool config_fail(struct config_source *source, int32_t line, const char *path,
+                 const char *format, ...);
 
 #endif

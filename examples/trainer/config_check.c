@@ -20,34 +20,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Derived values ---- */
-
-int64_t config_world_size(const struct trainer_config *c)
-{
-    return c->num_nodes * c->num_proc_per_node;
-}
-
-int64_t config_global_batch(const struct trainer_config *c)
-{
-    return config_world_size(c) * c->batchsize_per_replica;
-}
-
-int config_zero_stage(const struct trainer_config *c)
-{
-    return c->use_sdp ? 2 : c->use_zero;
-}
-
-int config_opt_level(const struct trainer_config *c)
-{
-    return c->use_amp && c->opt_level == CONFIG_O1;
-}
-
-int64_t config_splits(const struct trainer_config *c)
-{
-    return c->use_activation_checkpointing
-         ? c->num_activation_checkpointing_splits : 1;
-}
-
 /* ---- The learning rate ---- */
 
 /* `where` may fall short of a boundary by a rounding error. */
@@ -74,7 +46,7 @@ static uint64_t value_at(const struct config_curve *curve, int64_t num_epochs,
 static double scaled_rate(const struct trainer_config *c)
 {
     const double factor =
-        (double)config_global_batch(c) / (double)c->base_lr_batch_size;
+        (double)c->global_batch / (double)c->base_lr_batch_size;
 
     return c->base_value *
            (c->scaling_type == CONFIG_SQRT_SCALING ? sqrt(factor) : factor);
@@ -154,7 +126,7 @@ static bool check(const struct rule *rule, struct config_source *source)
 {
     for (; rule->sentence; rule++)
         if (rule->broken)
-            return config_fail(source, source->places[rule->key],
+            return config_fail(source, source->lines[rule->key],
                                config_table[rule->key].path, "%s",
                                rule->sentence);
     return true;
@@ -163,19 +135,16 @@ static bool check(const struct rule *rule, struct config_source *source)
 static bool check_optimizer(const struct trainer_config *c,
                             struct config_source *source)
 {
-    const struct config_place *given = source->places;
     const bool zero = c->optimizer == CONFIG_ZERO;
     const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
-    const bool off = !c->use_zero && given[CONFIG_use_zero].text != 0;
+    const bool off = !c->use_zero && source->lines[CONFIG_use_zero] != 0;
     const struct rule rules[] = {
-        {zero && given[CONFIG_algorithm].text == 0, CONFIG_optimizer,
+        {zero && source->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
          "zero needs base_optimizer.name, the optimizer that it shards"},
         {!zero && source->nested, CONFIG_optimizer,
          "must be zero, as base_optimizer is there"},
-        {off && zero, CONFIG_use_zero,
-         "must not be False, as OPTIMIZER.name is zero"},
-        {off && c->use_sdp, CONFIG_use_zero,
-         "must not be False, as MODEL.SHARDED_DDP_SETUP.USE_SDP needs ZeRO"},
+        {(zero || c->use_sdp) && off, CONFIG_use_zero,
+         "must not be False, as OPTIMIZER.name is zero or USE_SDP is True"},
         {c->use_larc && !sgd, CONFIG_use_larc,
          "LARC works with sgd only, and the optimizer is adamw"},
         {c->nesterov && !sgd, CONFIG_nesterov,
@@ -189,83 +158,83 @@ static bool check_optimizer(const struct trainer_config *c,
     return check(rules, source);
 }
 
-static bool has_bad_milestones(const struct config_curve *curve,
-                               int64_t num_epochs)
+/* The schedule, or a part of a composite one. */
+static bool check_curve(const struct trainer_config *c,
+                        struct config_source *source, uint32_t part)
 {
+    const struct config_curve *curve = &c->curve[part];
+    const uint32_t key = CONFIG_curve0 + part * CURVE_KEYS;
     const double *at = curve->milestones.items;
+    bool bad = curve->values.count != curve->milestones.count + 1;
     uint64_t i;
 
-    if (curve->name != CONFIG_MULTISTEP)
-        return false;
     for (i = 0; i < curve->milestones.count; i++)
-        if (at[i] >= (double)num_epochs || (i > 0 && at[i] <= at[i - 1]))
-            return true;
-    return curve->values.count != curve->milestones.count + 1;
-}
-
-static bool check_schedule(const struct trainer_config *c,
-                           struct config_source *source)
-{
-    const uint64_t scalings = c->interval_scaling.count;
-    const uint32_t names = CONFIG_curve0 + CURVE_NAME;
-    uint64_t count, i, given = 0;
-    const struct config_curve *parts = parts_of(c, &count);
-    const bool composite = parts != c->curve;
-    uint32_t bad = 0; /* the first part's key */
-    bool empty = false, zero = false;
-    double sum = 0, last = 0;
-
-    for (i = 1; i <= CONFIG_SCHEDULES; i++)
-        given += source->places[names + i * CURVE_KEYS].text != 0;
-    for (i = 0; i < count && i < CONFIG_SCHEDULES; i++) {
-        if (bad == 0 && has_bad_milestones(&parts[i], c->num_epochs))
-            bad = names + (uint32_t)(i + composite) * CURVE_KEYS +
-                  CURVE_MILESTONES;
-        empty = empty || (parts[i].name == CONFIG_STEPS &&
-                          parts[i].values.count == 0);
-        zero = zero || !isfinite(curve_at(c, &parts[i], 0)); /* over 0 */
-        last = c->lengths.items[i];
-        sum += last;
-    }
+        bad = bad || at[i] >= (double)c->num_epochs ||
+              (i > 0 && at[i] <= at[i - 1]);
     const struct rule rules[] = {
-        {composite && given == 0, CONFIG_curve1,
-         "composite needs at least one schedule"},
-        {composite && c->lengths.count != given, CONFIG_lengths,
-         "must have an item for each schedule, which needs a name"},
-        {bad != 0, bad, "the milestones of multistep, which is the default, "
-         "must increase, be below num_epochs and be one fewer than the values"},
-        {empty, CONFIG_curve0 + CURVE_VALUES, "step needs an item"},
-        {zero, CONFIG_auto_scale,
+        {curve->name == CONFIG_STEPS && curve->values.count == 0,
+         key + CURVE_VALUES, "step needs an item"},
+        {curve->name == CONFIG_MULTISTEP && bad, key + CURVE_MILESTONES,
+         "the milestones of multistep, which is the default, must increase, be "
+         "below num_epochs and be one fewer than the values"},
+        {!isfinite(curve_at(c, curve, 0)), CONFIG_auto_scale, /* over 0 */
          "cannot scale a schedule whose first rate is 0"},
-        {composite && scalings != 0 && scalings != count,
-         CONFIG_interval_scaling, "must have an item for each schedule"},
-        /* The last part gets what the others leave. */
-        {composite && (fabs(sum - 1) > 0.001 || sum - last >= 1),
-         CONFIG_lengths, "the sum must be 1, within 0.001"},
         {0}
     };
 
     return check(rules, source);
 }
 
+static bool check_schedule(const struct trainer_config *c,
+                           struct config_source *source)
+{
+    const uint64_t count = c->lengths.count;
+    const uint64_t scalings = c->interval_scaling.count;
+    uint32_t given = 0, part;
+    double sum = 0, last = 0;
+
+    if (c->curve[0].name != CONFIG_COMPOSITE)
+        return check_curve(c, source, 0);
+    for (part = 1; part <= CONFIG_SCHEDULES; part++)
+        given += source->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
+    for (part = 0; part < count; part++) {
+        last = c->lengths.items[part];
+        sum += last;
+    }
+    const struct rule rules[] = {
+        {given == 0 || given != count, CONFIG_lengths,
+         "composite needs schedulers with names, and a length for each"},
+        {scalings != 0 && scalings != count, CONFIG_interval_scaling,
+         "must have an item for each schedule"},
+        /* The last part gets what the others leave. */
+        {fabs(sum - 1) > 0.001 || sum - last >= 1, CONFIG_lengths,
+         "the sum must be 1, within 0.001"},
+        {0}
+    };
+    bool good = check(rules, source);
+
+    for (part = 1; good && part <= count; part++)
+        good = check_curve(c, source, part);
+    return good;
+}
+
 static bool check_sizes(const struct trainer_config *c,
                         struct config_source *source, int64_t processes)
 {
-    const int64_t batch = config_global_batch(c);
     const uint64_t files = c->data_paths.count ? c->data_paths.count
                                                : CONFIG_OWN;
     const struct rule rules[] = {
         {c->hidden_dim % c->num_heads != 0, CONFIG_num_heads,
          "must divide HIDDEN_DIM"},
-        {config_splits(c) > c->num_layers,
+        {c->splits > c->num_layers,
          CONFIG_num_activation_checkpointing_splits,
          "must not be above NUM_LAYERS"},
         {c->weights.count != 0 && c->weights.count != files, CONFIG_weights,
          "must have an item for each file of DATA.TRAIN.DATA_PATHS, or for "
          "both of the trainer's own texts"},
-        {batch > CONFIG_BATCH, CONFIG_batchsize_per_replica,
+        {c->global_batch > CONFIG_BATCH, CONFIG_batchsize_per_replica,
          "times NUM_NODES and NUM_PROC_PER_NODE, must be at most 4095"},
-        {processes > batch, CONFIG_batchsize_per_replica,
+        {processes > c->global_batch, CONFIG_batchsize_per_replica,
          "times NUM_NODES and NUM_PROC_PER_NODE, must be at least the number "
          "of processes now"},
         /* Otherwise a folder named ~ would be created: hard to remove. */
@@ -284,23 +253,30 @@ static bool check_sizes(const struct trainer_config *c,
 static bool check_used(const struct trainer_config *c,
                        struct config_source *source)
 {
-    const bool renamed = source->places[CONFIG_curve0].text > 1;
+    const bool renamed = source->lines[CONFIG_curve0] < 0;
     uint32_t i;
 
     for (i = 0; i < CONFIG_KEYS; i++)
-        if (source->places[i].text > renamed && !config_is_used(c, i))
-            return config_fail(source, source->places[i], config_table[i].path,
+        if (!config_is_used(c, i) && source->lines[i] != 0 &&
+            !(renamed && source->lines[i] > 0))
+            return config_fail(source, source->lines[i], config_table[i].path,
                                "not used by a schedule of this name (the "
                                "default is multistep)");
     return true;
 }
 
-bool config_check(struct trainer_config *c, struct config_source *source,
+bool config_check(struct trainer_config *config, struct config_source *source,
                   int64_t processes)
 {
+    struct trainer_config all = *config, *c = &all;
     const bool zero = c->optimizer == CONFIG_ZERO;
     uint32_t i;
 
+    c->world_size = c->num_nodes * c->num_proc_per_node;
+    c->global_batch = c->world_size * c->batchsize_per_replica;
+    c->splits = c->use_activation_checkpointing
+                    ? c->num_activation_checkpointing_splits : 1;
+    c->half = c->use_amp && c->opt_level == CONFIG_O1;
     if (!check_optimizer(c, source) || !check_schedule(c, source) ||
         !check_used(c, source) || !check_sizes(c, source, processes))
         return false;
@@ -311,5 +287,7 @@ bool config_check(struct trainer_config *c, struct config_source *source,
         c->use_zero = true;
     if (!zero)
         c->algorithm = c->optimizer;
+    c->zero_stage = c->use_sdp ? 2 : c->use_zero;
+    *config = all;
     return true;
 }

@@ -19,6 +19,8 @@
 
 #define BOOL "True or False"
 #define WHOLE "a whole number in "
+#define SMALL_COUNT WHOLE "[1, 1000000]"
+#define COUNT WHOLE "[1, 1099511627776]"
 #define NUMBER "a number in "
 #define RATES NUMBER "[0, 1000000]"
 #define TEXT "printable text, quoted if it looks like a number or True, with " \
@@ -130,31 +132,25 @@ static bool is_in_range(const struct config_key *key, double value)
            (end == ')' ? value < high : value <= high);
 }
 
-/* Control characters and U+0080 to U+009F; U+2028, U+2029; U+FEFF; U+FFFE,
-   U+FFFF: not to be printed. The text is valid UTF-8. */
-static bool is_hidden(const unsigned char *c)
-{
-    switch (c[0]) {
-    case 0xc2: return c[1] < 0xa0;
-    case 0xe2: return c[1] == 0x80 && (c[2] | 1) == 0xa9;
-    case 0xef: return c[1] == 0xbb ? c[2] == 0xbf
-                                   : c[1] == 0xbf && c[2] >= 0xbe;
-    default: return c[0] < 32 || c[0] == 127;
-    }
-}
-
-/* Whether text can be printed and, if plain, is not read as something else by
-   YAML parsers. */
+/* Whether text, valid UTF-8, can be printed and, if plain, is not read as
+   something else by YAML parsers. */
 static bool is_text(const char *text, bool plain)
 {
+    static const char *const hidden[] = {
+        "\xe2\x80\xa8", "\xe2\x80\xa9", /* line breaks */
+        "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf" /* no characters */
+    };
     static const char *const others[] = {"",    "~",  "null", "true", "false",
                                          "yes", "no", "on",   "off"};
-    const char *c;
+    const unsigned char *c;
     double number;
     size_t i;
 
-    for (c = text; *c; c++)
-        if (is_hidden((const unsigned char *)c))
+    for (c = (const unsigned char *)text; *c; c++) /* control characters */
+        if (*c < 32 || *c == 127 || (*c == 0xc2 && c[1] < 0xa0))
+            return false;
+    for (i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (strstr(text, hidden[i]))
             return false;
     for (i = 0; plain && i < sizeof others / sizeof *others; i++)
         if (strcasecmp(text, others[i]) == 0)
@@ -238,21 +234,15 @@ static void print_item(const struct config_key *key, const void *item,
 {
     const char *c = item;
 
-    switch (key->kind) {
-    case IS_bool:
+    if (key->kind == IS_bool) {
         fputs(*(const bool *)item ? "True" : "False", to);
-        break;
-    case IS_whole:
+    } else if (key->kind == IS_whole) {
         print_number(key, (double)*(const int64_t *)item, to);
-        break;
-    case IS_real:
-    case IS_reals:
+    } else if (key->kind == IS_real || key->kind == IS_reals) {
         print_number(key, *(const double *)item, to);
-        break;
-    case IS_text:
-    case IS_texts:
+    } else {
         for (fputc('"', to); *c; c++)
-            fprintf(to, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+            fprintf(to, "%s%c", strchr("\"\\", *c) ? "\\" : "", *c);
         fputc('"', to);
     }
 }
@@ -262,19 +252,16 @@ void config_print_key(const struct trainer_config *config, uint32_t number,
 {
     const struct config_key *key = &config_table[number];
     const char *field = (const char *)config + key->offset;
-    const uint64_t *count = (const void *)field;
+    const bool list = key->kind >= IS_reals;
+    const uint64_t count = list ? *(const uint64_t *)(const void *)field : 1;
     uint64_t i;
 
-    if (key->kind < IS_reals) {
-        print_item(key, field, to);
-        return;
-    }
-    fputc('[', to);
-    for (i = 0; i < *count; i++) {
+    fputs(list ? "[" : "", to);
+    for (i = 0; i < count; i++) {
         fputs(i > 0 ? ", " : "", to);
         print_item(key, field + item_at(key, i), to);
     }
-    fputc(']', to);
+    fputs(list ? "]" : "", to);
 }
 
 void config_print(const struct trainer_config *config, FILE *to)
@@ -295,15 +282,12 @@ void config_keys(FILE *to)
     uint32_t i;
 
     fputs("# Keys of the trainer's configuration\n\n"
-          "Names and defaults are those of VISSL where it has the key. If "
-          "OPTIMIZER.name is zero,\n"
-          "the keys from use_larc to betas may also be below "
-          "OPTIMIZER.base_optimizer. A composite\n"
-          "schedule has a list, lr.schedulers, of at most 8 schedules, each "
-          "with the keys from\n"
-          "lr.name to lr.milestones. Lists have at most 32 items. Brackets are "
-          "part of a\n"
-          "range, parentheses are not.\n\n"
+          "Names and defaults are those of VISSL where it has the key. Keys "
+          "from use_larc to\nbetas may also be below OPTIMIZER.base_optimizer,"
+          " if OPTIMIZER.name is zero. A\ncomposite schedule has a list, "
+          "lr.schedulers, of at most 8 schedules, each with\nkeys from lr.name"
+          " to lr.milestones. Other lists have at most 32 items. Brackets\n"
+          "are part of a range, parentheses are not.\n\n"
           "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
@@ -323,10 +307,10 @@ void config_keys(FILE *to)
 /* The same run, by fewer keys. */
 static void normalize(struct trainer_config *c)
 {
-    c->num_proc_per_node = config_world_size(c);
+    c->num_proc_per_node = c->world_size;
     c->num_nodes = 1;
     c->optimizer = c->algorithm;
-    c->use_amp = config_opt_level(c) == CONFIG_O1;
+    c->use_amp = c->half;
     c->opt_level = CONFIG_O1;
 }
 

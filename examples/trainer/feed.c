@@ -16,7 +16,7 @@ static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
     *desc = plain;
     desc->seed = (uint64_t)c->seed_value;
     desc->stream = file;
-    desc->world_size = (uint32_t)config_world_size(c);
+    desc->world_size = (uint32_t)c->world_size;
     desc->batch_size = (uint32_t)c->batchsize_per_replica;
     desc->drop_last = c->drop_last;
     if (c->use_debugging_sampler) {
@@ -82,7 +82,7 @@ int feed_at_end(const feed *f)
 static void become(feed *f, uint64_t rank)
 {
     statesampler_mix_reshape(&f->mix, (uint32_t)rank,
-                             (uint32_t)config_world_size(f->config));
+                             (uint32_t)f->config->world_size);
 }
 
 size_t feed_next(feed *f, uint64_t first, uint64_t last,

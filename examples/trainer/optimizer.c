@@ -42,7 +42,7 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     o->config = config;
     o->m = m;
     o->owner = owner;
-    o->sharded = config_zero_stage(config) > 0;
+    o->sharded = config->zero_stage > 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &o->rank);
     o->states = config->algorithm == CONFIG_ADAMW ? 2
                 : config->momentum > 0            ? 1

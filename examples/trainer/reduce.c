@@ -61,7 +61,7 @@ void reduce_init(reduce *r, const model *m, const int *owner,
     memset(r, 0, sizeof *r);
     r->m = m;
     r->owner = owner;
-    r->stage = config_zero_stage(config);
+    r->stage = config->zero_stage;
     r->manual = config->manual_gradient_reduction;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);

@@ -50,8 +50,7 @@ void run_init_model(run *r)
                                .mlp = (size_t)c->mlp_dim,
                                .context = (size_t)c->context};
 
-    model_init(&r->model, &shape, (size_t)config_splits(c),
-               config_opt_level(c) == CONFIG_O1);
+    model_init(&r->model, &shape, (size_t)c->splits, c->half);
     model_fill(&r->model, (uint64_t)c->seed_value);
     r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
                            sizeof *r->owner);
@@ -64,7 +63,7 @@ void run_init_model(run *r)
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const int64_t leaves = config_global_batch(c);
+    const int64_t leaves = c->global_batch;
 
     kernels_begin();
     list_kernels(r);
@@ -85,7 +84,7 @@ volatile sig_atomic_t run_stop;
    batch. */
 static uint64_t first_leaf(const run *r, int rank)
 {
-    return (uint64_t)config_global_batch(&r->config) * (uint64_t)rank /
+    return (uint64_t)r->config.global_batch * (uint64_t)rank /
            (uint64_t)r->world;
 }
 
@@ -94,7 +93,7 @@ const char *run_step(run *r)
     const uint64_t first = first_leaf(r, r->rank);
     const uint64_t last = first_leaf(r, r->rank + 1);
     const uint64_t most = /* the most leaves of any process */
-        ((uint64_t)config_global_batch(&r->config) + (uint64_t)r->world - 1) /
+        ((uint64_t)r->config.global_batch + (uint64_t)r->world - 1) /
         (uint64_t)r->world;
     const double scale = r->scaler.scale;
     /* Not r->step: steps of a restarted epoch count once, so that the schedule

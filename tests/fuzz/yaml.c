@@ -472,7 +472,7 @@ static int went(bool good, const char *name, unsigned long lines)
 {
     if (!good) {
         CHECK(memcmp(&config, &before, sizeof config) == 0);
-        CHECK(memcmp(source.places, place.places, sizeof place.places) == 0 &&
+        CHECK(memcmp(source.lines, place.lines, sizeof place.lines) == 0 &&
               memcmp(source.file, place.file, sizeof place.file) == 0);
         check_error(name, lines);
     }
@@ -560,7 +560,7 @@ static int read_text(void)
         CHECK(text != NULL);
         memcpy(text, made.text, size);
     }
-    good = went(config_read_text(&config, &source, "text", text, size),
+    good = went(config_read_text(&config, &source, "text", "", text, size),
                 "text", lines_of(text, size));
     if (!good && !made.odd)
         printf("%.*s\n%s\n", (int)size, text, source.error);

@@ -107,9 +107,8 @@ static void check_follows(const struct test_case *test,
     char found[128];
 
     snprintf(found, sizeof found, "%lld %lld %d %d %lld",
-             (long long)config_world_size(config),
-             (long long)config_global_batch(config), config_zero_stage(config),
-             config_opt_level(config), (long long)config_splits(config));
+             (long long)config->world_size, (long long)config->global_batch,
+             config->zero_stage, config->half, (long long)config->splits);
     if (test->follows != NULL && strcmp(found, test->follows) != 0) {
         printf("%s: %s follows, not %s\n", test->name, found, test->follows);
         exit(1);
@@ -126,7 +125,7 @@ static void run_case(struct test_case *test)
 
     config_defaults(&config, &source);
     memcpy(&before, &config, sizeof before);
-    good = config_read_text(&config, &source, "bad.yaml", test->text,
+    good = config_read_text(&config, &source, "bad.yaml", "", test->text,
                             test->size);
     for (i = 0; good && i < test->num_arguments; i++) {
         memcpy(&before, &config, sizeof before);
@@ -236,7 +235,7 @@ static void run_random(unsigned long count, char **files, int num_files)
         }
         memcpy(&config, &defaults, sizeof config);
         memset(&source, 0, sizeof source);
-        if (!config_read_text(&config, &source, "text", text, size)) {
+        if (!config_read_text(&config, &source, "text", "", text, size)) {
             CHECK(memcmp(&config, &defaults, sizeof config) == 0);
         }
         if (source.error[0] == 0 && config_check(&config, &source, 0)) {

@@ -34,7 +34,8 @@ static void check_round_trip(const struct trainer_config *config)
     memcpy(&again, &defaults, sizeof again);
     memset(&source, 0, sizeof source);
     first = print_all(config, &first_size);
-    read = config_read_text(&again, &source, "printed", first, first_size) &&
+    read = config_read_text(&again, &source, "printed", "", first,
+                            first_size) &&
            config_check(&again, &source, 0);
     if (!read) {
         printf("%s\n%s\n", first, source.error);

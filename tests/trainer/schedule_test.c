@@ -168,6 +168,7 @@ static void test_scaling(void)
         for (j = 0; j < sizeof batch / sizeof *batch; j++) {
             override(batch[j]);
         }
+        CHECK(config_check(&config, &source, 0));
         expect(0, cases[i].first);
         expect(1, cases[i].last);
         override(LR ".auto_lr_scaling.base_lr_batch_size=32");

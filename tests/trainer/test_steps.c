@@ -312,7 +312,7 @@ static void sequential(const char *yaml)
         wrong = run_step(&r);
         check(*wrong == 0, wrong, step);
         step_of_reference(&m, momentum, &order.mix,
-                          (uint32_t)config_world_size(&r.config), &r.text);
+                          (uint32_t)r.config.world_size, &r.text);
         check(memcmp(m.weights, r.model.weights,
                      m.num_weights * sizeof(float)) == 0,
               "the same bits as a sequential training", step);
