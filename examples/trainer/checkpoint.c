@@ -1,5 +1,5 @@
 /* checkpoint.c - see checkpoint.h. */
-#define _XOPEN_SOURCE 700 /* fsync, nftw */
+#define _XOPEN_SOURCE 700 /* fsync, fseeko, open_memstream */
 
 #include "checkpoint.h"
 #include "agree.h"
@@ -9,21 +9,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = CHECKPOINT_PATH, NAME = 17 /* "step-" and 12 digits */ };
+enum { NAME = 17 /* "step-" and 12 digits */ };
 
 /* ---- Files ---- */
 
-const char *checkpoint_flush(const char *path)
+const char *checkpoint_flush(const char *folder)
 {
-    const int descriptor = open(path, O_RDONLY);
+    const int descriptor = open(folder, O_RDONLY);
     /* Some file systems cannot flush a folder. */
     const int good = descriptor >= 0 &&
                      (fsync(descriptor) == 0 || errno == EINVAL ||
@@ -31,46 +28,8 @@ const char *checkpoint_flush(const char *path)
 
     if (descriptor >= 0)
         close(descriptor);
-    return good ? "" : cannot("flush", path);
+    return good ? "" : cannot("flush", folder);
 }
-
-/* Writes a file of a checkpoint. Sets `is`, unless it is NULL. */
-static const char *write_file(const char *folder, const char *name,
-                              const void *bytes, size_t size,
-                              checkpoint_file *is)
-{
-    char path[PATH_BYTES];
-    FILE *file;
-    int good;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "wb");
-    if (!file)
-        return cannot("create", path);
-    good = fwrite(bytes, 1, size, file) == size && fflush(file) == 0 &&
-           fsync(fileno(file)) == 0;
-    if (is)
-        *is = (checkpoint_file){size, text_hash(TEXT_HASH, bytes, size)};
-    return fclose(file) == 0 && good ? "" : cannot("write", path);
-}
-
-static int remove_one(const char *path, const struct stat *about, int type,
-                      struct FTW *place)
-{
-    (void)about;
-    (void)place;
-    return type == FTW_DP ? rmdir(path) : unlink(path);
-}
-
-/* Removes a checkpoint's folder, or whatever has its name; does not follow
-   links. Returns whether it is gone; otherwise sets errno. */
-static int remove_folder(const char *path)
-{
-    return nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 ||
-           errno == ENOENT;
-}
-
-/* ---- Finding ---- */
 
 const char *checkpoint_before(const char *dir, const char *than, char *name)
 {
@@ -98,38 +57,44 @@ const char *checkpoint_before(const char *dir, const char *than, char *name)
     return wrong;
 }
 
-/* ---- Saving ---- */
+/* ---- The file's parts ---- */
 
-/* Writes the tensors that this process owns, also without ZeRO: each a file of
-   its name, with weights and state. */
-static const char *write_tensors(const run *r, const char *folder)
+size_t checkpoint_head_bytes(const checkpoint_head *h)
 {
-    const size_t arrays = 1 + (size_t)r->optimizer.states;
-    float *values = memory_borrow(r->model.largest * arrays, sizeof *values);
-    const char *wrong = "";
-    size_t t, i;
+    return sizeof *h + h->feed_bytes + h->config_bytes;
+}
 
-    for (t = 0; t < r->model.num_tensors && !*wrong; t++) {
-        const model_tensor *is = r->model.tensors + t;
+uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
+                         size_t size)
+{
+    return text_hash(TEXT_HASH ^ h->step, bytes, size);
+}
 
-        if (r->owner[t] != r->rank)
-            continue;
-        for (i = 0; i < arrays; i++)
-            memcpy(values + i * is->size,
-                   optimizer_array(&r->optimizer, t, (int)i),
-                   is->size * sizeof *values);
-        wrong = write_file(folder, is->name, values,
-                           arrays * is->size * sizeof *values, NULL);
+/* The bytes of a part, to the end of its last page. Of two machines that write
+   to the same page of a network file system, one may write zeros over what the
+   other has written. */
+static uint64_t pages(uint64_t bytes)
+{
+    const uint64_t page = 4096;
+
+    return (bytes + sizeof(uint64_t) + page - 1) / page * page;
+}
+
+/* The weights of all tensors, then their first state, then their second. */
+uint64_t checkpoint_place(const checkpoint_head *h, const model *m,
+                          size_t tensor, int array)
+{
+    uint64_t before = 0, all = 0;
+    size_t t;
+
+    for (t = 0; t < m->num_tensors; t++) {
+        before = t == tensor ? all : before;
+        all += pages(m->tensors[t].size * sizeof(float));
     }
-    free(values);
-    return wrong;
+    return pages(checkpoint_head_bytes(h)) + (uint64_t)array * all + before;
 }
 
-uint64_t checkpoint_hash(const checkpoint_manifest *m, size_t size)
-{
-    return text_hash(TEXT_HASH, &m->step,
-                     size - offsetof(checkpoint_manifest, step));
-}
+/* ---- Saving ---- */
 
 static char *print_config(const struct trainer_config *c)
 {
@@ -145,56 +110,74 @@ static char *print_config(const struct trainer_config *c)
     return yaml;
 }
 
-/* Process 0 writes the rest: a copy of the log, so that a checkpoint does not
-   depend on any other file; the configuration; and the manifest. */
-static const char *write_rest(const run *r, const char *folder,
-                              const uint64_t *hashes,
-                              const unsigned char *state)
+/* The head of a checkpoint of this moment, to be freed; the same on all
+   processes, which must all call this. Sets *wrong to "" or an error. */
+static checkpoint_head *make_head(const run *r, const char **wrong)
 {
-    const size_t tensors = r->model.num_tensors, log = (size_t)r->log_bytes;
-    const size_t feed = feed_state_bytes(&r->feed);
-    const size_t size = sizeof(checkpoint_manifest) + 8 * tensors + feed;
-    checkpoint_manifest *m = memory_borrow(size, 1);
-    char *bytes = memory_borrow(log + 1, 1), *yaml = print_config(&r->config);
-    const char *wrong = log_copy(r, bytes);
+    char *yaml = print_config(&r->config);
+    const checkpoint_head is = {.format = CHECKPOINT_FORMAT,
+                                .step = r->step,
+                                .skipped = r->skipped,
+                                .texts = r->text.hash,
+                                .log_bytes = r->log_bytes,
+                                .log_hash = r->log_hash,
+                                .feed_bytes = feed_state_bytes(&r->feed),
+                                .config_bytes = strlen(yaml),
+                                .loss_scale = r->scaler.scale,
+                                .unskipped = r->scaler.unskipped};
+    checkpoint_head *h = memory_borrow(checkpoint_head_bytes(&is), 1);
+    unsigned char *state = (unsigned char *)(h + 1);
 
-    if (!*wrong)
-        wrong = write_file(folder, "log.txt", bytes, log, &m->log);
-    if (!*wrong)
-        wrong = write_file(folder, "config.yaml", yaml, strlen(yaml),
-                           &m->config);
-    memcpy(m->format, CHECKPOINT_FORMAT, sizeof CHECKPOINT_FORMAT);
-    m->step = r->step;
-    m->skipped = r->skipped;
-    m->texts = r->text.hash;
-    m->tensors = tensors;
-    m->states = (uint64_t)r->optimizer.states;
-    m->feed_bytes = feed;
-    m->loss_scale = r->scaler.scale;
-    m->unskipped = r->scaler.unskipped;
-    memcpy(m->blas, r->blas, sizeof m->blas);
-    memcpy(m + 1, hashes, 8 * tensors);
-    memcpy((uint64_t *)(m + 1) + tensors, state, feed);
-    m->hash = checkpoint_hash(m, size);
-    if (!*wrong)
-        wrong = write_file(folder, "manifest", m, size, NULL);
-    free(m);
-    free(bytes);
+    *h = is;
+    memcpy(h->blas, r->blas, sizeof h->blas);
+    *wrong = feed_save(&r->feed, state);
+    memcpy(state + h->feed_bytes, yaml, h->config_bytes);
     free(yaml);
-    return wrong;
+    return h;
 }
 
-/* Renames the folder, from which moment on the checkpoint exists. */
-static const char *commit(const run *r, const char *folder, const char *name)
+/* Creates the file: a new one, as a killed run may have left another, and a
+   link would lead elsewhere. */
+static const char *create(const char *path)
 {
-    const char *wrong = checkpoint_flush(folder);
+    int file;
 
-    /* A damaged checkpoint or one of an earlier run may have the name. */
-    if (!*wrong && !remove_folder(name))
-        wrong = cannot("remove", name);
-    if (!*wrong && rename(folder, name) != 0)
-        wrong = cannot("rename", folder);
-    return *wrong ? wrong : checkpoint_flush(r->config.dir);
+    unlink(path);
+    file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    return file >= 0 && close(file) == 0 ? "" : cannot("create", path);
+}
+
+static int write_part(FILE *file, const checkpoint_head *h, uint64_t place,
+                      const void *bytes, size_t size)
+{
+    const uint64_t hash = checkpoint_hash(h, bytes, size);
+
+    return fseeko(file, (off_t)place, SEEK_SET) == 0 &&
+           fwrite(bytes, 1, size, file) == size &&
+           fwrite(&hash, sizeof hash, 1, file) == 1;
+}
+
+/* Writes the tensors that this process owns, also without ZeRO, and on process
+   0 the head. */
+static const char *write_own(const run *r, const char *path,
+                             const checkpoint_head *h)
+{
+    FILE *file = fopen(path, "r+b");
+    size_t t;
+    int good, i;
+
+    if (!file)
+        return cannot("open", path);
+    setvbuf(file, NULL, _IONBF, 0); /* or fseeko would read others' pages */
+    good = r->rank != 0 || write_part(file, h, 0, h, checkpoint_head_bytes(h));
+    for (t = 0; t < r->model.num_tensors; t++)
+        for (i = 0; i <= r->optimizer.states && r->owner[t] == r->rank; i++)
+            good = good &&
+                   write_part(file, h, checkpoint_place(h, &r->model, t, i),
+                              optimizer_array(&r->optimizer, t, i),
+                              r->model.tensors[t].size * sizeof(float));
+    good = good && fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && good ? "" : cannot("write", path);
 }
 
 /* Removes all but the newest KEEP checkpoints. What cannot be removed now is
@@ -203,52 +186,52 @@ static void prune(const run *r)
 {
     const char *dir = r->config.dir;
     const int64_t keep = r->config.keep;
-    char name[64] = "", path[PATH_BYTES];
+    char name[64] = "", path[CHECKPOINT_PATH];
     int64_t found = 0;
 
     while (keep > 0 && !*checkpoint_before(dir, name, name) && name[0])
         if (++found > keep) { /* ends: each name is smaller than before */
             snprintf(path, sizeof path, "%s/%s", dir, name);
-            remove_folder(path);
+            unlink(path);
         }
+}
+
+/* Gives the file its name, from which moment on the checkpoint exists; a
+   damaged one may have had this name. */
+static const char *commit(const run *r, const char *path)
+{
+    const char *dir = r->config.dir, *wrong;
+    char name[CHECKPOINT_PATH];
+
+    snprintf(name, sizeof name, "%s/" CHECKPOINT_NAME, dir, r->step);
+    if (rename(path, name) != 0)
+        return cannot("rename", path);
+    wrong = checkpoint_flush(dir);
+    if (!*wrong)
+        prune(r);
+    return wrong;
 }
 
 const char *checkpoint_save(run *r)
 {
-    const char *dir = r->config.dir;
-    const char *wrong = text_check(&r->text);
-    char folder[PATH_BYTES - 64], name[PATH_BYTES];
-    uint64_t *hashes = memory_borrow(r->model.num_tensors, sizeof *hashes);
-    unsigned char *state = memory_borrow(feed_state_bytes(&r->feed), 1);
+    char path[CHECKPOINT_PATH];
+    const char *wrong;
+    checkpoint_head *h = make_head(r, &wrong);
 
-    snprintf(folder, sizeof folder, "%s/.step.tmp", dir);
-    snprintf(name, sizeof name, "%s/" CHECKPOINT_NAME, dir, r->step);
-    if (r->rank == 0 && !*wrong) {
-        if (!remove_folder(folder)) /* left by a killed run */
-            wrong = cannot("remove", folder);
-        else if (mkdir(folder, 0777) != 0)
-            wrong = cannot("create the folder", folder);
-        else
-            wrong = log_flush(r);
-    }
+    snprintf(path, sizeof path, "%s/.step.tmp", r->config.dir);
+    if (!*wrong)
+        wrong = text_check(&r->text);
+    if (!*wrong)
+        wrong = log_flush(r);
+    if (!*wrong && r->rank == 0)
+        wrong = create(path);
     wrong = agree_on(wrong);
     if (!*wrong)
-        wrong = agree_on(write_tensors(r, folder));
+        wrong = agree_on(write_own(r, path, h));
     if (!*wrong)
-        wrong = agree_on(feed_save(&r->feed, state));
-    if (!*wrong) {
-        run_hashes(r, hashes);
-        if (r->rank == 0) {
-            wrong = write_rest(r, folder, hashes, state);
-            wrong = *wrong ? wrong : commit(r, folder, name);
-            if (!*wrong)
-                prune(r);
-        }
-        wrong = agree_on(wrong);
-    }
+        wrong = agree_on(r->rank == 0 ? commit(r, path) : "");
     if (*wrong && r->rank == 0)
-        remove_folder(folder); /* free the space of a full disk */
-    free(hashes);
-    free(state);
+        unlink(path); /* frees the space of a full disk */
+    free(h);
     return wrong;
 }

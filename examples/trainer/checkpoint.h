@@ -1,38 +1,30 @@
-/* checkpoint.h - a run on disk: DIR/step-000000000120/ has a file for each
-   tensor, written by its owner, with weights and optimizer state; log.txt;
-   config.yaml; and a manifest. The folder gets this name by one rename when all
-   of it is on disk, so that a folder of this name is always complete, whichever
-   processes were killed. A checkpoint is the same on any number of processes,
-   and any number can resume from it, with ZeRO or without. */
+/* checkpoint.h - a run on disk: the file DIR/step-000000000120 has a head,
+   written by process 0, and each tensor's weights and optimizer state, written
+   by its owner. The file gets this name by one rename when all of it is
+   on disk, so that a file of this name is always complete, whichever processes
+   were killed. A checkpoint is the same on any number of processes, and any
+   number can resume from it, with ZeRO or without. */
 #ifndef TRAINER_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_H
 
 #include "run.h"
 
-/* A file as it was written. */
-typedef struct checkpoint_file {
-    uint64_t size, hash;
-} checkpoint_file;
-
-#define CHECKPOINT_FORMAT "format 4\n"
+#define CHECKPOINT_FORMAT "format 5"
 #define CHECKPOINT_NAME "step-%012" PRIu64
-enum { CHECKPOINT_PATH = CONFIG_STRING + 96 }; /* bytes of a file's path */
+enum { CHECKPOINT_PATH = CONFIG_STRING + 32 }; /* bytes of a file's path */
 
-/* The file "manifest" is this struct, the hash of each tensor's file, and the
-   feed's state. It has no padding. */
-typedef struct checkpoint_manifest {
+/* The head: this struct without padding, then the feed's state and the
+   configuration as YAML. */
+typedef struct checkpoint_head {
     char format[16];
-    uint64_t hash; /* of all that follows */
     uint64_t step, skipped;
-    uint64_t texts;  /* their hash */
-    uint64_t tensors;
-    uint64_t states; /* the optimizer's numbers per weight */
-    uint64_t feed_bytes;
+    uint64_t texts;               /* their hash */
+    uint64_t log_bytes, log_hash; /* of log.txt at the save */
+    uint64_t feed_bytes, config_bytes;
     double loss_scale;
     int64_t unskipped;
-    checkpoint_file log, config;
-    char blas[256]; /* OpenBLAS's kernels */
-} checkpoint_manifest;
+    char blas[256];               /* OpenBLAS's kernels */
+} checkpoint_head;
 
 /* All processes must call this, and the functions below. Returns "" or an
    error, the same on all processes. After an error the older checkpoints are
@@ -41,9 +33,9 @@ const char *checkpoint_save(run *r);
 
 /* Resumes from the newest intact checkpoint, or from the one that
    LATEST_CHECKPOINT_RESUME_FILE_NUM selects; sets name to its name, or to "" if
-   there is none. Damaged checkpoints are skipped and named on stderr. The log,
-   which must be open, is restored. Flushes DIR, as the run that saved the
-   checkpoint may have been killed before it could.
+   there is none. Damaged checkpoints, and those whose lines of the log, which
+   must be open, are not there, are skipped and named on stderr. Flushes DIR, as
+   the run that saved the checkpoint may have been killed before it could.
    Returns "" or an error, with which the run ends: a checkpoint of another run
    or one that cannot be read; none that is intact; or, without AUTO_RESUME, any
    checkpoint, as a later resume could not distinguish it from those of this
@@ -52,17 +44,27 @@ const char *checkpoint_load(run *r, char name[64]);
 
 /* Begins a new run with the weights of a checkpoint, or with everything but its
    log, to train for more epochs. Returns "" or an error. */
-const char *checkpoint_begin(run *r, const char *folder, int extend);
+const char *checkpoint_begin(run *r, const char *path, int extend);
 
-/* The hash of a manifest of so many bytes in all. */
-uint64_t checkpoint_hash(const checkpoint_manifest *m, size_t size);
+/* Any process may call the functions below. Sets the configuration to that of a
+   checkpoint. Returns "" or an error. */
+const char *checkpoint_config(const char *path, struct trainer_config *config);
+
+/* The head and each array of a tensor, its weights (0) or state, are parts of
+   the file: the bytes and their hash, in which the step is too, so that no part
+   of another checkpoint can stand in. */
+size_t checkpoint_head_bytes(const checkpoint_head *h);
+uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
+                         size_t size);
+uint64_t checkpoint_place(const checkpoint_head *h, const model *m,
+                          size_t tensor, int array);
 
 /* Sets name to that of DIR's newest checkpoint that is older than one, or than
    nothing, "", or to "" if there is none. Returns "" or an error. */
 const char *checkpoint_before(const char *dir, const char *than, char *name);
 
-/* Any process may call this. Flushes the changes of a folder's entries to disk;
-   file systems that cannot do this are no error. Returns "" or an error. */
-const char *checkpoint_flush(const char *path);
+/* Flushes the changes of a folder's entries to disk; file systems that cannot
+   do this are no error. Returns "" or an error. */
+const char *checkpoint_flush(const char *folder);
 
 #endif

@@ -1,16 +1,16 @@
 /* checkpoint_load.c - see checkpoint.h. */
-#define _XOPEN_SOURCE 700 /* open_memstream */
+#define _XOPEN_SOURCE 700 /* fdopen, fseeko, open_memstream */
 
 #include "agree.h"
 #include "checkpoint.h"
+#include "log.h"
 #include "memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* What a run takes from a checkpoint: RESUME everything; EXTEND everything but
    the log, and with other epochs and rates; WEIGHTS only these. */
@@ -19,113 +19,93 @@ enum { RESUME, EXTEND, WEIGHTS };
 /* A checkpoint that a run is loading. */
 typedef struct source {
     run *r;
-    const char *folder;
+    const char *path;
     int take;
     int ends; /* it is of another run, or cannot be read: the run ends, as
                  falling back to an older checkpoint would be wrong */
-    checkpoint_manifest *m;
-    const uint64_t *hashes; /* of the tensors */
-    const unsigned char *state;
+    FILE *file;
+    checkpoint_head *head;
 } source;
 
-/* Opens a file to read. Returns NULL if it is missing, not a regular file, or
-   of another size than `is`, or if that cannot be known now: then *failed. */
-static FILE *open_file(const char *path, const checkpoint_file *is,
-                       size_t *size, int *failed)
+/* Reads a part of the file, of this name. Returns "" or that it is damaged or
+   cannot be read. */
+static const char *read_part(source *s, uint64_t place, void *bytes,
+                             size_t size, const char *name)
 {
-    struct stat about;
-    FILE *file = NULL;
+    const int found = fseeko(s->file, (off_t)place, SEEK_SET) == 0;
+    uint64_t hash;
 
-    if (stat(path, &about) == 0) {
-        *size = (size_t)about.st_size;
-        if (!S_ISREG(about.st_mode) ||
-            (is ? *size != is->size : *size >= INT_MAX))
-            return NULL;
-        file = fopen(path, "rb");
-    }
-    *failed = !file && errno != ENOENT && errno != ENOTDIR;
-    return file;
+    if (found && fread(bytes, 1, size, s->file) == size &&
+        fread(&hash, sizeof hash, 1, s->file) == 1 &&
+        hash == checkpoint_hash(s->head, bytes, size))
+        return "";
+    if (found && !ferror(s->file))
+        return complain("its %s is truncated or changed", name);
+    s->ends = 1;
+    return errno == EISDIR ? "it is a folder, as older releases made it"
+                           : cannot("read", s->path);
 }
 
-/* Reads a file of the checkpoint, of which `is` was written, or NULL if that is
-   not known; adds a 0. Returns NULL with *wrong set if it is damaged or cannot
-   be read. */
-static unsigned char *read_file(source *s, const char *name,
-                                const checkpoint_file *is, size_t *size,
-                                const char **wrong)
+/* Opens a checkpoint and reads its head. Returns "" or that it is damaged or
+   cannot be read. */
+static const char *read_head(source *s)
 {
-    char path[CHECKPOINT_PATH];
-    unsigned char *bytes = NULL;
-    FILE *file;
-    int failed = 0, whole;
+    /* More than there is in any head: what is larger is damaged. */
+    const uint64_t most = 1 << 24;
+    const int descriptor = text_open_file(s->path, O_RDONLY);
+    checkpoint_head h = {.step = 0};
 
-    snprintf(path, sizeof path, "%s/%s", s->folder, name);
-    file = open_file(path, is, size, &failed);
-    if (file) {
-        bytes = memory_borrow(*size + 1, 1);
-        whole = fread(bytes, 1, *size, file) == *size &&
-                (!is || text_hash(TEXT_HASH, bytes, *size) == is->hash);
-        failed = ferror(file);
-        fclose(file);
-        if (whole)
-            return bytes;
-    }
-    free(bytes);
-    s->ends = s->ends || failed;
-    *wrong = failed ? cannot("read", path)
-                    : complain("%s is missing, truncated or changed", name);
-    return NULL;
-}
-
-/* Whether a manifest is as it was written. Sets where its hashes and state
-   are. */
-static int is_whole(source *s, size_t size)
-{
-    checkpoint_manifest *m = s->m;
-
-    if (size < sizeof *m || m->hash != checkpoint_hash(m, size) ||
-        memcmp(m->format, CHECKPOINT_FORMAT, sizeof CHECKPOINT_FORMAT) != 0 ||
-        m->tensors > size || m->feed_bytes > size ||
-        m->blas[sizeof m->blas - 1] ||
-        size != sizeof *m + 8 * m->tensors + m->feed_bytes)
-        return 0;
-    s->hashes = (const uint64_t *)(m + 1);
-    s->state = (const unsigned char *)(s->hashes + m->tensors);
-    return 1;
-}
-
-/* Process 0 reads the manifest and sends it to all. */
-static const char *share_manifest(source *s)
-{
-    const char *wrong = "";
-    size_t size = 0;
-    uint64_t sent;
-
-    if (s->r->rank == 0)
-        s->m = (checkpoint_manifest *)(void *)read_file(s, "manifest", NULL,
-                                                        &size, &wrong);
-    if (s->m && strncmp((char *)s->m, "format ", 7) == 0 &&
-        strcmp((char *)s->m, CHECKPOINT_FORMAT) != 0) {
+    s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    s->ends = !s->file;
+    if (!s->file)
+        return cannot("read", s->path);
+    /* The sizes; where they cannot be read, neither can the head. */
+    if (fread(&h, sizeof h, 1, s->file) == 1 &&
+        strncmp(h.format, "format ", 7) == 0 &&
+        strncmp(h.format, CHECKPOINT_FORMAT, sizeof h.format) != 0) {
         s->ends = 1;
-        wrong = complain("its %.*s is that of another release",
-                         (int)strcspn((char *)s->m, "\n"), (char *)s->m);
-    } else if (s->m && !is_whole(s, size)) {
-        wrong = "manifest is missing, truncated or changed";
+        return complain("its %.15s is that of another release", h.format);
     }
-    wrong = agree_on(wrong);
-    if (*wrong)
-        return wrong;
-    sent = size;
-    MPI_Bcast(&sent, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    size = (size_t)sent;
-    if (s->r->rank != 0)
-        s->m = memory_borrow(size, 1);
-    MPI_Bcast(s->m, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
-    (void)is_whole(s, size);
-    return "";
+    if (h.feed_bytes > most || h.config_bytes > most)
+        return "its head is truncated or changed";
+    s->head = memory_borrow(checkpoint_head_bytes(&h), 1);
+    return read_part(s, 0, s->head, checkpoint_head_bytes(&h), "head");
+}
+
+static void close_source(source *s)
+{
+    if (s->file)
+        fclose(s->file);
+    free(s->head);
 }
 
 /* ---- What must be the same ---- */
+
+/* Sets the configuration to that of a checkpoint. Returns "" or an error. */
+static const char *take_config(const checkpoint_head *h,
+                               struct trainer_config *config)
+{
+    static struct config_source from;
+    const char *yaml = (const char *)(h + 1) + h->feed_bytes;
+
+    config_defaults(config, &from);
+    return config_read_text(config, &from, "its configuration", "", yaml,
+                            h->config_bytes) &&
+                   config_check(config, &from, 0)
+               ? ""
+               : complain("%s", from.error);
+}
+
+const char *checkpoint_config(const char *path, struct trainer_config *config)
+{
+    source s = {.path = path};
+    const char *wrong = read_head(&s);
+
+    if (!*wrong)
+        wrong = take_config(s.head, config);
+    close_source(&s);
+    return wrong;
+}
 
 /* Compares the texts and the configurations, on process 0. */
 static const char *match(source *s)
@@ -135,28 +115,17 @@ static const char *match(source *s)
                                   : s->take == EXTEND ? CONFIG_RUN
                                                       : CONFIG_SHAPE;
     static struct trainer_config config;
-    static struct config_source from;
-    const char *wrong = "";
+    const char *wrong = take_config(s->head, &config);
     char *difference;
     size_t size;
     FILE *to;
-    unsigned char *yaml =
-        read_file(s, "config.yaml", &s->m->config, &size, &wrong);
 
-    if (!yaml)
-        return wrong;
     s->ends = 1; /* what was written is not of this run, if it is wrong */
-    config_defaults(&config, &from);
-    if (!config_read_text(&config, &from, "config.yaml", "",
-                          (const char *)yaml, size) ||
-        !config_check(&config, &from, 0))
-        wrong = complain("%s", from.error);
-    free(yaml);
     if (*wrong)
         return wrong;
-    if (s->take != WEIGHTS && s->m->texts != s->r->text.hash)
+    if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
         return complain("its texts is %016" PRIx64 ", but this run's is %016"
-                        PRIx64, s->m->texts, s->r->text.hash);
+                        PRIx64, s->head->texts, s->r->text.hash);
     to = open_memstream(&difference, &size);
     if (!to)
         abort();
@@ -171,132 +140,95 @@ static const char *match(source *s)
 
 /* ---- What is taken ---- */
 
-/* Reads the tensors that this process owns. */
+/* Reads the tensors that this process owns, which are those of the
+   configuration. */
 static const char *read_tensors(source *s)
 {
     const run *r = s->r;
-    const uint64_t states = s->m->states;
+    const int last = s->take == WEIGHTS ? 0 : r->optimizer.states;
     const char *wrong = "";
-    size_t t, i, size;
+    size_t t;
+    int i;
 
-    if (s->m->tensors != r->model.num_tensors || states > OPTIMIZER_STATES ||
-        (s->take != WEIGHTS && states != (uint64_t)r->optimizer.states))
-        return "its manifest has impossible numbers";
-    for (t = 0; t < r->model.num_tensors && !*wrong; t++) {
-        const model_tensor *tensor = r->model.tensors + t;
-        const size_t array = tensor->size * sizeof(float);
-        const checkpoint_file is = {array * (1 + states), s->hashes[t]};
-        unsigned char *bytes;
-
-        if (r->owner[t] != r->rank)
-            continue;
-        bytes = read_file(s, tensor->name, &is, &size, &wrong);
-        for (i = 0; bytes && i <= (s->take == WEIGHTS ? 0 : states); i++)
-            memcpy(optimizer_array(&r->optimizer, t, (int)i),
-                   bytes + i * array, array);
-        free(bytes);
-    }
+    for (t = 0; t < r->model.num_tensors; t++)
+        for (i = 0; i <= last && r->owner[t] == r->rank && !*wrong; i++)
+            wrong = read_part(s, checkpoint_place(s->head, &r->model, t, i),
+                              optimizer_array(&r->optimizer, t, i),
+                              r->model.tensors[t].size * sizeof(float),
+                              r->model.tensors[t].name);
     return wrong;
 }
 
-/* Restores everything except weights, optimizer state and log. Returns "", or
-   why no run can have saved this under that name. */
+/* Restores everything else. Returns "", or why no run can have saved this under
+   that name, or with the log that is there. */
 static const char *restore(source *s)
 {
-    const char *name = strrchr(s->folder, '/'), *wrong;
-    const checkpoint_manifest *m = s->m;
+    const char *name = strrchr(s->path, '/'), *wrong;
+    const checkpoint_head *h = s->head;
     run *r = s->r;
     char should[64];
 
-    snprintf(should, sizeof should, CHECKPOINT_NAME, m->step);
-    if (strcmp(name ? name + 1 : s->folder, should) != 0)
-        return complain("its manifest is that of step %" PRIu64, m->step);
-    if (m->skipped > m->step ||
-        !scaler_can_be(&r->scaler, m->loss_scale, m->unskipped))
-        return "its manifest has impossible numbers";
-    wrong = feed_load(&r->feed, s->state, (size_t)m->feed_bytes, r->rank == 0);
+    snprintf(should, sizeof should, CHECKPOINT_NAME, h->step);
+    if (strcmp(name ? name + 1 : s->path, should) != 0)
+        return complain("its head is that of step %" PRIu64, h->step);
+    if (h->skipped > h->step ||
+        !scaler_can_be(&r->scaler, h->loss_scale, h->unskipped))
+        return "its head has impossible numbers";
+    if (s->take == RESUME) {
+        r->log_bytes = h->log_bytes;
+        r->log_hash = h->log_hash;
+        wrong = log_check(r, &s->ends);
+        if (*wrong)
+            return wrong;
+    }
+    wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
+                      (size_t)h->feed_bytes, r->rank == 0);
     if (*wrong)
         return wrong;
-    r->step = m->step;
-    r->skipped = m->skipped;
-    r->optimizer.steps = (int64_t)(m->step - m->skipped);
-    r->scaler.scale = m->loss_scale;
-    r->scaler.unskipped = m->unskipped;
-    if (r->rank == 0 && strcmp(r->blas, m->blas) != 0)
+    r->step = h->step;
+    r->skipped = h->skipped;
+    r->optimizer.steps = (int64_t)(h->step - h->skipped);
+    r->scaler.scale = h->loss_scale;
+    r->scaler.unskipped = h->unskipped;
+    if (r->rank == 0 && strncmp(r->blas, h->blas, sizeof h->blas) != 0)
         fprintf(stderr, "trainer: %s\n",
-                complain("%s was saved with another OpenBLAS kernel (%s, now "
-                         "%s): from here on the bits may differ", should,
-                         m->blas, r->blas));
+                complain("%s was saved with another OpenBLAS kernel (%.255s, "
+                         "now %s): from here on the bits may differ", should,
+                         h->blas, r->blas));
     return "";
-}
-
-/* Replaces the log by that of the checkpoint. Write errors are found by
-   log_cut, which is called next. */
-static const char *restore_log(source *s)
-{
-    run *r = s->r;
-    const char *wrong = "";
-    unsigned char *bytes = NULL;
-    size_t size;
-
-    if (r->rank == 0)
-        bytes = read_file(s, "log.txt", &s->m->log, &size, &wrong);
-    if (bytes) {
-        rewind(r->log);
-        fwrite(bytes, 1, size, r->log);
-    }
-    free(bytes);
-    r->log_bytes = s->m->log.size;
-    r->log_hash = s->m->log.hash;
-    return wrong;
 }
 
 /* Returns "" or why this checkpoint cannot be used; the run may then have been
    changed in part. *ends: whether no older one may be used instead. */
-static const char *load_one(run *r, const char *folder, int take, int *ends)
+static const char *load_one(run *r, const char *path, int take, int *ends)
 {
-    source s = {.r = r, .folder = folder, .take = take};
-    const char *wrong = share_manifest(&s);
+    source s = {.r = r, .path = path, .take = take};
+    const char *wrong = agree_on(read_head(&s));
 
+    if (!*wrong && !agree_same(text_hash(TEXT_HASH, s.head,
+                                         checkpoint_head_bytes(s.head))))
+        wrong = "it differs between processes";
     if (!*wrong)
         wrong = agree_on(r->rank == 0 ? match(&s) : "");
     if (!*wrong)
         wrong = agree_on(read_tensors(&s));
     if (!*wrong && take != WEIGHTS)
         wrong = agree_on(restore(&s));
-    if (!*wrong && take == RESUME)
-        wrong = agree_on(restore_log(&s));
     MPI_Allreduce(&s.ends, ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong) /* each owner has read its tensors */
         optimizer_share(&r->optimizer,
                         take != WEIGHTS && !r->optimizer.sharded);
-    free(s.m);
+    close_source(&s);
     return wrong;
-}
-
-/* What to say after so many checkpoints, of which none was intact. */
-static const char *found_none(const run *r, int64_t found)
-{
-    const char *dir = r->config.dir;
-    const int64_t asked =
-        r->config.latest_checkpoint_resume_file_num;
-
-    if (found == 0 && (asked == 1 || !r->config.auto_resume))
-        return "";
-    if (found < asked)
-        return complain("%s has only %" PRId64 " checkpoints, but LATEST_"
-                        "CHECKPOINT_RESUME_FILE_NUM is %" PRId64, dir, found,
-                        asked);
-    return complain("no intact checkpoint in %s%s", dir,
-                    asked > 1 ? " among those asked for" : "");
 }
 
 const char *checkpoint_load(run *r, char name[64])
 {
+    const int resumes = r->config.auto_resume;
     const int64_t asked =
-        r->config.latest_checkpoint_resume_file_num;
+        resumes ? r->config.latest_checkpoint_resume_file_num : 1;
     const char *wrong, *dir = r->config.dir;
-    char folder[CHECKPOINT_PATH];
+    char path[CHECKPOINT_PATH];
     int64_t found = 0;
     int ends = 0;
 
@@ -308,31 +240,35 @@ const char *checkpoint_load(run *r, char name[64])
         MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
         if (!name[0])
             break;
-        if (!r->config.auto_resume)
+        if (!resumes)
             return complain("%s has %s of an earlier run: with CHECKPOINT."
                             "AUTO_RESUME=False choose another DIR", dir, name);
         if (++found < asked)
             continue;
-        snprintf(folder, sizeof folder, "%s/%s", dir, name);
-        wrong = load_one(r, folder, RESUME, &ends);
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        wrong = load_one(r, path, RESUME, &ends);
         if (!*wrong) /* who renamed it may have been killed before flushing */
             return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
         if (ends)
-            return complain("cannot resume from %s: %s", folder, wrong);
+            return complain("cannot resume from %s: %s", path, wrong);
         if (r->rank == 0)
-            fprintf(stderr, "trainer: skipping %s: %s\n", folder, wrong);
+            fprintf(stderr, "trainer: skipping %s: %s\n", path, wrong);
     }
-    return found_none(r, found);
+    if (found < asked && asked > 1)
+        return complain("%s has only %" PRId64 " checkpoints, but LATEST_"
+                        "CHECKPOINT_RESUME_FILE_NUM is %" PRId64, dir, found,
+                        asked);
+    return found > 0 ? complain("no intact checkpoint in %s", dir) : "";
 }
 
-const char *checkpoint_begin(run *r, const char *folder, int extend)
+const char *checkpoint_begin(run *r, const char *path, int extend)
 {
     const int take = extend ? EXTEND : WEIGHTS;
     int ends;
-    const char *wrong = load_one(r, folder, take, &ends);
+    const char *wrong = load_one(r, path, take, &ends);
 
     return *wrong ? complain("cannot %s %s: %s",
                              extend ? "extend" : "begin with the weights of",
-                             folder, wrong)
+                             path, wrong)
                   : "";
 }

@@ -18,7 +18,7 @@ settings="examples/trainer/everything.yaml
 # Kills the second of the four processes, a child of this launcher's mpirun, as
 # soon as step 15 is saved. Returns when the run has ended.
 kill_one() { # LAUNCHER
-    while [ ! -d $folder/killed/step-000000000015 ]; do
+    while [ ! -e $folder/killed/step-000000000015 ]; do
         kill -0 "$1" 2>/dev/null || return
         sleep 0.1
     done

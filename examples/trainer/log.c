@@ -80,7 +80,7 @@ const char *log_open(run *r)
                         file >= 0 && (errno == EAGAIN || errno == EACCES)
                             ? "another run is using it"
                             : strerror(errno));
-    /* A power cut may leave zeros or a part; checkpoints have all of it. */
+    /* A power cut may leave zeros or a part of what no checkpoint needs. */
     if (fgets(begin, sizeof begin, r->log) &&
         strncmp(begin, log_begin, strlen(begin)) != 0)
         return complain("%s was not written by the trainer: choose another "
@@ -90,31 +90,29 @@ const char *log_open(run *r)
     return "";
 }
 
-/* Whether DIR/log.txt is still the file that this run has open, with the size
-   that it has written. */
-static int log_is_whole(const run *r)
+const char *log_check(const run *r, int *failed)
 {
-    struct stat held, there;
+    uint64_t hash = TEXT_HASH, at = 0;
+    char some[4096];
+    ssize_t got = 1;
 
-    return fstat(fileno(r->log), &held) == 0 &&
-           stat(r->log_path, &there) == 0 &&
-           held.st_dev == there.st_dev && held.st_ino == there.st_ino &&
-           (uint64_t)held.st_size == r->log_bytes;
-}
+    if (!r->log)
+        return "";
+    while (at < r->log_bytes && got > 0) {
+        const uint64_t left = r->log_bytes - at;
 
-const char *log_copy(const run *r, char *bytes)
-{
-    size_t got;
-
-    rewind(r->log);
-    got = fread(bytes, 1, (size_t)r->log_bytes, r->log);
-    if (ferror(r->log))
+        got = pread(fileno(r->log), some,
+                    left < sizeof some ? (size_t)left : sizeof some, (off_t)at);
+        if (got > 0) {
+            hash = text_hash(hash, some, (size_t)got);
+            at += (uint64_t)got;
+        }
+    }
+    *failed = got < 0;
+    if (*failed)
         return cannot("read", r->log_path);
-    if (got != r->log_bytes ||
-        text_hash(TEXT_HASH, bytes, got) != r->log_hash || !log_is_whole(r) ||
-        fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0)
-        return complain("%s was changed during the run", r->log_path);
-    return "";
+    return at == r->log_bytes && hash == r->log_hash ? ""
+               : complain("%s has lost or changed lines", r->log_path);
 }
 
 const char *log_cut(run *r)
@@ -142,9 +140,19 @@ void log_line(run *r, const char *line)
 
 const char *log_flush(run *r)
 {
-    if (r->log && r->log_errno == 0 &&
-        (ferror(r->log) || fsync(fileno(r->log)) != 0))
+    struct stat held, there;
+    int failed;
+
+    if (!r->log)
+        return "";
+    if (r->log_errno == 0 && (ferror(r->log) || fsync(fileno(r->log)) != 0))
         r->log_errno = errno;
     errno = r->log_errno;
-    return errno == 0 ? "" : cannot("write", r->log_path);
+    if (errno != 0)
+        return cannot("write", r->log_path);
+    if (fstat(fileno(r->log), &held) != 0 || stat(r->log_path, &there) != 0 ||
+        held.st_dev != there.st_dev || held.st_ino != there.st_ino ||
+        (uint64_t)held.st_size != r->log_bytes)
+        return complain("%s was changed during the run", r->log_path);
+    return log_check(r, &failed);
 }

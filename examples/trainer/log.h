@@ -16,11 +16,12 @@ const char *log_cut(run *r);
 /* Adds a line to the log and its hash. */
 void log_line(run *r, const char *line);
 
-/* Copies the r->log_bytes of the log so far. Returns "" or that log.txt is not
-   as this run has written it. */
-const char *log_copy(const run *r, char *bytes);
+/* Whether log.txt begins with the r->log_bytes of this run. Returns "", or an
+   error, and whether *failed to read it. */
+const char *log_check(const run *r, int *failed);
 
-/* Flushes the log to disk. Returns "" or the first error of any write. */
+/* Flushes the log to disk. Returns "", the first error of any write, or that
+   log.txt is not as this run has written it. */
 const char *log_flush(run *r);
 
 #endif

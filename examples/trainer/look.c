@@ -10,19 +10,6 @@
 
 enum { WRITTEN = 400 };
 
-static int read_config(struct trainer_config *config, const char *folder)
-{
-    static struct config_source source;
-    char path[CONFIG_STRING + 16];
-
-    snprintf(path, sizeof path, "%s/config.yaml", folder);
-    config_defaults(config, &source);
-    if (config_read(config, &source, path) && config_check(config, &source, 0))
-        return 1;
-    fprintf(stderr, "%s\n", source.error);
-    return 0;
-}
-
 static void print_tensors(const model *m)
 {
     size_t t, i;
@@ -89,16 +76,15 @@ static void write_text(model *m, const char *words)
     free(bytes);
 }
 
-int look(const char *folder, const char *words)
+int look(const char *path, const char *words)
 {
     static run r;
 
-    if (!read_config(&r.config, folder))
-        return 1;
     agree_begin(NULL, NULL);
     r.world = 1;
+    agree(checkpoint_config(path, &r.config), 1);
     run_init_model(&r);
-    agree(checkpoint_begin(&r, folder, 0), 1);
+    agree(checkpoint_begin(&r, path, 0), 1);
     if (words)
         write_text(&r.model, words);
     else

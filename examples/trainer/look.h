@@ -4,6 +4,6 @@
 
 /* Prints the name, size, mean and deviation of every tensor; or, with words to
    begin with, text that the model writes. Returns the exit status. */
-int look(const char *folder, const char *words);
+int look(const char *path, const char *words);
 
 #endif

@@ -169,7 +169,7 @@ trainer_compiled() { # COMPILER OPTIMIZATION
 trainer_full_disk() {
     trainer_make build/trainer/trainer
     mkdir disk
-    unshare -rm sh -ec "mount -t tmpfs -o size=2m none disk
+    unshare -rm sh -ec "mount -t tmpfs -o size=3m none disk
         DISK=$PWD/disk; export DISK
         cd '$root'
         sh tests/trainer/runs.sh build/trainer/trainer \
@@ -249,7 +249,7 @@ run_questions() {
         trainer_runs input
     ask 'trainer: the demo fails where no process was killed' trainer_runs demo
     ask 'trainer: damaged checkpoints' trainer_runs damaged
-    ask 'trainer: a checkpoint goes on without its log, and far from its run' \
+    ask 'trainer: a checkpoint and its log go on far from their run' \
         trainer_runs alone
     ask 'trainer: a checkpoint that cannot be read is no damaged one' \
         trainer_runs unread
@@ -264,7 +264,7 @@ run_questions() {
     fi
     ask "trainer: another run's checkpoint is refused by name" \
         trainer_runs foreign
-    ask 'trainer: a process opens the files of its own tensors only' \
+    ask 'trainer: a process reads its own tensors only' \
         trainer_runs parts
     ask 'trainer: optimizer and gradient bytes of a process' \
         trainer_runs memory

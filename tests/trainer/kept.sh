@@ -2,7 +2,7 @@
 
 # A run goes on in another shape, again and again.
 elsewhere() {
-    make_rehash
+    make_head
     for rule in "$nesterov" "$adamw $o1" "$larc $o1"; do
         rule="$rule CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5"
         dir=$folder/once
@@ -33,23 +33,18 @@ goes_on() { # STEP PROCESSES KEYS
     grep -q "resuming from step-0000000000$1" "$folder/errors" ||
         fail "it did not go on from step $1"
     # The log and all checkpoints are the same bytes, but for how it was run.
-    diff -r -x config.yaml -x manifest "$folder/once" $dir >"$folder/differ" ||
-        fail "another log or checkpoint: $(cut -c1-100 "$folder/differ")"
+    cmp "$folder/once/log.txt" $dir/log.txt || fail 'another log'
+    [ "$(ls "$folder/once")" = "$(ls $dir)" ] || fail 'other checkpoints'
     for saved in $dir/step-*; do
-        anyhow $saved >"$folder/got"
-        anyhow "$folder/once/${saved##*/}" | cmp - "$folder/got" ||
-            fail "another manifest in $saved"
+        "$folder/head" others <$saved >"$folder/got"
+        "$folder/head" others <"$folder/once/${saved##*/}" |
+            cmp - "$folder/got" || fail "another $saved"
     done
 }
 
-# A manifest without what it says of config.yaml.
-anyhow() { # CHECKPOINT
-    "$folder/rehash" config_size 0 <$1/manifest | "$folder/rehash" config_hash 0
-}
-
-make_rehash() {
-    ${MPICC:-mpicc} -I. -Iexamples/trainer -o "$folder/rehash" \
-        tests/trainer/rehash.c build/trainer/text.o build/trainer/agree.o
+make_head() {
+    ${MPICC:-mpicc} -I. -Iexamples/trainer -o "$folder/head" \
+        tests/trainer/head.c build/trainer/text.o build/trainer/agree.o
 }
 
 # SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
@@ -80,7 +75,7 @@ kills() {
         while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
             sleep 0.1
         done
-        [ ! -d $dir/.step.tmp ] || saving=$((saving + 1))
+        [ ! -e $dir/.step.tmp ] || saving=$((saving + 1))
     done
     got=$(run 2 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" "after $killed kills"
@@ -124,7 +119,7 @@ kill_one() {
     done | sort -u)"
     [ $try -gt $KILLS ] || [ $((try % 2)) = 0 ] && in_save=1 || in_save=
     # A save takes milliseconds: nothing may come between it and the kill.
-    while [ -n "$in_save" ] && [ ! -d $dir/.step.tmp ]; do
+    while [ -n "$in_save" ] && [ ! -e $dir/.step.tmp ]; do
         kill -0 "$victim" 2>/dev/null || return
     done
     if kill -KILL "$victim" 2>/dev/null; then
@@ -139,24 +134,30 @@ damaged() {
     dir=$folder/damaged
     plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
     newest=$dir/step-000000000032
-    change $newest/block1.mlp.fc.weight 1000
+    change $newest $(($(wc -c <$newest) - 9)) # before the last hash
     got=$(run 3 $dir $rule | sed -n 's/^digest //p')
     same "$plain" "$got" 'a byte of a tensor is changed'
-    grep -q 'skipping .*step-000000000032: block1.mlp.fc.weight is' \
+    grep -q 'skipping .*step-000000000032: its head.weight is' \
         "$folder/errors" || fail 'the tensor is not named'
-    change $newest/manifest 150 # within the kernels: only its hash tells
+    dd if=$dir/step-000000000030 of=$newest bs=4096 skip=1 seek=1 conv=notrunc \
+        2>"$folder/said" # all but the head
+    got=$(run 2 $dir $rule | sed -n 's/^digest //p')
+    same "$plain" "$got" "another checkpoint's tensors"
+    grep -q 'skipping .*step-000000000032: its wte.weight is' \
+        "$folder/errors" || fail 'the first tensor is not named'
+    change $newest 150 # within the kernels: only its hash tells
     same "$plain" "$(run 1 $dir $rule | sed -n 's/^digest //p')" \
-        'the manifest is changed'
-    grep -q 'skipping .*step-000000000032: manifest is' "$folder/errors" ||
-        fail 'the manifest is not named'
+        'the head is changed'
+    grep -q 'skipping .*step-000000000032: its head is' "$folder/errors" ||
+        fail 'the head is not named'
     refused 'has only 5 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 6' \
         $number=6
-    : >$dir/step-000000000030/wte.weight
-    : >$dir/step-000000000020/wte.weight
-    : >$dir/step-000000000016/wte.weight
-    : >$dir/step-000000000010/wte.weight
-    refused 'no intact checkpoint in .* among those asked' $number=2
-    : >$newest/wte.weight
+    truncate -s -1 $dir/step-000000000030
+    : >$dir/step-000000000020
+    : >$dir/step-000000000016
+    : >$dir/step-000000000010
+    refused 'no intact checkpoint in [^ ]*$' $number=2
+    : >$newest
     refused 'no intact checkpoint in [^ ]*$'
     dir=$folder/none
     refused 'has only 0 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 2' $number=2
@@ -167,17 +168,15 @@ change() { # FILE PLACE
     printf x | dd of=$1 bs=1 seek=$2 conv=notrunc 2>/dev/null
 }
 
-# A checkpoint is whole without log.txt: a folder that is copied alone goes on,
-# and the log is there again. A link in its place is replaced, and what it
-# leads to stays.
+# A checkpoint and log.txt are all that it takes: copied elsewhere, they go on. A
+# link in the place of a checkpoint is replaced, and what it leads to stays.
 alone() {
     rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=10' dir=$folder/all
     plain=$(run 2 $dir $rule | sed -n 's/^digest //p')
     mkdir "$folder/copy"
-    cp -r $dir/step-000000000010 "$folder/copy"
+    cp $dir/step-000000000010 $dir/log.txt "$folder/copy"
     ln -s $dir/step-000000000020 "$folder/copy"
-    : >$dir/step-000000000020/wte.weight
-    cp $dir/step-000000000020/manifest "$folder/kept"
+    : >$dir/step-000000000020
     # There may be a file system that has no way to flush a folder.
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     for error in EINVAL ENOSYS; do
@@ -189,20 +188,19 @@ alone() {
         same "$plain" "$got" 'a folder alone'
     done
     cmp $dir/log.txt "$folder/copy/log.txt" || fail 'another log'
-    cmp $dir/step-000000000020/manifest "$folder/kept" ||
-        fail 'what a link leads to is gone'
+    [ ! -s $dir/step-000000000020 ] || fail 'it writes to what a link leads to'
     # A link that may not be removed, either.
-    mkdir "$folder/linked" "$folder/other"
-    ln -s "$folder/other" "$folder/linked/.step.tmp"
-    : >"$folder/other/thesis"
+    mkdir "$folder/linked"
+    ln -s "$folder/thesis" "$folder/linked/.step.tmp"
+    echo 'my own' >"$folder/thesis"
     wrap "export LD_PRELOAD=$folder/opened.so
         export REFUSED=$folder/linked/.step.tmp AT=unlink"
     dir=$folder/linked
     (
         TRAINER=$folder/wrapped
-        refused "cannot remove $dir/.step.tmp: Permission denied"
+        refused "cannot create $dir/.step.tmp: File exists"
     ) || exit 1
-    [ -e "$folder/other/thesis" ] || fail 'what a link leads to is emptied'
+    [ -s "$folder/thesis" ] || fail 'what a link leads to is emptied'
 }
 
 # A checkpoint that cannot be read, or of another release, is no damaged one:
@@ -214,10 +212,9 @@ unread() {
     cp -r $dir "$folder/as_it_was"
     newest=$dir/step-000000000032
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    for path in $dir $newest/manifest $newest/wte.weight; do
+    for path in $dir $newest; do
         unreadable open 'Permission denied'
         unreadable read 'Input/output error'
-        [ $path = $dir ] || unreadable stat 'Input/output error'
     done
     path=$dir/log.txt
     unreadable read 'Input/output error'
@@ -245,28 +242,33 @@ unread() {
             [ $got = 0 ] || fail "another device's folder matters"
         ) || exit 1
     diff -r "$folder/as_it_was" $dir || fail 'a checkpoint is another one'
-    cp $newest/manifest "$folder/manifest"
-    make_rehash
-    for format in 3 9; do # older and newer releases
-        sed "1s/format 4/format $format/" "$folder/manifest" >$newest/manifest
+    cp $newest "$folder/newest"
+    cp $dir/step-000000000030 "$folder/older"
+    make_head
+    for format in 4 9; do # older and newer releases
+        sed "1s/^format 5/format $format/" "$folder/newest" >$newest
         refused "$newest: its format $format is that of another release"
     done
-    forge tensors 2000000000
-    passed_over 'manifest is missing, truncated or changed'
-    forge states 2
-    passed_over 'its manifest has impossible numbers'
-    cp "$folder/manifest" $newest
-    sed 's/^step 1 /step 2 /' $dir/log.txt >$newest/log.txt
-    passed_over 'log.txt is missing, truncated or changed'
-    cp $dir/log.txt $newest
-    forge step 33
-    passed_over 'its manifest is that of step 33'
+    rm $newest
+    mkdir $newest
+    refused "$newest: it is a folder, as older releases made it"
+    rmdir $newest
+    forge config_bytes 20000000000
+    passed_over 'its head is truncated or changed'
+    cp "$folder/older" $newest
+    passed_over 'its head is that of step 30'
     forge skipped 33
-    passed_over 'its manifest has impossible numbers'
-    cp "$folder/manifest" $newest
-    rm $newest/wte.weight
-    mkfifo $newest/wte.weight
-    passed_over 'wte.weight is missing'
+    passed_over 'its head has impossible numbers'
+    cp "$folder/newest" $newest
+    cp $dir/log.txt "$folder/log.txt"
+    sed 's/^step 1 /step 2 /' "$folder/log.txt" >$dir/log.txt
+    passed_over '.*log.txt has lost or changed lines'
+    rm $dir/log.txt
+    passed_over '.*log.txt has lost or changed lines'
+    cp "$folder/log.txt" $dir
+    rm $newest
+    mkfifo $newest
+    refused "cannot read $newest: Illegal seek"
 }
 
 unreadable() { # AT ERROR
@@ -277,9 +279,9 @@ unreadable() { # AT ERROR
     ) || exit 1
 }
 
-# The newest manifest is another, and says of itself that it is whole.
+# The newest head is another, and says of itself that it is whole.
 forge() { # NAME VALUE
-    "$folder/rehash" $1 $2 <"$folder/manifest" >$newest/manifest
+    "$folder/head" $1 $2 <"$folder/newest" >$newest
 }
 
 passed_over() { # SENTENCE
@@ -290,8 +292,8 @@ passed_over() { # SENTENCE
 }
 
 # A disk, DISK, that is full when the log is begun, in the middle of the first
-# checkpoint, before the last page of the second, at the beginning of the third,
-# and when the log is made again.
+# checkpoint, before the last page of the second, and at the beginning of the
+# third.
 full_disk() {
     dir=$DISK/run problem='No space left on device' starved=$trainer
     plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
@@ -303,16 +305,13 @@ full_disk() {
     finds_no_room log.txt
     rm -r $dir
     leave $((1 + pages / 2))
-    finds_no_room '.step.tmp/[a-z].*weight'
+    finds_no_room .step.tmp
     rm -r $dir
     leave $((1 + pages + pages - 1))
-    finds_no_room .step.tmp/manifest 3
+    finds_no_room .step.tmp 3
     rm -r $dir
     leave $((1 + pages + pages))
-    finds_no_room .step.tmp/wte.weight 3 6
-    rm $dir/log.txt
-    leave 0
-    finds_no_room log.txt 3 6 8
+    finds_no_room .step.tmp 3 6
 }
 thrice='OPTIMIZER.num_epochs=1 DATA.TRAIN.DATA_LIMIT=32
     CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=3'
@@ -333,13 +332,13 @@ limited() {
     plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
     starved=$folder/wrapped DISK=$folder
-    size=$(wc -c <$dir/step-000000000008/wte.weight)
+    size=$(wc -c <$dir/step-000000000008)
     for limit in 0 $((size - 1)); do
         wrap "export LIMIT=$limit LD_PRELOAD=$folder/opened.so"
         rm -r $dir
-        finds_no_room .step.tmp/wte.weight
+        finds_no_room .step.tmp
         rm -r $dir/step-000000000008
-        finds_no_room .step.tmp/wte.weight 3 6
+        finds_no_room .step.tmp 3 6
     done
 }
 
@@ -361,8 +360,8 @@ finds_no_room() { # FILE STEP...
         "$folder/errors" || fail "it did not go on from step $step"
 }
 
-# What must be as it was is refused by its name; all else may differ, and
-# config.yaml has it.
+# What must be as it was is refused by its name; all else may differ, and the
+# checkpoint has it.
 foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
@@ -394,7 +393,8 @@ foreign() {
     refused 'foreign has step-.*32 of an earlier run' \
         CHECKPOINT.AUTO_RESUME=False
     "$trainer" --print-config "$yaml" "CHECKPOINT.DIR=$dir" >"$folder/is.yaml"
-    cmp $dir/step-000000000032/config.yaml "$folder/is.yaml" ||
+    make_head
+    "$folder/head" config <$dir/step-000000000032 | cmp - "$folder/is.yaml" ||
         fail "the checkpoint's configuration is another one"
     cp README.md LICENSE "$folder"
     rm -rf $dir/step-000000000032
@@ -418,33 +418,34 @@ refused() { # SENTENCE KEY=VALUE...
     refusals=$((refusals + 1))
 }
 
-# A process opens no tensors but its own: of the 17 of a single block each is
-# opened by one process, and each process opens some.
+# A process reads no tensors but its own: of the 17 of a single block, weights
+# and momentum are each read by one process, and each process reads some.
 parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
     ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
-    wrap "export OPENED=$folder/opened.\$rank LD_PRELOAD=$folder/opened.so"
-    opens 3
-    opens 2
+    wrap "export PLACES=$folder/places.\$rank LD_PRELOAD=$folder/opened.so"
+    reads 3
+    reads 2
 }
 
-opens() { # PROCESSES
-    rm -rf $dir/step-000000000032 "$folder"/opened.[0-9]
+reads() { # PROCESSES
+    rm -rf $dir/step-000000000032 "$folder"/places.[0-9]
     (
         TRAINER=$folder/wrapped
         run $1 $dir $rule >"$folder/said"
     )
+    # All read the head, in the first page; a hash follows each array.
     for rank in $(seq 0 $(($1 - 1))); do
-        grep -q 'step-000000000016/.*[ts]$' "$folder/opened.$rank" ||
-            fail "process $rank of $1 opened no tensor"
+        awk '$1 >= 4096' "$folder/places.$rank" >"$folder/parts.$rank"
+        [ -s "$folder/parts.$rank" ] ||
+            fail "process $rank of $1 read no tensor"
     done
-    # Of a tensor that two open there are two lines.
-    sed -n 's/.*step-000000000016.*\/\(.*\)/\1/p' "$folder"/opened.[0-9] |
-        grep -E '(weight|bias)$' | sort >"$folder/got"
-    (cd $dir/step-000000000016 && ls | grep -E '(weight|bias)$' | sort) |
-        diff - "$folder/got" || fail "of $1 processes"
-    [ "$(wc -l <"$folder/got")" = 17 ] || fail 'not 17 tensors'
+    [ "$(cat "$folder"/parts.[0-9] | wc -l)" = 68 ] ||
+        fail "of $1 processes: not 34 arrays are read"
+    [ -z "$(sort "$folder"/parts.[0-9] | uniq -d)" ] ||
+        fail "two of $1 processes read the same array"
+    rm "$folder"/parts.[0-9]
 }
 
 # Without the stateful sampler a resume in mid-epoch serves the epoch again and

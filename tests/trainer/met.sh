@@ -95,7 +95,7 @@ begins() {
         CHECKPOINT.EXTEND=$beginning
     says 1 2 'cannot begin with the weights of .*: its MODEL.TRUNK.GPT.MLP' \
         MODEL.WEIGHTS_INIT.PARAMS_FILE=$beginning MODEL.TRUNK.GPT.MLP_DIM=96
-    says 1 2 'cannot extend /none: manifest is missing' \
+    says 1 2 'cannot extend /none: cannot read /none: No' \
         CHECKPOINT.EXTEND=/none
 }
 
@@ -117,7 +117,7 @@ goes_again() { # FILE
 exec 3<&0
 $trainer "\$@" <&3 &
 # Ends: the step comes, or the trainer ends.
-while [ ! -d $dir/step-000000000010 ] && kill -0 \$!; do
+while [ ! -e $dir/step-000000000010 ] && kill -0 \$!; do
     sleep 0.02
 done
 kill -KILL \$!
@@ -365,7 +365,7 @@ changed() {
         eval "$change" 2>/dev/null
         wait $job
         [ $? = 1 ] || fail "$change: not an error"
-        grep -q '^trainer: .*te*xt .*was [ct][a-z]* ' "$folder/errors" ||
+        grep -Eq '^trainer: .*te*xt .*(was|has) [clt][a-z]* ' "$folder/errors" ||
             fail "$change: not named"
         ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
     done

@@ -1,6 +1,6 @@
-/* opened.c - a library that notes the files which a program opens, in the file
-   that OPENED names; that refuses the file or folder which REFUSED names, when
-   it is opened or at what AT says, "stat", "read", "flush", "unlink" or "lent",
+/* opened.c - a library that notes where in checkpoints a program reads, in the
+   file that PLACES names; that refuses the file or folder which REFUSED names,
+   when it is opened or at what AT says, "read", "flush", "unlink" or "lent",
    which is as a file server does that has lent it to somebody; with NO_LOCKS
    has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL or
    ENOSYS there says; and lets no file of a checkpoint have more bytes than
@@ -57,15 +57,6 @@ struct dirent *readdir(DIR *folder)
     return NULL;
 }
 
-int stat(const char *path, struct stat *about)
-{
-    int (*real)(const char *, struct stat *);
-
-    *(void **)&real = dlsym(RTLD_NEXT, "stat");
-    errno = EIO;
-    return is_refused(path, "stat") ? -1 : real(path, about);
-}
-
 int open(const char *path, int flags, ...)
 {
     int (*real)(const char *, int, ...);
@@ -80,6 +71,9 @@ int open(const char *path, int flags, ...)
     *(void **)&real = dlsym(RTLD_NEXT, "open");
     errno = EAGAIN;
     if (is_refused(path, "lent") && (flags & O_NONBLOCK))
+        return -1;
+    errno = EACCES;
+    if (is_refused(path, "open"))
         return -1;
     return real(is_refused(path, "read") ? unreadable : path, flags, mode);
 }
@@ -98,7 +92,7 @@ static void limit_size(const char *path)
     const char *limit = getenv("LIMIT");
     struct rlimit size;
 
-    if (!limit || !strstr(path, "/.step.tmp/"))
+    if (!limit || !strstr(path, "/.step.tmp"))
         return;
     getrlimit(RLIMIT_FSIZE, &size);
     size.rlim_cur = (rlim_t)atol(limit);
@@ -108,19 +102,32 @@ static void limit_size(const char *path)
 FILE *fopen(const char *path, const char *mode)
 {
     FILE *(*real)(const char *, const char *);
-    FILE *notes;
 
     *(void **)&real = dlsym(RTLD_NEXT, "fopen");
-    notes = getenv("OPENED") ? real(getenv("OPENED"), "a") : NULL;
+    limit_size(path);
+    return real(path, mode);
+}
+
+static int is_checkpoint(FILE *file)
+{
+    char link[64], path[1024] = "";
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
+    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/step-");
+}
+
+size_t fread(void *to, size_t size, size_t count, FILE *file)
+{
+    size_t (*real)(void *, size_t, size_t, FILE *);
+    const char *places = getenv("PLACES");
+    FILE *notes = places && is_checkpoint(file) ? fopen(places, "a") : NULL;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "fread");
     if (notes) {
-        fprintf(notes, "%s\n", path);
+        fprintf(notes, "%ld\n", ftell(file));
         fclose(notes);
     }
-    limit_size(path);
-    errno = EACCES;
-    if (is_refused(path, "open"))
-        return NULL;
-    return real(is_refused(path, "read") ? unreadable : path, mode);
+    return real(to, size, count, file);
 }
 
 int fsync(int file)
