@@ -8,23 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static void describe(const feed *f, uint32_t file, statesampler_desc *desc)
+static statesampler_desc describe(const feed *f, uint32_t file)
 {
     const struct trainer_config *c = f->config;
-    const statesampler_desc plain = {.num_samples = f->text->files[file].train};
+    statesampler_desc desc = {
+        .num_samples = f->text->files[file].train,
+        .seed = (uint64_t)c->seed_value,
+        .stream = file,
+        .world_size = (uint32_t)c->world_size,
+        .batch_size = (uint32_t)c->batchsize_per_replica,
+        .drop_last = c->drop_last};
 
-    *desc = plain;
-    desc->seed = (uint64_t)c->seed_value;
-    desc->stream = file;
-    desc->world_size = (uint32_t)c->world_size;
-    desc->batch_size = (uint32_t)c->batchsize_per_replica;
-    desc->drop_last = c->drop_last;
     if (c->use_debugging_sampler) {
-        desc->order = STATESAMPLER_ORDER_SEQUENTIAL;
+        desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
     } else if (c->use_stateful_distributed_sampler) {
-        desc->partition = STATESAMPLER_PARTITION_BLOCKED;
-        desc->tail = STATESAMPLER_TAIL_DROP;
+        desc.partition = STATESAMPLER_PARTITION_BLOCKED;
+        desc.tail = STATESAMPLER_TAIL_DROP;
     }
+    return desc;
 }
 
 static void begin_epoch(feed *f)
@@ -48,9 +49,8 @@ const char *feed_init(feed *f, const text *t,
     f->text = t;
     f->config = config;
     for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
-        statesampler_desc desc;
+        const statesampler_desc desc = describe(f, i);
 
-        describe(f, i, &desc);
         f->sources[i].weight =
             weights->count ? (uint32_t)weights->items[i] : 1;
         code = statesampler_init(&f->sources[i].sampler, &desc);
@@ -78,13 +78,6 @@ int feed_at_end(const feed *f)
            statesampler_mix_num_turns(&f->mix);
 }
 
-/* Switches the mix to another rank of the run, at the same turn. */
-static void become(feed *f, uint64_t rank)
-{
-    statesampler_mix_reshape(&f->mix, (uint32_t)rank,
-                             (uint32_t)f->config->world_size);
-}
-
 size_t feed_next(feed *f, uint64_t first, uint64_t last,
                  const unsigned char **leaves)
 {
@@ -103,7 +96,8 @@ size_t feed_next(feed *f, uint64_t first, uint64_t last,
     if (statesampler_step(s) == 1) /* the source has begun an epoch */
         memset(audit, 0, sizeof *audit);
     for (rank = first / batch; rank * batch < last; rank++) {
-        become(f, rank);
+        statesampler_mix_reshape(&f->mix, (uint32_t)rank,
+                                 (uint32_t)f->config->world_size);
         statesampler_mix_at(&f->mix, turn, f->batch, &count, &source);
         kept = count - statesampler_padding(s, statesampler_step(s) - 1);
         i = rank * batch < first ? (size_t)(first - rank * batch) : 0;
@@ -115,7 +109,6 @@ size_t feed_next(feed *f, uint64_t first, uint64_t last,
             }
         }
     }
-    become(f, 0);
     return taken;
 }
 

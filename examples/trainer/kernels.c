@@ -73,45 +73,35 @@ static real sum_lanes(const real *lane)
 static real sum_of(const real *a, size_t count)
 {
     real lane[LANES] = {0};
-    size_t i, j;
+    size_t i;
 
-    for (i = 0; i + LANES <= count; i += LANES)
-        for (j = 0; j < LANES; j++)
-            lane[j] += a[i + j];
-    for (j = 0; i + j < count; j++)
-        lane[j] += a[i + j];
+    for (i = 0; i < count; i++)
+        lane[i % LANES] += a[i];
     return sum_lanes(lane);
 }
 
-/* The sum of (a - shift) * b. */
-static real dot(const real *a, const real *b, real shift_a, real shift_b,
-                size_t count)
+/* The sum of (a - shift) * (b - shift). */
+static real dot(const real *a, const real *b, real shift, size_t count)
 {
     real lane[LANES] = {0};
-    size_t i, j;
+    size_t i;
 
-    for (i = 0; i + LANES <= count; i += LANES)
-        for (j = 0; j < LANES; j++)
-            lane[j] += (a[i + j] - shift_a) * (b[i + j] - shift_b);
-    for (j = 0; i + j < count; j++)
-        lane[j] += (a[i + j] - shift_a) * (b[i + j] - shift_b);
+    for (i = 0; i < count; i++)
+        lane[i % LANES] += (a[i] - shift) * (b[i] - shift);
     return sum_lanes(lane);
 }
 
 static real largest_of(const real *a, size_t count)
 {
     real lane[LANES], largest = a[0];
-    size_t i, j;
+    size_t i;
 
-    for (j = 0; j < LANES; j++)
-        lane[j] = a[0];
-    for (i = 0; i + LANES <= count; i += LANES)
-        for (j = 0; j < LANES; j++)
-            lane[j] = a[i + j] > lane[j] ? a[i + j] : lane[j];
-    for (; i < count; i++)
-        largest = a[i] > largest ? a[i] : largest;
-    for (j = 0; j < LANES; j++)
-        largest = lane[j] > largest ? lane[j] : largest;
+    for (i = 0; i < LANES; i++)
+        lane[i] = a[0];
+    for (i = 0; i < count; i++)
+        lane[i % LANES] = a[i] > lane[i % LANES] ? a[i] : lane[i % LANES];
+    for (i = 0; i < LANES; i++)
+        largest = lane[i] > largest ? lane[i] : largest;
     return largest;
 }
 
@@ -244,7 +234,7 @@ void softmax_causal_back(real *d, const real *share, size_t size)
     for (i = 0; i < size; i++) {
         real *row = d + i * size;
         const real *p = share + i * size;
-        real mean = dot(row, p, 0, 0, i + 1);
+        real mean = dot(row, p, 0, i + 1);
 
         for (j = 0; j <= i; j++)
             row[j] = p[j] * (row[j] - mean);
@@ -271,27 +261,33 @@ double cross_entropy(real *logits, const unsigned char *target, size_t rows,
     return nats;
 }
 
-void layernorm(real *out, real *stats, const real *in, const real *weight,
-               const real *bias, size_t rows, size_t cols)
+/* A row's mean; sets *scale to 1 / deviation. */
+static real moments(const real *x, size_t count, real *scale)
+{
+    const real mean = sum_of(x, count) / (real)count;
+    const real variance = dot(x, x, mean, count) / (real)count;
+
+    *scale = (real)(1 / sqrt((double)variance + 1e-5));
+    return mean;
+}
+
+void layernorm(real *out, const real *in, const real *weight, const real *bias,
+               size_t rows, size_t cols)
 {
     size_t i, j;
 
     for (i = 0; i < rows; i++) {
         const real *x = in + i * cols;
-        real mean = sum_of(x, cols) / (real)cols;
-        real variance = dot(x, x, mean, mean, cols) / (real)cols;
-        real scale = (real)(1 / sqrt((double)variance + 1e-5));
+        real scale, mean = moments(x, cols, &scale);
 
         for (j = 0; j < cols; j++)
             out[i * cols + j] = (x[j] - mean) * scale * weight[j] + bias[j];
-        stats[2 * i] = mean;
-        stats[2 * i + 1] = scale;
     }
 }
 
 void layernorm_back(real *d_in, real *d_weight, real *d_bias,
-                    const real *d_out, const real *in, const real *stats,
-                    const real *weight, size_t rows, size_t cols)
+                    const real *d_out, const real *in, const real *weight,
+                    size_t rows, size_t cols)
 {
     size_t i, j;
 
@@ -299,16 +295,16 @@ void layernorm_back(real *d_in, real *d_weight, real *d_bias,
     memset(d_bias, 0, cols * sizeof *d_bias);
     for (i = 0; i < rows; i++) {
         const real *x = in + i * cols, *d = d_out + i * cols;
-        real mean = stats[2 * i], scale = stats[2 * i + 1];
+        real scale, mean = moments(x, cols, &scale);
         real lane[LANES] = {0}, lane_x[LANES] = {0}, sum, sum_x;
 
         for (j = 0; j < cols; j++) {
+            const real normal = (x[j] - mean) * scale;
+
             d_bias[j] += d[j];
-            d_weight[j] += d[j] * ((x[j] - mean) * scale);
-        }
-        for (j = 0; j < cols; j++) {
+            d_weight[j] += d[j] * normal;
             lane[j % LANES] += d[j] * weight[j];
-            lane_x[j % LANES] += d[j] * weight[j] * ((x[j] - mean) * scale);
+            lane_x[j % LANES] += d[j] * weight[j] * normal;
         }
         sum = sum_lanes(lane) / (real)cols;
         sum_x = sum_lanes(lane_x) / (real)cols;

@@ -43,14 +43,13 @@ void linear_input(real *d_in, const real *d_out, const real *weight,
 /* out[cols] = the sum of the rows. */
 void sum_rows(real *out, const real *in, size_t rows, size_t cols);
 
-/* stats[2 * row] and stats[2 * row + 1] are mean and 1 / deviation. */
-void layernorm(real *out, real *stats, const real *in, const real *weight,
-               const real *bias, size_t rows, size_t cols);
+void layernorm(real *out, const real *in, const real *weight, const real *bias,
+               size_t rows, size_t cols);
 
 /* Adds to d_in; sets d_weight and d_bias. */
 void layernorm_back(real *d_in, real *d_weight, real *d_bias,
-                    const real *d_out, const real *in, const real *stats,
-                    const real *weight, size_t rows, size_t cols);
+                    const real *d_out, const real *in, const real *weight,
+                    size_t rows, size_t cols);
 
 void gelu(real *out, const real *in, size_t count);
 void gelu_back(real *d, const real *in, size_t count); /* in place */

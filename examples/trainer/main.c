@@ -201,7 +201,7 @@ static int is_done(const run *r)
            (uint64_t)r->config.num_epochs;
 }
 
-/* Whether a checkpoint is due after a step; ended: which was an epoch's last. */
+/* Whether a checkpoint is due after a step; ended: after an epoch's last. */
 static int is_due(const run *r, int ended)
 {
     const uint64_t epoch = statesampler_mix_epoch(&r->feed.mix);

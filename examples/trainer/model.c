@@ -71,7 +71,6 @@ size_t model_keeps(const model_shape *shape, size_t keep)
     const size_t rows = shape->context;
 
     switch (keep) {
-    case KEEP_STATS: return 4 * rows;
     case KEEP_QKV: return 3 * rows * shape->width;
     case KEEP_SHARES: return shape->heads * rows * rows;
     case KEEP_FC:
@@ -129,7 +128,6 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
 
     m->stream = take(stream);
     m->norm = take(stream);
-    m->stats = take(rows * 2);
     m->logits = take(rows * MODEL_BYTES);
     m->d_stream = take(stream);
     m->d_branch = take(stream);
@@ -237,18 +235,18 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
     round_o1(m, d_in, rows * inputs);
 }
 
-static void norm(model *m, real *out, real *stats, size_t t)
+static void norm(model *m, real *out, size_t t)
 {
-    layernorm(out, stats, m->stream, weight(m, t), weight(m, t + 1),
-              m->shape.context, m->shape.width);
+    layernorm(out, m->stream, weight(m, t), weight(m, t + 1), m->shape.context,
+              m->shape.width);
 }
 
 /* From d_branch to d_stream, and the gradients to the sink. */
-static void norm_back(model *m, const real *in, const real *stats, size_t t)
+static void norm_back(model *m, const real *in, size_t t)
 {
     real *d_weight = m->gradient, *d_bias = m->gradient + m->shape.width;
 
-    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, in, stats,
+    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, in,
                    weight(m, t), m->shape.context, m->shape.width);
     m->sink(m->context, t + 1, d_bias);
     m->sink(m->context, t, d_weight);
@@ -351,7 +349,7 @@ static void block_forward(model *m, size_t t, model_kept *kept, int ends)
     real **k = kept->values;
 
     memcpy(k[KEEP_IN], m->stream, bytes);
-    norm(m, k[KEEP_NORM1], k[KEEP_STATS], t + LN1);
+    norm(m, k[KEEP_NORM1], t + LN1);
     keep(m, kept, KEEP_NORM1);
     layer(m, k[KEEP_QKV], k[KEEP_NORM1], t + QKV);
     keep(m, kept, KEEP_QKV);
@@ -359,7 +357,7 @@ static void block_forward(model *m, size_t t, model_kept *kept, int ends)
     branch(m, k[KEEP_HEADS], t + PROJ);
 
     memcpy(k[KEEP_MID], m->stream, bytes);
-    norm(m, k[KEEP_NORM2], k[KEEP_STATS] + 2 * rows, t + LN2);
+    norm(m, k[KEEP_NORM2], t + LN2);
     keep(m, kept, KEEP_NORM2);
     layer(m, k[KEEP_FC], k[KEEP_NORM2], t + FC);
     keep(m, kept, KEEP_FC);
@@ -392,13 +390,13 @@ static void block_back(model *m, size_t t, const model_kept *kept)
     gelu_back(m->d_wide, k[KEEP_FC], wide);
     round_o1(m, m->d_wide, wide);
     layer_back(m, m->d_branch, m->d_wide, k[KEEP_NORM2], t + FC);
-    norm_back(m, k[KEEP_MID], k[KEEP_STATS] + 2 * rows, t + LN2);
+    norm_back(m, k[KEEP_MID], t + LN2);
 
     branch_back(m, k[KEEP_HEADS], t + PROJ);
     memcpy(m->d_branch, m->d_wide, rows * m->shape.width * sizeof(real));
     attention_back(m, kept);
     layer_back(m, m->d_branch, m->d_wide, k[KEEP_NORM1], t + QKV);
-    norm_back(m, k[KEEP_IN], k[KEEP_STATS], t + LN1);
+    norm_back(m, k[KEEP_IN], t + LN1);
 }
 
 /* ---- A leaf ---- */
@@ -432,7 +430,7 @@ static double head(model *m, const unsigned char *next, real scale)
 {
     const size_t rows = m->shape.context, t = m->num_tensors - AFTER;
 
-    norm(m, m->norm, m->stats, t);
+    norm(m, m->norm, t);
     round_o1(m, m->norm, rows * m->shape.width);
     layer(m, m->logits, m->norm, t + 2);
     round_o1(m, m->logits, rows * MODEL_BYTES);
@@ -447,7 +445,7 @@ static void head_back(model *m)
     round_o1(m, m->logits, rows * MODEL_BYTES);
     layer_back(m, m->d_branch, m->logits, m->norm, t + 2);
     memset(m->d_stream, 0, rows * m->shape.width * sizeof(real));
-    norm_back(m, m->stream, m->stats, t);
+    norm_back(m, m->stream, t);
 }
 
 static size_t first_block(const model *m, size_t segment)

@@ -195,48 +195,34 @@ void optimizer_share(optimizer *o, int states)
                       MPI_FLOAT, o->owner[t], MPI_COMM_WORLD);
 }
 
-static void rule_from(optimizer_rule *rule, const optimizer *o, double rate)
-{
-    const struct trainer_config *c = o->config;
-
-    memset(rule, 0, sizeof *rule);
-    rule->rate = rate;
-    rule->momentum = c->momentum;
-    rule->nesterov = c->nesterov;
-    rule->larc = c->use_larc;
-    rule->clip = c->larc_clip;
-    rule->eps = c->larc_eps;
-    rule->trust = c->larc_trust_coefficient;
-    rule->beta1 = c->betas.items[0];
-    rule->beta2 = c->betas.items[1];
-    rule->step = o->steps;
-}
-
 void optimizer_step(optimizer *o, const reduce *r, double rate)
 {
+    const struct trainer_config *c = o->config;
     const float clip = (float)clipping(o, r);
-    optimizer_rule rule;
+    optimizer_rule rule = {.rate = rate, .momentum = c->momentum,
+                           .nesterov = c->nesterov, .larc = c->use_larc,
+                           .clip = c->larc_clip, .eps = c->larc_eps,
+                           .trust = c->larc_trust_coefficient,
+                           .beta1 = c->betas.items[0],
+                           .beta2 = c->betas.items[1], .step = ++o->steps};
     size_t t, i;
 
-    o->steps++;
-    rule_from(&rule, o, rate);
     for (t = 0; t < o->m->num_tensors; t++) {
-        const model_tensor *tensor = o->m->tensors + t;
-        float *weight = o->m->weights + tensor->offset;
+        const size_t size = o->m->tensors[t].size;
+        float *weight = optimizer_array(o, t, 0), *gradient = o->m->gradient;
 
         if (!is_stepped(o, t))
             continue;
         rule.decay = decay_of(o, t);
-        reduce_gradient(r, t, o->m->gradient);
-        for (i = 0; clip < 1 && i < tensor->size; i++)
-            o->m->gradient[i] *= clip;
-        if (o->config->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(weight, o->m->gradient, o->state[0][t],
-                            o->state[1][t], tensor->size, &rule);
+        reduce_gradient(r, t, gradient);
+        for (i = 0; clip < 1 && i < size; i++)
+            gradient[i] *= clip;
+        if (c->algorithm == CONFIG_ADAMW)
+            optimizer_adamw(weight, gradient, o->state[0][t], o->state[1][t],
+                            size, &rule);
         else
-            optimizer_sgd(weight, o->m->gradient,
-                          o->states ? o->state[0][t] : NULL, tensor->size,
-                          &rule);
+            optimizer_sgd(weight, gradient, o->states ? o->state[0][t] : NULL,
+                          size, &rule);
     }
     if (o->sharded)
         optimizer_share(o, 0);

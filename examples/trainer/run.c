@@ -9,36 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* ---- Setup ---- */
-
-enum { KERNEL = 32 }; /* bytes of a kernel's name, including the 0 */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((const char *)a, (const char *)b);
-}
 
 /* OpenBLAS chooses a kernel by the type of the processor; kernels round
    differently. */
-static void list_kernels(run *r)
+static void name_kernel(run *r)
 {
-    char mine[KERNEL], *all = memory_borrow((size_t)r->world, KERNEL);
-    size_t used = 0;
-    int i;
+    const char *name = openblas_get_corename();
+    const int same = agree_same(text_hash(TEXT_HASH, name, strlen(name)));
 
-    snprintf(mine, sizeof mine, "%s", openblas_get_corename());
-    MPI_Allgather(mine, KERNEL, MPI_CHAR, all, KERNEL, MPI_CHAR,
-                  MPI_COMM_WORLD);
-    qsort(all, (size_t)r->world, KERNEL, by_name);
-    for (i = 0; i < r->world && used + KERNEL < sizeof r->blas; i++)
-        if (i == 0 || by_name(all + i * KERNEL, all + (i - 1) * KERNEL) != 0)
-            used += (size_t)snprintf(r->blas + used, sizeof r->blas - used,
-                                     "%s%s", i ? "," : "", all + i * KERNEL);
-    free(all);
-    if (r->rank == 0 && strchr(r->blas, ','))
-        fprintf(stderr, "trainer: the processes use different OpenBLAS kernels "
-                "(%s): the bits may differ from other runs\n", r->blas);
+    snprintf(r->blas, sizeof r->blas, "%s", same ? name : "several");
+    if (r->rank == 0 && !same)
+        fprintf(stderr, "trainer: not all processes use the OpenBLAS kernel "
+                "%s: the bits may differ from other runs\n", name);
 }
 
 void run_init_model(run *r)
@@ -66,7 +49,7 @@ void run_init(run *r)
     const int64_t leaves = c->global_batch;
 
     kernels_begin();
-    list_kernels(r);
+    name_kernel(r);
     agree(text_open(&r->text, c), 1);
     agree(agree_same(r->text.hash) ? "" /* each node may have its own copy */
                                    : "the texts differ between processes", 1);

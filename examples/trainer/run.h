@@ -18,7 +18,7 @@ extern volatile sig_atomic_t run_stop;
 typedef struct run {
     struct trainer_config config;
     int rank, world; /* of the current processes */
-    char blas[256];  /* their OpenBLAS kernels */
+    char blas[256];  /* OpenBLAS's kernel, or "several" */
     text text;
     feed feed;
     model model;

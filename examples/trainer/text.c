@@ -51,34 +51,34 @@ int text_open_file(const char *path, int flags)
     return file >= 0 || errno != EAGAIN ? file : open(path, flags, 0666);
 }
 
+static int64_t nanoseconds(const struct stat *about)
+{
+    return (int64_t)about->st_mtim.tv_sec * 1000000000 +
+           about->st_mtim.tv_nsec;
+}
+
 static const char *file_map(text_file *f, const char *path)
 {
-    const int descriptor = text_open_file(path, O_RDONLY);
-    const char *wrong = "";
     struct stat about;
+    void *at;
 
     snprintf(f->path, sizeof f->path, "%s", path);
-    if (descriptor < 0 || fstat(descriptor, &about) != 0) {
-        wrong = cannot("open the text", path);
-    } else if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        wrong = complain("cannot use the text %s: it is %s", path,
-                         S_ISREG(about.st_mode) ? "empty"
-                                                : "not a regular file");
-    } else {
-        void *at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE,
-                        descriptor, 0);
-
-        f->size = (uint64_t)about.st_size;
-        f->bytes = (const unsigned char *)at;
-        if (at == MAP_FAILED)
-            wrong = cannot("map the text", path);
-        else
-            f->hash = hash_file(f);
-        f->descriptor = descriptor;
-        f->changed[0] = about.st_mtim.tv_sec;
-        f->changed[1] = about.st_mtim.tv_nsec;
-    }
-    return wrong;
+    f->descriptor = text_open_file(path, O_RDONLY);
+    if (f->descriptor < 0 || fstat(f->descriptor, &about) != 0)
+        return cannot("open the text", path);
+    if (!S_ISREG(about.st_mode) || about.st_size == 0)
+        return complain("cannot use the text %s: it is %s", path,
+                        S_ISREG(about.st_mode) ? "empty"
+                                               : "not a regular file");
+    at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE,
+              f->descriptor, 0);
+    if (at == MAP_FAILED)
+        return cannot("map the text", path);
+    f->bytes = (const unsigned char *)at;
+    f->size = (uint64_t)about.st_size;
+    f->changed = nanoseconds(&about);
+    f->hash = hash_file(f);
+    return "";
 }
 
 /* SIGBUS: a page beyond the end of a mapped file was read. */
@@ -104,13 +104,11 @@ const char *text_check(text *t)
         const int known = fstat(f->descriptor, &now) == 0 &&
                           (uint64_t)now.st_size == f->size;
 
-        if (known && now.st_mtim.tv_sec == f->changed[0] &&
-            now.st_mtim.tv_nsec == f->changed[1])
+        if (known && nanoseconds(&now) == f->changed)
             continue;
         if (!known || hash_file(f) != f->hash)
             return complain("the text %s was changed during the run", f->path);
-        f->changed[0] = now.st_mtim.tv_sec; /* it has the same bytes */
-        f->changed[1] = now.st_mtim.tv_nsec;
+        f->changed = nanoseconds(&now); /* it has the same bytes */
     }
     return "";
 }
@@ -129,16 +127,20 @@ static const char *add(text *t, const char *path, int test,
     const uint64_t sequences = f->size / t->length;
     const uint64_t tenth = sequences / TENTH;
 
-    if (!*wrong && sequences == 0)
-        wrong = complain("the text %s has %" PRIu64 " bytes, but a sequence "
-                         "needs %" PRIu64, path, f->size, t->length);
+    if (*wrong)
+        return wrong;
+    if (sequences == 0)
+        return complain("the text %s has %" PRIu64 " bytes, but a sequence "
+                        "needs %" PRIu64, path, f->size, t->length);
     f->whole = test;
-    f->held = at_most(config->test_data_limit, test ? sequences : tenth);
-    f->train = test ? 0 : at_most(config->data_limit,
-                                  sequences - tenth);
+    if (test || config->test_data_paths.count == 0)
+        f->held = at_most(config->test_data_limit, test ? sequences : tenth);
+    if (!test)
+        f->train = at_most(config->data_limit, sequences - tenth);
     t->held += f->held;
+    t->hash = text_hash(t->hash, &f->hash, 8);
     *(test ? &t->num_test : &t->num_files) += 1;
-    return wrong;
+    return "";
 }
 
 const char *text_open(text *t, const struct trainer_config *config)
@@ -146,24 +148,18 @@ const char *text_open(text *t, const struct trainer_config *config)
     static const char *const own[CONFIG_OWN] = {"statesampler.h", "README.md"};
     const config_texts *train = &config->data_paths;
     const config_texts *test = &config->test_data_paths;
+    const uint32_t count = train->count ? train->count : CONFIG_OWN;
     const char *wrong = "";
     uint32_t i;
 
     signal(SIGBUS, file_cut);
     memset(t, 0, sizeof *t);
     t->length = (uint64_t)config->context + 1;
-    for (i = 0; i < train->count && !*wrong; i++)
-        wrong = add(t, train->items[i], 0, config);
-    for (i = 0; i < CONFIG_OWN && train->count == 0 && !*wrong; i++)
-        wrong = add(t, own[i], 0, config);
-    if (test->count > 0)
-        for (i = 0, t->held = 0; i < t->num_files; i++)
-            t->files[i].held = 0;
+    t->hash = text_hash(TEXT_HASH, &count, sizeof count);
+    for (i = 0; i < count && !*wrong; i++)
+        wrong = add(t, train->count ? train->items[i] : own[i], 0, config);
     for (i = 0; i < test->count && !*wrong; i++)
         wrong = add(t, test->items[i], 1, config);
-    t->hash = text_hash(TEXT_HASH, &t->num_files, sizeof t->num_files);
-    for (i = 0; i < t->num_files + t->num_test; i++)
-        t->hash = text_hash(t->hash, &t->files[i].hash, 8);
     return wrong;
 }
 

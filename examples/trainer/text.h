@@ -11,7 +11,7 @@ typedef struct text_file {
     const unsigned char *bytes;
     uint64_t size, hash;
     int descriptor;       /* stays open, to detect changes */
-    int64_t changed[2];   /* modification time: seconds, nanoseconds */
+    int64_t changed;      /* modification time, in nanoseconds */
     uint64_t train, held; /* sequences */
     int whole;            /* a file of DATA.TEST, held out as a whole */
 } text_file;

@@ -240,7 +240,7 @@ run_questions() {
     ask "trainer: the second of two runs, and another's log, are refused" \
         trainer_runs locked
     [ "$(uname -m)" != x86_64 ] ||
-        ask "trainer: several processors' kernels of OpenBLAS are named" \
+        ask "trainer: several processors' kernels of OpenBLAS are noticed" \
             trainer_runs kernels
     ask 'trainer: lines with the time left' trainer_runs lines
     ask 'trainer: a text or log that is changed during the run is named' \
