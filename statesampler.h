@@ -1163,12 +1163,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    path's last part. The next save to path removes it, as no process holds its
    lock (flock) any more. A save looks at 10,000 names of the folder at most, so
    in a larger folder the file may stay; on Windows it looks at all names.
-   The file has a new file's mode; a link is replaced. Windows: path is UTF-8,
-   and while another program has the file open, a save tries for a second.
+   The file has a new file's mode; a link or a device at path is replaced.
+   Windows: path is UTF-8, and while another program has the file open, a save
+   tries for a second.
    EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why
-   (EISDIR, on Windows EACCES: path is a folder; EINVAL: it is no regular file),
-   and the old file is there, or the new one if only the flush of the folder
-   failed. */
+   (EISDIR, on Windows EACCES: path is a folder), and the old file is there, or
+   the new one if only the flush of the folder failed. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
@@ -1179,9 +1179,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    length. On ECORRUPT or ECAPACITY the buffer holds what fits. EINVAL: path is
    empty. ENOFILE: there is no such file. EIO: errno says why; EISDIR (Windows:
    EACCES) if path is a folder, EINVAL if it is not a regular file of a known
-   size (a device, a named pipe, a file of /proc, one that grows meanwhile),
-   EFBIG if its length is more than a size_t holds. *size is then unchanged, and
-   bytes may hold a part. */
+   size (a device, a file of /proc, one that grows meanwhile; a named pipe, once
+   it has a writer), EFBIG if its length is more than a size_t holds. *size is
+   then unchanged, and bytes may hold a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -4338,10 +4338,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
     error = (call) < 0 ? errno : 0
 
-/* 0, or an errno for what is not a regular file: say, /dev/null. */
-#define SSMP_REFUSED(mode) \
-    (SSMP_IS(REG, mode) ? 0 : SSMP_IS(DIR, mode) ? EISDIR : EINVAL)
-
 /* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
 #include <io.h>
@@ -4351,8 +4347,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_STAT _stat64 /* the struct */
 #define SSMP_FSTAT _fstat64
 #define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
-#define SSMP_OPEN ssmp_file_open
-#define SSMP_REMOVE ssmp_file_remove
 #define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
 #define SSMP_FLUSH _commit
 #define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
@@ -4424,7 +4418,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
         return;
     do { /* ends with the folder */
         (void)snprintf(path + folder, SSMP_NAME_SIZE, "%ls", entry.name);
-        (void)SSMP_REMOVE(path);
+        (void)ssmp_file_remove(path);
     } while (_wfindnext64(entries, &entry) == 0);
     (void)_findclose(entries);
 }
@@ -4451,9 +4445,9 @@ extern int fsync(int file);
     ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
 #define SSMP_SEPARATORS "/"
 #define SSMP_AGAIN(error, again) ((error) == EINTR)
-#define SSMP_OPEN(path, create) \
+#define ssmp_file_open(path, create) \
     open(path, (create) ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY, 0666)
-#define SSMP_REMOVE unlink
+#define ssmp_file_remove unlink
 /* Locks a file until it is closed or its process ends. 1: another one has. */
 #define SSMP_LOCKED(file) \
     (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -4462,17 +4456,13 @@ extern int fsync(int file);
    opened first: if that fails, the old file is still there. */
 static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
 {
-    struct stat info;
     int error, opened;
     from[folder] = 0;
     SSMP_TRY(error, opened = open(folder ? from : ".", O_RDONLY));
     from[folder] = '.'; /* as SSMP_NAME begins */
     if (error != 0)
         return error;
-    if (stat(to, &info) == 0)
-        error = SSMP_REFUSED(info.st_mode);
-    if (error == 0)
-        SSMP_TRY(error, rename(from, to));
+    SSMP_TRY(error, rename(from, to));
     if (error == 0) {
         SSMP_TRY(error, SSMP_FLUSH(opened));
         if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
@@ -4497,7 +4487,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
         file = open(path, O_WRONLY | O_NONBLOCK);
         if (file >= 0 && !SSMP_LOCKED(file))
-            (void)SSMP_REMOVE(path);
+            (void)ssmp_file_remove(path);
         (void)close(file);
     }
     (void)closedir(entries);
@@ -4529,7 +4519,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
                                     size_t size)
 {
     int error, file;
-    SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
+    SSMP_TRY(error, file = ssmp_file_open(temporary, 1));
     if (error != 0)
         return error;
     (void)SSMP_LOCKED(file);
@@ -4541,7 +4531,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
     if (error == 0)
         error = ssmp_file_rename(temporary, path, folder);
     if (error != 0)
-        (void)SSMP_REMOVE(temporary);
+        (void)ssmp_file_remove(temporary);
     return error;
 }
 
@@ -4554,7 +4544,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     size_t folder;
     int error, attempt = 0;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
-    number = ssmp_derive(number, (uint64_t)time(NULL));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
         return SSMP_EINVAL_PATH;
@@ -4584,16 +4573,12 @@ static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
     struct SSMP_STAT info;
     char extra;
     int error, file;
-#ifndef _WIN32 /* to open a named pipe would wait for a writer */
-    if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode))
-        return EINVAL;
-#endif
-    SSMP_TRY(error, file = SSMP_OPEN(path, 0));
+    SSMP_TRY(error, file = ssmp_file_open(path, 0));
     if (error != 0)
         return error;
     SSMP_TRY(error, SSMP_FSTAT(file, &info));
-    if (error == 0)
-        error = SSMP_REFUSED(info.st_mode);
+    if (error == 0 && !SSMP_IS(REG, info.st_mode))
+        error = SSMP_IS(DIR, info.st_mode) ? EISDIR : EINVAL;
     if (error == 0) {
         *size = (uint64_t)info.st_size;
         error = ssmp_file_transfer(file, bytes, NULL,

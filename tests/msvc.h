@@ -59,7 +59,6 @@ void *_aligned_malloc(size_t size, size_t alignment);
 void _aligned_free(void *memory);
 char *getenv(const char *name);
 int _getpid(void);
-__time64_t time(__time64_t *seconds);
 long clock(void);
 int snprintf(char *out, size_t size, const char *format, ...);
 void *memcpy(void *to, const void *from, size_t size);
