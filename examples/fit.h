@@ -66,6 +66,13 @@ static inline void fit_mark(fit *f, uint32_t bag)
     f->words[bag / 4096] |= (uint64_t)1 << bag / 64 % 64;
 }
 
+static inline void fit_put(fit *f, uint32_t bag, uint32_t number)
+{
+    f->below[number] = f->bags[bag / 64] >> bag % 64 & 1 ? f->top[bag] : number;
+    f->top[bag] = number;
+    fit_mark(f, bag);
+}
+
 static inline uint32_t fit_take(fit *f, uint32_t bag)
 {
     uint32_t number = f->top[bag];
@@ -100,12 +107,8 @@ static inline void fit_bins(fit *f, uint32_t count)
     uint32_t i, bag, used;
 
     memset(f->bags, 0, 8 * FIT_WORDS(f->size));
-    for (i = 0; i < count; i++) {
-        bag = f->size - f->lengths[i];
-        f->below[i] = f->bags[bag / 64] >> bag % 64 & 1 ? f->top[bag] : i;
-        f->top[bag] = i;
-        fit_mark(f, bag);
-    }
+    for (i = 0; i < count; i++)
+        fit_put(f, f->size - f->lengths[i], i);
     fit_mark(f, f->size);
     f->bins = f->ends[0] = 0;
     for (i = 0; i < count; f->ends[++f->bins] = i)

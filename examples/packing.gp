@@ -8,7 +8,7 @@ set key bottom left reverse Left samplen 2
 set logscale xy
 set xtics ("100" 100, "1,000" 1000, "10,000" 10000, "100,000" 100000)
 set ytics ("0.001" 0.001, "0.01" 0.01, "0.1" 0.1, "1" 1, "10" 10, "100" 100)
-set xlabel "samples in a plan; all are 100,000"
+set xlabel "samples in a plan; all 100,000: best fit"
 set ylabel "padding, %; exponential lengths, mean 512"
 set xrange [80:130000]
 set yrange [0.0005:100]
