@@ -315,7 +315,8 @@ class Errors(unittest.TestCase):
         for epochs in -1, 2**63, "1", 1.0:
             self.refuses(ValueError, "epochs should", Ledger, 9, 64,
                          epochs=epochs)
-        self.refuses(TypeError, "batch_size", Ledger, 9, 64, batch_size=2)
+        self.refuses(TypeError, "^Ledger: .*: batch_size$", Ledger, 9, 64,
+                     batch_size=2)
         self.refuses(TypeError, "its own: seed", Ledger, Sampler(9, 0, 1), 64,
                      seed=2)
         ledger = Ledger(9, 64)

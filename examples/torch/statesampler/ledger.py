@@ -43,7 +43,9 @@ def _decode(state):
     return frontier, done
 
 
-def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True):
+def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True, **unknown):
+    if unknown:
+        raise TypeError("Ledger: unexpected arguments: " + ", ".join(unknown))
     return Sampler(whole("length", length, 0, 2**62 + 1), 0, 1, seed=seed,
                    stream=stream, epoch=epoch, shuffle=shuffle)
 
@@ -79,8 +81,8 @@ class Ledger:
     def __init__(self, sampler_or_length, window, *, epochs=1, **options):
         if isinstance(sampler_or_length, _Iterator):
             if options:
-                raise TypeError("unexpected arguments, as the sampler has its "
-                                "own: " + ", ".join(options))
+                raise TypeError("Ledger: unexpected arguments, as the sampler "
+                                "has its own: " + ", ".join(options))
             self._order = copy.copy(sampler_or_length)
             self._numbers = False
         else:
