@@ -31,29 +31,27 @@ const char *checkpoint_flush(const char *folder)
     return good ? "" : cannot("flush", folder);
 }
 
-const char *checkpoint_before(const char *dir, const char *than, char *name)
+const char *checkpoint_before(const char *dir, char name[64])
 {
     DIR *folder = opendir(dir);
     const struct dirent *entry;
     const char *wrong;
-    char before[64];
+    char best[64] = "";
 
     if (!folder)
         return cannot("read the folder", dir);
-    snprintf(before, sizeof before, "%s", than);
-    name[0] = 0;
     /* errno distinguishes an error from the end. */
     while ((errno = 0, entry = readdir(folder))) {
         const char *found = entry->d_name;
 
         if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
             strspn(found + 5, "0123456789") == NAME - 5 &&
-            strcmp(found, name) > 0 &&
-            (!before[0] || strcmp(found, before) < 0))
-            memcpy(name, found, NAME + 1);
+            strcmp(found, best) > 0 && (!name[0] || strcmp(found, name) < 0))
+            memcpy(best, found, NAME + 1);
     }
     wrong = errno != 0 ? cannot("read the folder", dir) : "";
     closedir(folder);
+    memcpy(name, best, sizeof best);
     return wrong;
 }
 
@@ -70,28 +68,11 @@ uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
     return text_hash(TEXT_HASH ^ h->step, bytes, size);
 }
 
-/* The bytes of a part, to the end of its last page. Of two machines that write
-   to the same page of a network file system, one may write zeros over what the
-   other has written. */
-static uint64_t pages(uint64_t bytes)
+uint64_t checkpoint_pages(uint64_t bytes)
 {
     const uint64_t page = 4096;
 
     return (bytes + sizeof(uint64_t) + page - 1) / page * page;
-}
-
-/* The weights of all tensors, then their first state, then their second. */
-uint64_t checkpoint_place(const checkpoint_head *h, const model *m,
-                          size_t tensor, int array)
-{
-    uint64_t before = 0, all = 0;
-    size_t t;
-
-    for (t = 0; t < m->num_tensors; t++) {
-        before = t == tensor ? all : before;
-        all += pages(m->tensors[t].size * sizeof(float));
-    }
-    return pages(checkpoint_head_bytes(h)) + (uint64_t)array * all + before;
 }
 
 /* ---- Saving ---- */
@@ -163,19 +144,24 @@ static const char *write_own(const run *r, const char *path,
                              const checkpoint_head *h)
 {
     FILE *file = fopen(path, "r+b");
-    size_t t;
+    const size_t head = checkpoint_head_bytes(h);
+    uint64_t place = checkpoint_pages(head);
+    size_t t, size;
     int good, i;
 
     if (!file)
         return cannot("open", path);
     setvbuf(file, NULL, _IONBF, 0); /* or fseeko would read others' pages */
-    good = r->rank != 0 || write_part(file, h, 0, h, checkpoint_head_bytes(h));
-    for (t = 0; t < r->model.num_tensors; t++)
-        for (i = 0; i <= r->optimizer.states && r->owner[t] == r->rank; i++)
-            good = good &&
-                   write_part(file, h, checkpoint_place(h, &r->model, t, i),
-                              optimizer_array(&r->optimizer, t, i),
-                              r->model.tensors[t].size * sizeof(float));
+    good = r->rank != 0 || write_part(file, h, 0, h, head);
+    for (i = 0; i <= r->optimizer.states; i++)
+        for (t = 0; t < r->model.num_tensors; t++) {
+            size = r->model.tensors[t].size * sizeof(float);
+            if (r->owner[t] == r->rank)
+                good = good &&
+                       write_part(file, h, place,
+                                  optimizer_array(&r->optimizer, t, i), size);
+            place += checkpoint_pages(size);
+        }
     good = good && fsync(fileno(file)) == 0;
     return fclose(file) == 0 && good ? "" : cannot("write", path);
 }
@@ -189,7 +175,7 @@ static void prune(const run *r)
     char name[64] = "", path[CHECKPOINT_PATH];
     int64_t found = 0;
 
-    while (keep > 0 && !*checkpoint_before(dir, name, name) && name[0])
+    while (keep > 0 && !*checkpoint_before(dir, name) && name[0])
         if (++found > keep) { /* ends: each name is smaller than before */
             snprintf(path, sizeof path, "%s/%s", dir, name);
             unlink(path);

@@ -50,18 +50,21 @@ const char *checkpoint_begin(run *r, const char *path, int extend);
    checkpoint. Returns "" or an error. */
 const char *checkpoint_config(const char *path, struct trainer_config *config);
 
-/* The head and each array of a tensor, its weights (0) or state, are parts of
-   the file: the bytes and their hash, in which the step is too, so that no part
-   of another checkpoint can stand in. */
+/* The head, then the weights of each tensor, then the optimizer state of each,
+   are parts of the file: the bytes and their hash, in which the step is too, so
+   that no part of another checkpoint can stand in. */
 size_t checkpoint_head_bytes(const checkpoint_head *h);
 uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
                          size_t size);
-uint64_t checkpoint_place(const checkpoint_head *h, const model *m,
-                          size_t tensor, int array);
 
-/* Sets name to that of DIR's newest checkpoint that is older than one, or than
-   nothing, "", or to "" if there is none. Returns "" or an error. */
-const char *checkpoint_before(const char *dir, const char *than, char *name);
+/* The bytes of a part, to the end of its last page. Of two machines that write
+   to the same page of a network file system, one may write zeros over what the
+   other has written. */
+uint64_t checkpoint_pages(uint64_t bytes);
+
+/* Sets name to that of DIR's newest checkpoint, if it is "", or of the newest
+   that is older than name, or to "" if there is none. Returns "" or an error. */
+const char *checkpoint_before(const char *dir, char name[64]);
 
 /* Flushes the changes of a folder's entries to disk; file systems that cannot
    do this are no error. Returns "" or an error. */

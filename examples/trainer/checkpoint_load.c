@@ -140,22 +140,26 @@ static const char *match(source *s)
 
 /* ---- What is taken ---- */
 
-/* Reads the tensors that this process owns, which are those of the
-   configuration. */
+/* Reads the tensors that this process owns. The configuration, which is that of
+   the run, says which there are. */
 static const char *read_tensors(source *s)
 {
     const run *r = s->r;
     const int last = s->take == WEIGHTS ? 0 : r->optimizer.states;
+    uint64_t place = checkpoint_pages(checkpoint_head_bytes(s->head));
     const char *wrong = "";
-    size_t t;
+    size_t t, size;
     int i;
 
-    for (t = 0; t < r->model.num_tensors; t++)
-        for (i = 0; i <= last && r->owner[t] == r->rank && !*wrong; i++)
-            wrong = read_part(s, checkpoint_place(s->head, &r->model, t, i),
-                              optimizer_array(&r->optimizer, t, i),
-                              r->model.tensors[t].size * sizeof(float),
-                              r->model.tensors[t].name);
+    for (i = 0; i <= last; i++)
+        for (t = 0; t < r->model.num_tensors; t++) {
+            size = r->model.tensors[t].size * sizeof(float);
+            if (r->owner[t] == r->rank && !*wrong)
+                wrong = read_part(s, place,
+                                  optimizer_array(&r->optimizer, t, i), size,
+                                  r->model.tensors[t].name);
+            place += checkpoint_pages(size);
+        }
     return wrong;
 }
 
@@ -233,7 +237,7 @@ const char *checkpoint_load(run *r, char name[64])
     int ends = 0;
 
     for (name[0] = 0;;) { /* ends: each name is smaller than the one before */
-        wrong = r->rank == 0 ? checkpoint_before(dir, name, name) : "";
+        wrong = r->rank == 0 ? checkpoint_before(dir, name) : "";
         wrong = agree_on(wrong);
         if (*wrong)
             return wrong;

@@ -141,28 +141,22 @@ double run_held_out(run *r)
     return reduce_mean_loss(&r->reduce) / log(2);
 }
 
-void run_hashes(const run *r, uint64_t *hashes)
+uint64_t run_digest(const run *r)
 {
+    const size_t count = r->model.num_tensors;
+    uint64_t *hashes = memory_borrow(count + 1, sizeof *hashes), digest;
     size_t t;
     int i;
 
-    for (t = 0; t < r->model.num_tensors; t++) {
+    for (t = 0; t < count; t++) {
         hashes[t] = r->owner[t] == r->rank ? TEXT_HASH : 0;
         for (i = 0; r->owner[t] == r->rank && i <= r->optimizer.states; i++)
             hashes[t] = text_hash(hashes[t],
                                   optimizer_array(&r->optimizer, t, i),
                                   r->model.tensors[t].size * sizeof(float));
     }
-    MPI_Allreduce(MPI_IN_PLACE, hashes, (int)r->model.num_tensors,
-                  MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-}
-
-uint64_t run_digest(const run *r)
-{
-    const size_t count = r->model.num_tensors;
-    uint64_t *hashes = memory_borrow(count + 1, sizeof *hashes), digest;
-
-    run_hashes(r, hashes);
+    MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count, MPI_UINT64_T, MPI_SUM,
+                  MPI_COMM_WORLD);
     hashes[count] = r->log_hash; /* the same on all processes */
     digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
     free(hashes);

@@ -52,9 +52,8 @@ const char *run_step(run *r);
    processes; NaN if a loss is NaN or too large. */
 double run_held_out(run *r);
 
-/* The hash of each tensor's weights and optimizer state, and one of these and
-   the log, the same on all processes. All must call them. */
-void run_hashes(const run *r, uint64_t *hashes);
+/* A hash of all weights, optimizer state and the log, the same on all
+   processes. All must call it. */
 uint64_t run_digest(const run *r);
 
 #endif

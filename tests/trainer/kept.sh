@@ -216,8 +216,12 @@ unread() {
         unreadable open 'Permission denied'
         unreadable read 'Input/output error'
     done
-    path=$dir/log.txt
+    # Without a checkpoint a log that cannot be read may be somebody else's.
+    dir=$folder/log path=$folder/log/log.txt
+    mkdir $dir
+    cp "$folder/as_it_was/log.txt" $dir
     unreadable read 'Input/output error'
+    dir=$folder/unread
     # A killed run may have given the newest its name and not flushed that.
     wrap "export REFUSED=$dir AT=flush LD_PRELOAD=$folder/opened.so"
     (
